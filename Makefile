@@ -1,0 +1,71 @@
+# Everything a developer runs. Each target makes what it needs, starting with `.venv`.
+
+PYTHON ?= python3
+BIN := .venv/bin
+
+# The rooms without I/O, whose own tests must cover them (branches counted) to this share.
+PURE_ROOMS := learners classes littlestone mechanisms budget
+PURE_TESTS := $(addprefix tests/daemon/,$(PURE_ROOMS))
+PURE_COVERAGE_PERCENT_MIN := 95
+
+# `make test` stays under eight minutes: each half of the tests is stopped at its limit.
+PURE_TEST_SECONDS ?= 210
+OTHER_TEST_SECONDS ?= 210
+SLOWEST_TESTS := 15
+limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kill-after=15 $(1))
+PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5
+
+.PHONY: help venv demo test lint types coverage other-tests campaign benchmarks clean
+
+help:
+	@echo "make demo        a daemon on a real stream, in a temporary folder"
+	@echo "make test        lint, types, all tests (lint, types, coverage, other-tests)"
+	@echo "make lint        ruff: rules and format"
+	@echo "make types       mypy, strict"
+	@echo "make coverage    tests of the rooms without I/O, with a floor on their coverage"
+	@echo "make other-tests every other test"
+	@echo "make campaign    the long tests, which make test leaves out"
+	@echo "make benchmarks  every benchmark, one after the other"
+	@echo "make venv        .venv with everything installed; PYTHON=... chooses the interpreter"
+	@echo "make clean       removes everything that was made"
+
+venv: .venv/.installed
+
+.venv/.installed: pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$(PYTHON) is older than Python 3.11; name a newer one with make PYTHON=python3.x" >&2; exit 1; }
+	$(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[demo,parquet,test]'
+	@touch $@
+
+demo: venv
+	$(BIN)/littled demo
+
+test: lint types coverage other-tests
+
+lint: venv
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: venv
+	$(BIN)/mypy
+
+coverage: venv
+	$(call limit,$(PURE_TEST_SECONDS)) $(BIN)/python -m coverage run -m pytest $(PYTEST_OPTIONS) $(PURE_TESTS)
+	$(BIN)/python -m coverage report --fail-under=$(PURE_COVERAGE_PERCENT_MIN)
+
+other-tests: venv
+	$(call limit,$(OTHER_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) $(addprefix --ignore=,$(PURE_TESTS))
+
+campaign: venv
+	$(BIN)/python -m pytest --durations=0 -o faulthandler_timeout=3600 -m campaign
+
+benchmarks: venv
+	@for benchmark in benchmarks/[!_]*.py; do \
+	  echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; \
+	done
+
+clean:
+	rm -rf .venv build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find benchmarks clients daemon protocol tests -name __pycache__ -type d -prune -exec rm -rf {} +
