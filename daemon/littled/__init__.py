@@ -1,0 +1,1 @@
+"""The littled daemon: private rules from streams of labelled queries."""

@@ -1,0 +1,170 @@
+"""An explicit, finite, public list of rules over numbered points."""
+
+import base64
+import binascii
+import hashlib
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.classes.base import (
+    DENSE_RULES_MAX,
+    ClassError,
+    DataSet,
+    HypothesisClass,
+    Labels,
+    Points,
+    Scores,
+    errors_allowed,
+    evenly_cut,
+)
+from littled.littlestone import CostExceeded, littlestone_dimension
+from littled_protocol.rules import TableRule
+
+# Exact dimensions are only searched for in tables of at most this many cells, and this much work.
+DIMENSION_CELLS_MAX = 1 << 16
+DIMENSION_SUBCLASSES_MAX = 20_000
+
+
+@dataclass(frozen=True)
+class Table(HypothesisClass):
+    """Named rules, one row of 0 and 1 each; the points are the columns' numbers 0..points-1."""
+
+    rule_names: tuple[str, ...]
+    points: int
+    packed: tuple[bytes, ...]  # each row by numpy.packbits
+    dimension: int
+    matrix: NDArray[np.bool_] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Unpack the rows once."""
+        rows = np.frombuffer(b"".join(self.packed), dtype=np.uint8)
+        bits = np.unpackbits(rows.reshape(len(self.packed), -1), axis=1)[:, : self.points]
+        object.__setattr__(self, "matrix", bits.astype(bool))
+
+    @classmethod
+    def from_matrix(cls, names: Sequence[str], matrix: NDArray[np.bool_]) -> Self:
+        """A table from its names and a boolean matrix (rules, points).
+
+        Raises ClassError for empty, repeated or unnamed rules and for tables that are too large.
+        """
+        matrix = np.asarray(matrix, dtype=bool)
+        if matrix.ndim != 2 or not matrix.size or len(matrix) > DENSE_RULES_MAX:
+            raise ClassError(f"a table needs 1 to {DENSE_RULES_MAX} rules over at least one point")
+        if len(names) != len(matrix) or len(set(names)) != len(names) or not all(names):
+            raise ClassError("every rule of a table needs a name of its own")
+        if len(np.unique(matrix, axis=0)) != len(matrix):
+            raise ClassError("a table lists the same rule twice; keep one of the two rows")
+        packed = tuple(row.tobytes() for row in np.packbits(matrix, axis=1))
+        return cls(tuple(names), matrix.shape[1], packed, _dimension(matrix))
+
+    @classmethod
+    def from_dict(cls, description: dict[str, Any]) -> Self:
+        """The table that `to_dict` described (ClassError where it cannot be)."""
+        points = description["points"]
+        try:
+            data = base64.b64decode(description["rows"], validate=True)
+            rows = np.frombuffer(data, dtype=np.uint8).reshape(len(description["names"]), -1)
+        except (binascii.Error, ValueError) as error:
+            raise ClassError("the rows of a stored table are damaged") from error
+        matrix = np.unpackbits(rows, axis=1)[:, :points].astype(bool)
+        return cls.from_matrix(description["names"], matrix)
+
+    @property
+    def digest(self) -> str:
+        """A short public fingerprint of names and rows."""
+        state = hashlib.blake2b(digest_size=8)
+        for name, row in zip(self.rule_names, self.packed, strict=True):
+            state.update(len(name.encode()).to_bytes(4, "big") + name.encode() + row)
+        return state.hexdigest()
+
+    @property
+    def name(self) -> str:
+        """`table:DIGEST`; a configuration names the file instead."""
+        return f"table:{self.digest}"
+
+    @property
+    def point_type(self) -> str:
+        """The smallest unsigned integer that holds the points' numbers."""
+        return self.rule(0).x_type
+
+    @property
+    def littlestone_dimension(self) -> int:
+        """Exact for small tables, else the bound floor(log2(number of rules))."""
+        return self.dimension
+
+    def to_dict(self) -> dict[str, Any]:
+        """Names and packed rows in base64."""
+        return {
+            "class": "table",
+            "names": list(self.rule_names),
+            "points": self.points,
+            "rows": base64.b64encode(b"".join(self.packed)).decode(),
+        }
+
+    def contains(self, points: Points) -> bool:
+        """Whether every point is the number of a column."""
+        return not len(points) or int(points.max()) < self.points
+
+    def first_rule(self) -> TableRule:
+        """The rule that differs least from the majority vote of all rules."""
+        majority = 2 * self.matrix.sum(axis=0) > len(self.matrix)
+        return self.rule(int((self.matrix != majority).sum(axis=1).argmin()))
+
+    @property
+    def rule_count(self) -> int:
+        """Number of rows."""
+        return len(self.matrix)
+
+    def empty_statistics(self) -> NDArray[np.int64]:
+        """Counts of labels 0 and 1 at each point, (2, points)."""
+        return np.zeros((2, self.points), dtype=np.int64)
+
+    def add(self, statistics: NDArray[np.int64], x: Points, y: Labels) -> NDArray[np.int64]:
+        """Count the examples at their points."""
+        cells = x.astype(np.int64) + self.points * y.astype(np.int64)
+        return statistics + np.bincount(cells, minlength=2 * self.points).reshape(2, self.points)
+
+    def scores(self, statistics: NDArray[np.int64]) -> Scores:
+        """Agreements of every row: labels 1 where it says 1, labels 0 where it says 0."""
+        zeros, ones = statistics
+        return self.matrix @ (ones - zeros) + zeros.sum()
+
+    def rule(self, index: int) -> TableRule:
+        """The row `index`."""
+        return TableRule(
+            name=self.rule_names[index],
+            digest=self.digest,
+            values=self.packed[index],
+            size=self.points,
+        )
+
+    def essential_list(
+        self, data_sets: Sequence[DataSet], tolerance: Fraction, cap: int
+    ) -> list[Hashable]:
+        """All approximately consistent rows, evenly cut: on so few points, all are essential."""
+        consistent = np.ones(len(self.matrix), dtype=bool)
+        for x, y in data_sets:
+            agreements = self.scores(self.add(self.empty_statistics(), x, y))
+            consistent &= len(x) - agreements <= errors_allowed(tolerance, len(x))
+        found = np.flatnonzero(consistent)
+        return [int(row) for row in found[evenly_cut(len(found), cap)]]
+
+    def essential_rule(self, key: Hashable) -> TableRule:
+        """The row named by its number."""
+        assert isinstance(key, int)
+        return self.rule(key)
+
+
+def _dimension(matrix: NDArray[np.bool_]) -> int:
+    """Exact dimension where that is cheap, else floor(log2(rules))."""
+    if matrix.size <= DIMENSION_CELLS_MAX:
+        try:
+            return littlestone_dimension(matrix, subclasses_max=DIMENSION_SUBCLASSES_MAX)
+        except CostExceeded:
+            pass
+    return len(matrix).bit_length() - 1
