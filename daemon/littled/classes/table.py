@@ -132,7 +132,8 @@ class Table(HypothesisClass):
     def scores(self, statistics: NDArray[np.int64]) -> Scores:
         """Agreements of every row: labels 1 where it says 1, labels 0 where it says 0."""
         zeros, ones = statistics
-        return self.matrix @ (ones - zeros) + zeros.sum()
+        scores: Scores = self.matrix @ (ones - zeros) + zeros.sum()
+        return scores
 
     def rule(self, index: int) -> TableRule:
         """The row `index`."""

@@ -1,0 +1,335 @@
+"""The engine: one per stream. Orders events, opens seasons, asks the filter, publishes.
+
+The engine is a deterministic function of (plan, noise key, journal): fed the same records it
+charges and publishes the same bytes. A crash therefore changes nothing; what was already charged
+or published is handed to the outlet again and recognised there.
+
+Order of every call (privacy notes, section 6): the records are durable before they arrive here;
+the charge is durable before a joint training draws noise; the release is durable before anybody
+sees it.
+"""
+
+from collections.abc import Iterable, Sequence
+from concurrent.futures import Executor
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.budget.events import PrivacyEvent, event_to_dict, price
+from littled.budget.filter import BudgetRefused, PrivacyFilter
+from littled.budget.ledger import LedgerEntry
+from littled.budget.price import Price
+from littled.learners import snapshot
+from littled.learners.online import (
+    CallAdmitted,
+    CallRefused,
+    CallRequested,
+    Examples,
+    OnlineLearner,
+    OnlineState,
+    Place,
+    Published,
+    SeasonOpened,
+    SeasonPriced,
+    Step,
+)
+from littled.mechanisms.noise import NoiseSource
+from littled.planner import StreamPlan
+from littled.store.records import Record, StoredRelease
+from littled_protocol.codec import encode
+from littled_protocol.columns import decode_labels, point_type
+from littled_protocol.messages import Release
+
+SNAPSHOT_FORMAT = 1
+
+
+class Outlet(Protocol):
+    """Where charges and releases become durable, and releases then visible."""
+
+    def charge(self, entry: LedgerEntry) -> None:
+        """Make a charge durable before returning."""
+
+    def publish(self, releases: Sequence[StoredRelease], entries: Sequence[LedgerEntry]) -> None:
+        """Make releases and charges durable in one transaction, then show the releases."""
+
+
+@dataclass(slots=True)
+class _Course:
+    """What changes while a stream runs: small, replaced field by field, never shared."""
+
+    record_number: int = -1
+    position: int = 0
+    season: int = -1
+    entries: int = 0
+    filter: PrivacyFilter | None = None
+    states: dict[str, OnlineState] = field(default_factory=dict)
+
+
+class Engine:
+    """Runs the learners of one stream over its journal.
+
+    `state` is a snapshot of an earlier engine with the same plan and key, or None to begin (or
+    replay) at the journal's start. Calls of joint training run on `executor`.
+
+    Raises `littled.learners.snapshot.SnapshotUnusable` for a snapshot of another version.
+    """
+
+    def __init__(
+        self,
+        plan: StreamPlan,
+        noise: NoiseSource,
+        outlet: Outlet,
+        executor: Executor,
+        state: bytes | None = None,
+    ) -> None:
+        """Begin at the start of the journal, or where the snapshot was taken."""
+        self._plan = plan
+        self._noise = noise
+        self._outlet = outlet
+        self._executor = executor
+        self._points = point_type(plan.x_type)
+        self._learners = {each.name: each.learner(plan.stream) for each in plan.plans}
+        if state is None:
+            self._course = _Course(
+                states={name: each.initial() for name, each in self._learners.items()}
+            )
+        else:
+            self._course = self._restored(state)
+
+    # -- what may be seen --------------------------------------------------------------------
+
+    @property
+    def record_number(self) -> int:
+        """Number of the last record applied, -1 before the first."""
+        return self._course.record_number
+
+    @property
+    def position(self) -> int:
+        """Examples consumed so far."""
+        return self._course.position
+
+    def status(self) -> dict[str, Any]:
+        """Public facts only: positions, versions, rules, prices and spend."""
+        course, plan = self._course, self._plan
+        spent = course.filter.spent if course.filter is not None else Price.zero()
+        return {
+            "stream": plan.stream,
+            "position": course.position,
+            "season": max(course.season, 0),
+            "horizon": plan.horizon,
+            "epsilon": float(plan.epsilon),
+            "delta": float(plan.delta),
+            "spent": spent.to_dict(),
+            "caps": plan.caps.to_dict(),
+            "learners": {
+                each.name: _learner_status(each.words, course.states[each.name])
+                for each in plan.plans
+            },
+        }
+
+    # -- events ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Open the first season: the first rules are published before any data."""
+        if self._course.season < 0:
+            self._open_season(0)
+
+    def apply(self, record: Record) -> None:
+        """Step the learners over one durable record, season by season.
+
+        Blocks while a joint training runs. Records already applied are ignored.
+        """
+        course = self._course
+        if record.number <= course.record_number:
+            return
+        self.start()
+        x = self._points.decode(record.x, record.count)
+        y = decode_labels(record.y, record.count)
+        offset = 0
+        while offset < record.count:
+            position = record.first_position + offset
+            season = position // self._plan.horizon
+            if season > course.season:
+                self._open_season(season)
+            stop = min(record.count, offset + (season + 1) * self._plan.horizon - position)
+            for name, learner in self._learners.items():
+                self._run(name, learner, record, x[offset:stop], y[offset:stop], position)
+            offset = stop
+            course.position = record.first_position + stop
+        course.record_number = record.number
+
+    def _run(
+        self,
+        name: str,
+        learner: OnlineLearner,
+        record: Record,
+        x: NDArray[Any],
+        y: NDArray[np.uint8],
+        position: int,
+    ) -> None:
+        """Feed one learner a slice of a record; every call inside it is settled on the way."""
+        done = 0
+        while done < len(y):
+            place = Place(record.chain_head, record.first_position, position + done)
+            step = learner.step(
+                self._course.states[name], Examples(place, x[done:], y[done:]), self._noise
+            )
+            self._course.states[name] = step.state
+            done += step.consumed
+            for effect in step.effects:
+                if isinstance(effect, CallRequested):
+                    self._settle(name, learner, effect)
+                else:
+                    self._publish(name, step, charge=None)
+
+    def _settle(self, name: str, learner: OnlineLearner, request: CallRequested) -> None:
+        """Price first; then reserve, train and publish, or refuse and halt."""
+        state = self._course.states[name]
+        try:
+            entry = self._charge(name, request.place.position, request.event)
+        except BudgetRefused:
+            step = learner.step(state, CallRefused(request.place), self._noise)
+            self._publish(name, step, charge=None)
+            return
+        self._outlet.charge(entry)
+        training = self._executor.submit(
+            learner.step, state, CallAdmitted(request.place), self._noise
+        )
+        self._publish(name, training.result(), charge=entry.number)
+
+    def _publish(self, name: str, step: Step, charge: int | None) -> None:
+        releases = [
+            self._release(name, effect, charge)
+            for effect in step.effects
+            if isinstance(effect, Published)
+        ]
+        self._outlet.publish(releases, ())
+        self._course.states[name] = step.state
+
+    def _open_season(self, season: int) -> None:
+        """Season's end is public: a new budget over new examples only; rules are carried over."""
+        course = self._course
+        position = season * self._plan.horizon
+        course.filter = PrivacyFilter(caps=self._plan.caps, spent=Price.zero())
+        course.season = season
+        entries, releases, states = [], [], {}
+        for name, learner in self._learners.items():
+            step = learner.step(course.states[name], SeasonOpened(season, position), self._noise)
+            states[name] = step.state
+            for effect in step.effects:
+                if isinstance(effect, SeasonPriced):
+                    entries += [self._charge(name, position, event) for event in effect.events]
+                elif isinstance(effect, Published):
+                    releases.append(self._release(name, effect, None))
+        self._outlet.publish(releases, entries)
+        course.states.update(states)
+        course.position = max(course.position, position)
+
+    def _charge(self, name: str, position: int, event: PrivacyEvent) -> LedgerEntry:
+        """Admit an event and number its ledger entry; BudgetRefused changes nothing."""
+        course = self._course
+        assert course.filter is not None
+        cost = price(event)
+        course.filter = course.filter.admit(cost)
+        entry = LedgerEntry(
+            number=course.entries,
+            stream=self._plan.stream,
+            season=course.season,
+            learner=name,
+            position=position,
+            event=event_to_dict(event),
+            price=cost,
+        )
+        course.entries += 1
+        return entry
+
+    def _release(self, name: str, published: Published, charge: int | None) -> StoredRelease:
+        learner = f"{self._plan.stream}/{name}"
+        message = Release(
+            learner=learner,
+            version=published.version,
+            kind=published.kind,
+            season=published.season,
+            epoch=published.epoch,
+            position=published.position,
+            rule=published.rule.to_dict(),
+        )
+        return StoredRelease(learner, published.version, encode(message), charge)
+
+    # -- snapshots ---------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """The state after the last record, private; `Engine(..., state=...)` continues from it."""
+        course = self._course
+        spent = None if course.filter is None else course.filter.spent.to_dict()
+        return snapshot.pack({
+            "format": SNAPSHOT_FORMAT,
+            "record_number": course.record_number,
+            "position": course.position,
+            "season": course.season,
+            "entries": course.entries,
+            "spent": spent,
+            "learners": {
+                name: snapshot.online_to_dict(state) for name, state in course.states.items()
+            },
+        })  # fmt: skip
+
+    def _restored(self, state: bytes) -> _Course:
+        values = snapshot.unpack(state)
+        if values.get("format") != SNAPSHOT_FORMAT or set(values["learners"]) != set(
+            self._learners
+        ):
+            raise snapshot.SnapshotUnusable("the snapshot belongs to another version or plan")
+        spent = values["spent"]
+        return _Course(
+            record_number=values["record_number"],
+            position=values["position"],
+            season=values["season"],
+            entries=values["entries"],
+            filter=None
+            if spent is None
+            else PrivacyFilter(caps=self._plan.caps, spent=Price.from_dict(spent)),
+            states={
+                name: snapshot.online_from_dict(each) for name, each in values["learners"].items()
+            },
+        )
+
+
+@dataclass(slots=True)
+class Transcript:
+    """An outlet that only remembers: the public transcript of a stream."""
+
+    releases: list[StoredRelease] = field(default_factory=list)
+    entries: list[LedgerEntry] = field(default_factory=list)
+
+    def charge(self, entry: LedgerEntry) -> None:
+        """Remember a charge."""
+        self.entries.append(entry)
+
+    def publish(self, releases: Sequence[StoredRelease], entries: Sequence[LedgerEntry]) -> None:
+        """Remember releases and charges."""
+        self.releases.extend(releases)
+        self.entries.extend(entries)
+
+
+def replay(
+    plan: StreamPlan, noise: NoiseSource, records: Iterable[Record], executor: Executor
+) -> Transcript:
+    """The transcript that a journal leads to, from its start and without touching any store."""
+    transcript = Transcript()
+    engine = Engine(plan, noise, transcript, executor)
+    engine.start()
+    for record in records:
+        engine.apply(record)
+    return transcript
+
+
+def _learner_status(words: Any, state: OnlineState) -> dict[str, Any]:
+    return {
+        "version": state.version,
+        "epoch": state.epoch,
+        "halted": state.halted,
+        "rule": state.rule.describe(words),
+    }

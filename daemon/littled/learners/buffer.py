@@ -1,0 +1,106 @@
+"""The buffer of an epoch: which examples a learner keeps for the next joint training.
+
+Source: Lyu, Algorithm 3, lines 7, 13 and 22 (the set E), and privacy notes, section 2.
+
+What is kept is decided so that two neighbouring streams with the same public transcript keep data
+that differs in at most one element:
+
+- every position draws a secret *priority* from the keyed stream; it does not look at the example;
+- the *background* is the examples at the `background_max` positions of lowest priority in the
+  epoch: the same positions in both streams, as the epoch's limits are public;
+- *mistakes* of the published rule are kept, if asked for, whatever their priority: another
+  example at one position adds, removes or replaces that element only.
+
+A cap on the mistakes would break this (a new one would push out another), so there is none: their
+number is bounded because the trigger fires with certainty a bounded distance above its threshold.
+"""
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.classes.base import DataSet, Labels, Points
+
+Words = NDArray[np.uint64]
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """Examples kept so far in this epoch: columns of equal length.
+
+    `x` (n,) or (n, 2); `y`, `mistake` uint8 and bool (n,); `priority`, `teacher` uint64 (n,).
+    """
+
+    x: Points
+    y: Labels
+    mistake: NDArray[np.bool_]
+    priority: Words
+    teacher: Words
+
+    @classmethod
+    def empty(cls, template: Points) -> Self:
+        """No examples, for points shaped like `template`."""
+        nothing = np.zeros(0, dtype=np.uint64)
+        return cls(
+            template[:0], np.zeros(0, dtype=np.uint8), nothing.astype(bool), nothing, nothing
+        )
+
+    def __len__(self) -> int:
+        """Number of examples held."""
+        return len(self.y)
+
+    def extend(self, other: "Buffer", *, background_max: int, keep_mistakes: bool) -> "Buffer":
+        """This buffer and `other`, with what can no longer be kept dropped now and then.
+
+        Dropping is only a matter of memory: `final` gives the same examples however often it was
+        done and however the stream was cut into batches.
+        """
+        wanted = np.zeros(len(other), dtype=bool)
+        if background_max:
+            wanted |= other.priority <= self._limit(background_max)
+        if keep_mistakes:
+            wanted |= other.mistake
+        if not wanted.any():
+            return self
+        joined = _join(self, other.take(wanted))
+        if len(joined) <= 2 * background_max + 1024 and background_max:
+            return joined
+        return joined.final(background_max=background_max, keep_mistakes=keep_mistakes)
+
+    def final(self, *, background_max: int, keep_mistakes: bool) -> "Buffer":
+        """Exactly the background and, if asked for, the mistakes."""
+        limit = self._limit(background_max) if background_max else None
+        kept = np.zeros(len(self), dtype=bool) if limit is None else self.priority <= limit
+        if keep_mistakes:
+            kept |= self.mistake
+        return self.take(kept)
+
+    def take(self, chosen: NDArray[np.bool_]) -> "Buffer":
+        """The chosen examples, copied."""
+        return Buffer(
+            self.x[chosen],
+            self.y[chosen],
+            self.mistake[chosen],
+            self.priority[chosen],
+            self.teacher[chosen],
+        )
+
+    def _limit(self, background_max: int) -> np.uint64:
+        """Highest priority that may still belong to the background."""
+        if len(self) <= background_max:
+            return np.uint64(2**64 - 1)
+        return np.uint64(np.partition(self.priority, background_max - 1)[background_max - 1])
+
+    def data_set(self) -> DataSet:
+        """Points and labels."""
+        return self.x, self.y
+
+
+def _join(left: Buffer, right: Buffer) -> Buffer:
+    columns: list[NDArray[Any]] = [
+        np.concatenate((getattr(left, name), getattr(right, name)))
+        for name in ("x", "y", "mistake", "priority", "teacher")
+    ]
+    return Buffer(*columns)

@@ -1,0 +1,533 @@
+"""The private online learner.
+
+Source: Lyu, "Private Learning of Littlestone Classes, Revisited", Algorithms 3 and 4.
+
+A season of this learner is a pure state machine. Events come in, a new state and effects go out;
+noise is a function of the durable history (`littled.mechanisms.noise`). The order of a call:
+
+1. `Examples`: the published rule predicts, mistakes are counted, and at each position the
+   AboveThreshold trigger says fire or not (Algorithm 3, lines 9 to 15). At the first fire the
+   rest of the batch is left unconsumed and `CallRequested` names the price of the call.
+2. The engine asks the filter. `CallAdmitted`: the teachers are trained jointly and the selection
+   is published. `CallRefused`: the learner halts; its last rule stays published.
+
+What is released: the positions of fires, the selected rules, bottoms (a call that keeps the rule)
+and halts. What each costs is in `season_events` and `call_event`; why is in PRIVACY.md.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.budget.events import (
+    DenseSelection,
+    PrecisionLoss,
+    PrivacyEvent,
+    SparseSelection,
+    StageTest,
+    TriggerSeason,
+)
+from littled.classes import HypothesisClass
+from littled.classes.base import DataSet, Labels, Points, Scores
+from littled.learners.buffer import Buffer
+from littled.learners.parameters import OnlineParameters
+from littled.mechanisms.above_threshold import AboveThreshold
+from littled.mechanisms.discrete_laplace import DiscreteLaplace
+from littled.mechanisms.exponential import ExponentialMechanism
+from littled.mechanisms.noise import Address, NoiseSource
+from littled.mechanisms.sparse_sample import SparseSample
+from littled_protocol.rules import MajorityRule, Rule
+
+# Examples whose counting is put off until it is worth a pass over the statistics.
+PENDING_EXAMPLES_MAX = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where in the durable history an event happens.
+
+    `chain_head` is the journal's chain head at the record that holds `position`;
+    `record_position` is the position of that record's first example.
+    """
+
+    chain_head: bytes
+    record_position: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class SeasonOpened:
+    """A new season begins at this position; nothing of its data has been seen."""
+
+    season: int
+    position: int
+
+
+@dataclass(frozen=True, slots=True)
+class Examples:
+    """A slice of one journal record whose first example has position `place.position`."""
+
+    place: Place
+    x: Points
+    y: Labels
+
+
+@dataclass(frozen=True, slots=True)
+class CallAdmitted:
+    """The call requested at this place is paid for and durable: train and publish."""
+
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class CallRefused:
+    """The budget does not allow the call requested at this place."""
+
+    place: Place
+
+
+Event = SeasonOpened | Examples | CallAdmitted | CallRefused
+
+
+@dataclass(frozen=True, slots=True)
+class SeasonPriced:
+    """What the season costs whatever happens in it; charged before its first example."""
+
+    events: tuple[PrivacyEvent, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CallRequested:
+    """The trigger fired; a call of joint training would cost `event`."""
+
+    place: Place
+    event: PrivacyEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """A public release: kind "rule", "season" or "halt"."""
+
+    kind: str
+    version: int
+    season: int
+    epoch: int
+    position: int
+    rule: Rule
+
+
+Effect = SeasonPriced | CallRequested | Published
+
+
+@dataclass(frozen=True, slots=True)
+class OnlineState:
+    """Everything the learner knows. Public: the fields up to `calls`; the rest never leaves.
+
+    `position` is the number of examples consumed in all seasons; `archive` holds, for each
+    earlier epoch of the season, its buffer; `statistics` the counts of a dense class.
+    """
+
+    rule: Rule
+    version: int = 0
+    season: int = -1
+    epoch: int = 0
+    epoch_position: int = 0
+    halted: bool = False
+    calls: int = 0
+    mistakes: int = 0
+    threshold_noise: int | None = None
+    stage: int = 1
+    stage_noise: int | None = None
+    buffer: Buffer | None = None
+    archive: tuple[Buffer, ...] = ()
+    statistics: NDArray[np.int64] | None = None
+    pending: tuple[DataSet, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Result of one step: the new state, the effects in order, and the examples consumed."""
+
+    state: OnlineState
+    effects: tuple[Effect, ...] = ()
+    consumed: int = 0
+
+
+@dataclass(frozen=True)
+class OnlineLearner:
+    """Algorithm 3 for one class with public parameters.
+
+    `name` is "stream/learner" and separates the noise of learners on one stream.
+    """
+
+    name: str
+    hypotheses: HypothesisClass
+    parameters: OnlineParameters
+    _trigger: AboveThreshold = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Build the noise tables once."""
+        object.__setattr__(self, "_trigger", AboveThreshold(self.parameters.trigger_rate))
+
+    # -- public facts ------------------------------------------------------------------------
+
+    def initial(self) -> OnlineState:
+        """The state before the first season opens."""
+        return OnlineState(rule=self.hypotheses.first_rule())
+
+    def season_events(self) -> tuple[PrivacyEvent, ...]:
+        """Privacy events charged when a season opens: trigger, stage tests, finite precision."""
+        p = self.parameters
+        events: list[PrivacyEvent] = [TriggerSeason(rate=p.trigger_rate)]
+        if p.stage_rate is not None:
+            # one segment of the stage test ends at each Below; d + 1 segments at the most
+            events += [StageTest(rate=p.stage_rate)] * self._stages
+        events.append(PrecisionLoss(total_variation=self.precision_error(), epsilon=p.epsilon))
+        return tuple(events)
+
+    def call_event(self) -> PrivacyEvent:
+        """Privacy event of one call of joint training."""
+        p = self.parameters
+        if p.selection == "dense":
+            return DenseSelection(
+                rate=p.selection_rate, draws=p.draws, accounting=p.selection_accounting
+            )
+        return SparseSelection(
+            rate=p.selection_rate,
+            list_cap=p.list_cap,
+            bottom_score=p.bottom_score,
+            draws=p.draws,
+            accounting=p.selection_accounting,
+        )
+
+    def precision_error(self) -> Fraction:
+        """Bound on the total variation distance of a season from its ideal real-valued noise."""
+        p = self.parameters
+        # every example is one step of some epoch; every epoch draws a threshold noise of its own
+        error = self._trigger.precision_error(p.horizon)
+        error += p.calls_max * self._trigger.precision_error(0)
+        draws = p.calls_max * p.draws
+        if p.selection == "dense":
+            assert self.hypotheses.rule_count is not None
+            error += draws * self._dense.total_variation(self.hypotheses.rule_count)
+        else:
+            error += draws * self._sparse.total_variation(self._candidates_max)
+        if p.stage_rate is not None:
+            tests = p.calls_max + self._stages
+            error += tests * sum(noise.total_variation for noise in self._stage_noises)
+        return error
+
+    # -- the state machine -------------------------------------------------------------------
+
+    def step(self, state: OnlineState, event: Event, noise: NoiseSource) -> Step:
+        """One transition; pure, and total on every state that the learner itself reaches."""
+        match event:
+            case SeasonOpened():
+                return self._open(state, event)
+            case Examples():
+                return self._observe(state, event, noise)
+            case CallAdmitted():
+                return self._train(state, event.place, noise)
+            case CallRefused():
+                return self._halt(state, event.place)
+
+    def _open(self, state: OnlineState, event: SeasonOpened) -> Step:
+        opened = replace(
+            self._without_data(state),
+            version=state.version + 1,
+            season=event.season,
+            epoch_position=event.position,
+            halted=False,
+            calls=0,
+            stage=1,
+            stage_noise=None,
+        )
+        kind = "season" if event.season else "rule"
+        effects = (SeasonPriced(self.season_events()), _published(kind, opened, event.position))
+        return Step(opened, effects)
+
+    def _halt(self, state: OnlineState, place: Place) -> Step:
+        """Algorithm 3, line 18: the last rule stays published and no more noise is drawn."""
+        halted = replace(self._without_data(state), halted=True, version=state.version + 1)
+        return Step(halted, (_published("halt", halted, place.position + 1),))
+
+    def _without_data(self, state: OnlineState) -> OnlineState:
+        """The state with every private field forgotten."""
+        dense = self.parameters.selection == "dense"
+        return replace(
+            state,
+            mistakes=0,
+            threshold_noise=None,
+            buffer=None,
+            archive=(),
+            statistics=self.hypotheses.empty_statistics() if dense else None,
+            pending=(),
+        )
+
+    def _observe(self, state: OnlineState, event: Examples, noise: NoiseSource) -> Step:
+        """Algorithm 3, lines 9 to 15, for a whole batch, up to and with the first fire."""
+        count = len(event.y)
+        if state.halted or not count:
+            return Step(state, consumed=count)
+        place = event.place
+        mistake = state.rule.evaluate(event.x) != event.y
+        total = state.mistakes + np.cumsum(mistake, dtype=np.int64)
+        rho = state.threshold_noise
+        if rho is None:
+            address = self._address(place, "trigger-threshold")
+            rho = self._trigger.threshold_noise(noise.words(address, AboveThreshold.WORDS))
+        expected = self._expected_mistakes(state, place.position, count)
+        words = self._words(noise, place, "trigger", count)
+        gaps = self.parameters.trigger_threshold + rho - (total - expected)
+        fired = self._trigger.first_above(gaps, words)
+        consumed = count if fired is None else fired + 1
+        kept = Examples(place, event.x[:consumed], event.y[:consumed])
+        state = replace(
+            self._remember(state, kept, mistake[:consumed], noise),
+            mistakes=int(total[consumed - 1]),
+            threshold_noise=rho,
+        )
+        if fired is None:
+            return Step(state, consumed=consumed)
+        at = replace(place, position=place.position + consumed - 1)
+        if state.calls >= self.parameters.calls_max:
+            return replace(self._halt(state, at), consumed=consumed)
+        return Step(state, (CallRequested(at, self.call_event()),), consumed)
+
+    def _expected_mistakes(
+        self, state: OnlineState, position: int, count: int
+    ) -> NDArray[np.int64] | int:
+        """Mistakes allowed for by the public noise rate at each position; public."""
+        rate = self.parameters.noise_rate
+        if not rate:
+            return 0
+        steps = np.arange(1, count + 1, dtype=np.int64) + (position - state.epoch_position)
+        return steps * rate.numerator // rate.denominator
+
+    def _remember(
+        self,
+        state: OnlineState,
+        event: Examples,
+        mistake: NDArray[np.bool_],
+        noise: NoiseSource,
+    ) -> OnlineState:
+        """Keep what the next joint training may use."""
+        p = self.parameters
+        if p.selection == "dense":
+            if p.buffer == "mistakes":
+                event = replace(event, x=event.x[mistake], y=event.y[mistake])
+            return self._count(replace(state, pending=(*state.pending, (event.x, event.y))))
+        count = len(event.y)
+        arriving = Buffer(
+            event.x,
+            event.y,
+            mistake,
+            self._words(noise, event.place, "buffer", count),
+            np.zeros(count, dtype=np.uint64)
+            if p.teachers is None
+            else self._words(noise, event.place, "teacher", count),
+        )
+        buffer = Buffer.empty(event.x) if state.buffer is None else state.buffer
+        buffer = buffer.extend(
+            arriving, background_max=p.background_max, keep_mistakes=p.keeps_mistakes
+        )
+        return replace(state, buffer=buffer)
+
+    def _count(self, state: OnlineState, *, now: bool = False) -> OnlineState:
+        """Fold the pending examples into the statistics, now or when there are enough of them."""
+        waiting = sum(len(y) for _, y in state.pending)
+        if not (now or waiting >= PENDING_EXAMPLES_MAX or len(state.pending) >= 256):
+            return state
+        statistics = state.statistics
+        assert statistics is not None
+        if waiting:
+            x = np.concatenate([x for x, _ in state.pending])
+            y = np.concatenate([y for _, y in state.pending])
+            statistics = self.hypotheses.add(statistics, x, y)
+        return replace(state, statistics=statistics, pending=())
+
+    # -- joint training ----------------------------------------------------------------------
+
+    def _train(self, state: OnlineState, place: Place, noise: NoiseSource) -> Step:
+        """Algorithm 3, lines 16 to 22: select, publish, begin the next epoch."""
+        state = self._close_epoch(state)
+        rule: Rule | None
+        if self.parameters.selection == "dense":
+            rule = self._select_dense(state, place, noise)
+        elif self.parameters.teachers is None:
+            rule = self._select_proposed(state, place, noise)
+        else:
+            state, rule = self._joint_train(state, place, noise)
+        published = replace(
+            state,
+            rule=state.rule if rule is None else rule,
+            version=state.version + 1,
+            epoch=state.epoch + 1,
+            epoch_position=place.position + 1,
+            calls=state.calls + 1,
+            mistakes=0,
+            threshold_noise=None,
+        )
+        return Step(published, (_published("rule", published, place.position + 1),))
+
+    def _close_epoch(self, state: OnlineState) -> OnlineState:
+        """Move the epoch's buffer to the archive (line 20: S^(i) with A_i added)."""
+        if self.parameters.selection == "dense":
+            return self._count(state, now=True)
+        if state.buffer is None:
+            return state
+        p = self.parameters
+        final = state.buffer.final(background_max=p.background_max, keep_mistakes=p.keeps_mistakes)
+        return replace(state, buffer=None, archive=(*state.archive, final))
+
+    def _select_dense(self, state: OnlineState, place: Place, noise: NoiseSource) -> Rule:
+        """The exponential mechanism over all rules, score = agreements; no bottom."""
+        assert state.statistics is not None
+        scores = self.hypotheses.scores(state.statistics)
+        draws = [
+            self._dense.sample(scores, self._draw(noise, place, draw, ExponentialMechanism.WORDS))
+            for draw in range(self.parameters.draws)
+        ]
+        rule = _majority([self.hypotheses.rule(index) for index in draws])
+        assert rule is not None
+        return rule
+
+    def _select_proposed(self, state: OnlineState, place: Place, noise: NoiseSource) -> Rule | None:
+        """Sparse sampling with one example a teacher: proposals minus vetoes; None is bottom."""
+        x = np.concatenate([epoch.x for epoch in state.archive])
+        y = np.concatenate([epoch.y for epoch in state.archive])
+        proposals = self.hypotheses.proposals(x, y)
+        drawn = self._draw_sparse(proposals.scores, place, noise)
+        return _majority([self.hypotheses.proposed_rule(proposals, index) for index in drawn])
+
+    def _joint_train(
+        self, state: OnlineState, place: Place, noise: NoiseSource
+    ) -> tuple[OnlineState, Rule | None]:
+        """Algorithm 4 with k teachers.
+
+        Deviations: where the pseudo-code may fall through its `while` without a hypothesis, the
+        previous rule stays (bottom). Without a stage test, a call whose draws are all bottom is
+        taken as Below: the stage advances for the next call, at no further cost.
+        """
+        dimension = self.hypotheses.littlestone_dimension
+        while state.stage <= dimension + 1:
+            lists = self._teacher_lists(state)
+            votes: Counter[Hashable] = Counter(key for each in lists for key in each)
+            if self.parameters.stage_rate is not None:
+                most = max(votes.values(), default=0)
+                state, above = self._stage_test(state, most, place, noise)
+                if not above:
+                    state = replace(state, stage=state.stage + 1)
+                    continue
+            keys = sorted(votes, key=repr)
+            scores = np.array([votes[key] for key in keys], dtype=np.int64)
+            drawn = self._draw_sparse(scores, place, noise)
+            if not drawn and self.parameters.stage_rate is None:
+                state = replace(state, stage=min(state.stage + 1, dimension + 1))
+            return state, _majority([self.hypotheses.essential_rule(keys[i]) for i in drawn])
+        return state, None
+
+    def _teacher_lists(self, state: OnlineState) -> list[list[Hashable]]:
+        """Lists L_1..L_k of essential hypotheses at the present stage (Algorithm 4, lines 3-6)."""
+        p = self.parameters
+        assert p.teachers is not None
+        dimension = max(self.hypotheses.littlestone_dimension, 1)
+        tolerance = Fraction(1, 10) * (1 - Fraction(1, 5 * dimension)) ** state.stage
+        shares = [_split(epoch, p.teachers) for epoch in state.archive]
+        return [
+            self.hypotheses.essential_list(data_sets, tolerance, p.list_cap)
+            for data_sets in (list(each) for each in zip(*shares, strict=True))
+        ]
+
+    def _stage_test(
+        self, state: OnlineState, most: int, place: Place, noise: NoiseSource
+    ) -> tuple[OnlineState, bool]:
+        """Algorithm 4, line 8: is some hypothesis on more than 4k/5 lists? Halts on Below."""
+        assert self.parameters.teachers is not None
+        for_threshold, for_query = self._stage_noises
+        rho = state.stage_noise
+        if rho is None:
+            address = self._address(place, "stage-threshold", state.stage)
+            rho = for_threshold.sample(noise.words(address, DiscreteLaplace.WORDS))
+        address = self._address(place, "stage-query", state.stage)
+        nu = for_query.sample(noise.words(address, DiscreteLaplace.WORDS))
+        above = 5 * (most + nu - rho) > 4 * self.parameters.teachers
+        return replace(state, stage_noise=rho if above else None), above
+
+    def _draw_sparse(self, scores: Scores, place: Place, noise: NoiseSource) -> list[int]:
+        """The draws of one call that are not bottom."""
+        draws = (
+            self._sparse.sample(scores, self._draw(noise, place, draw, SparseSample.WORDS))
+            for draw in range(self.parameters.draws)
+        )
+        return [index for index in draws if index is not None]
+
+    # -- mechanisms and addresses ------------------------------------------------------------
+
+    @cached_property
+    def _dense(self) -> ExponentialMechanism:
+        return ExponentialMechanism(self.parameters.selection_rate)
+
+    @cached_property
+    def _sparse(self) -> SparseSample:
+        p = self.parameters
+        return SparseSample(p.selection_rate, list_cap=p.list_cap, bottom_score=p.bottom_score)
+
+    @cached_property
+    def _stage_noises(self) -> tuple[DiscreteLaplace, DiscreteLaplace]:
+        assert self.parameters.stage_rate is not None
+        rate = self.parameters.stage_rate
+        return DiscreteLaplace(rate / 2), DiscreteLaplace(rate / 4)
+
+    @property
+    def _stages(self) -> int:
+        return self.hypotheses.littlestone_dimension + 1
+
+    @property
+    def _candidates_max(self) -> int:
+        """Most candidates that a sparse selection of one season can have."""
+        p = self.parameters
+        holders = p.horizon if p.teachers is None else p.teachers
+        return holders * p.list_cap
+
+    def _address(self, place: Place, purpose: str, draw: int = 0) -> Address:
+        return Address(place.chain_head, self.name, purpose, place.position, draw)
+
+    def _draw(self, noise: NoiseSource, place: Place, draw: int, count: int) -> NDArray[np.uint64]:
+        return noise.words(self._address(place, "select", draw), count)
+
+    def _words(
+        self, noise: NoiseSource, place: Place, purpose: str, count: int
+    ) -> NDArray[np.uint64]:
+        """One word for each of `count` positions, whichever slice of the record asks for them."""
+        address = Address(place.chain_head, self.name, purpose, place.record_position)
+        return noise.words(address, count, place.position - place.record_position)
+
+
+def _split(epoch: Buffer, teachers: int) -> list[DataSet]:
+    """One data set a teacher: the secret word of each position, modulo k, chooses (line 19).
+
+    The paper splits E into equal parts; that would move other examples when one is added, so the
+    teacher of a position is fixed by its word alone.
+    """
+    teacher = (epoch.teacher % np.uint64(teachers)).astype(np.int64)
+    order = np.argsort(teacher, kind="stable")
+    cuts = np.searchsorted(teacher[order], np.arange(teachers + 1))
+    return [(epoch.x[order[a:b]], epoch.y[order[a:b]]) for a, b in pairwise(cuts.tolist())]
+
+
+def _majority(rules: Sequence[Rule]) -> Rule | None:
+    """The majority vote of the drawn rules; the rule itself if there is one; None if none."""
+    if len(rules) > 1:
+        return MajorityRule(members=tuple(rules))
+    return rules[0] if rules else None
+
+
+def _published(kind: str, state: OnlineState, position: int) -> Published:
+    return Published(kind, state.version, state.season, state.epoch, position, state.rule)

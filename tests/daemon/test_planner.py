@@ -1,0 +1,111 @@
+"""Plans keep their promise exactly, survive storage, and say why when there is none."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from littled.budget.conversion import guarantee
+from littled.budget.events import price
+from littled.budget.price import Price
+from littled.classes import class_from_name
+from littled.planner import (
+    LearnerRequest,
+    PlanError,
+    StreamPlan,
+    StreamRequest,
+    plan_stream,
+)
+from littled_protocol.rules import Words
+
+TINY = Fraction(1, 10**6)
+
+
+def request(*learners: LearnerRequest, epsilon: Any = 1, delta: Any = TINY) -> StreamRequest:
+    return StreamRequest("s", Fraction(epsilon), Fraction(delta), 100_000, learners)
+
+
+def learner(name: str, title: str = "l", **options: Any) -> LearnerRequest:
+    return LearnerRequest(title, class_from_name(name), **options)
+
+
+WAYS = [
+    learner("thresholds:256"),
+    learner("thresholds:256", noise_rate=Fraction(1, 10)),
+    learner("thresholds:16", selection="sparse", teachers=50),
+    learner("points:64"),
+    learner("prefixes:128"),
+    learner("prefixes:128", noise_rate=Fraction(1, 20)),
+    learner("points:8", teachers=30),
+]
+
+
+@pytest.mark.parametrize("ask", WAYS, ids=lambda a: f"{a.hypotheses.name}-{a.teachers}")
+@settings(max_examples=12)
+@given(epsilon=st.fractions("1/4", 4, max_denominator=1000), exponent=st.integers(4, 10), share=st.integers(1, 3))
+def test_no_plan_can_exceed_its_budget(
+    ask: LearnerRequest, epsilon: Fraction, exponent: int, share: int
+) -> None:
+    """Whatever happens in a season, its prices sum to at most (epsilon, delta)."""
+    learners = tuple(replace(ask, name=f"l{i}") for i in range(share))
+    plan = plan_stream(request(*learners, epsilon=epsilon, delta=Fraction(1, 10**exponent)))
+    worst = Price.zero()
+    for each in plan.plans:
+        built = each.learner("s")
+        worst += sum((price(event) for event in built.season_events()), Price.zero())
+        worst += price(built.call_event()) * each.parameters.calls_max
+    assert worst.fits_in(plan.caps)
+    total_epsilon, total_delta = guarantee(plan.caps, plan.delta_z)
+    assert total_epsilon <= epsilon
+    assert total_delta <= Fraction(1, 10**exponent)
+    assert total_epsilon >= epsilon * Fraction(9, 10)  # and little is left unused
+
+
+@pytest.mark.parametrize("ask", WAYS, ids=lambda a: f"{a.hypotheses.name}-{a.teachers}")
+def test_plans_survive_storage(ask: LearnerRequest) -> None:
+    words = Words(x_name="delay", unit="min", offset=-30, positive="late", negative="on time")
+    plan = plan_stream(request(replace(ask, words=words)))
+    again = StreamPlan.from_dict(plan.to_dict())
+    assert again == plan
+    assert again.words == {"l": words}
+    assert again.learners == ("l",)
+
+
+def test_plans_are_reproducible() -> None:
+    asks = (learner("thresholds:99", "b"), learner("thresholds:50", "a"))
+    assert plan_stream(request(*asks)) == plan_stream(request(*reversed(asks)))
+
+
+def test_way_of_selection() -> None:
+    def chosen(ask: LearnerRequest) -> str:
+        return plan_stream(request(ask)).plans[0].parameters.selection
+
+    assert chosen(learner("thresholds:256")) == "dense"
+    assert chosen(learner("thresholds:256", teachers=100)) == "sparse"
+    assert chosen(learner("points:64")) == "sparse"
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        (request(learner("points:64", selection="dense")), "too many rules for dense"),
+        (request(learner("thresholds:8", selection="sparse")), "teachers = "),
+        (request(learner("thresholds:8", selection="dense", teachers=3)), "has no teachers"),
+        (request(learner("points:64", "a"), learner("points:8", "b")), "one type of x"),
+        (request(learner("thresholds:8"), epsilon=Fraction(1, 10**6)), "raise epsilon or delta"),
+        (request(learner("thresholds:8"), delta=Fraction(1, 10**16)), "raise delta"),
+    ],
+)
+def test_impossible_requests_get_a_sentence(asked: StreamRequest, sentence: str) -> None:
+    with pytest.raises(PlanError, match=sentence):
+        plan_stream(asked)
+
+
+def test_stored_plan_of_unknown_kind_is_refused() -> None:
+    values = plan_stream(request(learner("points:8"))).to_dict()
+    values["learners"]["l"]["kind"] = "oracle"
+    with pytest.raises(PlanError, match="unknown kind"):
+        StreamPlan.from_dict(values)

@@ -1,0 +1,340 @@
+"""A small daemon that speaks the protocol over real sockets and keeps everything in memory.
+
+It has no learner: tests publish by hand, and make it drop connections, hold acknowledgements or
+refuse. Run as a program (`python small_daemon.py PATH`) it serves one stream "flights" of u8 points
+on a Unix socket until its standard input ends, for measurements from another process.
+"""
+
+import asyncio
+import contextlib
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from littled_protocol import limits
+from littled_protocol.columns import Labels, Points, decode_labels, point_type
+from littled_protocol.connection import Connection, Role
+from littled_protocol.errors import ErrorCode, ProtocolError
+from littled_protocol.messages import (
+    Ack,
+    Error,
+    Examples,
+    Hello,
+    Message,
+    Open,
+    Opened,
+    Ping,
+    Pong,
+    Release,
+    Status,
+    StatusRequest,
+    Subscribe,
+    Welcome,
+    error_message,
+)
+
+Result = TypeVar("Result")
+
+
+@dataclass
+class Behaviour:
+    """What the daemon does besides its duty; tests change it at any time."""
+
+    token: str | None = None
+    instance: str = "store-1"
+    credit_bytes: int = limits.credit_bytes
+    frame_bytes_max: int = limits.frame_bytes_max
+    # Connections fall after so many examples frames each, which are kept but not acknowledged.
+    drop_after_frames: int | None = None
+    # How many more connections fall in this way.
+    drops: int = 10**9
+    # Frames that are not even kept before a connection falls.
+    forget: bool = False
+    hold_acks: bool = False
+    mute: bool = False
+    refuse_hello: ErrorCode | None = None
+    refuse_open: list[ErrorCode] = field(default_factory=list)
+    refuse_examples: ErrorCode | None = None
+    ask: bool = False
+
+
+class SmallDaemon:
+    """State and sockets; every method may be called from any thread."""
+
+    def __init__(self, streams: dict[str, str], *, keep: bool = True) -> None:
+        """Serve `streams` (name to type of points); keep the examples only if asked to."""
+        self.behaviour = Behaviour()
+        self.streams = streams
+        self.keep = keep
+        self.next_sequence: dict[tuple[str, str], int] = {}
+        self.position = dict.fromkeys(streams, 0)
+        self.received: dict[str, list[tuple[Points, Labels]]] = {name: [] for name in streams}
+        self.releases: dict[str, list[Release]] = {}
+        self.peers: set[_Peer] = set()
+        self.greetings = 0
+        self.agents: list[str] = []
+        self.resent_frames = 0
+        self.credit_used_most = 0
+        self.pongs: list[int] = []
+        self.path: str | None = None
+        self.port: int | None = None
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._server: asyncio.Server | None = None
+
+    def on_loop(self, function: Callable[[], Result]) -> Result:
+        """Call a function on the daemon's thread."""
+
+        async def call() -> Result:
+            return function()
+
+        return asyncio.run_coroutine_threadsafe(call(), self._loop).result(10)
+
+    def listen(self, path: str) -> None:
+        """Listen on a Unix socket."""
+        self.path = path
+
+        async def start() -> asyncio.Server:
+            return await self._loop.create_unix_server(lambda: _Peer(self), path)
+
+        self._server = asyncio.run_coroutine_threadsafe(start(), self._loop).result(10)
+
+    def listen_tcp(self) -> int:
+        """Listen on a free port of the loopback and return it."""
+
+        async def start() -> asyncio.Server:
+            return await self._loop.create_server(lambda: _Peer(self), "127.0.0.1", 0)
+
+        self._server = asyncio.run_coroutine_threadsafe(start(), self._loop).result(10)
+        return int(self._server.sockets[0].getsockname()[1])
+
+    def stop_listening(self) -> None:
+        """Refuse new connections and drop all present ones."""
+        if self._server is not None:
+            self.on_loop(self._server.close)
+            self._server = None
+        self.drop()
+
+    def drop(self) -> None:
+        """Drop every connection without a word."""
+
+        def abort() -> None:
+            for peer in self.peers:
+                peer.transport.abort()
+
+        self.on_loop(abort)
+
+    def tell(self, message: Message) -> None:
+        """Send a message to every peer; an Error also ends its connection."""
+
+        def send() -> None:
+            for peer in list(self.peers):
+                peer.send(message)
+                if isinstance(message, Error):
+                    peer.transport.close()
+
+        self.on_loop(send)
+
+    def release_acks(self) -> None:
+        """Acknowledge what was held back."""
+
+        def send() -> None:
+            self.behaviour.hold_acks = False
+            for peer in self.peers:
+                peer.acknowledge()
+
+        self.on_loop(send)
+
+    def publish(self, release: Release) -> None:
+        """Give a release to every subscriber of its learner, now and later."""
+
+        def send() -> None:
+            self.releases.setdefault(release.learner, []).append(release)
+            for peer in self.peers:
+                if release.learner in peer.learners:
+                    peer.send(release)
+
+        self.on_loop(send)
+
+    def examples(self, stream: str) -> tuple[list[Any], list[int]]:
+        """All examples of a stream in the order of their arrival."""
+        batches = self.received[stream]
+        return [p for x, _ in batches for p in x.tolist()], [v for _, y in batches for v in y]
+
+    def close(self) -> None:
+        """Stop everything."""
+        self.stop_listening()
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+
+
+class _Peer(asyncio.Protocol):
+    """One connection of the small daemon."""
+
+    transport: asyncio.Transport
+
+    def __init__(self, daemon: SmallDaemon) -> None:
+        self._daemon = daemon
+        self._connection = Connection(Role.SERVER)
+        self._stream = ""
+        self._producer = ""
+        self._frames = 0
+        self._behind = False
+        self.learners: set[str] = set()
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self.transport = transport
+        self._daemon.peers.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._daemon.peers.discard(self)
+
+    def send(self, message: Message) -> None:
+        if not self.transport.is_closing():
+            self.transport.write(self._connection.send(message))
+
+    def data_received(self, data: bytes) -> None:
+        self._connection.receive_data(data)
+        try:
+            while isinstance(message := self._connection.next_event(), Message):
+                self._handle(message)
+                if self.transport.is_closing():
+                    return
+        except ProtocolError as error:
+            self.refuse(error.code)
+        if self._behind and not self._daemon.behaviour.hold_acks:
+            self.acknowledge()
+
+    def refuse(self, code: ErrorCode) -> None:
+        self.send(error_message(ProtocolError(code)))
+        self.transport.close()
+
+    def acknowledge(self) -> None:
+        if self._stream:
+            self._behind = False
+            key = self._stream, self._producer
+            position = self._daemon.position[self._stream]
+            self.send(Ack(0, self._daemon.next_sequence[key], position))
+
+    def _handle(self, message: Message) -> None:
+        behaviour = self._daemon.behaviour
+        if isinstance(message, Examples):
+            self._examples(message)
+        elif behaviour.mute and not isinstance(message, Hello):
+            return
+        elif isinstance(message, Hello):
+            self._hello(message)
+        elif isinstance(message, Open):
+            self._open(message)
+        elif isinstance(message, Subscribe):
+            self.learners.add(message.learner)
+            for release in self._daemon.releases.get(message.learner, []):
+                if release.version > message.since:
+                    self.send(release)
+        elif isinstance(message, StatusRequest):
+            self.send(Status(self._status()))
+        elif isinstance(message, Ping):
+            self.send(Pong(message.nonce))
+        elif isinstance(message, Pong):
+            self._daemon.pongs.append(message.nonce)
+
+    def _status(self) -> dict[str, Any]:
+        streams: dict[str, Any] = {name: {"learners": {}} for name in self._daemon.streams}
+        for learner, releases in self._daemon.releases.items():
+            stream, _, name = learner.partition("/")
+            version = releases[-1].version if releases else 0
+            streams[stream]["learners"][name] = {"version": version}
+        return {"streams": streams}
+
+    def _hello(self, message: Hello) -> None:
+        behaviour = self._daemon.behaviour
+        self._daemon.greetings += 1
+        self._daemon.agents.append(message.agent)
+        if behaviour.refuse_hello is not None:
+            return self.refuse(behaviour.refuse_hello)
+        if behaviour.token is not None and message.token != behaviour.token:
+            return self.refuse(ErrorCode.UNAUTHORIZED)
+        credit, frame = behaviour.credit_bytes, behaviour.frame_bytes_max
+        self.send(Welcome(1, "small", behaviour.instance, credit, frame))
+        if behaviour.ask:
+            self.send(Ping(7))
+        return None
+
+    def _open(self, message: Open) -> None:
+        behaviour = self._daemon.behaviour
+        if message.stream not in self._daemon.streams:
+            return self.refuse(ErrorCode.UNKNOWN_STREAM)
+        if behaviour.refuse_open:
+            return self.refuse(behaviour.refuse_open.pop(0))
+        self._stream, self._producer = message.stream, message.producer
+        sequence = self._daemon.next_sequence.setdefault((self._stream, self._producer), 0)
+        position = self._daemon.position[self._stream]
+        x_type = self._daemon.streams[self._stream]
+        self.send(Opened(message.channel, self._stream, x_type, sequence, position))
+        return None
+
+    def _examples(self, message: Examples) -> None:
+        daemon, behaviour = self._daemon, self._daemon.behaviour
+        if behaviour.refuse_examples is not None:
+            return self.refuse(behaviour.refuse_examples)
+        self._frames += 1
+        used = behaviour.credit_bytes - self._connection.credit_left_bytes
+        daemon.credit_used_most = max(daemon.credit_used_most, used)
+        fall = behaviour.drop_after_frames == self._frames and behaviour.drops > 0
+        if not (fall and behaviour.forget):
+            self._keep(message)
+        if fall:
+            behaviour.drops -= 1
+            self.transport.abort()
+        return None
+
+    def _keep(self, message: Examples) -> None:
+        daemon, key = self._daemon, (self._stream, self._producer)
+        known = daemon.next_sequence[key] - message.sequence
+        if known < 0:
+            return self.refuse(ErrorCode.SEQUENCE_GAP)
+        if known:
+            daemon.resent_frames += 1
+        if known < message.count:
+            if daemon.keep:
+                x = point_type(daemon.streams[self._stream]).decode(message.x, message.count)
+                y = decode_labels(message.y, message.count)
+                daemon.received[self._stream].append((x[known:], y[known:]))
+            daemon.next_sequence[key] += message.count - known
+            daemon.position[self._stream] += message.count - known
+        self._behind = True
+        return None
+
+
+def small_release(learner: str, version: int, threshold: int = 0) -> Release:
+    """A release of a threshold rule over 256 points."""
+    rule = {"kind": "threshold", "size": 256, "threshold": threshold}
+    return Release(learner, version, "rule", 0, version, 10 * version, rule)
+
+
+@contextlib.contextmanager
+def running(path: str, streams: dict[str, str], *, keep: bool = True) -> Iterator[SmallDaemon]:
+    """A small daemon on a Unix socket."""
+    daemon = SmallDaemon(streams, keep=keep)
+    daemon.listen(path)
+    try:
+        yield daemon
+    finally:
+        daemon.close()
+
+
+def changed(daemon: SmallDaemon, **what: Any) -> None:
+    """Replace parts of the daemon's behaviour."""
+    daemon.behaviour = replace(daemon.behaviour, **what)
+
+
+if __name__ == "__main__":
+    with running(sys.argv[1], {"flights": "u8"}, keep=False):
+        sys.stdout.write("ready\n")
+        sys.stdout.flush()
+        sys.stdin.read()

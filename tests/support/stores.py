@@ -1,0 +1,132 @@
+"""Small stores for tests: plans, records, ledger entries and releases that belong together."""
+
+import hashlib
+from collections.abc import Sequence
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from littled.budget.events import StageTest, event_to_dict, price
+from littled.budget.ledger import LedgerEntry
+from littled.budget.price import Price
+from littled.store.records import NewRecord, StoredRelease
+from littled.store.store import Store
+from littled_protocol.codec import encode
+from littled_protocol.messages import Release
+from littled_protocol.rules import ThresholdRule
+
+STREAM = "flights"
+LEARNER = "flights/late"
+HORIZON = 1000
+RATE = Fraction(1, 8)
+CAPS = Price(Fraction(2), Fraction(0), Fraction(0))
+
+
+def plan_values(
+    horizon: int = HORIZON, learners: Sequence[str] = ("late", "early")
+) -> dict[str, Any]:
+    """What the store needs of a plan: 16 charges of `entry` fill a season's budget."""
+    return {
+        "stream": STREAM,
+        "epsilon": "2/1",
+        "delta": "1/1000000",
+        "delta_z": "9/10000000",
+        "horizon": horizon,
+        "caps": CAPS.to_dict(),
+        "learners": {name: {"kind": "online"} for name in learners},
+    }
+
+
+def make_store(path: Path, streams: Sequence[str] = (STREAM,), **options: Any) -> Path:
+    """A new store with these streams; returns its path."""
+    Store.create(
+        path, {"streams": list(streams)}, {name: plan_values() for name in streams}, **options
+    )
+    return path
+
+
+def column(seed: object, size: int) -> bytes:
+    """Bytes that depend on nothing but `seed`."""
+    return hashlib.shake_128(repr(seed).encode()).digest(size)
+
+
+def new_record(
+    sequence: int, count: int = 1, producer: str = "tower", stream: str = STREAM
+) -> NewRecord:
+    """A record of 8 bytes a point whose contents follow from the other fields."""
+    name = (stream, producer, sequence, count)
+    labels = bytes(byte & 1 for byte in column((*name, "y"), count))
+    return NewRecord(stream, producer, sequence, count, column((*name, "x"), 8 * count), labels)
+
+
+def feed(
+    store: Store, counts: Sequence[int], producer: str = "tower", stream: str = STREAM
+) -> None:
+    """Append one record of each count, in one transaction, where the producer is."""
+    sequence = store.producer_next(stream, producer)
+    records = []
+    for count in counts:
+        records.append(new_record(sequence, count, producer, stream))
+        sequence += count
+    store.append(records)
+
+
+def entry(
+    number: int,
+    position: int = 0,
+    rate: Fraction = RATE,
+    learner: str | None = "late",
+    stream: str = STREAM,
+) -> LedgerEntry:
+    """A charge of `rate`, in the season of its position."""
+    event = StageTest(rate=rate)
+    return LedgerEntry(
+        number=number,
+        stream=stream,
+        season=position // HORIZON,
+        learner=learner,
+        position=position,
+        event=event_to_dict(event),
+        price=price(event),
+    )
+
+
+def release(
+    version: int, charge: int | None = None, learner: str = LEARNER, threshold: int = 7
+) -> StoredRelease:
+    """A release of a threshold rule."""
+    message = Release(
+        learner=learner,
+        version=version,
+        kind="rule",
+        season=0,
+        epoch=0,
+        position=0,
+        rule=ThresholdRule(size=256, threshold=threshold).to_dict(),
+    )
+    return StoredRelease(learner, version, encode(message), charge)
+
+
+def fill(store: Store) -> None:
+    """A little of everything: 3 records, 14 examples, 3 charges, 3 releases, a snapshot."""
+    store.publish([release(1), release(1, learner="flights/early")], [entry(0)])
+    feed(store, [5, 1])
+    store.charge(entry(1, position=4))
+    store.publish([release(2, charge=1, threshold=9)], ())
+    feed(store, [8], producer="radar")
+    store.save_snapshot(STREAM, 1, b"state after record 1")
+    store.charge(entry(2, position=10, learner="early"))
+
+
+def contents(store: Store, stream: str = STREAM) -> tuple[Any, ...]:
+    """Everything that a store says about a stream."""
+    learners = [f"{stream}/{name}" for name in store.plans[stream]["learners"]]
+    return (
+        list(store.records(stream)),
+        [each.to_bytes() for each in store.ledger(stream)],
+        [store.releases(learner) for learner in learners],
+        store.position(stream),
+        [store.producer_next(stream, name) for name in ("tower", "radar", "nobody")],
+        store.configuration,
+        store.plans,
+    )
