@@ -1,0 +1,183 @@
+"""Points and labels on the wire: typed columns of bytes, or plain lists for small clients.
+
+| name     | bytes of a point                    | array              |
+| -------- | ----------------------------------- | ------------------ |
+| `u8`     | 1                                   | (n,) uint8         |
+| `u16`    | 2, little-endian                    | (n,) uint16        |
+| `u32`    | 4, little-endian                    | (n,) uint32        |
+| `u64`    | 8, little-endian                    | (n,) uint64        |
+| `u128`   | 16, big-endian                      | (n, 2) uint64, columns: high and low 64 bits |
+| `u16x<m>`| 2 m, m little-endian uint16         | (n, m) uint16      |
+
+A label is one byte, 0 or 1. Everything else is refused with `invalid_examples`; what was found is
+never part of a message, since points and labels are private.
+"""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled_protocol import limits
+from littled_protocol.errors import ErrorCode, ProtocolError
+
+Points = NDArray[np.unsignedinteger[Any]]
+Labels = NDArray[np.uint8]
+
+_SCALAR_BYTES: Final = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
+_ROW_NAME: Final = re.compile(r"u16x([1-9][0-9]{0,3})")
+_ROW_FEATURES_MIN: Final = 2
+_U128_BYTES: Final = 16
+_LABEL_VALUES: Final = frozenset({0, 1})
+_LABEL_BYTES: Final = b"\x00\x01"
+
+
+def _invalid(sentence: str) -> ProtocolError:
+    return ProtocolError(ErrorCode.INVALID_EXAMPLES, sentence)
+
+
+@dataclass(frozen=True, slots=True)
+class PointType:
+    """How points of one type look in an array and on the wire; made by `point_type`.
+
+    name: as on the wire. dtype: of the array, native byte order. columns: second dimension of the
+    array (n, columns), 1 when the array is (n,). itemsize_bytes: of one point on the wire.
+    wire_dtype: of one number on the wire.
+    """
+
+    name: str
+    dtype: np.dtype[np.unsignedinteger[Any]]
+    columns: int
+    itemsize_bytes: int
+    wire_dtype: np.dtype[np.unsignedinteger[Any]]
+
+    @property
+    def greatest(self) -> int:
+        """The greatest number that one point, or one feature of a row, may be."""
+        return 2**128 - 1 if self.name == "u128" else int(np.iinfo(self.dtype).max)
+
+    def encode(self, array: NDArray[Any]) -> bytes:
+        """Return the column of an array (n,) or (n, columns) of exactly this type's dtype.
+
+        Raises ProtocolError (invalid_examples) for another dtype or shape.
+        """
+        rest = () if self.columns == 1 else (self.columns,)
+        if array.dtype != self.dtype or not array.ndim or array.shape[1:] != rest:
+            raise _invalid(f"points of type {self.name} need {self._shape_text()}")
+        return array.astype(self.wire_dtype, copy=False).tobytes()
+
+    def decode(self, data: bytes | Sequence[Any], count: int) -> Points:
+        """Return `count` points (count,) or (count, columns), possibly a read-only view of `data`.
+
+        data: a column of bytes; or a list of integers, for u128 of integers or of 16 bytes each
+        (big-endian), for rows of lists of integers. Raises ProtocolError (invalid_examples)
+        otherwise.
+        """
+        if not isinstance(data, bytes):
+            return self._decode_list(data, count)
+        if len(data) != count * self.itemsize_bytes:
+            raise _invalid(f"x needs {self.itemsize_bytes} bytes for each point of {self.name}")
+        points = np.frombuffer(data, dtype=self.wire_dtype).astype(self.dtype, copy=False)
+        return points if self.columns == 1 else points.reshape(count, self.columns)
+
+    def _decode_list(self, values: Sequence[Any], count: int) -> Points:
+        if len(values) != count:
+            raise _invalid("x needs as many points as the batch has examples")
+        if self.name == "u128":
+            column = b"".join(map(_sixteen_bytes, values))
+            return self.decode(column, count)
+        if self.columns == 1:
+            return self._numbers(values)
+        for row in values:
+            if not isinstance(row, list | tuple) or len(row) != self.columns:
+                raise _invalid(f"x needs rows of {self.columns} features for {self.name}")
+        flat = [feature for row in values for feature in row]
+        return self._numbers(flat).reshape(count, self.columns)
+
+    def _numbers(self, values: Sequence[Any]) -> Points:
+        kinds = set(map(type, values))
+        if kinds <= {int} and (not values or (min(values) >= 0 and max(values) <= self.greatest)):
+            return np.array(values, dtype=self.dtype)
+        raise _invalid(f"x needs integers from 0 to {self.greatest} for {self.name}")
+
+    def _shape_text(self) -> str:
+        shape = "(n,)" if self.columns == 1 else f"(n, {self.columns})"
+        return f"an array {shape} of {self.dtype}"
+
+
+@functools.lru_cache(maxsize=256)
+def point_type(name: str) -> PointType:
+    """Return the point type of this name; raise ProtocolError (invalid_examples) for no such type.
+
+    >>> point_type("u16x3").itemsize_bytes
+    6
+    """
+    size = _SCALAR_BYTES.get(name)
+    if size is not None:
+        wire = np.dtype(f"<u{size}")
+        return PointType(name, wire.newbyteorder("="), 1, size, wire)
+    if name == "u128":
+        return PointType(name, np.dtype(np.uint64), 2, _U128_BYTES, np.dtype(">u8"))
+    match = _ROW_NAME.fullmatch(name)
+    if match and _ROW_FEATURES_MIN <= int(match[1]) <= limits.row_features_max:
+        features, wire = int(match[1]), np.dtype("<u2")
+        return PointType(name, wire.newbyteorder("="), features, 2 * features, wire)
+    raise _invalid(
+        "a type of points is u8, u16, u32, u64, u128 or u16x followed by a number of features "
+        f"from {_ROW_FEATURES_MIN} to {limits.row_features_max}"
+    )
+
+
+def smallest_point_type(bits: int) -> str:
+    """Return the name of the smallest scalar type that holds `bits` bits, 1 to 128 (ValueError)."""
+    for name, size in (*_SCALAR_BYTES.items(), ("u128", _U128_BYTES)):
+        if 1 <= bits <= 8 * size:
+            return name
+    raise ValueError("a point has 1 to 128 bits")
+
+
+def encode_labels(array: NDArray[Any]) -> bytes:
+    """Return the column of labels (n,), uint8 of 0 and 1 or bool.
+
+    Raises ProtocolError (invalid_examples) for anything else.
+    """
+    if array.ndim != 1 or array.dtype not in (np.uint8, np.bool_):
+        raise _invalid("labels need an array (n,) of uint8 or bool")
+    column = array.tobytes()
+    _check_labels(column)
+    return column
+
+
+def decode_labels(data: bytes | Sequence[Any], count: int) -> Labels:
+    """Return `count` labels (count,) of 0 and 1, possibly a read-only view of `data`.
+
+    data: one byte a label, or a list of 0, 1, False and True. Raises ProtocolError
+    (invalid_examples) otherwise.
+    """
+    if len(data) != count:
+        raise _invalid("y needs as many labels as the batch has examples")
+    if not isinstance(data, bytes):
+        if not set(map(type, data)) <= {int, bool} or not set(data) <= _LABEL_VALUES:
+            raise _invalid("y needs labels 0 and 1, or false and true")
+        data = bytes(data)
+    _check_labels(data)
+    return np.frombuffer(data, dtype=np.uint8)
+
+
+def _check_labels(column: bytes) -> None:
+    if column.translate(None, _LABEL_BYTES):  # what is left without the zeros and ones
+        raise _invalid("y needs labels 0 and 1")
+
+
+def _sixteen_bytes(value: Any) -> bytes:
+    if type(value) is bytes and len(value) == _U128_BYTES:
+        return value
+    if type(value) is int and 0 <= value < 2**128:
+        return value.to_bytes(_U128_BYTES, "big")
+    raise _invalid("x needs integers from 0 to 2^128 - 1, or 16 bytes each, for u128")

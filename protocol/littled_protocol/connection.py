@@ -1,0 +1,359 @@
+"""The state of one connection, without any I/O: bytes in, events out; messages in, bytes out.
+
+    connection = Connection(Role.CLIENT)
+    transport.write(connection.send(Hello(PROTOCOL_VERSION, "example/1.0")))
+    connection.receive_data(transport.read())        # b"" is the end of the stream
+    while (event := connection.next_event()) is not NEED_DATA:
+        ...                                          # a message, or CLOSED
+
+Both sides hold the same machine. A message is allowed when `TRANSITIONS` has a row for its sender,
+the state and its type, and when what it refers to exists: examples need an open channel and credit,
+a release needs a subscription, a status a request. Clocks, tokens and names of streams belong to
+the caller.
+
+What the caller may not send raises LocalProtocolError and changes nothing. What the peer may not
+send raises RemoteProtocolError and leaves the state ERROR for good; the one thing then still
+allowed is to send an Error.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from enum import Enum
+from types import MappingProxyType
+from typing import Any, Final, Literal
+
+from littled_protocol import limits
+from littled_protocol.codec import decode, encode_frame
+from littled_protocol.errors import (
+    ErrorCode,
+    LocalProtocolError,
+    ProtocolError,
+    RemoteProtocolError,
+)
+from littled_protocol.messages import (
+    PROTOCOL_VERSION,
+    PROTOCOL_VERSION_MIN,
+    Ack,
+    Error,
+    Examples,
+    Hello,
+    Message,
+    Open,
+    Opened,
+    Release,
+    Status,
+    StatusRequest,
+    Subscribe,
+    Welcome,
+)
+
+
+class Role(Enum):
+    """Which side of a connection."""
+
+    CLIENT = "client"
+    SERVER = "server"
+
+    @property
+    def peer(self) -> Role:
+        """The other side."""
+        return Role.SERVER if self is Role.CLIENT else Role.CLIENT
+
+
+class State(Enum):
+    """Where a connection stands; the same on both sides, once all bytes have arrived."""
+
+    START = "start"
+    GREETED = "greeted"
+    READY = "ready"
+    CLOSED = "closed"
+    ERROR = "error"
+
+
+class Signal(Enum):
+    """What `next_event` returns when there is no message."""
+
+    NEED_DATA = "need_data"
+    CLOSED = "closed"
+
+
+NEED_DATA: Final = Signal.NEED_DATA
+CLOSED: Final = Signal.CLOSED
+
+Event = Message | Literal[Signal.NEED_DATA, Signal.CLOSED]
+
+
+def _rows() -> dict[tuple[Role, State, str], State]:
+    client, server = Role.CLIENT, Role.SERVER
+    rows = {
+        (client, State.START, "hello"): State.GREETED,
+        (server, State.GREETED, "welcome"): State.READY,
+    }
+    for name in ("open", "examples", "subscribe", "status_request", "ping", "pong"):
+        rows[client, State.READY, name] = State.READY
+    for name in ("opened", "ack", "release", "status", "ping", "pong"):
+        rows[server, State.READY, name] = State.READY
+    for role in (client, server):
+        for state in (State.START, State.GREETED, State.READY):
+            rows[role, state, "error"] = State.CLOSED
+        rows[role, State.ERROR, "error"] = State.ERROR
+    return rows
+
+
+TRANSITIONS: Final = MappingProxyType(_rows())
+"""(sender, state, type of the message) -> next state; what has no row is not allowed."""
+
+
+class Connection:
+    """One side of one connection; see the module for its use.
+
+    role: which side this is. state: where it stands. frame_bytes_max: longest whole frame that this
+    side accepts. frame_bytes: whole length of the frame sent or returned last.
+    """
+
+    def __init__(self, role: Role, frame_bytes_max: int = limits.frame_bytes_max) -> None:
+        """Begin in START. Raises ValueError for an impossible `frame_bytes_max`."""
+        if not limits.frame_bytes_max_min <= frame_bytes_max <= limits.frame_bytes_max:
+            raise ValueError(
+                f"frame_bytes_max needs {limits.frame_bytes_max_min} to {limits.frame_bytes_max}"
+            )
+        self.role = role
+        self.state = State.START
+        self._rows: tuple[dict[str, State], ...] = ()
+        self._enter(State.START)
+        self.frame_bytes_max = frame_bytes_max
+        self.frame_bytes = 0
+        self._peer = role.peer
+        self._peer_frame_bytes_max = limits.frame_bytes_max
+        self._buffer = bytearray()
+        self._offset = 0
+        self._ended = False
+        self._failure: RemoteProtocolError | None = None
+        self._hello_version = 0
+        self._credit_bytes = 0
+        self._used_bytes = 0
+        self._opening: set[int] = set()
+        self._unacknowledged: dict[int, deque[tuple[int, int]]] = {}
+        self._versions: dict[str, int] = {}
+        self._status_requests = 0
+
+    @property
+    def credit_left_bytes(self) -> int:
+        """Credit for more examples frames, in bytes as counted by `limits.credit_of_frame`."""
+        return self._credit_bytes - self._used_bytes
+
+    @property
+    def frame_begun(self) -> bool:
+        """Whether a part of a frame waits for its rest; `limits.frame_seconds` then runs."""
+        return len(self._buffer) > self._offset
+
+    # --- Receiving --------------------------------------------------------------------------------
+
+    def receive_data(self, data: bytes | bytearray | memoryview) -> None:
+        """Take bytes from the peer; b"" is the end of its stream. Call `next_event` afterwards.
+
+        Whatever comes after the end of the connection is dropped.
+        """
+        if self.state in (State.CLOSED, State.ERROR):
+            return
+        if not data:
+            self._ended = True
+            return
+        if self._offset:
+            del self._buffer[: self._offset]
+            self._offset = 0
+        self._buffer += data
+
+    def next_event(self) -> Event:
+        """Return the next message, NEED_DATA, or CLOSED once the connection has ended.
+
+        Raises RemoteProtocolError for what the peer must not send, and the same again ever after.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if self.state is State.CLOSED:
+            return CLOSED
+        try:
+            payload = self._next_payload()
+            if payload is None:
+                return self._end() if self._ended else NEED_DATA
+            message = decode(payload)
+            self._advance(self._peer, message, len(payload) + limits.frame_prefix_bytes)
+        except ProtocolError as error:
+            self._failure = RemoteProtocolError(error.code, error.message)
+            self._enter(State.ERROR)
+            self._forget_bytes()
+            raise self._failure from None
+        if isinstance(message, Error):
+            self._forget_bytes()
+        return message
+
+    def _next_payload(self) -> bytearray | None:
+        """Take the next whole payload from the buffer; None when it is not there yet."""
+        start = self._offset + limits.frame_prefix_bytes
+        if len(self._buffer) < start:
+            return None
+        end = start + int.from_bytes(self._buffer[self._offset : start], "big")
+        if end - self._offset > self.frame_bytes_max:
+            raise ProtocolError(ErrorCode.FRAME_TOO_LARGE)
+        if self.state is State.START and end - self._offset > limits.first_frame_bytes_max:
+            raise ProtocolError(ErrorCode.FRAME_TOO_LARGE, "the first frame is too long")
+        if len(self._buffer) < end:
+            return None
+        payload = self._buffer[start:end]
+        self._offset = end
+        return payload
+
+    def _end(self) -> Event:
+        if self.frame_begun:
+            raise ProtocolError(ErrorCode.MALFORMED_FRAME, "the stream ended inside a frame")
+        self._enter(State.CLOSED)
+        return CLOSED
+
+    def _forget_bytes(self) -> None:
+        self._buffer.clear()
+        self._offset = 0
+
+    # --- Sending ----------------------------------------------------------------------------------
+
+    def send(self, message: Message) -> bytes:
+        """Return the frame of a message, to be written as it is.
+
+        Raises LocalProtocolError, with nothing changed, for what this side must not send now.
+        """
+        try:
+            frame = encode_frame(message)
+            if len(frame) > self._peer_frame_bytes_max:
+                raise ProtocolError(ErrorCode.FRAME_TOO_LARGE)
+            if self.state is State.START and len(frame) > limits.first_frame_bytes_max:
+                raise ProtocolError(ErrorCode.FRAME_TOO_LARGE, "the first frame is too long")
+            self._advance(self.role, message, len(frame))
+        except ProtocolError as error:
+            raise LocalProtocolError(error.code, error.message) from None
+        return frame
+
+    # --- What a message does, whoever sent it -----------------------------------------------------
+
+    def _advance(self, sender: Role, message: Message, frame_bytes: int) -> None:
+        """Change the state by one message, or raise ProtocolError with nothing changed."""
+        name = message.type_name
+        following = self._rows[sender is self.role].get(name)
+        if following is None:
+            raise _unexpected(
+                f"{name} is not allowed from the {sender.value} in {self.state.value}"
+            )
+        self.frame_bytes = frame_bytes
+        effect = _EFFECTS.get(name)
+        if effect is not None:
+            effect(self, message)
+        if following is not self.state:
+            self._enter(following)
+
+    def _enter(self, state: State) -> None:
+        """Change the state and look up which messages of the peer and of ours it allows."""
+        self.state = state
+        self._rows = tuple(
+            {
+                name: to
+                for (sender, at, name), to in TRANSITIONS.items()
+                if (sender, at) == (who, state)
+            }
+            for who in (self.role.peer, self.role)
+        )
+
+    def _hello(self, message: Hello) -> None:
+        if message.version < PROTOCOL_VERSION_MIN:
+            raise ProtocolError(ErrorCode.UNSUPPORTED_VERSION)
+        self._hello_version = message.version
+
+    def _welcome(self, message: Welcome) -> None:
+        highest = min(self._hello_version, PROTOCOL_VERSION)
+        if not PROTOCOL_VERSION_MIN <= message.version <= highest:
+            raise ProtocolError(ErrorCode.UNSUPPORTED_VERSION)
+        if self.role is Role.SERVER and message.frame_bytes_max > self.frame_bytes_max:
+            raise ProtocolError(
+                ErrorCode.MALFORMED_FRAME,
+                "welcome.frame_bytes_max promises longer frames than this side accepts",
+            )
+        self._credit_bytes = message.credit_bytes
+        if self.role is Role.CLIENT:
+            self._peer_frame_bytes_max = message.frame_bytes_max
+
+    def _open(self, message: Open) -> None:
+        if message.channel in self._opening or message.channel in self._unacknowledged:
+            raise _unexpected("the channel is open already")
+        self._opening.add(message.channel)
+
+    def _opened(self, message: Opened) -> None:
+        if message.channel not in self._opening:
+            raise _unexpected("the channel was not asked for")
+        self._opening.remove(message.channel)
+        self._unacknowledged[message.channel] = deque()
+
+    def _examples(self, message: Examples) -> None:
+        frames = self._unacknowledged.get(message.channel)
+        if frames is None:
+            raise _unexpected("the channel is not open")
+        credit = limits.credit_of_frame(self.frame_bytes)
+        if self._used_bytes + credit > self._credit_bytes:
+            raise ProtocolError(ErrorCode.CREDIT_EXCEEDED)
+        self._used_bytes += credit
+        frames.append((message.sequence + message.count, credit))
+
+    def _ack(self, message: Ack) -> None:
+        frames = self._unacknowledged.get(message.channel)
+        if frames is None:
+            raise _unexpected("the channel is not open")
+        while frames and frames[0][0] <= message.next_sequence:
+            self._used_bytes -= frames.popleft()[1]
+
+    def _subscribe(self, message: Subscribe) -> None:
+        if message.learner in self._versions:
+            raise _unexpected("the learner is subscribed to already")
+        if len(self._versions) >= limits.subscriptions_max:
+            raise ProtocolError(
+                ErrorCode.LIMIT_EXCEEDED,
+                f"one connection may have at most {limits.subscriptions_max} subscriptions",
+            )
+        self._versions[message.learner] = message.since
+
+    def _release(self, message: Release) -> None:
+        version = self._versions.get(message.learner)
+        if version is None:
+            raise _unexpected("the learner is not subscribed to")
+        if message.version <= version:
+            raise _unexpected("the versions of a subscription need to grow")
+        self._versions[message.learner] = message.version
+
+    def _status_request(self, _message: StatusRequest) -> None:
+        if self._status_requests >= limits.status_requests_max:
+            raise ProtocolError(
+                ErrorCode.LIMIT_EXCEEDED,
+                f"at most {limits.status_requests_max} status requests may be unanswered",
+            )
+        self._status_requests += 1
+
+    def _status(self, _message: Status) -> None:
+        if not self._status_requests:
+            raise _unexpected("no status was asked for")
+        self._status_requests -= 1
+
+
+def _unexpected(sentence: str) -> ProtocolError:
+    return ProtocolError(ErrorCode.UNEXPECTED_MESSAGE, sentence)
+
+
+_EFFECTS: Final[dict[str, Callable[[Connection, Any], None]]] = {
+    "hello": Connection._hello,
+    "welcome": Connection._welcome,
+    "open": Connection._open,
+    "opened": Connection._opened,
+    "examples": Connection._examples,
+    "ack": Connection._ack,
+    "subscribe": Connection._subscribe,
+    "release": Connection._release,
+    "status_request": Connection._status_request,
+    "status": Connection._status,
+}

@@ -1,0 +1,429 @@
+"""The messages of the protocol as frozen values, and the one registry from name to class.
+
+A message checks its fields when it is made, whether by a program or by the decoder, so a message
+that exists is well-formed. Wrong fields raise ProtocolError (`malformed_frame`, or
+`invalid_examples` for an impossible number of examples); its sentence names the field and the
+rule, never the value.
+
+The registry is append-only. New fields are optional (they have a default) and stand last; fields
+that are None and optional are not sent. A receiver ignores fields that it does not know.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, fields
+from operator import attrgetter, itemgetter
+from types import MappingProxyType
+from typing import Any, ClassVar, Final
+
+from littled_protocol import limits
+from littled_protocol.errors import ErrorCode, ProtocolError
+
+PROTOCOL_VERSION: Final = 1
+"""The highest version of the protocol spoken by this package."""
+PROTOCOL_VERSION_MIN: Final = 1
+"""The lowest version of the protocol spoken by this package."""
+RELEASE_KINDS: Final = frozenset({"rule", "halt", "season"})
+
+_INTEGER_MAX: Final = limits.integer_max
+_EXAMPLES_MAX: Final = limits.examples_per_frame_max
+_CHANNEL_MAX: Final = limits.channels_max - 1
+_NAME: Final = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{limits.name_characters_max - 1}}}")
+_PRODUCER: Final = re.compile(rf"[!-~]{{1,{limits.producer_characters_max}}}")
+_CODE: Final = re.compile(rf"[a-z0-9_]{{1,{limits.error_code_characters_max}}}")
+
+
+def _malformed(sentence: str) -> ProtocolError:
+    return ProtocolError(ErrorCode.MALFORMED_FRAME, sentence)
+
+
+def _integer(value: object, least: int, greatest: int, field: str) -> None:
+    if type(value) is not int or not least <= value <= greatest:
+        raise _malformed(f"{field} needs an integer from {least} to {greatest}")
+
+
+def _text(value: object, bytes_max: int, field: str) -> None:
+    if not isinstance(value, str) or not value.isprintable():
+        raise _malformed(f"{field} needs a text of printable characters")
+    if len(value.encode()) > bytes_max:
+        raise _malformed(f"{field} needs a text of at most {bytes_max} bytes")
+
+
+def check_name(value: object, field: str) -> None:
+    """Raise ProtocolError (malformed_frame) unless `value` can name a stream or a learner."""
+    if not isinstance(value, str) or not _NAME.fullmatch(value):
+        raise _malformed(
+            f"{field} needs 1 to {limits.name_characters_max} letters, digits and _ . -, "
+            "with a letter, digit or _ first"
+        )
+
+
+def check_producer(value: object, field: str) -> None:
+    """Raise ProtocolError (malformed_frame) unless `value` can name a producer."""
+    if not isinstance(value, str) or not _PRODUCER.fullmatch(value):
+        raise _malformed(
+            f"{field} needs 1 to {limits.producer_characters_max} printable ASCII characters "
+            "without blanks"
+        )
+
+
+def check_learner(value: object, field: str) -> None:
+    """Raise ProtocolError (malformed_frame) unless `value` is "stream/learner"."""
+    stream, slash, learner = value.partition("/") if isinstance(value, str) else ("", "", "")
+    if not slash:
+        raise _malformed(f"{field} needs the form stream/learner")
+    check_name(stream, field)
+    check_name(learner, field)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """One message; `type_name` is its name on the wire. The children are the whole protocol."""
+
+    type_name: ClassVar[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Hello(Message):
+    """The client's first message: the highest version it speaks, who it is, and its token."""
+
+    type_name: ClassVar[str] = "hello"
+    version: int
+    agent: str
+    token: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        _integer(self.version, 0, 2**31 - 1, "hello.version")
+        _text(self.agent, limits.agent_bytes_max, "hello.agent")
+        if self.token is not None:
+            _text(self.token, limits.token_bytes_max, "hello.token")
+
+
+@dataclass(frozen=True, slots=True)
+class Welcome(Message):
+    """The server's answer: the version from here on, who it is, and its limits.
+
+    instance: public random name of the store; another one means another history. credit_bytes:
+    of unacknowledged examples frames on this connection. frame_bytes_max: of a whole frame.
+    """
+
+    type_name: ClassVar[str] = "welcome"
+    version: int
+    server: str
+    instance: str
+    credit_bytes: int
+    frame_bytes_max: int
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        _integer(self.version, 0, 2**31 - 1, "welcome.version")
+        _text(self.server, limits.agent_bytes_max, "welcome.server")
+        check_name(self.instance, "welcome.instance")
+        _integer(self.credit_bytes, limits.credit_bytes_min, 2**40, "welcome.credit_bytes")
+        _integer(
+            self.frame_bytes_max,
+            limits.frame_bytes_max_min,
+            limits.frame_bytes_max,
+            "welcome.frame_bytes_max",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Open(Message):
+    """The client wants to feed a stream as this producer, on this channel."""
+
+    type_name: ClassVar[str] = "open"
+    channel: int
+    stream: str
+    producer: str
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        _integer(self.channel, 0, _CHANNEL_MAX, "open.channel")
+        check_name(self.stream, "open.stream")
+        check_producer(self.producer, "open.producer")
+
+
+@dataclass(frozen=True, slots=True)
+class Opened(Message):
+    """The channel is open: the stream's type of points and where producer and stream stand.
+
+    next_sequence: number of this producer's durable examples. position: number of the stream's.
+    """
+
+    type_name: ClassVar[str] = "opened"
+    channel: int
+    stream: str
+    x_type: str
+    next_sequence: int
+    position: int
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        _integer(self.channel, 0, _CHANNEL_MAX, "opened.channel")
+        check_name(self.stream, "opened.stream")
+        check_name(self.x_type, "opened.x_type")
+        _integer(self.next_sequence, 0, _INTEGER_MAX, "opened.next_sequence")
+        _integer(self.position, 0, _INTEGER_MAX, "opened.position")
+
+
+@dataclass(frozen=True, slots=True)
+class Examples(Message):
+    """A batch of `count` examples, the first of which is the producer's number `sequence`.
+
+    x, y: columns of bytes, or plain lists of at most `list_examples_max` values; see `columns`.
+    """
+
+    type_name: ClassVar[str] = "examples"
+    channel: int
+    sequence: int
+    count: int
+    x: bytes | list[Any]
+    y: bytes | list[Any]
+
+    def __post_init__(self) -> None:
+        """Check the fields: quickly when all is well, since this runs for every batch."""
+        channel, sequence, count, x, y = _EXAMPLES_FIELDS(self)
+        if not (
+            type(channel) is int
+            and type(sequence) is int
+            and type(count) is int
+            and 0 <= channel <= _CHANNEL_MAX
+            and 0 <= sequence <= _INTEGER_MAX
+            and 1 <= count <= _EXAMPLES_MAX
+            and sequence + count <= _INTEGER_MAX
+            and (type(x) is bytes or type(x) is list)
+            and (type(y) is bytes or type(y) is list)
+        ):
+            self._refuse()
+
+    def _refuse(self) -> None:
+        _integer(self.channel, 0, _CHANNEL_MAX, "examples.channel")
+        _integer(self.sequence, 0, _INTEGER_MAX, "examples.sequence")
+        if not (type(self.x) in (bytes, list) and type(self.y) in (bytes, list)):
+            raise _malformed("examples.x and examples.y need binary columns or lists")
+        if type(self.count) is not int:
+            raise _malformed("examples.count needs an integer")
+        if not 1 <= self.count <= _EXAMPLES_MAX:
+            raise ProtocolError(
+                ErrorCode.INVALID_EXAMPLES,
+                f"examples.count needs an integer from 1 to {_EXAMPLES_MAX}",
+            )
+        raise _malformed(f"the last example's number needs to stay below {_INTEGER_MAX}")
+
+
+_EXAMPLES_FIELDS: Final = attrgetter("channel", "sequence", "count", "x", "y")
+
+
+@dataclass(frozen=True, slots=True)
+class Ack(Message):
+    """All of the producer's examples below `next_sequence` are durable; cumulative.
+
+    position: number of the stream's durable examples. All acknowledgements have one length.
+    """
+
+    type_name: ClassVar[str] = "ack"
+    channel: int
+    next_sequence: int
+    position: int
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        _integer(self.channel, 0, _CHANNEL_MAX, "ack.channel")
+        _integer(self.next_sequence, 0, _INTEGER_MAX, "ack.next_sequence")
+        _integer(self.position, 0, _INTEGER_MAX, "ack.position")
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribe(Message):
+    """The client wants a learner's releases after version `since` (0: all), past and to come."""
+
+    type_name: ClassVar[str] = "subscribe"
+    learner: str
+    since: int
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_learner(self.learner, "subscribe.learner")
+        _integer(self.since, 0, _INTEGER_MAX, "subscribe.since")
+
+
+@dataclass(frozen=True, slots=True)
+class Release(Message):
+    """Something a learner published.
+
+    version: counts the learner's releases from 1. kind: "rule" (a new rule), "halt" (no new rule
+    before the next season) or "season" (a new season, a new budget). season, epoch: from 0.
+    position: number of the stream's examples before it. rule: see `rules.Rule.to_dict`, or None.
+    """
+
+    type_name: ClassVar[str] = "release"
+    learner: str
+    version: int
+    kind: str
+    season: int
+    epoch: int
+    position: int
+    rule: dict[str, Any] | None
+
+    def __post_init__(self) -> None:
+        """Check the fields, except the inside of the rule."""
+        check_learner(self.learner, "release.learner")
+        _integer(self.version, 1, _INTEGER_MAX, "release.version")
+        if not isinstance(self.kind, str) or self.kind not in RELEASE_KINDS:
+            raise _malformed('release.kind needs to be "rule", "halt" or "season"')
+        _integer(self.season, 0, _INTEGER_MAX, "release.season")
+        _integer(self.epoch, 0, _INTEGER_MAX, "release.epoch")
+        _integer(self.position, 0, _INTEGER_MAX, "release.position")
+        if self.rule is not None and type(self.rule) is not dict:
+            raise _malformed("release.rule needs a map or nil")
+
+
+@dataclass(frozen=True, slots=True)
+class StatusRequest(Message):
+    """The client wants to know how the daemon is."""
+
+    type_name: ClassVar[str] = "status_request"
+
+
+@dataclass(frozen=True, slots=True)
+class Status(Message):
+    """Public facts about the daemon, in a map whose keys may grow at any time."""
+
+    type_name: ClassVar[str] = "status"
+    body: dict[str, Any]
+
+    def __post_init__(self) -> None:
+        """Check that the body is a map."""
+        if type(self.body) is not dict:
+            raise _malformed("status.body needs a map")
+
+
+@dataclass(frozen=True, slots=True)
+class Ping(Message):
+    """Are you there? Either side may ask at any time after Welcome."""
+
+    type_name: ClassVar[str] = "ping"
+    nonce: int
+
+    def __post_init__(self) -> None:
+        """Check the field."""
+        _integer(self.nonce, 0, 2**64 - 1, "ping.nonce")
+
+
+@dataclass(frozen=True, slots=True)
+class Pong(Message):
+    """Yes; with the nonce of the Ping."""
+
+    type_name: ClassVar[str] = "pong"
+    nonce: int
+
+    def __post_init__(self) -> None:
+        """Check the field."""
+        _integer(self.nonce, 0, 2**64 - 1, "pong.nonce")
+
+
+@dataclass(frozen=True, slots=True)
+class Error(Message):
+    """Why the sender ends the connection; nothing follows.
+
+    code: an `ErrorCode`, or one of a later version. channel: the one concerned, if one is.
+    """
+
+    type_name: ClassVar[str] = "error"
+    code: str
+    message: str
+    channel: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the fields; an `ErrorCode` becomes its text."""
+        if isinstance(self.code, ErrorCode):
+            object.__setattr__(self, "code", self.code.value)
+        if type(self.code) is not str or not _CODE.fullmatch(self.code):
+            raise _malformed("error.code needs small letters, digits and _")
+        _text(self.message, limits.error_message_bytes_max, "error.message")
+        if self.channel is not None:
+            _integer(self.channel, 0, _CHANNEL_MAX, "error.channel")
+
+    @property
+    def error_code(self) -> ErrorCode:
+        """The code as this version knows it; `internal_error` for one that it does not know."""
+        try:
+            return ErrorCode(self.code)
+        except ValueError:
+            return ErrorCode.INTERNAL_ERROR
+
+
+MESSAGE_CLASSES: Final = (
+    *(Hello, Welcome, Open, Opened, Examples, Ack, Subscribe, Release),
+    *(StatusRequest, Status, Ping, Pong, Error),
+)
+"""Every message, in the order of SPEC.md; append-only."""
+
+MESSAGES: Final = MappingProxyType({cls.type_name: cls for cls in MESSAGE_CLASSES})
+"""From the name on the wire to the class."""
+
+
+def error_message(error: ProtocolError, channel: int | None = None) -> Error:
+    """Return the message that tells the peer of an error, with the code's fixed sentence.
+
+    The error's own sentence stays in this process.
+    """
+    return Error(error.code, ProtocolError(error.code).message, channel)
+
+
+def _builder(cls: type[Message]) -> Callable[[dict[str, Any]], Message]:
+    """Return the function that makes a message of this class from the map of its fields."""
+    required = tuple(f.name for f in fields(cls) if f.default is MISSING)
+    optional = tuple(f.name for f in fields(cls) if f.default is not MISSING)
+
+    # "type" is always there; a getter of several names returns a tuple, so it stands twice.
+    get = itemgetter("type", "type", *required)
+
+    def build(values: dict[str, Any]) -> Message:
+        try:
+            positional = get(values)[2:]
+        except KeyError as missing:
+            raise _malformed(f"{cls.type_name}.{missing.args[0]} is missing") from None
+        if optional:
+            return cls(*positional, **{name: values[name] for name in optional if name in values})
+        return cls(*positional)
+
+    return build
+
+
+_BUILDERS: Final = {cls.type_name: _builder(cls) for cls in MESSAGE_CLASSES}
+_FIELDS: Final[dict[type[Message], tuple[tuple[str, bool], ...]]] = {
+    cls: tuple((f.name, f.default is not MISSING) for f in fields(cls)) for cls in MESSAGE_CLASSES
+}
+
+
+def message_from_fields(values: dict[str, Any]) -> Message:
+    """Return the message of a frame's map; fields that are not known are ignored.
+
+    Raises ProtocolError: malformed_frame for missing or wrong fields, unexpected_message for an
+    unknown type, invalid_examples for an impossible number of examples.
+    """
+    name = values.get("type")
+    if not isinstance(name, str):
+        raise _malformed("type needs the name of a message")
+    build = _BUILDERS.get(name)
+    if build is None:
+        raise ProtocolError(ErrorCode.UNEXPECTED_MESSAGE, "the message has an unknown type")
+    return build(values)
+
+
+def fields_of(message: Message) -> dict[str, Any]:
+    """Return the map of a message's frame: "type" first, then the fields as declared.
+
+    Optional fields that are None are left out.
+    """
+    values: dict[str, Any] = {"type": message.type_name}
+    for name, optional in _FIELDS[type(message)]:
+        value = getattr(message, name)
+        if value is not None or not optional:
+            values[name] = value
+    return values
