@@ -1,0 +1,137 @@
+"""From caps to the (epsilon, delta) that people are promised, and back.
+
+Source: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", Proposition 12
+(the conversion used by `dp_accounting`); for the smallest rho the inequality of Bretagnolle and
+Huber.
+
+If for an order a > 1 the Renyi divergence is at most r, the mechanism is (epsilon, delta)-DP with
+epsilon = r + ln((a - 1) / a) - (ln(delta) + ln(a)) / (a - 1). With r = a * rho any a may be taken.
+`dp_accounting` finds a good one in floating point; the bound at that order is then computed from
+scratch with directed rounding. A poor order would make a result larger, never wrong.
+
+A divergence of order 1 of at most rho bounds the total variation by sqrt(1 - exp(-rho)): where that
+is at most delta, epsilon is 0.
+"""
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+
+from littled.budget.price import Price
+from littled.budget.rounding import ln_lower, ln_upper, round_down, round_up
+
+# Orders searched are 1 + 2^x for x from -6 to 80: from where dp_accounting's conversion is stable
+# up to the best order for the smallest price there is.
+EXPONENTS = (-6.0, 80.0)
+GRID_STEPS = 344
+ZOOM_STEPS = 32
+ZOOMS = 4
+# Arguments of the search only, kept where floating point can represent them.
+RHO_SEARCH_MAX = Fraction(1 << 40)
+DELTA_SEARCH_MIN = Fraction(1, 10**300)
+
+
+@lru_cache(maxsize=1024)
+def epsilon_of_rho(rho: Fraction, delta: Fraction) -> Fraction:
+    """An epsilon, rounded up, such that every rho-zCDP mechanism is (epsilon, delta)-DP.
+
+    ValueError for a negative rho, or for a delta that is not positive while rho is.
+    """
+    if rho < 0:
+        raise ValueError("rho must not be negative")
+    if rho == 0:
+        return Fraction(0)
+    if delta <= 0:
+        raise ValueError("a zCDP price needs a positive delta to be converted with")
+    if rho <= _rho_of_nothing(delta):
+        return Fraction(0)
+    from dp_accounting.rdp import rdp_privacy_accountant  # noqa: PLC0415 -- imports for 0.7 s
+
+    searched = float(min(rho, RHO_SEARCH_MAX))
+    target = float(max(delta, DELTA_SEARCH_MIN))
+
+    def best(orders: list[float]) -> float:
+        _, order = rdp_privacy_accountant.compute_epsilon(
+            orders, [searched * order for order in orders], target
+        )
+        return float(order)
+
+    return _epsilon_at(_best_order(best), rho, delta)
+
+
+@lru_cache(maxsize=1024)
+def rho_of_epsilon(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest rho, rounded down, whose `epsilon_of_rho` is at most epsilon; 0 if there is none.
+
+    "Largest" up to a relative 10^-9; that `epsilon_of_rho(result, delta) <= epsilon` is exact.
+    ValueError for a negative epsilon or a delta that is not positive.
+    """
+    if epsilon < 0 or delta <= 0:
+        raise ValueError("a budget needs an epsilon of at least 0 and a positive delta")
+    nothing = round_down(_rho_of_nothing(delta))
+    target = -math.log(float(max(min(delta, Fraction(1)), DELTA_SEARCH_MIN)))
+    wanted = float(min(epsilon, RHO_SEARCH_MAX))
+
+    def best(orders: list[float]) -> float:
+        return max(
+            orders,
+            key=lambda a: (wanted - math.log1p(-1 / a) - (target - math.log(a)) / (a - 1)) / a,
+        )
+
+    order = _best_order(best)
+    # epsilon at this order is (a * rho + a number), so the largest rho is a division away
+    rest = _epsilon_at_order(order, Fraction(0), delta)
+    rho = max(round_down((epsilon - rest) / order), Fraction(0))
+    # the other direction searches an order of its own, which may be a little worse
+    shrink = Fraction(1, 1 << 48)
+    while epsilon_of_rho(rho, delta) > epsilon:
+        rho = round_down(rho * (1 - shrink))
+        shrink *= 2
+    return max(rho, nothing)
+
+
+def guarantee(caps: Price, delta_z: Fraction) -> tuple[Fraction, Fraction]:
+    """The (epsilon, delta) of everything that is ever admitted under these caps.
+
+    For every order the Renyi divergence is at most epsilon_pure + a * rho, so the conversion gives
+    epsilon_pure + epsilon_of_rho(rho, delta_z) with delta_z, and the failure mass d <= caps.delta
+    is added to delta: P[S] <= (1 - d) P_1[S] + d <= (1 - d) (exp(epsilon) P'_1[S] + delta_z) + d <=
+    exp(epsilon) P'[S] + delta_z + d. ValueError if caps.rho > 0 and delta_z is not positive, or if
+    delta_z is negative.
+    """
+    if delta_z < 0:
+        raise ValueError("delta_z must not be negative")
+    return caps.epsilon_pure + epsilon_of_rho(caps.rho, delta_z), caps.delta + delta_z
+
+
+def _rho_of_nothing(delta: Fraction) -> Fraction:
+    """A rho, rounded down, that is (0, delta)-DP: 1 - exp(-rho) <= delta^2."""
+    if delta >= 1:
+        return RHO_SEARCH_MAX
+    return max(ln_lower(1 / (1 - delta * delta)), Fraction(0))
+
+
+def _epsilon_at(order: Fraction, rho: Fraction, delta: Fraction) -> Fraction:
+    """Upper bound of epsilon at this order, at least 0, a multiple of 2^-80."""
+    return max(round_up(_epsilon_at_order(order, rho, delta)), Fraction(0))
+
+
+def _epsilon_at_order(order: Fraction, rho: Fraction, delta: Fraction) -> Fraction:
+    """Upper bound of a * rho + ln((a - 1) / a) + ln(1 / (delta * a)) / (a - 1), a = order."""
+    logarithms = ln_upper((order - 1) / order) + ln_upper(1 / (delta * order)) / (order - 1)
+    return order * rho + logarithms
+
+
+def _best_order(best: Callable[[list[float]], float]) -> Fraction:
+    """The best order of ever finer grids, geometric in order - 1, as the exact value of a float."""
+    low, high = EXPONENTS
+    steps = GRID_STEPS
+    order = 2.0
+    for _ in range(ZOOMS + 1):
+        width = (high - low) / steps
+        order = best([1 + 2.0 ** (low + width * step) for step in range(steps + 1)])
+        centre = math.log2(order - 1)
+        low, high = max(centre - width, EXPONENTS[0]), min(centre + width, EXPONENTS[1])
+        steps = ZOOM_STEPS
+    return Fraction(order)

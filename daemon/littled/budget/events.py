@@ -1,0 +1,237 @@
+"""What was done with private data, as values, and what each costs.
+
+An event says which mechanism ran with which public parameters; `price` says what that costs. The
+list of events is append-only: a kind is never removed, its meaning never changes, new parameters
+are optional and come last. A kind that this version does not know is refused, never guessed.
+
+Every price is computed from public parameters alone, exactly, and rounded up to a multiple of
+2^-80. What happens n times is priced once and multiplied, so that n draws in one event cost
+exactly what n events of one draw cost.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields
+from fractions import Fraction
+from typing import Any, ClassVar, Literal, TypeVar, get_args
+
+from littled.budget.price import Price
+from littled.budget.rounding import exp_upper, from_text, round_up, to_text
+
+Accounting = Literal["pure", "zcdp"]
+
+# An epsilon beyond this promises nothing; a loss of precision then counts as certain failure.
+EPSILON_MAX = 1000
+
+
+class UnsupportedEvent(ValueError):
+    """An event that this version cannot price or read; one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacyEvent:
+    """Base of all events; its fields are public parameters, validated when it is made."""
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        """TypeError or ValueError, with the field's name, for what no mechanism can have."""
+        for each in fields(self):
+            _check(f"{each.name} of {self.name}", each.type, getattr(self, each.name))
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerSeason(PrivacyEvent):
+    """All retrain triggers of one season: `littled.mechanisms.above_threshold`, rate e.
+
+    Pure e-DP by Lemma A there, however many epochs the season has: one replaced example changes
+    the queries of one epoch only.
+    """
+
+    name: ClassVar[str] = "trigger_season"
+    rate: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class StageTest(PrivacyEvent):
+    """One segment of stage tests, up to and with the first Below: pure e-DP, e = `rate`.
+
+    AboveThreshold that halts on Below (Lyu, Algorithm 4, line 8), queries of sensitivity 1 in any
+    direction, threshold noise discrete Laplace of rate e/2, query noise of rate e/4, both fresh in
+    each segment. Proof for "Above at every t < T, Below at T": with the threshold's noise lowered
+    by 1 (density: exp(e/2)) each Above is at least as likely for the neighbour, as a query falls by
+    1 at the most; Below at T needs its noise lowered by 2 (density: exp(2 e/4)), as its query may
+    rise by 1 while the threshold fell by 1. Together exp(e).
+    """
+
+    name: ClassVar[str] = "stage_test"
+    rate: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class DenseSelection(PrivacyEvent):
+    """Draws of `littled.mechanisms.exponential` with rate e from one score per rule.
+
+    A draw has bounded range 2e: it is (e^2 / 2)-zCDP and pure 2e-DP; `accounting` chooses, before
+    any data, under which of the two it is booked.
+    """
+
+    name: ClassVar[str] = "dense_selection"
+    rate: Fraction
+    draws: int
+    accounting: Accounting
+
+
+@dataclass(frozen=True, slots=True)
+class SparseSelection(PrivacyEvent):
+    """Draws of `littled.mechanisms.sparse_sample` (Lemma B there).
+
+    A draw costs (e^2 / 2)-zCDP or pure 2e, and `failure` in delta.
+    """
+
+    name: ClassVar[str] = "sparse_selection"
+    rate: Fraction
+    list_cap: int
+    bottom_score: int
+    draws: int
+    accounting: Accounting
+
+    @property
+    def failure(self) -> Fraction:
+        """Upper bound of delta_1 = min(1, L * exp(e * (1 - B))) of one draw, rounded up."""
+        if self.bottom_score <= 1:
+            return Fraction(min(1, self.list_cap))
+        bound = self.list_cap * exp_upper(self.rate * (1 - self.bottom_score))
+        return min(Fraction(1), round_up(bound))
+
+
+@dataclass(frozen=True, slots=True)
+class PrecisionLoss(PrivacyEvent):
+    """Noise of finite precision in place of the ideal one, for everything of one season.
+
+    If a transcript is within `total_variation` t of the ideal one on every input, and the ideal one
+    is (epsilon, delta)-DP, then P[S] <= P_ideal[S] + t <= exp(epsilon) (P'[S] + t) + delta + t:
+    it is (epsilon, delta + (1 + exp(epsilon)) t)-DP. `epsilon` must be at least what is promised
+    for the whole season.
+    """
+
+    name: ClassVar[str] = "precision_loss"
+    total_variation: Fraction
+    epsilon: Fraction
+
+
+Event = TypeVar("Event", bound=PrivacyEvent)
+
+_KINDS: dict[str, type[PrivacyEvent]] = {}
+_PRICES: dict[type[PrivacyEvent], Callable[[Any], Price]] = {}
+
+
+def _prices(kind: type[Event]) -> Callable[[Callable[[Event], Price]], Callable[[Event], Price]]:
+    """Register the pricing function of one kind of event."""
+
+    def register(function: Callable[[Event], Price]) -> Callable[[Event], Price]:
+        _KINDS[kind.name] = kind
+        _PRICES[kind] = function
+        return function
+
+    return register
+
+
+@_prices(TriggerSeason)
+def _trigger_season(event: TriggerSeason) -> Price:
+    return _pure(event.rate)
+
+
+@_prices(StageTest)
+def _stage_test(event: StageTest) -> Price:
+    return _pure(event.rate)
+
+
+@_prices(DenseSelection)
+def _dense_selection(event: DenseSelection) -> Price:
+    return _draw(event.rate, event.accounting) * event.draws
+
+
+@_prices(SparseSelection)
+def _sparse_selection(event: SparseSelection) -> Price:
+    failure = Price(Fraction(0), Fraction(0), event.failure)
+    return (_draw(event.rate, event.accounting) + failure) * event.draws
+
+
+@_prices(PrecisionLoss)
+def _precision_loss(event: PrecisionLoss) -> Price:
+    if not event.total_variation:
+        return Price.zero()
+    delta = Fraction(1)
+    if event.epsilon <= EPSILON_MAX:
+        delta = min(delta, round_up((1 + exp_upper(event.epsilon)) * event.total_variation))
+    return Price(Fraction(0), Fraction(0), delta)
+
+
+def price(event: PrivacyEvent) -> Price:
+    """What the event costs; UnsupportedEvent for a type that is not registered.
+
+    A subclass of a registered event is another event: nobody has proven its price.
+    """
+    pricing = _PRICES.get(type(event))
+    if pricing is None:
+        raise UnsupportedEvent(f"no price is known for the privacy event {type(event).__name__}")
+    return pricing(event)
+
+
+def event_to_dict(event: PrivacyEvent) -> dict[str, Any]:
+    """JSON-able: "type" and the parameters, fractions as exact "numerator/denominator"."""
+    if type(event) not in _PRICES:
+        raise UnsupportedEvent(f"the privacy event {type(event).__name__} has no written form")
+    values = {each.name: getattr(event, each.name) for each in fields(event)}
+    return {
+        "type": event.name,
+        **{
+            name: to_text(value) if isinstance(value, Fraction) else value
+            for name, value in values.items()
+        },
+    }
+
+
+def event_from_dict(values: Mapping[str, Any]) -> PrivacyEvent:
+    """The event that `event_to_dict` wrote; UnsupportedEvent for anything else."""
+    name = values.get("type")
+    kind = _KINDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        raise UnsupportedEvent("the type of a privacy event is unsupported by this version")
+    known = {each.name: each for each in fields(kind)}
+    needed = {each.name for each in known.values() if each.default is MISSING}
+    given = set(values) - {"type"}
+    if not needed <= given <= set(known):
+        wrong = ", ".join(sorted((given - set(known)) | (needed - given)))
+        raise UnsupportedEvent(f"the privacy event {name} differs from this version's in: {wrong}")
+    try:
+        return kind(
+            **{
+                each: from_text(values[each]) if known[each].type is Fraction else values[each]
+                for each in sorted(given)
+            }
+        )
+    except (TypeError, ValueError) as error:
+        raise UnsupportedEvent(f"the privacy event {name} is not well-formed: {error}") from None
+
+
+def _pure(epsilon: Fraction) -> Price:
+    return Price(round_up(epsilon), Fraction(0), Fraction(0))
+
+
+def _draw(rate: Fraction, accounting: Accounting) -> Price:
+    """One draw of bounded range 2 * rate."""
+    if accounting == "pure":
+        return _pure(2 * rate)
+    return Price(Fraction(0), round_up(rate * rate / 2), Fraction(0))
+
+
+def _check(what: str, kind: object, value: object) -> None:
+    """Fractions and integers that are not negative, and one of two words."""
+    if kind is Fraction or kind is int:
+        if isinstance(value, bool) or not isinstance(value, kind):
+            raise TypeError(f"{what} must be of type {kind.__name__}")
+        if value < 0:
+            raise ValueError(f"{what} must not be negative")
+    elif value not in get_args(kind):
+        raise ValueError(f"{what} must be one of {', '.join(get_args(kind))}")

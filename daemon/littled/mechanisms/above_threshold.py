@@ -1,0 +1,113 @@
+"""The retrain trigger: AboveThreshold with one threshold noise per epoch.
+
+Source: Lyu, "Private Learning of Littlestone Classes, Revisited", Algorithm 3, line 15, with the
+classical AboveThreshold (Dwork and Roth, "The Algorithmic Foundations of Differential Privacy",
+Algorithm 1) instead of the paper's Algorithm 2, and a smaller price proven here.
+
+Mechanism. At the start of an epoch one rho, at every step t one fresh nu_t, all discrete Laplace
+with the same rate e, P[z] proportional to exp(-e |z|). Fire at the first t with
+q_t + nu_t >= U + rho. Released is only at which step, if any, the epoch fires.
+
+Guarantee: pure e-DP for the positions of all fires of a season (Lemma A below), up to a total
+variation of `precision_error(steps)` an epoch. It is tight.
+
+Neighbouring relation: replace one example of the stream.
+
+Sensitivity: in the epoch that contains the replaced position t*, q'_t = q_t for t < t* and
+q'_t = q_t + c for t >= t*, with one c in {-1, 0, 1} for the whole epoch; in every other epoch the
+queries are equal. Counts of mistakes since the epoch began are of this kind, whether or not a
+public function of t is subtracted. Queries that differ in another way are NOT covered: a c that
+changes its sign within an epoch costs up to three times as much.
+
+Shapes: gaps int64 (n,), words uint64 (n,), one of each per step.
+
+Edge cases: no steps never fire; a gap beyond `reach` never fires and one below -reach fires unless
+its word is 2^64 - 1, for every int64.
+
+Lemma A. Let p(rho) be the law of rho, F(g) = P[nu < g] and G(g) = P[nu >= g]. Both streams produced
+the same outputs so far, so they are in the same epoch with the same published rule. The
+probability that the epoch fires at T (G's factor missing for "never") is
+
+    sum over rho of p(rho) * product over t < T of F(U + rho - q_t) * G(U + rho - q_T).
+
+T < t*: the same on both sides. Otherwise three cases bound it by exp(e) times its neighbour's:
+c = 0: equal. c = +1: substitute rho = rho' - 1 and compare the term of rho with the neighbour's
+of rho' = rho + 1: from t* on U + rho' - q'_t = U + rho - q_t, so these factors are equal; before t*
+F(U + rho' - q_t) >= F(U + rho - q_t); and p(rho) <= exp(e) * p(rho + 1). c = -1: compare the terms
+of the same rho: F(U + rho - q_t + 1) >= F(U + rho - q_t), and G(g) <= exp(e) * G(g + 1), since
+P[nu = z] <= exp(e) * P[nu = z + 1] for every z >= g. The queries may depend on what was released
+before: each factor is conditioned on the same outputs on both sides. All epochs but one contribute
+equal factors, so the whole sequence of positions costs e once. Other mechanisms that release
+between the steps of an epoch draw noise of their own, so the probability of a joint transcript is
+the product of this one's factor and theirs, and the bounds multiply.
+
+Only the bit is released, so given rho a step is one Bernoulli draw of probability G(gap),
+gap = U + rho - q_t: it is 1 iff a uniform 64-bit word is below floor(2^64 * G(gap)).
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.mechanisms.discrete_laplace import DiscreteLaplace
+
+
+@dataclass(frozen=True)
+class AboveThreshold:
+    """The trigger with rate e = `rate` for the threshold's noise and for every step's noise."""
+
+    rate: Fraction
+
+    WORDS: ClassVar[int] = DiscreteLaplace.WORDS
+
+    def __post_init__(self) -> None:
+        """Refuse rates that are not exact or out of range."""
+        _ = self._noise
+
+    @cached_property
+    def _noise(self) -> DiscreteLaplace:
+        return DiscreteLaplace(self.rate)
+
+    @property
+    def reach(self) -> int:
+        """A step whose gap is above this cannot fire, whatever its word is; public."""
+        return self._noise.reach
+
+    def threshold_noise(self, words: NDArray[np.uint64]) -> int:
+        """The epoch's rho from `WORDS` words. Drawn once an epoch, kept secret, never redrawn."""
+        return self._noise.sample(words)
+
+    def first_above(self, gaps: NDArray[np.int64], words: NDArray[np.uint64]) -> int | None:
+        """Index of the first step that fires, None if none does.
+
+        `gaps` int64 (n,) with gap = U + rho - q_t, `words` uint64 (n,) uniform and independent.
+        ValueError for other shapes or types.
+        """
+        if gaps.dtype != np.int64 or words.dtype != np.uint64:
+            raise ValueError("the trigger takes gaps of int64 and words of uint64")
+        if gaps.ndim != 1 or gaps.shape != words.shape:
+            raise ValueError("the trigger takes one word for each gap, in one dimension")
+        reach = self._noise.reach
+        # Far from the threshold, the usual case, no word can be below the table's value 0.
+        if not len(gaps) or int(gaps.min()) > reach:
+            return None
+        rows = np.clip(gaps, -reach, reach + 1)
+        rows += reach
+        fires = words < self._noise.survival_table[rows]
+        first = int(fires.argmax())
+        return first if fires[first] else None
+
+    def precision_error(self, steps: int) -> Fraction:
+        """Bound on the total variation of an epoch of at most `steps` steps from the ideal one.
+
+        rho is within `DiscreteLaplace.total_variation`; a step's probability G is replaced by
+        floor(2^64 G) / 2^64, at most 2^-64 away; both hold whatever the queries are, so an
+        adaptive sequence is coupled with the ideal one up to the sum. ValueError if steps < 0.
+        """
+        if steps < 0:
+            raise ValueError("a number of steps cannot be negative")
+        return self._noise.total_variation + Fraction(steps, 1 << 64)

@@ -1,0 +1,174 @@
+"""The exponential mechanism on integer scores, exact up to a tracked error.
+
+Source: McSherry, Talwar, "Mechanism Design via Differential Privacy"; the bounded range from Dong,
+Durfee, Rogers, "Optimal Differential Privacy Composition for Exponential Mechanisms"; its price in
+zCDP from Cesar, Rogers, "Bounding, Concentrating, and Truncating".
+
+Mechanism. P[i] proportional to exp(e * score_i) over a public, finite list of candidates.
+
+Guarantee: a draw is (e^2 / 2)-zCDP and pure 2e-DP, up to a total variation of
+`total_variation(candidates)`. Proof: let score' - score lie in an interval [s, s + 2] for every
+candidate. Then log(P[i] / P'[i]) = -e (score'_i - score_i) + log(Z' / Z), where the last term does
+not depend on i: these log-ratios lie in an interval of width 2e, which contains 0 as both P and P'
+sum to 1. So none exceeds 2e. And bounded range r is (r^2 / 8)-zCDP: for L = log(P / P') under P,
+Hoeffding's lemma says E exp(k L) <= exp(k E L + k^2 r^2 / 8); k = -1, where the left side is 1,
+gives E L <= r^2 / 8; k = a - 1 then gives a Renyi divergence of order a of at most
+E L + (a - 1) r^2 / 8 <= a r^2 / 8. With r = 2e this is a * (e^2 / 2).
+
+Neighbouring relation: replace one example (or one teacher).
+
+Sensitivity: replacing one example changes each score by -1, 0 or 1. Only the width 2 of the
+interval of changes matters.
+
+Shapes: scores int64 (n,), words uint64 (`WORDS`,); the index of the drawn candidate is an int.
+
+Edge cases: ties are equally likely; one candidate is drawn with certainty; any int64 scores are
+accepted, however far apart; no candidates: ValueError. Errors never mention scores. The time taken
+depends on the scores (how many differ) and is not part of the guarantee.
+
+Method. With m the largest score, candidate i has the integer weight w_i = floor(2^127 *
+exp(-e (m - score_i))), a table entry. With W their sum, r = floor(u * W / 2^256) for a 256-bit
+uniform u picks a point of [0, W); candidates lie there in the order of falling scores, and of
+indices among equal scores, each with its w_i points.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain, islice
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.mechanisms.powers import check_rate, weight_floors
+
+WEIGHT_BITS = 127
+UNIFORM_BITS = 256
+# Weights are summed in four limbs of 32 bits, each sum in a uint64.
+LIMB_BITS = 32
+LIMBS = 4
+CANDIDATES_MAX = 1 << 31
+# Weights are packed in pieces, as a list of a million Python integers takes 50 MB.
+_PIECE = 1 << 14
+
+_INT64_MIN = -(1 << 63)
+
+
+@dataclass(frozen=True)
+class ExponentialMechanism:
+    """Draws index i with probability proportional to exp(rate * score_i)."""
+
+    rate: Fraction
+
+    WORDS: ClassVar[int] = 4
+
+    def __post_init__(self) -> None:
+        """Refuse rates that are not exact or out of range."""
+        check_rate(self.rate)
+
+    def sample(self, scores: NDArray[np.int64], words: NDArray[np.uint64]) -> int:
+        """One index from scores int64 (n,), n >= 1, and `WORDS` uniform words.
+
+        ValueError for other shapes or types.
+        """
+        if scores.dtype != np.int64 or scores.ndim != 1:
+            raise ValueError("the exponential mechanism takes scores of int64 in one dimension")
+        if not 1 <= len(scores) <= CANDIDATES_MAX:
+            raise ValueError(f"the exponential mechanism takes 1 to {CANDIDATES_MAX} candidates")
+        if words.shape != (self.WORDS,) or words.dtype != np.uint64:
+            raise ValueError(f"the exponential mechanism takes {self.WORDS} uint64 words")
+        uniform = int.from_bytes(words.astype("<u8", copy=False).tobytes(), "little")
+        limbs = _weight_limbs(self.rate)
+        behind = _distances(scores, limbs.shape[1])
+        distances, counts = _groups(behind, limbs.shape[1])
+        sums = np.cumsum(limbs[:, distances] * counts, axis=1, dtype=np.uint64)
+        total = _joined(sums[:, -1])
+        point = (uniform * total) >> UNIFORM_BITS
+        group = _first_beyond(sums, point)
+        before = _joined(sums[:, group - 1]) if group else 0
+        distance = int(distances[group])
+        member = (point - before) // _joined(limbs[:, distance])
+        return int(np.flatnonzero(behind == distance)[member])
+
+    def weight(self, distance: int) -> int:
+        """floor(2^127 * exp(-rate * distance)): the weight of a score so far below the largest."""
+        limbs = _weight_limbs(self.rate)
+        return _joined(limbs[:, distance]) if distance < limbs.shape[1] else 0
+
+    def total_variation(self, candidate_count: int) -> Fraction:
+        """Bound on the total variation of a draw from the ideal one, at most this many candidates.
+
+        Proof. Let x_i be the real weights times 2^127, X and W the sums of x_i and w_i, n their
+        number. x_i / X - w_i / W <= (x_i - w_i) / X as W <= X, so rounding costs at most
+        (X - W) / X <= n / 2^127 as X >= 2^127. Each point of [0, W) gets floor or ceil of
+        2^256 / W values of u, which costs at most W / 2^256 <= n / 2^129. Together below
+        n / 2^126. ValueError if the count is out of range.
+        """
+        if candidate_count < 0:
+            raise ValueError("a number of candidates cannot be negative")
+        return Fraction(candidate_count, 1 << (WEIGHT_BITS - 1))
+
+
+def _distances(scores: NDArray[np.int64], reach: int) -> NDArray[np.int64]:
+    """How far each score is below the largest, `reach` standing for "so far or more": int64 (n,).
+
+    Clipped before subtracting, so that no difference overflows.
+    """
+    highest = int(scores.max())
+    distances = np.maximum(scores, max(highest - reach, _INT64_MIN))
+    np.subtract(highest, distances, out=distances)
+    return distances
+
+
+def _groups(
+    distances: NDArray[np.int64], reach: int
+) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
+    """The distances below `reach` that occur, rising, and how often each of them does."""
+    # Counting is cheaper than sorting unless the table is much longer than the scores.
+    if reach <= 4 * len(distances) + 1024:
+        counts = np.bincount(distances, minlength=reach + 1)[:reach]
+        found = np.flatnonzero(counts)
+        return found, counts[found].astype(np.uint64)
+    found, repeats = np.unique(distances, return_counts=True)
+    kept = found < reach
+    return found[kept], repeats[kept].astype(np.uint64)
+
+
+def _joined(limbs: NDArray[np.uint64]) -> int:
+    """The integer whose limbs (LIMBS,), lowest first, these are; limbs may exceed 32 bits."""
+    return sum(int(limb) << (LIMB_BITS * place) for place, limb in enumerate(limbs))
+
+
+def _first_beyond(sums: NDArray[np.uint64], point: int) -> int:
+    """The first group whose running sum of weights (LIMBS, groups) exceeds `point`."""
+    low, high = 0, sums.shape[1] - 1
+    while low < high:
+        middle = (low + high) // 2
+        if _joined(sums[:, middle]) > point:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@lru_cache(maxsize=8)
+def _weight_limbs(rate: Fraction) -> NDArray[np.uint64]:
+    """All positive weights of this rate in limbs, lowest first: uint64 (LIMBS, reach), read-only.
+
+    Column k is floor(2^127 * exp(-rate * k)), 1 <= reach <= 88.1 / rate + 1.
+    """
+    packed = np.concatenate(list(_packed_weights(weight_floors(rate, WEIGHT_BITS))), axis=0)
+    limbs = np.ascontiguousarray(packed.T).astype(np.uint64)
+    limbs.flags.writeable = False
+    return limbs
+
+
+def _packed_weights(weights: Iterator[int]) -> Iterator[NDArray[np.uint32]]:
+    """Weights as rows of LIMBS uint32, in pieces of at most 2^14 rows."""
+    size = LIMBS * LIMB_BITS // 8
+    for first in weights:
+        piece = chain((first,), islice(weights, _PIECE - 1))
+        rows = b"".join(weight.to_bytes(size, "little") for weight in piece)
+        yield np.frombuffer(rows, dtype="<u4").reshape(-1, LIMBS)

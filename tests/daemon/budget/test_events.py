@@ -1,0 +1,257 @@
+"""Events: prices by formula and never below it, n-fold laws, strict reading and writing."""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import product
+from typing import Any, ClassVar
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from littled.budget.events import (
+    Accounting,
+    DenseSelection,
+    PrecisionLoss,
+    PrivacyEvent,
+    SparseSelection,
+    StageTest,
+    TriggerSeason,
+    UnsupportedEvent,
+    event_from_dict,
+    event_to_dict,
+    price,
+)
+from littled.budget.price import Price
+
+ZERO = Fraction(0)
+STEP = Fraction(1, 1 << 80)
+
+RATES = st.fractions(0, 20)
+ACCOUNTING: st.SearchStrategy[Accounting] = st.sampled_from(("pure", "zcdp"))
+DRAWS = st.integers(0, 40)
+EVENTS: st.SearchStrategy[PrivacyEvent] = st.one_of(
+    st.builds(TriggerSeason, RATES),
+    st.builds(StageTest, RATES),
+    st.builds(DenseSelection, RATES, DRAWS, ACCOUNTING),
+    st.builds(SparseSelection, RATES, st.integers(0, 500), st.integers(0, 400), DRAWS, ACCOUNTING),
+    st.builds(PrecisionLoss, st.fractions(0, 1), st.fractions(0, 2000)),
+)
+
+
+@given(RATES)
+def test_trigger_and_stage_tests_are_pure_at_their_rate(rate: Fraction) -> None:
+    for event in (TriggerSeason(rate), StageTest(rate)):
+        cost = price(event)
+        assert rate <= cost.epsilon_pure < rate + STEP
+        assert (cost.rho, cost.delta) == (0, 0)
+
+
+def below_law(queries: Any, rate: float) -> Any:
+    """P[the first Below is at t] and P[no Below], for rows of queries (rows, steps), threshold 0.
+
+    Above iff query + nu > rho with discrete Laplace rho of rate e/2 and nu of rate e/4.
+    """
+    noise = np.arange(-400, 401)
+    rho, nu = (np.exp(-scale * np.abs(noise)) for scale in (rate / 2, rate / 4))
+    rho, nu = rho / rho.sum(), nu / nu.sum()
+    above = 1 - np.cumsum(nu)[np.clip(noise - queries[:, :, None] + 400, 0, 800)]
+    ahead = np.cumprod(above, axis=1)
+    before = np.concatenate((np.ones_like(ahead[:, :1]), ahead[:, :-1]), axis=1)
+    return np.concatenate((before * (1 - above), ahead[:, -1:]), axis=1) @ rho
+
+
+def test_a_segment_of_stage_tests_is_pure_at_its_rate() -> None:
+    """By enumeration, with changes of -1, 0 and 1 in any order: what its price relies on."""
+    rate, steps, worst = 1.0, 4, 0.0
+    queries = np.array(list(product((-9, 0, 9), repeat=steps)))
+    here = below_law(queries, rate)
+    for change in product((-1, 0, 1), repeat=steps):
+        there = below_law(queries + np.array(change), rate)
+        seen = (here > 1e-9) & (there > 1e-9)
+        worst = max(worst, float(np.abs(np.log(here[seen] / there[seen])).max()))
+    assert 0.9 * rate < worst <= rate + 1e-6
+
+
+@given(RATES, DRAWS)
+def test_a_dense_draw_has_bounded_range_of_twice_the_rate(rate: Fraction, draws: int) -> None:
+    pure = price(DenseSelection(rate, draws, "pure"))
+    zcdp = price(DenseSelection(rate, draws, "zcdp"))
+    assert 2 * rate * draws <= pure.epsilon_pure <= (2 * rate + STEP) * draws
+    assert (2 * rate) ** 2 / 8 * draws <= zcdp.rho <= (rate**2 / 2 + STEP) * draws
+    assert pure == Price(pure.epsilon_pure, ZERO, ZERO)
+    assert zcdp == Price(ZERO, zcdp.rho, ZERO)
+
+
+@given(st.fractions(Fraction(1, 50), 5), st.integers(1, 500), st.integers(2, 3000), DRAWS)
+def test_a_sparse_draw_also_costs_its_failure(
+    rate: Fraction, list_cap: int, bottom: int, draws: int
+) -> None:
+    event = SparseSelection(rate, list_cap, bottom, draws, "zcdp")
+    with mpmath.workprec(400):
+        exponent = mpmath.mpf(rate.numerator) / rate.denominator * (1 - bottom)
+        ideal = min(mpmath.mpf(1), list_cap * mpmath.exp(exponent))
+        bound = mpmath.mpf(event.failure.numerator) / event.failure.denominator
+        assert ideal <= bound <= ideal * (1 + mpmath.mpf(10) ** -40) + mpmath.mpf(2) ** -80
+    dense = price(DenseSelection(rate, draws, "zcdp"))
+    assert price(event) == dense + Price(ZERO, ZERO, event.failure * draws)
+    dense = price(DenseSelection(rate, draws, "pure"))
+    pure = price(replace(event, accounting="pure"))
+    assert pure == dense + Price(ZERO, ZERO, event.failure * draws)
+
+
+@pytest.mark.parametrize("bottom", [0, 1])
+def test_a_bottom_that_does_not_stand_out_promises_nothing(bottom: int) -> None:
+    assert SparseSelection(Fraction(1), 1, bottom, 1, "zcdp").failure == 1
+    assert SparseSelection(Fraction(1), 0, bottom, 1, "zcdp").failure == 0
+
+
+@given(st.fractions(0, Fraction(1, 10**6)), st.fractions(0, 8))
+def test_finite_precision_costs_its_share_on_both_sides(error: Fraction, epsilon: Fraction) -> None:
+    cost = price(PrecisionLoss(error, epsilon))
+    with mpmath.workprec(400):
+        factor = 1 + mpmath.exp(mpmath.mpf(epsilon.numerator) / epsilon.denominator)
+        ideal = factor * mpmath.mpf(error.numerator) / error.denominator
+        bound = mpmath.mpf(cost.delta.numerator) / cost.delta.denominator
+        assert ideal <= bound <= ideal * (1 + mpmath.mpf(10) ** -40) + mpmath.mpf(2) ** -80
+    assert (cost.epsilon_pure, cost.rho) == (0, 0)
+
+
+def test_finite_precision_at_the_ends() -> None:
+    assert price(PrecisionLoss(ZERO, Fraction(10**9))) == Price.zero()
+    assert price(PrecisionLoss(Fraction(1, 10**400), Fraction(10**9))).delta == 1
+    assert price(PrecisionLoss(Fraction(1, 2), ZERO)).delta == 1
+    assert price(PrecisionLoss(Fraction(1, 10**400), ZERO)).delta == STEP
+
+
+@given(st.one_of(EVENTS), st.integers(0, 20))
+def test_n_draws_cost_what_n_events_of_one_draw_cost(event: PrivacyEvent, times: int) -> None:
+    if not isinstance(event, DenseSelection | SparseSelection):
+        return
+    one, many = replace(event, draws=1), replace(event, draws=times)
+    assert price(many) == price(one) * times == sum([price(one)] * times, Price.zero())
+
+
+@given(EVENTS)
+def test_prices_lie_on_the_grid(event: PrivacyEvent) -> None:
+    cost = price(event)
+    for amount in (cost.epsilon_pure, cost.rho, cost.delta):
+        assert (1 << 80) % amount.denominator == 0
+
+
+@given(st.sampled_from(["rate", "draws", "list_cap"]), st.fractions(0, 5), ACCOUNTING)
+def test_prices_grow_with_their_parameters(name: str, more: Fraction, by: Accounting) -> None:
+    event = SparseSelection(Fraction(1, 2), 5, 0, 3, by)
+    added = more if name == "rate" else int(more)
+    larger = replace(event, **{name: getattr(event, name) + added})
+    assert price(event).fits_in(price(larger))
+
+
+def test_a_higher_bottom_fails_less() -> None:
+    failures = [
+        SparseSelection(Fraction(1, 3), 20, bottom, 1, "zcdp").failure for bottom in range(120)
+    ]
+    assert failures == sorted(failures, reverse=True)
+    assert failures[0] == 1
+    assert failures[-1] < Fraction(1, 10**14)
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        TriggerSeason(ZERO),
+        StageTest(ZERO),
+        DenseSelection(ZERO, 7, "pure"),
+        DenseSelection(ZERO, 7, "zcdp"),
+        DenseSelection(Fraction(1), 0, "zcdp"),
+        SparseSelection(Fraction(1), 3, 0, 0, "pure"),
+        PrecisionLoss(ZERO, Fraction(1)),
+    ],
+)
+def test_what_does_nothing_costs_nothing(event: PrivacyEvent) -> None:
+    assert price(event) == Price.zero()
+
+
+@given(EVENTS)
+def test_written_events_are_read_again(event: PrivacyEvent) -> None:
+    written = event_to_dict(event)
+    assert event_from_dict(written) == event
+    assert set(map(type, written.values())) <= {str, int}
+
+
+def test_events_are_written_like_this_for_ever() -> None:
+    assert event_to_dict(TriggerSeason(Fraction(1, 2))) == {"type": "trigger_season", "rate": "1/2"}
+    assert event_to_dict(StageTest(Fraction(3))) == {"type": "stage_test", "rate": "3/1"}
+    assert event_to_dict(DenseSelection(Fraction(1, 8), 3, "zcdp")) == {
+        "type": "dense_selection",
+        "rate": "1/8",
+        "draws": 3,
+        "accounting": "zcdp",
+    }
+    assert event_to_dict(SparseSelection(Fraction(1, 8), 2, 90, 1, "pure")) == {
+        "type": "sparse_selection",
+        "rate": "1/8",
+        "list_cap": 2,
+        "bottom_score": 90,
+        "draws": 1,
+        "accounting": "pure",
+    }
+    assert event_to_dict(PrecisionLoss(Fraction(1, 1 << 40), Fraction(1))) == {
+        "type": "precision_loss",
+        "total_variation": f"1/{1 << 40}",
+        "epsilon": "1/1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({}, "type of a privacy event is unsupported"),
+        ({"type": "gaussian", "rate": "1/2"}, "type of a privacy event is unsupported"),
+        ({"type": 3}, "type of a privacy event is unsupported"),
+        ({"type": ["trigger_season"]}, "type of a privacy event is unsupported"),
+        ({"type": "trigger_season"}, "differs from this version's in: rate"),
+        (
+            {"type": "stage_test", "rate": "1/2", "count": 9},
+            "differs from this version's in: count",
+        ),
+        ({"type": "stage_test", "rate": "2/4"}, "lowest terms"),
+        ({"type": "stage_test", "rate": 0.5}, "lowest terms"),
+        ({"type": "stage_test", "rate": "-1/2"}, "must not be negative"),
+        ({"type": "dense_selection", "rate": "1/2", "draws": 1.0, "accounting": "pure"}, "draws"),
+        ({"type": "dense_selection", "rate": "1/2", "draws": True, "accounting": "pure"}, "draws"),
+        ({"type": "dense_selection", "rate": "1/2", "draws": 1, "accounting": "free"}, "one of"),
+    ],
+)
+def test_other_events_are_refused(values: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(UnsupportedEvent, match=sentence):
+        event_from_dict(values)
+
+
+@pytest.mark.parametrize("rate", [0.5, 1, "1/2", None])
+def test_inexact_parameters_are_refused(rate: Any) -> None:
+    with pytest.raises(TypeError, match="rate of trigger_season must be of type Fraction"):
+        TriggerSeason(rate)
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(PrivacyEvent):
+    """An event that nobody registered."""
+
+    name: ClassVar[str] = "unknown"
+    rate: Fraction
+
+
+@dataclass(frozen=True, slots=True)
+class Cheaper(TriggerSeason):
+    """A subclass is another mechanism than its parent."""
+
+
+@pytest.mark.parametrize("event", [Unknown(Fraction(1)), Cheaper(Fraction(1))])
+def test_events_without_a_proven_price_are_refused(event: PrivacyEvent) -> None:
+    with pytest.raises(UnsupportedEvent, match="no price is known"):
+        price(event)
+    with pytest.raises(UnsupportedEvent, match="no written form"):
+        event_to_dict(event)

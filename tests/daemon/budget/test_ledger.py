@@ -1,0 +1,194 @@
+"""The ledger: canonical bytes, and every tampering is found."""
+
+import json
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from littled.budget.events import (
+    DenseSelection,
+    PrecisionLoss,
+    PrivacyEvent,
+    TriggerSeason,
+    event_to_dict,
+    price,
+)
+from littled.budget.ledger import LedgerDamaged, LedgerEntry, rederive
+from littled.budget.price import Price
+
+TRIGGER = TriggerSeason(Fraction(1, 4))
+CALL = DenseSelection(Fraction(1, 20), 1, "zcdp")
+LOSS = PrecisionLoss(Fraction(1, 1 << 40), Fraction(1))
+HORIZON = 1000
+
+
+def entry(number: int, season: int, position: int, event: PrivacyEvent) -> LedgerEntry:
+    return LedgerEntry(
+        number, "flights", season, "late", position, event_to_dict(event), price(event)
+    )
+
+
+def ledger() -> list[LedgerEntry]:
+    """Two seasons: the trigger and the precision, then calls."""
+    charges = [
+        (0, 0, TRIGGER), (0, 0, LOSS), (0, 40, CALL), (0, 999, CALL),
+        (1, 1000, TRIGGER), (1, 1000, LOSS), (1, 1500, CALL),
+    ]  # fmt: skip
+    return [
+        entry(number, season, position, event)
+        for number, (season, position, event) in enumerate(charges)
+    ]
+
+
+CAPS = price(TRIGGER) + price(LOSS) + price(CALL) * 2
+
+
+def problems(entries: list[LedgerEntry], caps: Price = CAPS) -> list[str]:
+    return rederive(entries, caps, horizon=HORIZON, epsilon=Fraction(1))
+
+
+def test_an_honest_ledger_has_no_problems() -> None:
+    assert problems(ledger()) == []
+    assert rederive(iter(ledger()), CAPS) == []
+    assert rederive([], Price.zero()) == []
+
+
+def test_bytes_are_these_for_ever() -> None:
+    # rho is 1/800 rounded up to a multiple of 2^-80
+    assert ledger()[2].to_bytes() == (
+        b'{"event":{"accounting":"zcdp","draws":1,"rate":"1/20","type":"dense_selection"},'
+        b'"learner":"late","number":2,"position":40,"price":{"delta":"0/1","epsilon_pure":"0/1",'
+        b'"rho":"1511157274518286468383/1208925819614629174706176"},"season":0,"stream":"flights"}'
+    )
+
+
+@given(
+    st.integers(0, 2**63),
+    st.text(max_size=8),
+    st.one_of(st.none(), st.text(max_size=8)),
+    st.fractions(0, 3),
+)
+def test_written_entries_are_read_again(
+    number: int, stream: str, learner: str | None, rate: Fraction
+) -> None:
+    event = TriggerSeason(rate)
+    one = LedgerEntry(number, stream, 3, learner, 17, event_to_dict(event), price(event))
+    assert LedgerEntry.from_bytes(one.to_bytes()) == one
+    assert one.to_bytes().isascii()
+
+
+def changed(**values: Any) -> bytes:
+    """The third entry with fields changed, canonical otherwise."""
+    fields = {**json.loads(ledger()[2].to_bytes()), **values}
+    return json.dumps(fields, sort_keys=True, separators=(",", ":")).encode()
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"[]",
+        b"null",
+        b"\xff",
+        b"[" * 100_000,
+        b'{"number":0}',
+        changed(more=1),
+        changed(number=-1),
+        changed(number=True),
+        changed(number=1.0),
+        changed(season="0"),
+        changed(stream=None),
+        changed(learner=3),
+        changed(event=[]),
+        changed(price={}),
+        changed(price={"delta": "0/1", "epsilon_pure": "0/1", "rho": "2/4"}),
+        changed(price={"delta": "-1/2", "epsilon_pure": "0/1", "rho": "1/4"}),
+        ledger()[2].to_bytes() + b" ",
+        ledger()[2].to_bytes().replace(b":", b": "),
+        ledger()[2].to_bytes().replace(b'"number":2', b'"number":1,"number":2'),
+    ],
+)
+def test_other_bytes_are_refused(data: bytes) -> None:
+    with pytest.raises(LedgerDamaged, match="ledger entry is not"):
+        LedgerEntry.from_bytes(data)
+
+
+def test_a_charge_that_is_not_its_events_price_is_found() -> None:
+    entries = ledger()
+    entries[3] = replace(entries[3], price=Price.zero())
+    assert problems(entries) == [
+        "ledger entry 3 charges (epsilon_pure 0, rho 0, delta 0) for an event that costs "
+        "(epsilon_pure 0, rho 0.00125001, delta 0)"
+    ]
+
+
+def test_an_overcharge_is_found_too_and_counted() -> None:
+    entries = ledger()
+    entries[3] = replace(entries[3], price=price(CALL) * 3)
+    found = problems(entries)
+    assert len(found) == 2
+    assert found[1].startswith("season 0 spends (")
+
+
+def test_an_undercharge_does_not_hide_an_overspend() -> None:
+    entries = ledger()
+    expensive = replace(CALL, rate=Fraction(1))
+    entries[6] = replace(entries[6], event=event_to_dict(expensive))
+    found = problems(entries)
+    assert [text.split()[:3] for text in found] == [
+        ["ledger", "entry", "6"],
+        ["season", "1", "spends"],
+    ]
+
+
+def test_seasons_are_added_up_one_by_one() -> None:
+    entries = ledger()
+    entries[4:4] = [entry(4, 0, 999, CALL)]
+    entries = [replace(each, number=number) for number, each in enumerate(entries)]
+    assert [text.partition(" spends")[0] for text in problems(entries)] == ["season 0"]
+
+
+@pytest.mark.parametrize("removed", range(6))
+def test_a_missing_entry_is_found(removed: int) -> None:
+    entries = ledger()
+    del entries[removed]
+    assert f"ledger entry {removed + 1} stands where {removed} was expected" in problems(entries)
+
+
+def test_a_repeated_entry_is_found() -> None:
+    entries = ledger()
+    assert "ledger entry 2 stands where 3 was expected" in problems([*entries[:3], *entries[2:]])
+
+
+def test_a_season_that_goes_back_is_found() -> None:
+    entries = ledger()
+    entries[6] = replace(entries[6], season=0, position=40)
+    assert problems(entries)[0] == "ledger entry 6 goes back to season 0"
+
+
+def test_a_position_outside_its_season_is_found() -> None:
+    entries = ledger()
+    entries[3] = replace(entries[3], position=1000)
+    assert problems(entries) == ["ledger entry 3 lies outside season 0"]
+
+
+def test_an_unknown_event_is_named_and_its_charge_still_counts() -> None:
+    entries = ledger()
+    entries[3] = replace(entries[3], event={"type": "magic"}, price=price(CALL) * 5)
+    found = problems(entries)
+    assert found[0].startswith("ledger entry 3 cannot be priced: the type of a privacy event")
+    assert found[1].startswith("season 0 spends")
+
+
+def test_precision_priced_for_less_than_the_promise_is_found() -> None:
+    weak = replace(LOSS, epsilon=Fraction(1, 2))
+    entries = ledger()
+    entries[1] = entry(1, 0, 0, weak)
+    assert problems(entries) == [
+        "ledger entry 1 prices finite precision for less than the promised epsilon"
+    ]
+    assert rederive(entries, CAPS, horizon=HORIZON) == []

@@ -1,0 +1,254 @@
+"""Lemma A by exact enumeration, broken variants that it must not let pass, and the vector path."""
+
+from collections.abc import Callable
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import chisquare
+
+from littled.mechanisms.above_threshold import AboveThreshold
+from littled.mechanisms.discrete_laplace import DiscreteLaplace
+
+Law = NDArray[np.float64]
+Queries = NDArray[np.int64]
+
+STEPS = 8
+RATE = Fraction(1, 2)
+# All sequences of counts with steps of 0 and 1: (256, 8).
+COUNTS = np.cumsum(np.array(list(product((0, 1), repeat=STEPS))), axis=1)
+
+
+def density(rate: float, reach: int) -> tuple[NDArray[np.int64], Law]:
+    """Values and probabilities of discrete Laplace noise, cut where doubles end."""
+    values = np.arange(-reach, reach + 1)
+    weights = np.exp(-rate * np.abs(values))
+    return values, weights / weights.sum()
+
+
+def survival(rate: Fraction, gaps: NDArray[np.int64]) -> Law:
+    """P[nu >= gap] as the mechanism itself has it: 2^-64 times its table."""
+    noise = DiscreteLaplace(rate)
+    rows = np.clip(gaps, -noise.reach, noise.reach + 1) + noise.reach
+    return np.asarray(noise.survival_table[rows] / 2.0**64, dtype=np.float64)
+
+
+def firing_law(
+    queries: Queries,
+    threshold: int,
+    *,
+    rho_rate: Fraction | None = RATE,
+    nu_rate: Fraction = RATE,
+    fresh_rho: bool = False,
+) -> Law:
+    """P[fires at step t] for t < STEPS and P[never] for each row of queries: (rows, STEPS + 1)."""
+    values, weights = np.array([0]), np.array([1.0])
+    if rho_rate is not None:
+        values, weights = density(float(rho_rate), int(40 / float(rho_rate)))
+    fire = survival(nu_rate, threshold + values - queries[:, :, None])
+    if fresh_rho:
+        fire, weights = (fire @ weights)[:, :, None], np.array([1.0])
+    quiet = np.cumprod(1 - fire, axis=1)
+    before = np.concatenate((np.ones_like(quiet[:, :1]), quiet[:, :-1]), axis=1)
+    law = np.concatenate((before * fire, quiet[:, -1:]), axis=1) @ weights
+    assert np.allclose(law.sum(axis=1), 1, atol=1e-12)
+    return law
+
+
+def worst_loss(law: Callable[[Queries], Law], changes: NDArray[np.int64]) -> float:
+    """Largest log-ratio of the laws of a sequence and of it with a change (one of m rows) added."""
+    here, worst = law(COUNTS), 0.0
+    for change in changes:
+        there = law(COUNTS + change)
+        # doubles are exact to 1e-15 here; events below 1e-9 could not be told from rounding
+        seen = (here > 1e-9) & (there > 1e-9)
+        worst = max(worst, float(np.abs(np.log(here[seen] / there[seen])).max()))
+    return worst
+
+
+def constant_changes() -> NDArray[np.int64]:
+    """c from step t* on, for every t* and c = 1 (c = -1 is the same pair the other way round)."""
+    return np.array([np.arange(STEPS) >= start for start in range(STEPS)], dtype=np.int64)
+
+
+@pytest.mark.parametrize("threshold", [-6, -1, 0, 1, 2, 4, 8, 20])
+def test_the_position_of_a_fire_is_pure_at_the_rate(threshold: int) -> None:
+    loss = worst_loss(lambda queries: firing_law(queries, threshold), constant_changes())
+    assert loss <= float(RATE) + 1e-6
+
+
+def test_the_bound_is_tight_and_all_of_it_is_used() -> None:
+    loss = worst_loss(lambda queries: firing_law(queries, 20), constant_changes())
+    assert loss > float(RATE) - 1e-4
+
+
+@pytest.mark.parametrize(("rho", "nu"), [(Fraction(1, 4), RATE), (RATE, Fraction(1, 4))])
+def test_two_rates_cost_the_larger_one(rho: Fraction, nu: Fraction) -> None:
+    losses = [
+        worst_loss(
+            lambda queries, threshold=threshold: firing_law(
+                queries, threshold, rho_rate=rho, nu_rate=nu
+            ),
+            constant_changes(),
+        )
+        for threshold in (-6, 0, 2, 8, 20)
+    ]
+    assert max(losses) <= 0.5 + 1e-6
+
+
+BROKEN: dict[str, Callable[[Queries], Law]] = {
+    "no noise on the threshold": lambda queries: firing_law(queries, 2, rho_rate=None),
+    "threshold noise drawn again at each step": lambda queries: firing_law(
+        queries, 2, fresh_rho=True
+    ),
+    "threshold noise of half the scale": lambda queries: firing_law(queries, -6, rho_rate=2 * RATE),
+    "query noise of half the scale": lambda queries: firing_law(queries, 20, nu_rate=2 * RATE),
+}
+
+
+@pytest.mark.parametrize("variant", sorted(BROKEN))
+def test_broken_variants_exceed_the_bound(variant: str) -> None:
+    assert worst_loss(BROKEN[variant], constant_changes()) > 1.02 * float(RATE)
+
+
+def test_changes_of_both_signs_in_one_epoch_are_not_covered() -> None:
+    sign_changes = np.where(np.arange(STEPS) % 2, 1, -1)[None, :]
+    steps = np.array([[-1] * (STEPS - 1) + [1]])
+    changes = np.concatenate((sign_changes, steps))
+    worst = max(
+        worst_loss(lambda queries, at=at: firing_law(queries, at), changes) for at in (-6, 0, 2, 8)
+    )
+    assert 1.5 * float(RATE) < worst <= 3 * float(RATE)
+
+
+def by_definition(rate: Fraction, gaps: list[int], words: list[int]) -> int | None:
+    """The first step whose word is below the tail of its gap, one by one."""
+    noise = DiscreteLaplace(rate)
+    fires = (i for i, (g, w) in enumerate(zip(gaps, words, strict=True)) if w < noise.survival(g))
+    return next(fires, None)
+
+
+GAPS = st.one_of(st.integers(-60, 60), st.integers(-(2**63), 2**63 - 1))
+WORDS = st.one_of(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2**63, 2**64 - 2, 2**64 - 1]))
+
+
+@given(st.lists(st.tuples(GAPS, WORDS), max_size=12), st.sampled_from([RATE, Fraction(3)]))
+def test_vectors_agree_with_the_definition(steps: list[tuple[int, int]], rate: Fraction) -> None:
+    gaps, words = [gap for gap, _ in steps], [word for _, word in steps]
+    fired = AboveThreshold(rate).first_above(
+        np.array(gaps, dtype=np.int64), np.array(words, dtype=np.uint64)
+    )
+    assert fired == by_definition(rate, gaps, words)
+
+
+@pytest.mark.parametrize("gap", [-100, -3, 0, 1, 2, 40, 87])
+def test_a_step_fires_exactly_below_its_tail(gap: int) -> None:
+    trigger = AboveThreshold(RATE)
+    tail = DiscreteLaplace(RATE).survival(gap)
+    gaps = np.array([gap], dtype=np.int64)
+    assert tail > 0
+    assert trigger.first_above(gaps, np.array([tail - 1], dtype=np.uint64)) == 0
+    assert trigger.first_above(gaps, np.array([tail], dtype=np.uint64)) is None
+
+
+def test_beyond_its_reach_no_word_fires() -> None:
+    trigger = AboveThreshold(RATE)
+    zeros = np.zeros(3, dtype=np.uint64)
+    assert trigger.first_above(np.full(3, trigger.reach + 1), zeros) is None
+    assert trigger.first_above(np.array([trigger.reach + 1, trigger.reach, 0]), zeros) == 1
+
+
+@given(st.lists(st.integers(1, 40), min_size=1, max_size=5), st.integers(0, 2**32))
+def test_the_first_fire_does_not_depend_on_batches(cuts: list[int], seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    gaps = rng.integers(0, 14, sum(cuts))
+    words = rng.integers(0, 2**64, sum(cuts), dtype=np.uint64)
+    trigger, start, first = AboveThreshold(RATE), 0, None
+    for cut in cuts:
+        found = trigger.first_above(gaps[start : start + cut], words[start : start + cut])
+        if found is not None:
+            first = start + found
+            break
+        start += cut
+    assert first == trigger.first_above(gaps, words)
+
+
+def run_epochs(epochs: int, seed: int, rate: Fraction) -> NDArray[np.int64]:
+    """How often epochs with a mistake at every second step fire at each step, or never."""
+    trigger, rng = AboveThreshold(rate), np.random.default_rng(seed)
+    queries = np.arange(STEPS) // 2
+    counts = np.zeros(STEPS + 1, dtype=np.int64)
+    for start in range(0, epochs, 100_000):
+        size = min(100_000, epochs - start)
+        noise = rng.integers(0, 2**64, (size, AboveThreshold.WORDS), dtype=np.uint64)
+        words = rng.integers(0, 2**64, (size, STEPS), dtype=np.uint64)
+        for rho_words, step_words in zip(noise, words, strict=True):
+            gaps = 3 + trigger.threshold_noise(rho_words) - queries
+            fired = trigger.first_above(gaps, step_words)
+            counts[STEPS if fired is None else fired] += 1
+    return counts
+
+
+def check_epochs(epochs: int, seed: int) -> None:
+    queries = np.arange(STEPS)[None, :] // 2
+    law = firing_law(queries, 3)[0]
+    assert chisquare(run_epochs(epochs, seed, RATE), law * epochs).pvalue > 1e-4
+    for wrong in (RATE * 2 / 3, RATE * 3 / 2):
+        assert chisquare(run_epochs(30_000, seed, wrong), law * 30_000).pvalue < 1e-6
+
+
+def test_fires_follow_their_exact_law_and_no_other_scale() -> None:
+    check_epochs(30_000, seed=5)
+
+
+@pytest.mark.campaign
+def test_ten_million_epochs_follow_their_exact_law() -> None:
+    check_epochs(10_000_000, seed=6)
+
+
+def test_a_million_steps_fire_as_often_as_they_should() -> None:
+    gap, steps = 5, 1_000_000
+    trigger, rng = AboveThreshold(RATE), np.random.default_rng(7)
+    gaps, fires, start = np.full(steps, gap), 0, 0
+    words = rng.integers(0, 2**64, steps, dtype=np.uint64)
+    while (
+        found := trigger.first_above(gaps[start : start + 500], words[start : start + 500])
+    ) is not None or start < steps:
+        fires += found is not None
+        start += 500 if found is None else found + 1
+    chance = float(survival(RATE, np.array([gap]))[0])
+    assert abs(fires - steps * chance) < 5 * (steps * chance * (1 - chance)) ** 0.5
+
+
+def test_precision_error_counts_every_step_and_the_threshold() -> None:
+    trigger = AboveThreshold(RATE)
+    base = trigger.precision_error(0)
+    assert base == DiscreteLaplace(RATE).total_variation > 0
+    assert trigger.precision_error(1 << 20) == base + Fraction(1, 1 << 44)
+    with pytest.raises(ValueError, match="negative"):
+        trigger.precision_error(-1)
+
+
+@pytest.mark.parametrize(
+    ("gaps", "words", "sentence"),
+    [
+        (np.zeros(3, dtype=np.int32), np.zeros(3, dtype=np.uint64), "gaps of int64"),
+        (np.zeros(3, dtype=np.int64), np.zeros(3, dtype=np.int64), "words of uint64"),
+        (np.zeros(3, dtype=np.int64), np.zeros(2, dtype=np.uint64), "one word for each gap"),
+        (np.zeros((3, 1), dtype=np.int64), np.zeros((3, 1), dtype=np.uint64), "one dimension"),
+    ],
+)
+def test_other_columns_are_refused(
+    gaps: NDArray[np.int64], words: NDArray[np.uint64], sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        AboveThreshold(RATE).first_above(gaps, words)
+
+
+def test_inexact_rates_are_refused_at_once() -> None:
+    with pytest.raises(TypeError, match="Fraction"):
+        AboveThreshold(0.5)  # type: ignore[arg-type]
