@@ -6,6 +6,8 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import apsw
+
 from littled.budget.events import StageTest, event_to_dict, price
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
@@ -43,6 +45,17 @@ def make_store(path: Path, streams: Sequence[str] = (STREAM,), **options: Any) -
         path, {"streams": list(streams)}, {name: plan_values() for name in streams}, **options
     )
     return path
+
+
+def change(database: Path, statement: str, values: tuple[Any, ...] = ()) -> None:
+    """Change the database of a store behind its back.
+
+    Always by the one SQLite library that the store uses: another copy of it in one process would
+    give up the locks of the first.
+    """
+    connection = apsw.Connection(str(database))
+    connection.execute(statement, values)
+    connection.close()
 
 
 def column(seed: object, size: int) -> bytes:

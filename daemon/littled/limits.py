@@ -1,0 +1,125 @@
+"""Limits and waits of the daemon itself, each with its unit and its reason.
+
+What a peer must know as well stands in `littled_protocol.limits`.
+"""
+
+from __future__ import annotations
+
+# --- Access ---------------------------------------------------------------------------------------
+
+# 128 bits written in hexadecimal; anything shorter invites a guess.
+TOKEN_BYTES_MIN = 32
+
+# --- Logs -----------------------------------------------------------------------------------------
+
+# Deep enough for the daemon's own calls; a longer list would be some library's recursion.
+LOG_PLACES_MAX = 12
+# Longest text of one value in a log line.
+LOG_TEXT_CHARACTERS_MAX = 400
+
+# --- Sessions -------------------------------------------------------------------------------------
+
+# Connections at once over all listeners. Each that was let in may hold one unfinished frame (1 MiB)
+# and one full send buffer (2 MiB); one that was not holds 1 KiB, and makes room for a newcomer.
+CONNECTIONS_MAX = 512
+# Time between two rounds over all connections that look for broken time limits.
+SWEEP_SECONDS = 0.5
+# One read from a socket takes at most so much; the buffer is shared by all connections.
+RECEIVE_BYTES = 256 * 1024
+# Unsent bytes to one peer above which its subscriptions wait and nothing more is read from it.
+SEND_HIGH_WATER_BYTES = 256 * 1024
+# Connections that the kernel keeps waiting while the daemon is busy.
+LISTEN_BACKLOG = 128
+# Idle time, time between probes, and number of probes after which a silent TCP peer counts as gone.
+KEEPALIVE_IDLE_SECONDS = 60
+KEEPALIVE_INTERVAL_SECONDS = 15
+KEEPALIVE_PROBES = 4
+
+# --- Intake ---------------------------------------------------------------------------------------
+
+# Consecutive frames of a producer become one journal record of at most so many bytes of points and
+# labels (one frame may itself be as long as a frame can be). Longer records make better use of
+# vectors, shorter ones make a commit's time even.
+RECORD_BYTES_MAX = 512 * 1024
+# What one transaction takes along; more waits for the next one, so that no commit lasts long.
+COMMIT_BYTES_MAX = 8 * 1024 * 1024
+# Accepted but not yet committed bytes of one stream, above which its feeders are not read from.
+STREAM_PENDING_BYTES_MAX = 16 * 1024 * 1024
+# Committed but not yet learned bytes of one stream, above which its commits wait. It bridges one
+# joint training at full speed for the usual stream.
+ENGINE_QUEUE_BYTES_MAX = 32 * 1024 * 1024
+# What a record in memory costs beside its columns, counted against the two limits above: without
+# it, many records of one example each would be held almost for free.
+RECORD_OVERHEAD_BYTES = 1024
+
+# --- Engine threads -------------------------------------------------------------------------------
+
+# Progress after which a snapshot is worth its write: what a restart replays at most.
+SNAPSHOT_RECORDS = 20_000
+SNAPSHOT_EXAMPLES = 10_000_000
+# Records between two requests for more time while a journal is replayed at the start.
+REPLAY_REPORT_RECORDS = 1_000
+# The extension asked for each time; far longer than so many records take.
+REPLAY_EXTENSION_SECONDS = 60.0
+# An engine that has nothing to do lets records gather for so long; far below what anybody notices.
+ENGINE_REST_SECONDS = 0.002
+# Longest holding of the interpreter by one thread while another waits for it. The default of 5 ms
+# would let an engine thread delay acknowledgements forty times over.
+SWITCH_SECONDS = 0.0005
+
+# --- Subscribers ----------------------------------------------------------------------------------
+
+# Latest releases of a learner kept in memory; older ones are read from the store.
+RELEASES_IN_MEMORY_MAX = 64
+
+# --- HTTP -----------------------------------------------------------------------------------------
+
+# Connections at once, and streams of server-sent events among them.
+HTTP_CONNECTIONS_MAX = 128
+HTTP_EVENT_STREAMS_MAX = 64
+# A connection without a request is closed after so long.
+HTTP_KEEPALIVE_SECONDS = 15.0
+# Longest request line, and longest single header.
+HTTP_LINE_BYTES_MAX = 4096
+# A comment goes down a quiet stream of events so often, to find out whether anybody is there.
+HTTP_HEARTBEAT_SECONDS = 15.0
+
+# --- Service --------------------------------------------------------------------------------------
+
+# A stop that takes longer gives up its snapshots; the journal has everything.
+STOP_SECONDS = 20.0
+# An idle daemon makes one commit round trip so often, or three times per watchdog period.
+PULSE_SECONDS = 10.0
+PULSES_PER_WATCHDOG = 3
+# Time without a commit after which the daemon calls itself unhealthy.
+UNHEALTHY_SECONDS = 30.0
+
+# --- Store ----------------------------------------------------------------------------------------
+
+# Page of the SQLite file. Large enough that a record of 90 kB takes few pages, small enough that a
+# commit of one example writes little; only read when a store is made.
+STORE_PAGE_BYTES = 16 * 1024
+# Write-ahead log after which a commit copies it into the main file. The copy holds up that commit,
+# by about 15 ms for so much.
+STORE_CHECKPOINT_BYTES = 16 * 1024 * 1024
+# Write-ahead log above which a commit waits for readers to let go, so that the log can begin anew.
+STORE_LOG_BYTES_MAX = 8 * STORE_CHECKPOINT_BYTES
+# How long it waits; a reader of ours is done in milliseconds.
+STORE_LOG_WAIT_SECONDS = 1.0
+# How long any access waits for another process's lock on the SQLite file.
+STORE_BUSY_SECONDS = 5.0
+# Pages that the writing connection keeps in memory; holds a whole commit.
+STORE_CACHE_BYTES = 16 * 1024 * 1024
+# One reading transaction takes so many rows or bytes, whichever comes first; then the write-ahead
+# log may move on.
+STORE_READ_ROWS_MAX = 1024
+STORE_READ_BYTES_MAX = 4 * 1024 * 1024
+# Connections for reading that are kept open while nobody reads.
+STORE_READERS_IDLE_MAX = 4
+# Producers whose sequence numbers are kept in memory; those of others are looked up.
+STORE_PRODUCERS_IN_MEMORY_MAX = 4096
+# Snapshots kept of each stream: when the newest is damaged, the one before may still serve.
+STORE_SNAPSHOTS_KEPT = 2
+# Longest file of a noise key (64 digits and a line end) and longest high-water mark that is read.
+KEY_FILE_BYTES_MAX = 256
+MARK_FILE_BYTES_MAX = 16 * 1024 * 1024

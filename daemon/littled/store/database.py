@@ -1,0 +1,361 @@
+"""The SQLite file under a store: tables, the one writing connection, connections for reading.
+
+Everything that SQLite raises leaves here as StoreFailed (the disk) or StoreDamaged (the contents).
+Write-ahead log with full syncs: a commit that returned is on the disk. The log is copied into the
+main file by the commits themselves, so its size is bounded without a thread of its own.
+"""
+
+import json
+import os
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from littled.limits import (
+    STORE_BUSY_SECONDS,
+    STORE_CACHE_BYTES,
+    STORE_CHECKPOINT_BYTES,
+    STORE_LOG_BYTES_MAX,
+    STORE_LOG_WAIT_SECONDS,
+    STORE_PAGE_BYTES,
+    STORE_READERS_IDLE_MAX,
+)
+from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
+from littled.store.records import genesis
+
+FORMAT = 1
+# "ltld": what the file says about itself to anybody who finds it.
+APPLICATION_ID = 0x6C746C64
+# A record's key holds the stream in the upper bits, its number in these.
+NUMBER_BITS = 44
+
+_TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+CREATE TABLE streams (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, plan BLOB NOT NULL, genesis BLOB NOT NULL
+) STRICT;
+CREATE TABLE producers (
+    id INTEGER PRIMARY KEY, stream INTEGER NOT NULL REFERENCES streams, name TEXT NOT NULL,
+    next_sequence INTEGER NOT NULL, UNIQUE (stream, name)
+) STRICT;
+CREATE TABLE records (
+    key INTEGER PRIMARY KEY, first_position INTEGER NOT NULL, count INTEGER NOT NULL,
+    sequence INTEGER NOT NULL, producer INTEGER NOT NULL REFERENCES producers,
+    x BLOB NOT NULL, y BLOB NOT NULL, head BLOB NOT NULL
+) STRICT;
+CREATE TABLE ledger (
+    stream INTEGER NOT NULL REFERENCES streams, number INTEGER NOT NULL,
+    entry BLOB NOT NULL, head BLOB NOT NULL, PRIMARY KEY (stream, number)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE releases (
+    learner TEXT NOT NULL, version INTEGER NOT NULL,
+    body BLOB NOT NULL, charge INTEGER, head BLOB NOT NULL, PRIMARY KEY (learner, version)
+) STRICT, WITHOUT ROWID;
+CREATE TABLE snapshots (
+    stream INTEGER NOT NULL REFERENCES streams, record_number INTEGER NOT NULL,
+    state BLOB NOT NULL, checksum BLOB NOT NULL, UNIQUE (stream, record_number)
+) STRICT;
+"""
+_STREAMS = "SELECT name, id, plan, genesis FROM streams ORDER BY id"
+
+
+@dataclass(frozen=True, slots=True)
+class StreamFacts:
+    """What never changes about a stream. plan: JSON. genesis: head before its first record."""
+
+    identity: int
+    plan: bytes
+    genesis: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What never changes about a store. configuration: JSON. fingerprint: of the noise key."""
+
+    instance: str
+    salt: bytes
+    fingerprint: bytes
+    configuration: bytes
+    streams: Mapping[str, StreamFacts]
+
+
+def json_bytes(values: Mapping[str, Any]) -> bytes:
+    """A JSON-able mapping, order kept, as it is stored and hashed. TypeError or ValueError."""
+    return json.dumps(values, separators=(",", ":"), allow_nan=False).encode()
+
+
+def record_key(stream: int, number: int) -> int:
+    """Key of a record in its table; those of one stream stand together, in order."""
+    return (stream << NUMBER_BITS) + number
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn what SQLite raises into StoreFailed or StoreDamaged."""
+    try:
+        yield
+    except apsw.FullError as error:
+        raise StoreFailed("the disk is full: make room, then start again") from error
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreFailed("another program holds the store's database: close it") from error
+    except (apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise StoreFailed(f"the disk failed ({_code(error)}): look at the system's log") from error
+    except (apsw.NoMemError, apsw.InterruptError, apsw.ThreadingViolationError) as error:
+        raise StoreFailed(f"the database gave up ({_code(error)})") from error
+    except (apsw.Error, UnicodeDecodeError) as error:
+        raise StoreDamaged(
+            f"the database does not read as one ({_code(error)}): put back a backup"
+        ) from error
+
+
+def _code(error: Exception) -> str:
+    number: int = getattr(error, "extendedresult", -1)
+    names = apsw.mapping_result_codes | apsw.mapping_extended_result_codes
+    return str(names.get(number, type(error).__name__))
+
+
+# --- making and reading what never changes --------------------------------------------------------
+
+
+def make_database(path: Path, facts: Facts) -> None:
+    """Fill the empty file `path` with tables and facts; durable on return except for its name."""
+    with translated():
+        connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            connection.pragma("page_size", STORE_PAGE_BYTES)
+            connection.pragma("journal_mode", "wal")
+            connection.pragma("synchronous", "full")
+            with connection:
+                connection.execute(_TABLES)
+                connection.pragma("application_id", APPLICATION_ID)
+                connection.pragma("user_version", FORMAT)
+                _write_facts(connection, facts)
+        finally:
+            connection.close()
+
+
+def _write_facts(connection: apsw.Connection, facts: Facts) -> None:
+    meta = {
+        "instance": facts.instance.encode(),
+        "salt": facts.salt,
+        "fingerprint": facts.fingerprint,
+        "configuration": facts.configuration,
+        "pulse": b"",
+    }
+    connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
+    connection.executemany(
+        "INSERT INTO streams VALUES (?, ?, ?, ?)",
+        [(each.identity, name, each.plan, each.genesis) for name, each in facts.streams.items()],
+    )
+
+
+def read_facts(connection: apsw.Connection) -> Facts:
+    """What never changes. StoreRefused for a file of another kind or version, StoreDamaged."""
+    with translated():
+        if connection.pragma("application_id") != APPLICATION_ID:
+            raise StoreRefused(f"{connection.filename} is not the database of a store")
+        found = connection.pragma("user_version")
+        if found != FORMAT:
+            raise StoreRefused(
+                f"{connection.filename} has format {found}; this version reads format {FORMAT}"
+            )
+        meta: dict[Any, Any] = dict(connection.execute("SELECT name, value FROM meta"))
+        rows: list[Any] = connection.execute(_STREAMS).fetchall()
+    try:
+        facts = Facts(
+            instance=meta["instance"].decode(),
+            salt=meta["salt"],
+            fingerprint=meta["fingerprint"],
+            configuration=meta["configuration"],
+            streams={name: StreamFacts(*others) for name, *others in rows},
+        )
+        sound = all(
+            each.genesis == genesis(facts.salt, name, facts.configuration, each.plan)
+            for name, each in facts.streams.items()
+        )
+        json.loads(facts.configuration)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise StoreDamaged(
+            "the store's own description cannot be read: put back a backup"
+        ) from error
+    if not sound:
+        raise StoreDamaged(
+            "the configuration or a plan is not the one that the store was made with: put back a "
+            "backup, or make a new store for a new configuration"
+        )
+    return facts
+
+
+def plan_of(facts: Facts, stream: str) -> dict[str, Any]:
+    """The plan of a stream. KeyError: no such stream; StoreDamaged."""
+    try:
+        plan = json.loads(facts.streams[stream].plan)
+    except ValueError as error:
+        raise StoreDamaged(f"the plan of {stream} cannot be read: put back a backup") from error
+    if not isinstance(plan, dict):
+        raise StoreDamaged(f"the plan of {stream} is no plan: put back a backup")
+    return plan
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+class Writing:
+    """The one connection that writes; used by one thread at a time."""
+
+    def __init__(self, path: Path, vfs: str | None) -> None:
+        """Open, and bring what the log holds into the main file. Raises StoreError."""
+        self._log_pages = 0
+        with translated():
+            connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+            try:
+                self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+        self._connection = connection
+
+    def _prepare(self, connection: apsw.Connection) -> None:
+        connection.set_busy_timeout(int(1000 * STORE_BUSY_SECONDS))
+        _distrust(connection)
+        if connection.pragma("journal_mode") != "wal":
+            raise StoreDamaged("the database has lost its write-ahead log: put back a backup")
+        connection.pragma("synchronous", "full")
+        connection.pragma("cache_size", -(STORE_CACHE_BYTES // 1024))
+        connection.pragma("journal_size_limit", STORE_LOG_BYTES_MAX)
+        connection.wal_autocheckpoint(0)
+        page_bytes = int(connection.pragma("page_size"))
+        self._checkpoint_pages = STORE_CHECKPOINT_BYTES // page_bytes
+        self._log_pages_max = STORE_LOG_BYTES_MAX // page_bytes
+        # What a predecessor left in the log may be in the system's memory only, if its last sync
+        # failed. It is written again and synced before anything is built upon it.
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        connection.set_wal_hook(self._count_log)
+
+    def _count_log(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        self._log_pages = pages
+        return apsw.SQLITE_OK
+
+    @property
+    def log_pages(self) -> int:
+        """Pages in the write-ahead log after the last commit."""
+        return self._log_pages
+
+    @contextmanager
+    def transaction(self) -> Iterator[apsw.Connection]:
+        """Lend the connection for one transaction that is durable on leaving. Raises StoreError.
+
+        After any error the connection is good for nothing but `close`.
+        """
+        with translated():
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield self._connection
+            self._connection.execute("COMMIT")
+            if self._log_pages >= self._checkpoint_pages:
+                self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        if self._log_pages < self._log_pages_max:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            return
+        # Readers overlapped for so long that the log could not begin anew: hold up the writer.
+        self._connection.set_busy_timeout(int(1000 * STORE_LOG_WAIT_SECONDS))
+        try:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+        except apsw.BusyError:
+            return  # a foreign reader; the commit is durable all the same
+        finally:
+            self._connection.set_busy_timeout(int(1000 * STORE_BUSY_SECONDS))
+
+    def read(self, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """Rows of a short query. Raises StoreError."""
+        with translated():
+            return self._connection.execute(statement, values).fetchall()
+
+    def close(self, *, failed: bool = False) -> None:
+        """Close; after a failure without touching the disk again. Raises StoreError."""
+        with translated():
+            if failed:
+                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            self._connection.close(failed)
+
+
+def _distrust(connection: apsw.Connection) -> None:
+    """Believe nothing that the file says beyond its rows."""
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.pragma("cell_size_check", True)
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+class Readers:
+    """Connections that read, lent to any thread for one short transaction."""
+
+    def __init__(self, path: Path, vfs: str | None = None) -> None:
+        """Nothing is opened yet."""
+        self._path = path
+        self._vfs = vfs
+        self._lock = threading.Lock()
+        self._idle: list[apsw.Connection] = []
+        self._closed = False
+
+    @contextmanager
+    def lend(self) -> Iterator[apsw.Connection]:
+        """Lend a connection; what SQLite raises inside becomes a StoreError."""
+        with self._lock:
+            if self._closed:
+                raise StoreFailed("the store is closed")
+            connection = self._idle.pop() if self._idle else None
+        with translated():
+            if connection is None:
+                connection = self._open()
+            try:
+                yield connection
+            except BaseException:
+                connection.close(True)
+                raise
+        with self._lock:
+            keep = not self._closed and len(self._idle) < STORE_READERS_IDLE_MAX
+            if keep:
+                self._idle.append(connection)
+        if not keep:
+            connection.close()
+
+    def _open(self) -> apsw.Connection:
+        if self._unwritable():
+            connection = apsw.Connection(
+                f"{self._path.absolute().as_uri()}?immutable=1",
+                flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
+                vfs=self._vfs,
+            )
+        else:
+            connection = apsw.Connection(
+                str(self._path), flags=apsw.SQLITE_OPEN_READONLY, vfs=self._vfs
+            )
+        connection.set_busy_timeout(int(1000 * STORE_BUSY_SECONDS))
+        _distrust(connection)
+        return connection
+
+    def _unwritable(self) -> bool:
+        """Whether this is a copy on a medium that cannot be written, so that nobody else does."""
+        log = self._path.with_name(f"{self._path.name}-wal")
+        return not log.exists() and not os.access(self._path.parent, os.W_OK)
+
+    def close(self) -> None:
+        """Close what is idle; what is lent is closed when it comes back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        with translated():
+            for connection in idle:
+                connection.close()

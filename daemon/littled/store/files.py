@@ -1,0 +1,123 @@
+"""Files of a store: private, written whole or not at all, and durable including their names."""
+
+import fcntl
+import os
+import threading
+from pathlib import Path
+from typing import ClassVar
+
+from littled.store.errors import StoreRefused
+
+PRIVATE_FILE = 0o600
+PRIVATE_FOLDER = 0o700
+_OTHERS = 0o007
+_GROUP_AND_OTHERS = 0o077
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable: a synced file whose name is lost is lost. OSError."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def create_private(path: Path, data: bytes) -> None:
+    """Write a new file of mode 0600, durable except for its name; or leave none behind.
+
+    OSError when it exists or cannot be written.
+    """
+    descriptor = _opened(path, os.O_EXCL)
+    try:
+        _fill(descriptor, data)
+    except BaseException:
+        path.unlink()
+        raise
+
+
+def replace_private(path: Path, data: bytes) -> None:
+    """Replace a file's contents, durable on return; at every moment the old or the new. OSError.
+
+    The new contents are written next to it, with `.new` after the name.
+    """
+    arriving = path.with_name(f"{path.name}.new")
+    _fill(_opened(arriving, os.O_TRUNC), data)
+    arriving.replace(path)
+    sync_folder(path.parent)
+
+
+def _opened(path: Path, flag: int) -> int:
+    flags = os.O_WRONLY | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | flag
+    return os.open(path, flags, PRIVATE_FILE)
+
+
+def _fill(descriptor: int, data: bytes) -> None:
+    """Write, sync and close."""
+    try:
+        os.fchmod(descriptor, PRIVATE_FILE)  # whatever the umask took away
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(descriptor, rest) :]
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def read_limited(path: Path, bytes_max: int) -> bytes:
+    """Contents of a file that has at most `bytes_max` bytes. StoreRefused when longer; OSError."""
+    with path.open("rb") as file:
+        data = file.read(bytes_max + 1)
+    if len(data) > bytes_max:
+        raise StoreRefused(f"{path} is longer than {bytes_max} bytes: it is not what it should be")
+    return data
+
+
+def refuse_readable(path: Path, *, group_may_read: bool = False) -> None:
+    """Raise StoreRefused when other users can reach a private file. OSError when it is missing.
+
+    group_may_read: a credential handed over by systemd shows its access list as the group's bits.
+    """
+    forbidden = _OTHERS if group_may_read else _GROUP_AND_OTHERS
+    if path.stat().st_mode & forbidden:
+        raise StoreRefused(f"other users can reach {path}, which is private: run chmod 600 {path}")
+
+
+class FolderLock:
+    """An exclusive lock on a folder, held by one object of one process until `release`.
+
+    The kernel's record lock ends with the process, however it ends, and is not handed on to forked
+    children. It does not hold off this same process; the set of what is held does.
+    """
+
+    _held: ClassVar[set[tuple[int, int]]] = set()
+    _guard: ClassVar[threading.Lock] = threading.Lock()
+
+    def __init__(self, path: Path) -> None:
+        """Lock by the file `path`, made if missing. StoreRefused when held already; OSError."""
+        with self._guard:
+            # Looked at without opening: closing any descriptor of the file would drop the lock.
+            if path.exists() and _identity(path.stat()) in self._held:
+                raise StoreRefused(f"this process has opened the store in {path.parent} already")
+            flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW
+            self._descriptor: int | None = os.open(path, flags, PRIVATE_FILE)
+            try:
+                fcntl.lockf(self._descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError as error:
+                os.close(self._descriptor)
+                raise StoreRefused(
+                    f"another process serves the store in {path.parent}: stop it first"
+                ) from error
+            self._held.add(_identity(os.fstat(self._descriptor)))
+
+    def release(self) -> None:
+        """Give the lock back; nothing happens the second time."""
+        with self._guard:
+            if self._descriptor is not None:
+                self._held.discard(_identity(os.fstat(self._descriptor)))
+                os.close(self._descriptor)
+                self._descriptor = None
+
+
+def _identity(status: os.stat_result) -> tuple[int, int]:
+    return status.st_dev, status.st_ino

@@ -1,0 +1,143 @@
+"""The high-water mark: how far a store had come, kept in a file outside its database.
+
+Restoring an older copy of a database would hide budget that was spent. The mark says what a store
+must at least contain; it is replaced after every charge and every publication, before anybody
+hears of them. A store without its mark, or behind it, is refused.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any, Self
+
+from littled.budget.price import Price
+from littled.limits import MARK_FILE_BYTES_MAX
+from littled.store.errors import StoreRefused
+from littled.store.files import read_limited, replace_private
+
+MARK_NAME = "high-water-mark"
+_FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A place in a chain: its last number (-1 before the first) and its head."""
+
+    number: int
+    head: bytes
+
+    def to_list(self) -> list[Any]:
+        """JSON-able."""
+        return [self.number, self.head.hex()]
+
+    @classmethod
+    def from_list(cls, values: Any) -> Self:
+        """What `to_list` wrote; ValueError or TypeError otherwise."""
+        number, head = values
+        if type(number) is not int:
+            raise TypeError("a number in a chain is an integer")
+        return cls(number, bytes.fromhex(head))
+
+
+@dataclass(frozen=True, slots=True)
+class StreamMark:
+    """How far one stream had come.
+
+    genesis: binds configuration and plan. journal, ledger: last record and last entry. position:
+    number of examples. season, spent: the season of the last entry and the sum of its prices.
+    """
+
+    genesis: bytes
+    journal: Point
+    position: int
+    ledger: Point
+    season: int
+    spent: Price
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able."""
+        return {
+            "genesis": self.genesis.hex(),
+            "journal": self.journal.to_list(),
+            "ledger": self.ledger.to_list(),
+            "position": self.position,
+            "season": self.season,
+            "spent": self.spent.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
+        """What `to_dict` wrote; KeyError, ValueError or TypeError otherwise."""
+        return cls(
+            genesis=bytes.fromhex(values["genesis"]),
+            journal=Point.from_list(values["journal"]),
+            position=int(values["position"]),
+            ledger=Point.from_list(values["ledger"]),
+            season=int(values["season"]),
+            spent=Price.from_dict(values["spent"]),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class HighWaterMark:
+    """How far a store had come: by stream, and the last release by learner ("stream/learner")."""
+
+    instance: str
+    streams: Mapping[str, StreamMark]
+    releases: Mapping[str, Point]
+
+    def to_bytes(self) -> bytes:
+        """The file's contents: one line of JSON and a line with its checksum."""
+        values = {
+            "format": _FORMAT,
+            "instance": self.instance,
+            "releases": {name: each.to_list() for name, each in self.releases.items()},
+            "streams": {name: each.to_dict() for name, each in self.streams.items()},
+        }
+        line = json.dumps(values, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+        return line + _checksum(line) + b"\n"
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """What `to_bytes` wrote; KeyError, ValueError or TypeError otherwise."""
+        line, checksum = data.splitlines(keepends=True)
+        if checksum != _checksum(line) + b"\n":
+            raise ValueError("the checksum does not fit")
+        values = json.loads(line)
+        if values["format"] != _FORMAT:
+            raise ValueError("the format is unknown")
+        return cls(
+            instance=str(values["instance"]),
+            streams={name: StreamMark.from_dict(each) for name, each in values["streams"].items()},
+            releases={name: Point.from_list(each) for name, each in values["releases"].items()},
+        )
+
+
+def _checksum(line: bytes) -> bytes:
+    return blake2b(line, digest_size=16, person=b"littled mark").hexdigest().encode()
+
+
+def read_mark(path: Path) -> HighWaterMark:
+    """The mark in a file. Raises StoreRefused when it is missing or damaged."""
+    try:
+        return HighWaterMark.from_bytes(read_limited(path, MARK_FILE_BYTES_MAX))
+    except FileNotFoundError:
+        raise StoreRefused(
+            f"the high-water mark {path} is missing: put it back; without it nobody can tell "
+            "whether this store is an older copy that hides spent budget"
+        ) from None
+    except OSError as error:
+        raise StoreRefused(
+            f"the high-water mark {path} cannot be read: {error.strerror}"
+        ) from error
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise StoreRefused(
+            f"the high-water mark {path} is damaged: put back the newest copy of it"
+        ) from error
+
+
+def write_mark(path: Path, mark: HighWaterMark) -> None:
+    """Replace the mark, durable on return. OSError."""
+    replace_private(path, mark.to_bytes())

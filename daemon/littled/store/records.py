@@ -1,0 +1,147 @@
+"""Values of the store and the hash chains over them.
+
+Every stream's journal is a chain: the head of a record covers the record and the head before it, so
+a head names the whole history up to it. The noise of the learners is bound to these heads. The
+ledger of a stream and the releases of a learner have chains of their own, which begin at a value
+derived from the stream's genesis.
+
+All chains use BLAKE2b with 32 bytes, kept apart by its person field. Every variable part is hashed
+with its length, so two different histories never feed the hash the same bytes.
+"""
+
+from dataclasses import dataclass
+from hashlib import blake2b
+from struct import Struct
+
+HEAD_BYTES = 32
+
+_GENESIS = b"littled genesis"
+_RECORD = b"littled record"
+_LEDGER_GENESIS = b"littled ledgers"
+_LEDGER = b"littled ledger"
+_RELEASE_GENESIS = b"littled releases"
+_RELEASE = b"littled release"
+_SNAPSHOT = b"littled snapshot"
+# number, first position, count, sequence, bytes of producer, of x, of y
+_RECORD_FRAME = Struct(">7Q")
+_LENGTH = Struct(">Q")
+_NUMBER = Struct(">q")
+_RECORD_HASH = blake2b(digest_size=HEAD_BYTES, person=_RECORD)
+
+
+@dataclass(frozen=True, slots=True)
+class NewRecord:
+    """A batch of consecutive examples of one producer, not yet in the journal.
+
+    sequence: index of the first example among the producer's on this stream. count: number of
+    examples, at least 1. x: their points as a column of the wire. y: their labels, one byte each.
+    """
+
+    stream: str
+    producer: str
+    sequence: int
+    count: int
+    x: bytes
+    y: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A record of the journal. Private: x and y.
+
+    number: 0, 1, 2, ... within the stream. first_position: of its first example in the stream.
+    chain_head: head of the chain with this record as its last.
+    """
+
+    stream: str
+    number: int
+    first_position: int
+    producer: str
+    sequence: int
+    count: int
+    x: bytes
+    y: bytes
+    chain_head: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class StoredRelease:
+    """A public release of the learner "stream/learner".
+
+    version: 1, 2, 3, ... body: the encoded message that subscribers get. charge: number of the
+    ledger entry that paid for it, None where nothing new was paid.
+    """
+
+    learner: str
+    version: int
+    body: bytes
+    charge: int | None
+
+    @property
+    def stream(self) -> str:
+        """Name of the stream that the learner is fed by."""
+        return self.learner.partition("/")[0]
+
+
+def genesis(salt: bytes, stream: str, configuration: bytes, plan: bytes) -> bytes:
+    """The head before a stream's first record: binds the store's salt and the stream's plan.
+
+    salt: 32 random bytes of the store. configuration, plan: the bytes as they are stored.
+    """
+    digest = blake2b(salt, digest_size=HEAD_BYTES, person=_GENESIS)
+    for part in (stream.encode(), configuration, plan):
+        digest.update(_LENGTH.pack(len(part)))
+        digest.update(part)
+    return digest.digest()
+
+
+def record_head(
+    head: bytes,
+    number: int,
+    first_position: int,
+    count: int,
+    sequence: int,
+    producer: str,
+    x: bytes,
+    y: bytes,
+) -> bytes:
+    """The head after a record, from the head before it (32 bytes)."""
+    name = producer.encode()
+    frame = _RECORD_FRAME.pack(number, first_position, count, sequence, len(name), len(x), len(y))
+    # A copy of an empty hash is made faster than a new one; this runs for every record.
+    digest = _RECORD_HASH.copy()
+    digest.update(head + frame + name)
+    digest.update(x)
+    digest.update(y)
+    return digest.digest()
+
+
+def ledger_genesis(stream_genesis: bytes) -> bytes:
+    """The head before a stream's first ledger entry."""
+    return blake2b(stream_genesis, digest_size=HEAD_BYTES, person=_LEDGER_GENESIS).digest()
+
+
+def ledger_head(head: bytes, entry: bytes) -> bytes:
+    """The head after a ledger entry, given by its canonical bytes."""
+    return blake2b(head + entry, digest_size=HEAD_BYTES, person=_LEDGER).digest()
+
+
+def release_genesis(stream_genesis: bytes, learner: str) -> bytes:
+    """The head before a learner's first release."""
+    return blake2b(
+        stream_genesis + learner.encode(), digest_size=HEAD_BYTES, person=_RELEASE_GENESIS
+    ).digest()
+
+
+def release_head(head: bytes, release: StoredRelease) -> bytes:
+    """The head after a release."""
+    charge = -1 if release.charge is None else release.charge
+    frame = _NUMBER.pack(release.version) + _NUMBER.pack(charge)
+    return blake2b(head + frame + release.body, digest_size=HEAD_BYTES, person=_RELEASE).digest()
+
+
+def snapshot_checksum(head: bytes, record_number: int, state: bytes) -> bytes:
+    """Checksum of an engine's state after a record with this chain head."""
+    digest = blake2b(head + _NUMBER.pack(record_number), digest_size=32, person=_SNAPSHOT)
+    digest.update(state)
+    return digest.digest()

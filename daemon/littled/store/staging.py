@@ -1,0 +1,192 @@
+"""What a transaction is about to add: checked and chained in memory before the disk is touched."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from littled.budget.ledger import LedgerEntry
+from littled.budget.price import Price
+from littled.store.database import Facts, record_key
+from littled.store.errors import StoreDamaged
+from littled.store.history import History
+from littled.store.mark import Point, StreamMark
+from littled.store.records import (
+    NewRecord,
+    Record,
+    StoredRelease,
+    ledger_head,
+    record_head,
+    release_genesis,
+    release_head,
+)
+
+# SQLite's integers are signed 64 bits.
+INTEGER_MAX: Final = (1 << 63) - 1
+
+Producer = tuple[int, int]
+"""Identity and next sequence number of a producer on a stream."""
+Producers = dict[tuple[str, str], Producer]
+"""Producers by stream and name."""
+Row = tuple[Any, ...]
+
+
+class Batch:
+    """Records that continue the journals of their streams.
+
+    stored: the records as they will be. rows: of the table `records`. producers: those that take
+    part, with what their sequence numbers will be.
+    """
+
+    def __init__(
+        self,
+        facts: Facts,
+        marks: Mapping[str, StreamMark],
+        find: Callable[[str, str], Producer | None],
+        producers_known: int,
+    ) -> None:
+        """Continue from `marks`; `find` looks up a producer, new ones follow `producers_known`."""
+        self._facts = facts
+        self._marks = marks
+        self._find = find
+        self._producers_known = producers_known
+        self._ends: dict[str, tuple[int, int, int, bytes]] = {}
+        self.stored: list[Record] = []
+        self.rows: list[Row] = []
+        self.producers: Producers = {}
+
+    def add(self, new: NewRecord) -> None:
+        """Put a record at the end of its stream.
+
+        Raises ValueError when it does not continue its producer's sequence or its columns do not
+        fit its count; KeyError for a stream that does not exist.
+        """
+        stream, name, sequence, count = new.stream, new.producer, new.sequence, new.count
+        x, y = new.x, new.y
+        key, number, position, head = self._ends.get(stream) or self._end(stream)
+        producer, following = self.producers.get((stream, name)) or self._producer(stream, name)
+        if sequence != following:
+            raise ValueError(
+                f"producer {name} of stream {stream} is at {following}, not at {sequence}"
+            )
+        if count < 1 or len(y) != count or not x or len(x) % count:
+            raise ValueError(f"the columns of a record of stream {stream} do not fit its count")
+        if position + count > INTEGER_MAX:
+            raise ValueError(f"stream {stream} is full")
+        head = record_head(head, number, position, count, sequence, name, x, y)
+        self.rows.append((key, position, count, sequence, producer, x, y, head))
+        self.stored.append(Record(stream, number, position, name, sequence, count, x, y, head))
+        self.producers[stream, name] = producer, sequence + count
+        self._ends[stream] = key + 1, number + 1, position + count, head
+
+    def _end(self, stream: str) -> tuple[int, int, int, bytes]:
+        """Key, number and first position of the stream's next record, and the head before it."""
+        mark = self._marks[stream]
+        number = mark.journal.number + 1
+        key = record_key(self._facts.streams[stream].identity, number)
+        return key, number, mark.position, mark.journal.head
+
+    def _producer(self, stream: str, name: str) -> Producer:
+        found = self._find(stream, name)
+        if found is None:
+            self._producers_known += 1
+            found = self._producers_known, 0
+        return found
+
+    def producer_rows(self) -> list[Row]:
+        """Rows of the table `producers`."""
+        return [
+            (identity, self._facts.streams[stream].identity, name, following)
+            for (stream, name), (identity, following) in self.producers.items()
+        ]
+
+    def marks(self) -> dict[str, StreamMark]:
+        """How far the streams that take part will have come."""
+        return {
+            stream: replace(self._marks[stream], journal=Point(number - 1, head), position=position)
+            for stream, (_, number, position, head) in self._ends.items()
+        }
+
+
+class Arrivals:
+    """Ledger entries and releases that are not stored yet.
+
+    A stored one that arrives again must be the same. entry_rows, release_rows: of the tables.
+    marks, points: how far streams and learners will have come.
+    """
+
+    def __init__(
+        self,
+        facts: Facts,
+        history: History,
+        marks: Mapping[str, StreamMark],
+        points: Mapping[str, Point],
+        caps: Mapping[str, Price],
+    ) -> None:
+        """Continue from `marks` and `points`, within `caps` by stream."""
+        self._facts = facts
+        self._history = history
+        self._points = points
+        self._caps = caps
+        self.marks = dict(marks)
+        self.points: dict[str, Point] = {}
+        self.entry_rows: list[Row] = []
+        self.release_rows: list[Row] = []
+
+    def add_entry(self, entry: LedgerEntry) -> None:
+        """Put an entry at the end of its stream's ledger, unless it is stored already.
+
+        Raises StoreDamaged for another entry than the stored one, out of order, in a season that is
+        over, or beyond the caps; KeyError for a stream that does not exist.
+        """
+        mark = self.marks[entry.stream]
+        due = mark.ledger.number + 1
+        where = f"ledger entry {entry.number} of {entry.stream}"
+        if 0 <= entry.number < due:
+            stored = self._history.ledger(entry.stream, entry.number - 1, entry.number)
+            if [each.to_bytes() for each in stored] != [entry.to_bytes()]:
+                raise StoreDamaged(
+                    f"replay mismatch: {where} came out different from the stored one"
+                )
+            return
+        if entry.number != due:
+            raise StoreDamaged(f"replay mismatch: {where} came where entry {due} is due")
+        if entry.season < mark.season:
+            raise StoreDamaged(f"{where} charges season {entry.season}, which is over")
+        spent = mark.spent if entry.season == mark.season else Price.zero()
+        spent = spent + entry.price
+        if not spent.fits_in(self._caps[entry.stream]):
+            raise StoreDamaged(f"{where} would exceed the budget of season {entry.season}")
+        data = entry.to_bytes()
+        head = ledger_head(mark.ledger.head, data)
+        identity = self._facts.streams[entry.stream].identity
+        self.entry_rows.append((identity, due, data, head))
+        self.marks[entry.stream] = replace(
+            mark, ledger=Point(due, head), season=entry.season, spent=spent
+        )
+
+    def add_release(self, release: StoredRelease) -> None:
+        """Put a release after its learner's last one, unless it is stored already.
+
+        Raises StoreDamaged for another release than the stored one, out of order, or paid for by a
+        charge that is not in the ledger; KeyError for a stream that does not exist.
+        """
+        learner, version = release.learner, release.version
+        genesis = self._facts.streams[release.stream].genesis
+        point = self.points.get(learner) or self._points.get(learner)
+        if point is None:
+            point = Point(0, release_genesis(genesis, learner))
+        where = f"release {version} of {learner}"
+        if 1 <= version <= point.number:
+            if list(self._history.releases(learner, version - 1, version)) != [release]:
+                raise StoreDamaged(
+                    f"replay mismatch: {where} came out different from the stored one"
+                )
+            return
+        if version != point.number + 1:
+            raise StoreDamaged(f"replay mismatch: {where} came where {point.number + 1} is due")
+        charge = release.charge
+        if charge is not None and not 0 <= charge <= self.marks[release.stream].ledger.number:
+            raise StoreDamaged(f"{where} names charge {charge}, which is not in the ledger")
+        head = release_head(point.head, release)
+        self.release_rows.append((learner, version, release.body, charge, head))
+        self.points[learner] = Point(version, head)

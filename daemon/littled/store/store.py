@@ -1,0 +1,412 @@
+"""The store: one folder, one writer, everything in it durable before the call returns.
+
+    STORE/store.sqlite       journal, producers, ledger, releases, snapshots
+    STORE/noise.key          the noise key, or wherever the operator keeps it
+    STORE/high-water-mark    how far the store had come, or wherever the operator keeps it
+    STORE/lock               locked by the process that serves the store
+
+Methods that write belong on one thread; a lock makes sure of it. Methods that read may be called on
+any thread and do not wait for a commit.
+
+The journal, the ledger and the releases only ever grow. A charge or a release that is stored
+already is accepted silently when it is the same, since a crash makes the engine repeat itself; a
+different one means that a replay came to something else, and is fatal.
+"""
+
+import json
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, Self
+
+import apsw
+
+from littled.budget.ledger import LedgerEntry
+from littled.budget.price import Price
+from littled.limits import STORE_PRODUCERS_IN_MEMORY_MAX, STORE_SNAPSHOTS_KEPT
+from littled.store.creation import create_store
+from littled.store.database import Facts, Readers, Writing, plan_of, read_facts
+from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
+from littled.store.files import FolderLock, refuse_readable, sync_folder
+from littled.store.history import History
+from littled.store.keys import check_fingerprint, read_key
+from littled.store.mark import HighWaterMark, Point, StreamMark, read_mark, write_mark
+from littled.store.place import Place
+from littled.store.records import NewRecord, Record, StoredRelease, snapshot_checksum
+from littled.store.staging import Arrivals, Batch, Producer, Producers
+
+_INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_ENTRY = "INSERT INTO ledger VALUES (?, ?, ?, ?)"
+_INSERT_RELEASE = "INSERT INTO releases VALUES (?, ?, ?, ?, ?)"
+_INSERT_SNAPSHOT = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)"
+_FORGET_SNAPSHOTS = """
+DELETE FROM snapshots WHERE stream = ?1 AND record_number NOT IN (
+    SELECT record_number FROM snapshots WHERE stream = ?1 ORDER BY record_number DESC LIMIT ?2)
+"""
+_PUT_PRODUCER = """
+INSERT INTO producers VALUES (?, ?, ?, ?)
+ON CONFLICT (id) DO UPDATE SET next_sequence = excluded.next_sequence
+"""
+_PULSE = "UPDATE meta SET value = randomblob(8) WHERE name = 'pulse'"
+
+
+class Store:
+    """An open store; made by `open`, ended by `close` or by leaving its context."""
+
+    def __init__(
+        self,
+        place: Place,
+        key: bytes,
+        facts: Facts,
+        readers: Readers,
+        lock: FolderLock | None,
+        writing: Writing | None,
+    ) -> None:
+        """Take over what `open` found to be sound; `lock` and `writing` are None to only read."""
+        self._place = place
+        self._key = key
+        self._facts = facts
+        self._readers = readers
+        self._history = History(readers, facts)
+        self._folder_lock = lock
+        self._writing = writing
+        self._lock = threading.Lock()
+        self._failure: StoreError | None = None
+        self._configuration: dict[str, Any] = json.loads(facts.configuration)
+        self._plans = {name: plan_of(facts, name) for name in facts.streams}
+        self._caps = {name: Price.from_dict(plan["caps"]) for name, plan in self._plans.items()}
+        self._marks: dict[str, StreamMark] = {}
+        self._releases: dict[str, Point] = {}
+        self._producers: Producers = {}
+        self._producers_known = 0
+
+    # -- making and opening ------------------------------------------------------------------
+
+    @classmethod
+    def create(
+        cls,
+        path: Path | str,
+        configuration: Mapping[str, Any],
+        plans: Mapping[str, Mapping[str, Any]],
+        key_path: Path | str | None = None,
+        mark_path: Path | str | None = None,
+    ) -> None:
+        """Make a store in the folder `path`, which must be missing or empty. All or nothing.
+
+        configuration: JSON-able, kept as it is. plans: by stream, JSON-able, with "caps" and
+        "horizon". key_path: a key that lies there is used, else a new one is put there.
+        Raises StoreRefused, and leaves nothing behind.
+        """
+        create_store(Place.of(path, key_path, mark_path), configuration, plans)
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str,
+        key_path: Path | str | None = None,
+        mark_path: Path | str | None = None,
+        read_only: bool = False,
+        *,
+        vfs: str | None = None,
+    ) -> Self:
+        """Open the store in the folder `path`; to serve it, or next to a daemon to read it.
+
+        Checks the key, the high-water mark and, to serve, the chain of the journal after each
+        stream's last snapshot. vfs: name of a registered SQLite file system, None for the usual.
+        Raises StoreRefused with a sentence that says what to do; StoreFailed when the disk fails.
+        """
+        place = Place.of(path, key_path, mark_path)
+        if not place.database.exists():
+            raise StoreRefused(f"there is no store in {place.folder}: make one with littled init")
+        lock: FolderLock | None = None
+        writing: Writing | None = None
+        readers = Readers(place.database, vfs)
+        try:
+            refuse_readable(place.database)
+            key = read_key(place.key, handed_over=place.key_given)
+            if not read_only:
+                lock = FolderLock(place.lock)
+                writing = Writing(place.database, vfs)
+                sync_folder(place.folder)
+            # Read before the database, which a daemon at work would always have ahead of it.
+            mark = read_mark(place.mark)
+            with readers.lend() as connection:
+                facts = read_facts(connection)
+            check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
+            store = cls(place, key, facts, readers, lock, writing)
+            store._check(mark)
+        except BaseException as error:
+            _close_quietly(readers, writing, lock)
+            if isinstance(error, StoreDamaged):
+                raise StoreRefused(f"the store in {place.folder} is damaged: {error}") from error
+            if isinstance(error, OSError):
+                raise StoreRefused(f"cannot open the store in {place.folder}: {error}") from error
+            raise
+        return store
+
+    def _check(self, mark: HighWaterMark) -> None:
+        findings = self._history.behind(mark)
+        if findings:
+            raise StoreRefused(
+                f"the store in {self._place.folder} is behind its high-water mark: {findings[0]}. "
+                "Put back the newest copy of the store; an older one would spend the same budget "
+                "again"
+            )
+        if self._writing is None:
+            return
+        for stream in self._facts.streams:
+            found = self._history.snapshot(stream)
+            for _ in self._history.records(stream, -1 if found is None else found[0]):
+                pass
+            self._marks[stream] = self._history.stream_mark(stream)
+        for learner in self._history.learners():
+            self._releases[learner] = self._history.release_mark(learner)
+        known = self._writing.read("SELECT coalesce(max(id), 0) FROM producers", ())
+        self._producers_known = int(known[0][0])
+        if self._mark() != mark:
+            write_mark(self._place.mark, self._mark())
+
+    def close(self) -> None:
+        """Advance the mark and close everything; nothing happens the second time.
+
+        After a failure nothing more is written. Raises StoreError when the last write fails.
+        """
+        with self._lock:
+            failed = self._failure is not None
+            self._failure = self._failure or StoreFailed("the store is closed")
+            writing, self._writing = self._writing, None
+            try:
+                if writing is not None and not failed:
+                    write_mark(self._place.mark, self._mark())
+                self._readers.close()
+                if writing is not None:
+                    writing.close(failed=failed)
+                    writing = None
+            except OSError as error:
+                raise _mark_failed(error) from error
+            finally:
+                _close_quietly(self._readers, writing, self._folder_lock)
+
+    def __enter__(self) -> Self:
+        """Use the store in a `with` statement."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the store."""
+        self.close()
+
+    # -- what never changes ------------------------------------------------------------------
+
+    @property
+    def instance(self) -> str:
+        """Random public name of this store."""
+        return self._facts.instance
+
+    @property
+    def configuration(self) -> dict[str, Any]:
+        """The configuration that the store was made with."""
+        return self._configuration
+
+    @property
+    def plans(self) -> dict[str, dict[str, Any]]:
+        """The plan of each stream."""
+        return self._plans
+
+    @property
+    def noise_key(self) -> bytes:
+        """The noise key, 32 bytes. Private."""
+        return self._key
+
+    # -- reading, on any thread --------------------------------------------------------------
+
+    def position(self, stream: str) -> int:
+        """Number of examples in a stream's journal. KeyError: no such stream."""
+        self._usable()
+        if stream in self._marks:
+            return self._marks[stream].position
+        with self._watched():
+            point = self._history.record_point(stream, self._history.last_record(stream))
+        return 0 if point is None else point[1]
+
+    def producer_next(self, stream: str, producer: str) -> int:
+        """The sequence number that follows a producer's last durable example, 0 at first."""
+        self._usable()
+        found = self._producers.get((stream, producer))
+        if found is None:
+            with self._watched():
+                found = self._history.producer(stream, producer)
+        return 0 if found is None else found[1]
+
+    def records(self, stream: str, after: int = -1) -> Iterator[Record]:
+        """Records of a stream after number `after`, in order, each checked against the chain.
+
+        Ends where the journal ends at that moment. Raises StoreError; KeyError: no such stream.
+        """
+        self._usable()
+        with self._watched():
+            yield from self._history.records(stream, after)
+
+    def ledger(self, stream: str) -> list[LedgerEntry]:
+        """All ledger entries of a stream, checked against their chain."""
+        self._usable()
+        with self._watched():
+            return list(self._history.ledger(stream))
+
+    def releases(self, learner: str, since: int = 0) -> list[StoredRelease]:
+        """Releases of the learner "stream/learner" after version `since`, checked."""
+        self._usable()
+        with self._watched():
+            return list(self._history.releases(learner, since))
+
+    def snapshot(self, stream: str) -> tuple[int, bytes] | None:
+        """The newest usable snapshot: number of the last record in it, and the engine's state.
+
+        A damaged snapshot is passed over; without any the engine replays from the start.
+        """
+        self._usable()
+        with self._watched():
+            return self._history.snapshot(stream)
+
+    # -- writing -----------------------------------------------------------------------------
+
+    def append(self, records: Sequence[NewRecord]) -> list[Record]:
+        """Add records to their streams' journals in one transaction, durable on return.
+
+        An empty sequence makes a commit all the same, which shows that the disk still answers.
+        Raises ValueError, and changes nothing, for a record that does not continue its producer's
+        sequence or whose columns do not fit its count; StoreFailed after which nothing is accepted.
+        """
+        with self._lock:
+            self._usable(writing=True)
+            batch = Batch(self._facts, self._marks, self._producer, self._producers_known)
+            for each in records:
+                batch.add(each)
+            with self._transaction() as connection:
+                if batch.rows:
+                    connection.executemany(_PUT_PRODUCER, batch.producer_rows())
+                    connection.executemany(_INSERT_RECORD, batch.rows)
+                else:
+                    connection.execute(_PULSE)
+            self._marks.update(batch.marks())
+            self._remember(batch.producers)
+            return batch.stored
+
+    def charge(self, entry: LedgerEntry) -> None:
+        """Add an entry to the ledger, durable on return, with the high-water mark advanced.
+
+        Raises StoreDamaged for an entry other than the stored one with its number, out of order, or
+        beyond the caps; StoreFailed. After either nothing is accepted. KeyError: no such stream.
+        """
+        self.publish((), (entry,))
+
+    def publish(self, releases: Sequence[StoredRelease], entries: Sequence[LedgerEntry]) -> None:
+        """Add releases and ledger entries in one transaction, durable on return; see `charge`."""
+        with self._lock:
+            self._usable(writing=True)
+            arriving = Arrivals(self._facts, self._history, self._marks, self._releases, self._caps)
+            with self._watched():
+                for entry in entries:
+                    arriving.add_entry(entry)
+                for release in releases:
+                    arriving.add_release(release)
+            if not arriving.entry_rows and not arriving.release_rows:
+                return
+            with self._transaction() as connection:
+                connection.executemany(_INSERT_ENTRY, arriving.entry_rows)
+                connection.executemany(_INSERT_RELEASE, arriving.release_rows)
+            self._marks.update(arriving.marks)
+            self._releases.update(arriving.points)
+            self._advance_mark()
+
+    def save_snapshot(self, stream: str, record_number: int, state: bytes) -> None:
+        """Keep an engine's state after a record (-1: before the first); older states are dropped.
+
+        Raises ValueError for a record that the journal does not have; StoreFailed.
+        """
+        with self._lock:
+            self._usable(writing=True)
+            with self._watched():
+                point = self._history.record_point(stream, record_number)
+            if point is None:
+                raise ValueError(f"stream {stream} has no record {record_number}")
+            identity = self._facts.streams[stream].identity
+            checksum = snapshot_checksum(point[0], record_number, state)
+            with self._transaction() as connection:
+                connection.execute(_INSERT_SNAPSHOT, (identity, record_number, state, checksum))
+                connection.execute(_FORGET_SNAPSHOTS, (identity, STORE_SNAPSHOTS_KEPT))
+            self._advance_mark()
+
+    # -- inside ------------------------------------------------------------------------------
+
+    def _usable(self, *, writing: bool = False) -> None:
+        if self._failure is not None:
+            raise StoreFailed(f"the store takes no more calls: {self._failure}") from self._failure
+        if writing and self._writing is None:
+            raise StoreRefused("the store was opened to be read only")
+
+    @contextmanager
+    def _watched(self) -> Iterator[None]:
+        """Let the first failure or damage be the last thing this object does."""
+        try:
+            yield
+        except StoreError as error:
+            self._failure = self._failure or error
+            raise
+
+    @contextmanager
+    def _transaction(self) -> Iterator[apsw.Connection]:
+        """One durable transaction; whatever goes wrong in it ends this object's use."""
+        assert self._writing is not None
+        try:
+            with self._writing.transaction() as connection:
+                yield connection
+        except StoreError as error:
+            self._failure = self._failure or error
+            raise
+        except BaseException:
+            self._failure = StoreFailed("a commit was interrupted")
+            raise
+
+    def _mark(self) -> HighWaterMark:
+        return HighWaterMark(self._facts.instance, dict(self._marks), dict(self._releases))
+
+    def _advance_mark(self) -> None:
+        try:
+            write_mark(self._place.mark, self._mark())
+        except OSError as error:
+            self._failure = _mark_failed(error)
+            raise self._failure from error
+
+    def _producer(self, stream: str, producer: str) -> Producer | None:
+        found = self._producers.get((stream, producer))
+        if found is None:
+            with self._watched():
+                return self._history.producer(stream, producer)
+        return found
+
+    def _remember(self, producers: Producers) -> None:
+        """Keep the producers that were active last."""
+        self._producers_known = max(
+            self._producers_known, max((each[0] for each in producers.values()), default=0)
+        )
+        for name, each in producers.items():
+            self._producers.pop(name, None)
+            self._producers[name] = each
+        while len(self._producers) > STORE_PRODUCERS_IN_MEMORY_MAX:
+            del self._producers[next(iter(self._producers))]
+
+
+def _mark_failed(error: OSError) -> StoreFailed:
+    return StoreFailed(f"the high-water mark cannot be advanced: {error.strerror}")
+
+
+def _close_quietly(readers: Readers, writing: Writing | None, lock: FolderLock | None) -> None:
+    """Let go of everything after something went wrong, or as the last step of closing."""
+    with suppress(StoreError):
+        readers.close()
+    if writing is not None:
+        with suppress(StoreError):
+            writing.close(failed=True)
+    if lock is not None:
+        lock.release()

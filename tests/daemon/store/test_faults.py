@@ -1,0 +1,188 @@
+"""A disk that fails once is not asked again: the first failure is the last thing a store does."""
+
+import itertools
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from littled.store.errors import StoreError, StoreFailed
+from littled.store.store import Store
+from littled.store.verify import verify
+from support.disks import HookedDisk
+from support.stores import LEARNER, STREAM, entry, feed, make_store, release
+
+# What strikes at which events, the sentence it leads to, and how many events lie between two runs.
+FAULTS = {
+    "failed sync": ("sync", apsw.SQLITE_IOERR_FSYNC, "SQLITE_IOERR_FSYNC", 1),
+    "failed write": ("write", apsw.SQLITE_IOERR_WRITE, "SQLITE_IOERR_WRITE", 3),
+    "full disk": ("write", apsw.SQLITE_FULL, "the disk is full", 5),
+}
+
+STEPS: list[Callable[[Store], Any]] = [
+    lambda store: feed(store, [3, 1]),
+    lambda store: store.charge(entry(0, position=2)),
+    lambda store: store.publish([release(1, charge=0)], ()),
+    lambda store: store.save_snapshot(STREAM, 1, bytes(40_000)),
+    lambda store: feed(store, [9_000], "radar"),
+    lambda store: feed(store, [9_000], "radar"),
+    lambda store: feed(store, [9_000], "radar"),
+    lambda store: store.publish([release(2)], [entry(1, position=9)]),
+    lambda store: feed(store, [1]),
+]
+
+
+def run(store: Store, states: list[Any]) -> None:
+    """Do all steps; note the state after each that returned."""
+    states.append(state(store))
+    for step in STEPS:
+        step(store)
+        states.append(state(store))
+
+
+def state(store: Store) -> Any:
+    numbers = [each.number for each in store.records(STREAM)]
+    return numbers, len(store.ledger(STREAM)), len(store.releases(LEARNER)), store.position(STREAM)
+
+
+class FailingDisk(HookedDisk):
+    """Fails at the n-th event of one kind, and counts them."""
+
+    def __init__(self, kind: str, code: int, moment: int) -> None:
+        self.count = 0
+        self.failed_calls = 0
+        self._kind, self._code, self._moment = kind, code, moment
+        super().__init__("failing", self._happened)
+
+    def _happened(self, kind: str, _path: str) -> None:
+        if self.failed_calls:
+            self.failed_calls += 1
+        if kind != self._kind:
+            return
+        self.count += 1
+        if self.count == self._moment:
+            self.failed_calls = 1
+            raise apsw.exception_for(self._code)
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copy the log into the main file often, so that faults strike there too."""
+    monkeypatch.setattr("littled.store.database.STORE_CHECKPOINT_BYTES", 1 << 17)
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_first_fault_is_the_end_wherever_it_strikes(tmp_path: Path, name: str) -> None:
+    expected: list[Any] = []
+    with Store.open(make_store(tmp_path / "whole")) as store:
+        run(store, expected)
+    kind, code, sentence, stride = FAULTS[name]
+    for moment in itertools.count(1, stride):
+        path = make_store(tmp_path / f"store {moment}")
+        disk = FailingDisk(kind, code, moment)
+        states: list[Any] = []
+        error = strike(path, disk, states)
+        disk.unregister()
+        assert (error is not None) == bool(disk.failed_calls)
+        assert error is None or sentence in str(error)
+        check_after_fault(path, states, expected)
+        if error is None:
+            break
+    assert moment > len(STEPS), "every step must have met the fault at least once"
+
+
+def strike(path: Path, disk: FailingDisk, states: list[Any]) -> StoreFailed | None:
+    """Run on a failing disk; return the failure, after which nothing more may be done."""
+    try:
+        store = Store.open(path, vfs=disk.name)
+    except StoreFailed as error:
+        return error
+    failure = None
+    try:
+        run(store, states)
+    except StoreFailed as error:
+        failure = error
+        calls = disk.failed_calls
+        refuses(lambda: feed(store, [1]))
+        refuses(lambda: store.charge(entry(9)))
+    try:
+        store.close()
+    except StoreFailed as error:
+        assert failure is None, "closing after a failure must not touch the disk"
+        return error
+    if failure is not None:
+        assert disk.failed_calls == calls, "a failed disk was asked again"
+    return failure
+
+
+def refuses(call: Callable[[], Any]) -> None:
+    with pytest.raises(StoreFailed, match="takes no more calls"):
+        call()
+
+
+def check_after_fault(path: Path, states: list[Any], expected: list[Any]) -> None:
+    """What returned is there; of what did not return, all or nothing."""
+    with Store.open(path) as store:
+        found = state(store)
+    acknowledged = len(states) - 1 if states else 0
+    assert found in expected[acknowledged : acknowledged + 2]
+    assert states == expected[: len(states)]
+    assert verify(path).findings == ()
+
+
+WITHOUT_ROOM = """
+import resource, signal, sys
+from support.stores import feed
+from littled.store.errors import StoreFailed
+from littled.store.store import Store
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+store = Store.open(sys.argv[1])
+try:
+    for number in range(1000):
+        feed(store, [1000])
+        print(number, flush=True)
+except StoreFailed as error:
+    print(error)
+store.close()
+"""
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("room_bytes", [200_000, 1_000_000])
+def test_a_process_that_may_not_write_more_stops_cleanly(tmp_path: Path, room_bytes: int) -> None:
+    path = make_store(tmp_path / "store")
+    ended = subprocess.run(
+        [sys.executable, "-c", WITHOUT_ROOM, path, str(room_bytes)],
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    *numbers, sentence = ended.stdout.splitlines()
+    assert sentence == "the disk failed (SQLITE_IOERR_WRITE): look at the system's log"
+    assert numbers
+    with Store.open(path) as store:
+        assert store.position(STREAM) in (1000 * len(numbers), 1000 * len(numbers) + 1000)
+        feed(store, [1])
+    assert verify(path).findings == ()
+
+
+def test_a_fault_while_reading_ends_everything_too(tmp_path: Path) -> None:
+    path = make_store(tmp_path / "store")
+    with Store.open(path) as store:
+        feed(store, [1000] * 20)
+    store = Store.open(path)
+    (path / "store.sqlite").unlink()
+    (path / "store.sqlite").mkdir()
+    store._readers._idle.clear()
+    with pytest.raises(StoreError):
+        list(store.records(STREAM))
+    with pytest.raises(StoreFailed, match="takes no more calls"):
+        store.append(())
+    store.close()

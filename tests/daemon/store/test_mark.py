@@ -1,0 +1,76 @@
+"""The high-water mark: whole or refused."""
+
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from littled.budget.price import Price
+from littled.store.errors import StoreRefused
+from littled.store.mark import HighWaterMark, Point, StreamMark, read_mark, write_mark
+
+HEADS = st.binary(min_size=32, max_size=32)
+NUMBERS = st.integers(0, 2**63 - 1)
+POINTS = st.builds(Point, st.integers(-1, 2**63 - 1), HEADS)
+AMOUNTS = st.fractions(min_value=0, max_value=10**6)
+PRICES = st.builds(Price, AMOUNTS, AMOUNTS, AMOUNTS)
+STREAMS = st.builds(StreamMark, HEADS, POINTS, NUMBERS, POINTS, NUMBERS, PRICES)
+NAMES = st.text(min_size=1, max_size=8)
+MARKS = st.builds(
+    HighWaterMark,
+    NAMES,
+    st.dictionaries(NAMES, STREAMS, max_size=3),
+    st.dictionaries(NAMES, POINTS, max_size=3),
+)
+
+
+def small_mark() -> HighWaterMark:
+    point = Point(3, bytes(range(32)))
+    spent = Price(Fraction(1, 3), Fraction(0), Fraction(1, 10**7))
+    stream = StreamMark(bytes(32), point, 77, point, 1, spent)
+    return HighWaterMark("instance", {"flights": stream}, {"flights/late": point})
+
+
+@given(MARKS)
+def test_a_mark_reads_as_it_was_written(mark: HighWaterMark) -> None:
+    assert HighWaterMark.from_bytes(mark.to_bytes()) == mark
+
+
+def test_a_mark_is_read_from_its_file(tmp_path: Path) -> None:
+    write_mark(tmp_path / "mark", small_mark())
+    assert read_mark(tmp_path / "mark") == small_mark()
+
+
+def test_every_damaged_byte_and_every_cut_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / "mark"
+    data = small_mark().to_bytes()
+    wrong = [
+        data[:at] + bytes([data[at] ^ 1 << at % 8]) + data[at + 1 :] for at in range(len(data))
+    ]
+    wrong += [data[:at] for at in range(len(data))] + [data + b"\n"]
+    for each in wrong:
+        path.write_bytes(each)
+        with pytest.raises(StoreRefused, match="damaged: put back"):
+            read_mark(path)
+
+
+def test_a_mark_of_a_later_format_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("littled.store.mark._FORMAT", 2)
+    write_mark(tmp_path / "mark", small_mark())
+    monkeypatch.undo()
+    with pytest.raises(StoreRefused, match="damaged"):
+        read_mark(tmp_path / "mark")
+
+
+def test_a_missing_mark_says_why_it_matters(tmp_path: Path) -> None:
+    with pytest.raises(StoreRefused, match="missing: put it back; without it nobody can tell"):
+        read_mark(tmp_path / "mark")
+
+
+def test_a_folder_is_no_mark(tmp_path: Path) -> None:
+    with pytest.raises(StoreRefused, match="cannot be read"):
+        read_mark(tmp_path)

@@ -1,0 +1,21 @@
+"""Where the files of a store are."""
+
+from pathlib import Path
+
+from littled.store.place import Place
+
+
+def test_everything_lies_in_the_folder_unless_named() -> None:
+    place = Place.of("here", None, None)
+    assert place.database == Path("here/store.sqlite")
+    assert place.lock == Path("here/lock")
+    assert (place.key, place.mark) == (Path("here/noise.key"), Path("here/high-water-mark"))
+    assert not place.key_given
+
+
+def test_key_and_mark_may_lie_elsewhere() -> None:
+    place = Place.of(Path("here"), "/run/credentials/noise.key", "/var/lib/marks/one")
+    assert place.key == Path("/run/credentials/noise.key")
+    assert place.mark == Path("/var/lib/marks/one")
+    assert place.key_given
+    assert place.database == Path("here/store.sqlite")
