@@ -11,7 +11,7 @@ sees it.
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
@@ -41,6 +41,7 @@ from littled.store.records import Record, StoredRelease
 from littled_protocol.codec import encode
 from littled_protocol.columns import decode_labels, point_type
 from littled_protocol.messages import Release
+from littled_protocol.rules import Words
 
 SNAPSHOT_FORMAT = 1
 
@@ -326,8 +327,9 @@ def replay(
     return transcript
 
 
-def _learner_status(words: Any, state: OnlineState) -> dict[str, Any]:
+def _learner_status(words: Words, state: OnlineState) -> dict[str, Any]:
     return {
+        "words": asdict(words),
         "version": state.version,
         "epoch": state.epoch,
         "halted": state.halted,

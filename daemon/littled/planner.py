@@ -9,7 +9,7 @@ by a small search in floating point; a bad choice costs mistakes, never privacy.
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from fractions import Fraction
 from itertools import product
 from typing import Any, Literal, Self, get_args
@@ -79,18 +79,11 @@ class LearnerPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
-        words = self.words
         return {
             "kind": "online",
             "hypotheses": self.hypotheses.to_dict(),
             "parameters": self.parameters.to_dict(),
-            "words": {
-                "x_name": words.x_name,
-                "unit": words.unit,
-                "offset": words.offset,
-                "positive": words.positive,
-                "negative": words.negative,
-            },
+            "words": asdict(self.words),
         }
 
     @classmethod

@@ -45,7 +45,11 @@ WAYS = [
 
 @pytest.mark.parametrize("ask", WAYS, ids=lambda a: f"{a.hypotheses.name}-{a.teachers}")
 @settings(max_examples=12)
-@given(epsilon=st.fractions("1/4", 4, max_denominator=1000), exponent=st.integers(4, 10), share=st.integers(1, 3))
+@given(
+    epsilon=st.fractions("1/4", 4, max_denominator=1000),
+    exponent=st.integers(4, 10),
+    share=st.integers(1, 3),
+)
 def test_no_plan_can_exceed_its_budget(
     ask: LearnerRequest, epsilon: Fraction, exponent: int, share: int
 ) -> None:

@@ -1,0 +1,131 @@
+"""`littled demo`: a daemon, a feeder and a subscriber, live on a year of flights."""
+
+from pathlib import Path
+
+import click
+from rich.console import Console, Group, RenderableType
+from rich.live import Live
+from rich.panel import Panel
+from rich.progress_bar import ProgressBar
+from rich.table import Table
+from rich.text import Text
+
+from littled.cli.failures import explained
+from littled.cli.output import amount, number, print_json
+from littled.demo import DELTA, EPSILON, DemoError, Outcome, Release, Sight, run_demo, write_demo
+
+RELEASES_SHOWN = 6
+# In a terminal the year takes long enough to be watched.
+RATE_TO_WATCH = 50_000.0
+BAR_WIDTH = 28
+VIEWS_PER_SECOND = 10
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object as the last line.")
+@click.option(
+    "--rate",
+    type=click.FloatRange(min=1),
+    help=f"Feed at most so many flights a second; in a terminal {RATE_TO_WATCH:,.0f}, to be seen.",
+)
+@click.option(
+    "--export",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Only write the demo's configuration and stream to this folder, to be run by hand.",
+)
+def demo(as_json: bool, rate: float | None, folder: Path | None) -> None:
+    """Watch a daemon learn privately which flights arrive late, from a year of real flights.
+
+    Starts a daemon on a store in a temporary folder, a feeder and a subscriber, each a process of
+    its own, over real sockets. The learner sees every flight once and may spend (1.0, 1e-6) of
+    differential privacy per flight.
+    """
+    screen = Console(stderr=as_json, highlight=False, markup=False)
+    with explained(DemoError):
+        if folder is not None:
+            for path in write_demo(folder):
+                screen.print(f"wrote {path}", soft_wrap=True)
+            return
+        if screen.is_terminal:
+            outcome = _watched(screen, rate or RATE_TO_WATCH)
+        else:
+            outcome = _told(screen, rate)
+    screen.print(summary(outcome))
+    if as_json:
+        print_json(outcome.to_dict())
+
+
+def _watched(screen: Console, rate: float | None) -> Outcome:
+    """Run the demo with a live view."""
+    start = Text("starting a daemon, and reading a year of flights ...", style="dim")
+    with Live(start, console=screen, refresh_per_second=VIEWS_PER_SECOND, transient=True) as live:
+        return run_demo(lambda sight: live.update(view(sight)), rate)
+
+
+def _told(screen: Console, rate: float | None) -> Outcome:
+    """Run the demo with a line for each release: nobody watches a screen."""
+    told = 0
+
+    def show(sight: Sight) -> None:
+        nonlocal told
+        for release in sight.releases[told:]:
+            screen.print(release_line(release), soft_wrap=True)
+        told = len(sight.releases)
+
+    return run_demo(show, rate)
+
+
+def view(sight: Sight) -> RenderableType:
+    """Everything worth seeing at one moment."""
+    bars = Table.grid(padding=(0, 2))
+    bars.add_row(
+        Text("flights", style="dim"),
+        ProgressBar(sight.examples, sight.position, width=BAR_WIDTH),
+        f"{number(sight.position)} of {number(sight.examples)}, {sight.rate:,.0f}/s",
+    )
+    bars.add_row(
+        Text("budget", style="dim"),
+        ProgressBar(EPSILON, sight.epsilon_spent, width=BAR_WIDTH),
+        f"epsilon {amount(sight.epsilon_spent)} of {EPSILON} spent",
+    )
+    lines = [Text(release_line(each), style="dim") for each in sight.releases[-RELEASES_SHOWN:-1]]
+    if sight.releases:
+        lines.append(Text(release_line(sight.releases[-1]), style="bold green"))
+    return Panel(Group(bars, Text(), *lines), title="littled demo", expand=False)
+
+
+def release_line(release: Release) -> str:
+    """A release in one line."""
+    what = release.text if release.kind == "rule" else f"{release.kind}: {release.text}"
+    return f"after {release.position:>9,} flights  version {release.version:<3} {what}"
+
+
+def summary(outcome: Outcome) -> RenderableType:
+    """What was learned, how good it is and what it cost."""
+    last = outcome.last
+    table = Table(title="How often each rule errs on the whole year", title_justify="left")
+    table.add_column("rule")
+    table.add_column("errs on", justify="right")
+    table.add_row('always "not late"', percent(outcome.never_late_error))
+    learned = Text(f"{outcome.rule.text}   (learned privately)", style="bold green")
+    table.add_row(learned, Text(percent(outcome.rule_error), style="bold green"))
+    best = f"{outcome.best_rule}   (the best, in hindsight)"
+    table.add_row(best, percent(outcome.best_rule_error))
+    published = sum(release.kind == "rule" for release in last.releases)
+    facts = (
+        f"{number(last.examples)} flights in {last.seconds:.1f} s ({last.rate:,.0f}/s), "
+        f"{published} rules published, epsilon {amount(last.epsilon_spent)} of {EPSILON} spent, "
+        f"delta {DELTA:g}."
+    )
+    meaning = (
+        "With any one flight replaced, whatever anybody could see of this would have been about as "
+        "likely: within a factor of e to the epsilon, up to delta. The errors were computed here, "
+        "from the published rule; the daemon never tells how often it was wrong."
+    )
+    return Group(table, Text(facts), Text(meaning, style="dim"))
+
+
+def percent(share: float) -> str:
+    """A share of the year: 10.04 %."""
+    return f"{100 * share:.2f} %"

@@ -1,0 +1,148 @@
+"""Options that several commands share; each group arrives at a command as one value."""
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from littled.cli.failures import WRONG_USE, Failure, explained
+from littled_client.addresses import Address, default_address, parse_address
+from littled_client.blocking import Client
+from littled_client.errors import AddressError
+from littled_client.waits import Waits
+
+WAIT_SECONDS_MAX = 86_400.0
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class DaemonChoice:
+    """Which daemon is meant, the token that opens it, and how long to wait for it to start."""
+
+    address: Address
+    token: str | None
+    wait_seconds: float
+
+    def client(self, producer: str | None = None) -> Client:
+        """A client of the daemon, not connected yet."""
+        waits = Waits(connect_seconds=self.wait_seconds)
+        return Client(self.address, token=self.token, producer=producer, waits=waits)
+
+
+@dataclass(frozen=True, slots=True)
+class StoreFiles:
+    """Where a store's two other files are; None means in the store."""
+
+    key: Path | None
+    mark: Path | None
+
+
+class AddressParameter(click.ParamType[Address]):
+    """`unix:PATH` or `HOST:PORT`."""
+
+    name = "address"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> Address:
+        """The address, or click's error with the sentence of AddressError."""
+        try:
+            return parse_address(value)
+        except AddressError as error:
+            self.fail(str(error), param, ctx)
+
+
+def with_options(
+    command: Callable[..., Any], *options: Callable[[Callable[..., Any]], Callable[..., Any]]
+) -> Callable[..., Any]:
+    """Add options, listed by help in this order."""
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def daemon_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --address, --token-file and --wait; the command gets a DaemonChoice as `daemon`."""
+
+    @functools.wraps(command)
+    def wrapped(
+        *, address: Address | None, token_file: Path | None, wait: float, **others: Any
+    ) -> Any:
+        daemon = DaemonChoice(_chosen_address(address), read_token(token_file), wait)
+        return command(daemon=daemon, **others)
+
+    return with_options(
+        wrapped,
+        click.option(
+            "--address",
+            "-a",
+            type=AddressParameter(),
+            metavar="ADDRESS",
+            help="unix:PATH or HOST:PORT of the daemon; else $LITTLED_ADDRESS or the usual socket.",
+        ),
+        token_option,
+        click.option(
+            "--wait",
+            type=click.FloatRange(0, WAIT_SECONDS_MAX),
+            default=0.0,
+            metavar="SECONDS",
+            help="Keep trying for so long to reach a daemon that is just starting.",
+        ),
+    )
+
+
+def token_option(command: Command) -> Command:
+    """Add --token-file."""
+    return click.option(
+        "--token-file",
+        type=click.Path(exists=True, dir_okay=False, path_type=Path),
+        envvar="LITTLED_TOKEN_FILE",
+        help="File with the token that a daemon asks of peers on TCP.",
+    )(command)
+
+
+def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add --key and --mark; the command gets them as `files`, a StoreFiles."""
+
+    @functools.wraps(command)
+    def wrapped(*, key: Path | None, mark: Path | None, **others: Any) -> Any:
+        return command(files=StoreFiles(key, mark), **others)
+
+    return with_options(
+        wrapped,
+        click.option(
+            "--key",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="Noise key, if it is not in STORE.",
+        ),
+        click.option(
+            "--mark",
+            type=click.Path(dir_okay=False, path_type=Path),
+            help="High-water mark, if it is not in STORE; best on another disk.",
+        ),
+    )
+
+
+def read_token(path: Path | None) -> str | None:
+    """The token in a file, without the line's end."""
+    if path is None:
+        return None
+    try:
+        token = path.read_text(encoding="utf-8").strip()
+    except (OSError, UnicodeDecodeError):
+        raise Failure(f"cannot read the token file {path}") from None
+    if not token:
+        raise Failure(f"the token file {path} is empty")
+    return token
+
+
+def _chosen_address(address: Address | None) -> Address:
+    """The address given, or the one that the environment suggests."""
+    if address is not None:
+        return address
+    with explained(AddressError, status=WRONG_USE, before="LITTLED_ADDRESS: "):
+        return default_address()

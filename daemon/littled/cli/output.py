@@ -1,0 +1,94 @@
+"""What commands print: for people by rich, for programs as JSON; quiet and plain in a pipe."""
+
+import json
+import sys
+from collections.abc import Mapping
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    ProgressColumn,
+    SpinnerColumn,
+    Task,
+    TextColumn,
+    TimeElapsedColumn,
+)
+from rich.table import Table
+from rich.text import Text
+
+# Width of tables where there is no terminal that would wrap them.
+PIPE_COLUMNS = 160
+
+
+def console() -> Console:
+    """Standard output for people: colours and wrapped lines only in a terminal."""
+    terminal = sys.stdout.isatty()
+    width = None if terminal else PIPE_COLUMNS
+    return Console(highlight=False, markup=False, soft_wrap=not terminal, width=width)
+
+
+def print_pairs(rows: Mapping[str, str]) -> None:
+    """Names and what there is to say about each, one below the other."""
+    table = Table.grid(padding=(0, 2, 0, 0))
+    table.add_column(style="bold")
+    table.add_column()
+    for name, text in rows.items():
+        table.add_row(name, Text(text))
+    if sys.stdout.isatty():
+        console().print(table)
+    else:
+        longest = max(map(len, rows))
+        click.echo("\n".join(f"{name:<{longest}}  {text}" for name, text in rows.items()))
+
+
+def notes() -> Console:
+    """Standard error for people: what is not the command's result."""
+    return Console(stderr=True, highlight=False, markup=False, soft_wrap=not sys.stderr.isatty())
+
+
+def print_json(value: Mapping[str, Any], *, indent: int | None = None) -> None:
+    """One JSON object on standard output, seen at once by the reader of a pipe."""
+    click.echo(json.dumps(value, indent=indent, ensure_ascii=False))
+    sys.stdout.flush()
+
+
+def number(value: int) -> str:
+    """A whole number with separators: 327,346."""
+    return f"{value:,}"
+
+
+def amount(value: float) -> str:
+    """A budget with as many digits as say something: 0.8341, 1, 1e-06."""
+    return f"{value:.4g}"
+
+
+class RateColumn(ProgressColumn):
+    """Examples per second, from the field `done` of a task that counts examples."""
+
+    def render(self, task: Task) -> Text:
+        """The rate since the task began."""
+        elapsed = task.elapsed or 0.0
+        rate = task.fields.get("since_start", 0) / elapsed if elapsed > 0.05 else 0.0
+        return Text(f"{rate:,.0f}/s", style="cyan")
+
+
+def feeding_progress() -> Progress:
+    """A bar for examples on their way: part of the source, acknowledged examples, rate, time.
+
+    Drawn on standard error, and only in a terminal. A task's fields are `acknowledged` (text) and
+    `since_start` (examples).
+    """
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        BarColumn(bar_width=30),
+        TextColumn("{task.fields[acknowledged]} acknowledged", markup=False),
+        RateColumn(),
+        TimeElapsedColumn(),
+        console=notes(),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )

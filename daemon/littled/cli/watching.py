@@ -1,0 +1,113 @@
+"""`littled watch` and `littled status`: what a daemon publishes and says about itself."""
+
+from collections.abc import Mapping
+from itertools import islice
+from typing import Any
+
+import click
+from rich.table import Table
+
+from littled.cli.failures import explained
+from littled.cli.options import DaemonChoice, daemon_options
+from littled.cli.output import amount, console, number, print_json
+from littled.cli.spending import epsilon_spent
+from littled_client.errors import ClientError
+from littled_client.published import Published
+from littled_protocol.errors import ProtocolError
+from littled_protocol.rules import Words
+
+# What a release says beside its rule.
+KINDS = {"rule": "", "halt": "budget spent, last rule: ", "season": "new season, still: "}
+
+
+@click.command()
+@click.argument("learner", metavar="STREAM/LEARNER")
+@click.option(
+    "--since", type=click.IntRange(min=0), default=0, metavar="VERSION", show_default=True,
+    help="Print what was published after this version.",
+)  # fmt: skip
+@click.option("--count", type=click.IntRange(min=1), help="Stop after so many lines.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object a line.")
+@daemon_options
+def watch(
+    learner: str,
+    since: int,
+    count: int | None,
+    as_json: bool,
+    daemon: DaemonChoice,
+) -> None:
+    """Print a line for everything that a learner publishes, until interrupted.
+
+    What is published is public: watching costs no budget, and rules can be kept and used anywhere.
+    """
+    with explained(ClientError, ProtocolError):
+        with daemon.client() as client:
+            words = words_of(client.status(), learner)
+        # Outside the block: the subscription has a connection of its own, and an idle one beside it
+        # would keep a daemon that stops waiting for it.
+        for published in islice(client.subscribe(learner, since), count):
+            if as_json:
+                print_json(release_facts(published, words))
+            else:
+                console().print(release_line(published, words))
+
+
+def words_of(status: Mapping[str, Any], learner: str) -> Words:
+    """The words in which a learner's rules are described; the plain ones for an unknown learner."""
+    stream, _, name = learner.partition("/")
+    learners = status["streams"].get(stream, {}).get("learners", {})
+    return Words(**learners.get(name, {}).get("words", {}))
+
+
+def release_facts(published: Published, words: Words) -> dict[str, Any]:
+    """A release as a JSON object; `text` says the rule in words."""
+    rule = published.rule
+    return {
+        "learner": published.learner,
+        "version": published.version,
+        "kind": published.kind,
+        "season": published.season,
+        "epoch": published.epoch,
+        "position": published.position,
+        "text": None if rule is None else rule.describe(words),
+        "rule": None if rule is None else rule.to_dict(),
+    }
+
+
+def release_line(published: Published, words: Words) -> str:
+    """A release as a line for people."""
+    what = KINDS.get(published.kind, f"{published.kind}: ") + published.describe(words)
+    return f"version {published.version:<4} after {published.position:>12,} examples   {what}"
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
+@daemon_options
+def status(as_json: bool, daemon: DaemonChoice) -> None:
+    """Show streams, learners, versions, rules and budgets of a daemon: public facts only."""
+    with explained(ClientError, ProtocolError), daemon.client() as client:
+        body = client.status()
+    if as_json:
+        print_json(body, indent=2)
+        return
+    console().print(f"littled at {daemon.address}")
+    for name, stream in body["streams"].items():
+        console().print(stream_table(name, stream))
+
+
+def stream_table(name: str, stream: Mapping[str, Any]) -> Table:
+    """A stream and its learners, for people."""
+    spent, budget = amount(epsilon_spent(stream)), amount(stream["epsilon"])
+    table = Table(
+        title=f"{name}: {number(stream['position'])} examples, season {stream['season'] + 1} of "
+        f"{number(stream['horizon'])} examples each, epsilon {spent} of {budget} spent "
+        f"(delta {amount(stream['delta'])})",
+        title_justify="left",
+        title_style="bold",
+    )
+    for column in ("learner", "version", "epoch", "rule", ""):
+        table.add_column(column, justify="right" if column in ("version", "epoch") else "left")
+    for learner, facts in stream["learners"].items():
+        state = "halted: the budget is spent" if facts["halted"] else "learning"
+        table.add_row(learner, str(facts["version"]), str(facts["epoch"]), facts["rule"], state)
+    return table

@@ -1,0 +1,134 @@
+"""The entry point: help, sentences, exit statuses, and what is not imported."""
+
+import subprocess
+import sys
+
+import click
+import pytest
+
+from littled.cli import entry
+from littled.cli.entry import COMMANDS
+from support.commands import Littled, start
+
+HEAVY = ("aiohttp", "apsw", "dp_accounting", "pandas", "pyarrow", "pydantic", "scipy")
+
+
+def test_help_lists_every_command_with_a_line(littled: Littled) -> None:
+    said = littled("--help")
+    assert said.status == 0
+    for name, (_, _, line) in COMMANDS.items():
+        assert f"{name} " in said.out
+        assert line in said.out
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_explains_itself(littled: Littled, name: str) -> None:
+    said = littled(name, "--help")
+    assert said.status == 0
+    assert said.out.startswith(f"Usage: littled {name}")
+    assert said.err == ""
+
+
+@pytest.mark.parametrize("name", ["show", "eval", "export"])
+def test_every_command_of_a_rule_explains_itself(littled: Littled, name: str) -> None:
+    said = littled("rule", name, "--help")
+    assert said.status == 0
+    assert said.out.startswith(f"Usage: littled rule {name}")
+
+
+def test_nothing_asked_for_is_answered_with_help(littled: Littled) -> None:
+    said = littled()
+    assert said.status == 2
+    assert said.out.startswith("Usage: littled")
+
+
+def test_the_version_is_told(littled: Littled) -> None:
+    assert littled("--version").out.startswith("littled 0.")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["fly"], "no such command 'fly' (see littled --help)"),
+        (
+            ["status", "--fast"],
+            "no such option '--fast', did you mean '--wait'? (see littled status --help)",
+        ),
+        (["init", "store"], "missing option '--config' (see littled init --help)"),
+        (["feed", "flights"], "missing argument 'FILE' (see littled feed --help)"),
+        (["status", "-a", "here"], "the address 'here' is neither unix:PATH nor HOST:PORT"),
+        (["feed", "flights", "/no/such.csv", "--x", "a", "--y", "b"], "does not exist"),
+        (["watch", "flights/late", "--since", "-1"], "'--since'"),
+    ],
+)
+def test_a_wrong_command_line_is_said_in_one_sentence(
+    littled: Littled, arguments: list[str], sentence: str
+) -> None:
+    said = littled(*arguments)
+    assert said.status == 2
+    assert sentence in said.sentence
+
+
+def test_an_address_of_the_environment_that_is_none_is_said(
+    littled: Littled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LITTLED_ADDRESS", "nowhere")
+    said = littled("status")
+    assert (said.status, said.sentence.partition(":")[0]) == (2, "LITTLED_ADDRESS")
+
+
+def test_a_defect_is_told_without_what_it_stumbled_over(
+    littled: Littled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stumble(**_: object) -> None:
+        raise ValueError("the label was 1 and the delay 42")
+
+    monkeypatch.setattr(entry.group, "main", stumble)
+    said = littled("status")
+    assert said.status == 1
+    assert said.sentence.startswith("this is a defect of littled: ValueError in test_cli_entry.py")
+    assert "42" not in said.err
+
+
+@pytest.mark.parametrize("interruption", [KeyboardInterrupt, click.Abort])
+def test_an_interruption_has_a_status_of_its_own(
+    littled: Littled, monkeypatch: pytest.MonkeyPatch, interruption: type[BaseException]
+) -> None:
+    def interrupted(**_: object) -> None:
+        raise interruption
+
+    monkeypatch.setattr(entry.group, "main", interrupted)
+    said = littled("status")
+    assert (said.status, said.out, said.err) == (130, "", "")
+
+
+def test_a_reader_that_went_away_is_no_news() -> None:
+    process = start("--help")
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.stderr is not None
+    assert process.stderr.read() == ""
+    process.stderr.close()
+    assert process.wait(20) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["feed", "--help"], ["watch", "a/b"], ["status"]]
+)
+def test_commands_that_talk_to_a_daemon_start_lightly(arguments: list[str]) -> None:
+    program = (
+        "import sys; from littled.cli.entry import run; "
+        f"run({[*arguments]!r}); print('loaded', *sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-P", "-c", program],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=20,
+        env={"LITTLED_ADDRESS": "unix:/no/such.sock"},
+    )
+    loaded = done.stdout.splitlines()[-1].split()
+    assert loaded[0] == "loaded"
+    assert "littled.cli.entry" in loaded
+    assert set(loaded).isdisjoint(HEAVY)

@@ -1,0 +1,162 @@
+"""Serving: addresses, tokens, logs, and how a daemon ends."""
+
+import json
+import socket
+import time
+from pathlib import Path
+
+import pytest
+
+from littled.cli.serving import handed_over_key
+from support.commands import START_SECONDS, Daemon, Littled, flights_csv, make_store, serve, start
+
+COLUMNS = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
+TOKEN = "0123456789abcdef" * 4
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    assert isinstance(port, int)
+    return port
+
+
+def test_a_daemon_ends_well_and_logs_lines_of_json(tmp_path: Path) -> None:
+    make_store(tmp_path)
+    running = serve(tmp_path)
+    running.process.terminate()
+    out, err = running.process.communicate(timeout=START_SECONDS)
+    assert (running.process.returncode, out) == (0, "")
+    events = [json.loads(line)["event"] for line in err.splitlines()]
+    assert events[-1] == "stopping"
+    assert "ready" in events
+
+
+def test_a_daemon_that_is_killed_goes_on_exactly(littled: Littled, tmp_path: Path) -> None:
+    make_store(tmp_path)
+    file = flights_csv(tmp_path / "flights.csv", 20_000)
+    running = serve(tmp_path)
+    feed = ["feed", "flights", str(file), *COLUMNS, "-a", running.address, "--batch", "100"]
+    feeder = start(*feed, "--rate", "10000", "--wait", "20", "--json")
+    for _ in range(3):
+        time.sleep(0.5)
+        running.process.kill()
+        running.process.communicate(timeout=START_SECONDS)
+        running = serve(tmp_path)
+    out, err = feeder.communicate(timeout=START_SECONDS)
+    assert (feeder.returncode, err) == (0, "")
+    assert json.loads(out)["acknowledged"] == 20_000
+    running.process.kill()
+    running.process.communicate(timeout=START_SECONDS)
+    facts = littled("verify", running.store, "--replay", "--json").json
+    assert facts["findings"] == []
+    assert facts["streams"]["flights"]["examples"] == 20_000
+    assert facts["replay"]["flights"]["releases"] >= 2
+
+
+def test_a_store_is_served_by_one_daemon_only(littled: Littled, daemon: Daemon) -> None:
+    said = littled("serve", daemon.store, "--unix", daemon.folder / "second.sock")
+    assert said.status == 3
+    assert str(daemon.store) in said.sentence
+    assert littled("status", "-a", daemon.address).status == 0
+
+
+def test_what_is_no_store_is_not_served(littled: Littled, tmp_path: Path) -> None:
+    said = littled("serve", tmp_path / "none", "--unix", tmp_path / "d.sock")
+    assert said.status == 3
+    assert "make one with littled init" in said.sentence
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--tcp", "0.0.0.0:PORT"], "set a token"),
+        (["--tcp", "nowhere"], "nowhere"),
+        (["--http", "0.0.0.0:PORT", "--unix", "SOCKET"], "set a token"),
+        (["--unix", "/no/such/folder/d.sock"], "/no/such/folder/d.sock"),
+    ],
+)
+def test_an_address_that_must_not_be_opened_is_refused(
+    littled: Littled, tmp_path: Path, arguments: list[str], sentence: str
+) -> None:
+    make_store(tmp_path)
+    words = [
+        each.replace("PORT", str(free_port())).replace("SOCKET", str(tmp_path / "d.sock"))
+        for each in arguments
+    ]
+    said = littled("serve", tmp_path / "store", *words)
+    assert said.status == 2
+    assert sentence in said.sentence
+
+
+def test_peers_on_tcp_show_the_token(littled: Littled, tmp_path: Path) -> None:
+    make_store(tmp_path)
+    right, wrong = tmp_path / "token", tmp_path / "wrong"
+    right.write_text(f"{TOKEN}\n")
+    wrong.write_text("f" * 64)
+    where = f"127.0.0.1:{free_port()}"
+    running = serve(tmp_path, "--tcp", where, "--token-file", right)
+    assert littled("status", "-a", where, "--token-file", right).status == 0
+    for shown in (["--token-file", str(wrong)], []):
+        said = littled("status", "-a", where, *shown)
+        assert (said.status, "unauthorized" in said.sentence) == (1, True)
+    assert running.stop() == 0
+
+
+@pytest.mark.parametrize("text", ["", "short"])
+def test_a_token_that_protects_nothing_is_refused(
+    littled: Littled, tmp_path: Path, text: str
+) -> None:
+    make_store(tmp_path)
+    token = tmp_path / "token"
+    token.write_text(text)
+    said = littled("serve", tmp_path / "store", "--tcp", "127.0.0.1:1", "--token-file", token)
+    assert said.status in (1, 2)
+    assert "token" in said.sentence
+
+
+def test_clients_find_the_daemon_of_their_session(tmp_path: Path) -> None:
+    make_store(tmp_path)
+    session = {"XDG_RUNTIME_DIR": str(tmp_path)}
+    running = start("serve", tmp_path / "store", environment=session)
+    asking = start("status", "--json", "--wait", "20", environment=session)
+    out, err = asking.communicate(timeout=START_SECONDS)
+    assert (asking.returncode, err) == (0, "")
+    assert set(json.loads(out)["streams"]) == {"flights", "addresses"}
+    running.terminate()
+    running.communicate(timeout=START_SECONDS)
+    assert running.returncode == 0
+
+
+def test_an_address_for_clients_on_tcp_is_no_place_to_listen(
+    littled: Littled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_store(tmp_path)
+    monkeypatch.setenv("LITTLED_ADDRESS", "localhost:4000")
+    said = littled("serve", tmp_path / "store")
+    assert said.status == 2
+    assert said.sentence == "LITTLED_ADDRESS names no Unix socket; say where to listen"
+
+
+def test_the_key_may_come_from_systemd(tmp_path: Path) -> None:
+    assert handed_over_key({}) is None
+    assert handed_over_key({"CREDENTIALS_DIRECTORY": str(tmp_path)}) is None
+    (tmp_path / "noise.key").write_text("00")
+    found = handed_over_key({"CREDENTIALS_DIRECTORY": str(tmp_path)})
+    assert found == tmp_path / "noise.key"
+
+
+def test_a_store_opens_with_a_key_that_was_handed_over(tmp_path: Path) -> None:
+    store = make_store(tmp_path)
+    credentials = tmp_path / "credentials"
+    credentials.mkdir()
+    (store / "noise.key").rename(credentials / "noise.key")
+    environment = {"CREDENTIALS_DIRECTORY": str(credentials), "XDG_RUNTIME_DIR": str(tmp_path)}
+    running = start("serve", store, environment=environment)
+    asking = start("status", "--wait", "20", environment=environment)
+    asking.communicate(timeout=START_SECONDS)
+    running.terminate()
+    _, err = running.communicate(timeout=START_SECONDS)
+    assert (asking.returncode, running.returncode) == (0, 0), err

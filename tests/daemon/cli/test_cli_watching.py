@@ -1,0 +1,148 @@
+"""Watching, status and rules: what is published, in words and for programs."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from littled_client import Client
+from littled_protocol.rules import PrefixRule, ThresholdRule, rule_from_dict
+from support.commands import Daemon, Littled, Said, flights_csv, start
+
+EXAMPLES = 20_000
+COLUMNS = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
+
+
+@pytest.fixture(scope="module")
+def fed(daemon: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Daemon:
+    """The daemon with two releases of flights/late at least."""
+    file = flights_csv(tmp_path_factory.mktemp("fed") / "flights.csv", EXAMPLES)
+    process = start("feed", "flights", file, *COLUMNS, "-a", daemon.address)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 0, err
+    with Client(daemon.address) as client:
+        found = client.subscribe("flights/late", 1)
+        assert next(found).version == 2
+        found.close()
+    return daemon
+
+
+def lines(said: Said) -> list[dict[str, object]]:
+    assert (said.status, said.err) == (0, "")
+    return [json.loads(line) for line in said.out.splitlines()]
+
+
+def test_releases_are_printed_as_lines_of_json(littled: Littled, fed: Daemon) -> None:
+    watch = ["watch", "flights/late", "-a", fed.address, "--json", "--count"]
+    first, second = lines(littled(*watch, "2"))
+    assert (first["version"], first["position"], first["kind"]) == (1, 0, "rule")
+    assert (second["version"], second["learner"]) == (2, "flights/late")
+    assert isinstance(second["rule"], dict)
+    rule = rule_from_dict(second["rule"])
+    assert isinstance(rule, ThresholdRule)
+    assert second["text"] == f"late if departure delay >= {rule.threshold - 30} min"
+    assert lines(littled(*watch, "1", "--since", "1")) == [second]
+
+
+def test_releases_are_printed_in_words(littled: Littled, fed: Daemon) -> None:
+    said = littled("watch", "flights/late", "-a", fed.address, "--count", "2")
+    first, second = said.out.splitlines()
+    assert first.startswith("version 1 ")
+    assert first.endswith("after            0 examples   late if departure delay >= 98 min")
+    assert "late if departure delay >= " in second
+
+
+def test_the_status_is_for_people_and_programs(littled: Littled, fed: Daemon) -> None:
+    facts = littled("status", "-a", fed.address, "--json").json
+    stream = facts["streams"]["flights"]
+    assert (stream["position"], stream["x_type"]) == (EXAMPLES, "u8")
+    assert set(facts["streams"]) == {"flights", "addresses"}
+    said = littled("status", "-a", fed.address)
+    assert (said.status, said.err) == (0, "")
+    assert f"littled at {fed.address}" in said.out
+    assert "flights: 20,000 examples, season 1 of 1,000,000 examples each, epsilon 0." in said.out
+    assert stream["learners"]["late"]["rule"] in said.out
+    assert "never 1" in said.out
+
+
+def test_a_rule_is_shown(littled: Littled, fed: Daemon) -> None:
+    text, place = littled("rule", "show", "flights/late", "-a", fed.address).out.splitlines()
+    assert text.startswith("late if departure delay >= ")
+    assert place.startswith("version ")
+    facts = littled("rule", "show", "flights/late", "-a", fed.address, "--json").json
+    assert facts["text"] == text
+    assert facts["version"] >= 2
+
+
+def threshold(facts: dict[str, dict[str, int]]) -> int:
+    return facts["rule"]["threshold"] - 30
+
+
+def test_a_rule_is_exported_and_used_without_a_daemon(
+    littled: Littled, fed: Daemon, tmp_path: Path
+) -> None:
+    exported = littled("rule", "export", "flights/late", "-a", fed.address)
+    path = tmp_path / "late.json"
+    path.write_text(exported.out)
+    minutes = threshold(exported.json)
+    assert littled("rule", "show", path).out.startswith(f"late if departure delay >= {minutes} min")
+    values = [str(minutes - 1), str(minutes), "-30", "225"]
+    assert littled("rule", "eval", path, "--", *values).out.split() == ["0", "1", "0", "1"]
+    said = littled("rule", "eval", path, "--words", "--", str(minutes), "-5")
+    assert said.out.splitlines() == ["late", "not late"]
+    assert littled("rule", "export", path, "--format", "text").out.strip() == exported.json["text"]
+
+
+def test_the_sql_of_a_rule_says_the_same(littled: Littled, fed: Daemon) -> None:
+    where = ["flights/late", "-a", fed.address]
+    minutes = threshold(littled("rule", "export", *where).json)
+    sql = littled("rule", "export", *where, "--format", "sql", "--column", "delay").out.strip()
+    database = sqlite3.connect(":memory:")
+    database.execute("CREATE TABLE flights (delay INTEGER)")
+    database.executemany("INSERT INTO flights VALUES (?)", [(d,) for d in range(-30, 226)])
+    found = database.execute(f"SELECT count(*) FROM flights WHERE {sql}").fetchone()  # noqa: S608
+    database.close()
+    assert found == (225 - minutes + 1,)
+
+
+def test_values_are_read_from_standard_input(littled: Littled, tmp_path: Path) -> None:
+    path = tmp_path / "block.json"
+    block = PrefixRule(bits=128, value=0x20010DB8, length=32)
+    path.write_text(block.to_json())
+    addresses = tmp_path / "addresses.txt"
+    addresses.write_text("2001:db8::1\n2001:db9::1\n192.0.2.1\n")
+    with addresses.open() as given:
+        process = start("rule", "eval", path, stdin=given)
+        out, err = process.communicate(timeout=30)
+    assert (out.split(), err) == (["1", "0", "0"], "")
+    assert littled("rule", "show", path).out == "1 if x in 2001:db8::/32\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "sentence"),
+    [
+        ("{}", "1", "is no rule as"),
+        ("[1]", "1", "is no rule as"),
+        ("no json", "1", "is no rule as"),
+        (ThresholdRule(256, 54).to_json(), "late31337", "value 1: "),
+        (ThresholdRule(256, 54).to_json(), "31337", "value 1: "),
+    ],
+)
+def test_what_is_no_rule_or_no_value_is_refused(
+    littled: Littled, tmp_path: Path, text: str, value: str, sentence: str
+) -> None:
+    path = tmp_path / "rule.json"
+    path.write_text(text)
+    said = littled("rule", "eval", path, value)
+    assert said.status == 1
+    assert sentence in said.sentence
+    assert "31337" not in said.err
+
+
+def test_a_rule_that_is_not_there_is_refused(littled: Littled, fed: Daemon, tmp_path: Path) -> None:
+    assert "No such file" in littled("rule", "show", tmp_path / "none.json").sentence
+    assert littled("rule", "show", "flights/early", "-a", fed.address).status == 1
+    said = littled("watch", "flights/early", "-a", fed.address)
+    assert (said.status, "unknown_learner" in said.sentence) == (1, True)
+    assert littled("watch", "early", "-a", fed.address).status == 1
