@@ -1,0 +1,42 @@
+"""Clients of the littled daemon: asyncio and blocking, recordings, sources."""
+
+from littled_client.addresses import default_address, parse_address
+from littled_client.asynchronous import AsyncClient, AsyncFeeder
+from littled_client.blocking import Client, Feeder
+from littled_client.errors import (
+    AddressError,
+    ChangedStoreError,
+    ClientError,
+    ConnectionLostError,
+    ExampleError,
+    RecordingError,
+    SourceError,
+    UnreachableError,
+)
+from littled_client.published import Published
+from littled_client.recordings import RecordingReader, RecordingWriter
+from littled_client.sources import Fields, Source
+from littled_client.waits import Waits
+
+__all__ = [
+    "AddressError",
+    "AsyncClient",
+    "AsyncFeeder",
+    "ChangedStoreError",
+    "Client",
+    "ClientError",
+    "ConnectionLostError",
+    "ExampleError",
+    "Feeder",
+    "Fields",
+    "Published",
+    "RecordingError",
+    "RecordingReader",
+    "RecordingWriter",
+    "Source",
+    "SourceError",
+    "UnreachableError",
+    "Waits",
+    "default_address",
+    "parse_address",
+]

@@ -1,0 +1,623 @@
+"""The asyncio client: feed examples, follow rules, ask for the status.
+
+    async with AsyncClient() as client:
+        async with client.feed("flights") as feeder:
+            await feeder.send(delays, late)
+        async for published in client.subscribe("flights/late"):
+            print(published.describe(), published.predict([10, 60]))
+
+Every feeder and every subscription has a connection of its own, so none waits for another. Lost
+connections come back by themselves; examples are numbered, so none is learned twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
+from contextlib import aclosing
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast
+
+from littled_client.addresses import Address, UnixAddress, default_address, parse_address
+from littled_client.conversation import (
+    Conversation,
+    Identity,
+    given_up,
+    greeting,
+    is_passing,
+    newest_version,
+    random_producer,
+)
+from littled_client.conversions import Batch
+from littled_client.errors import ClientError, ConnectionLostError
+from littled_client.outbox import Outbox
+from littled_client.published import Published
+from littled_client.recordings import RecordingWriter
+from littled_client.sources import skip_examples
+from littled_client.waits import Retry, Waits
+from littled_protocol.errors import ProtocolError
+from littled_protocol.messages import (
+    Ack,
+    Message,
+    Open,
+    Opened,
+    Ping,
+    Pong,
+    Release,
+    Status,
+    StatusRequest,
+    Subscribe,
+    Welcome,
+)
+
+_CHANNEL = 0
+# Frames are handed to the socket in bunches of about this size, or when the program pauses.
+_BUNCH_BYTES = 64 * 1024
+# Releases that wait for the program; beyond that the socket is not read.
+_RELEASES_MAX = 64
+
+_Answer = TypeVar("_Answer", bound=Message)
+
+
+class AsyncClient:
+    """A daemon's client; an async context manager.
+
+    address: "unix:PATH" or "HOST:PORT"; see `default_address` for None. token: what the daemon asks
+    for on TCP. producer: this program's lasting name as a source of examples, under which it can
+    resume in another process; a random one for each feeder if None.
+
+    Entering raises UnreachableError when no daemon answers, and RemoteProtocolError (unauthorized,
+    unsupported_version) when it refuses; see `Waits` for how long it is tried.
+    """
+
+    def __init__(
+        self,
+        address: str | Address | None = None,
+        *,
+        token: str | None = None,
+        producer: str | None = None,
+        waits: Waits | None = None,
+    ) -> None:
+        """Prepare; nothing is connected yet. Raises AddressError for an address that is none."""
+        self.address = default_address() if address is None else parse_address(address)
+        self.producer = producer
+        self.waits = waits or Waits()
+        self._token = token
+        self._identity = Identity()
+        self._link: _Link | None = None
+        self._asking = asyncio.Lock()
+        self._links: set[_Link] = set()
+        self._closed = False
+
+    @property
+    def instance(self) -> str | None:
+        """The public name of the daemon's store; None before the first greeting."""
+        return self._identity.instance
+
+    async def __aenter__(self) -> Self:
+        """Connect and greet."""
+        self._closed = False
+        self._link = await self._linked(self._retry(), None, _ignore, _nothing)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close every connection; feeders and subscriptions still in use fail."""
+        self._closed = True
+        for link in list(self._links):
+            link.end(ClientError("the client is closed"))
+            link.abort()
+            await link.closed.wait()
+
+    def feed(
+        self, stream: str, *, producer: str | None = None, record: str | Path | None = None
+    ) -> AsyncFeeder:
+        """Return a feeder of a stream, to be used as an async context manager.
+
+        producer: overrides the client's. record: file to which the frames are recorded as well.
+        """
+        return AsyncFeeder(self, stream, producer or self.producer or random_producer(), record)
+
+    async def subscribe(self, learner: str, since: int = 0) -> AsyncGenerator[Published, None]:
+        """Yield what a learner has published after version `since`, and whatever it will publish.
+
+        learner: "stream/learner". After a lost connection it goes on where it was. Raises
+        UnreachableError when the daemon does not come back in time, ChangedStoreError when it comes
+        back with another store, ProtocolError for an unknown learner or an ill-formed name.
+        """
+        retry = self._retry()
+        version, reason = since, None
+        while True:
+            releases = _Releases(Subscribe(learner, version))
+            link = await self._linked(retry, reason, releases.deliver, releases.open)
+            try:
+                while (release := await releases.next()) is not None:
+                    version = release.version
+                    retry.progressed()
+                    yield Published.from_release(release)
+            finally:
+                link.end()
+            reason = link.over
+            if not is_passing(reason, coming_back=False):
+                raise reason
+
+    async def latest(self, learner: str) -> Published | None:
+        """Return what a learner has published last, None when it has not published anything yet.
+
+        Raises ClientError when the daemon has no such learner, and whatever `subscribe` raises.
+        """
+        version = newest_version(await self.status(), learner)
+        if not version:
+            return None
+        async with aclosing(self.subscribe(learner, version - 1)) as releases:
+            return await anext(releases)
+
+    async def status(self) -> dict[str, Any]:
+        """Return the daemon's public facts about itself, as its protocol lists them.
+
+        Raises UnreachableError when the daemon does not come back in time.
+        """
+        async with self._asking:
+            retry, reason = self._retry(), None
+            while True:
+                if self._link is None or self._link.reason is not None:
+                    self._link = await self._linked(retry, reason, _ignore, _nothing)
+                try:
+                    return (await self._link.ask(StatusRequest(), Status)).body
+                except (ConnectionLostError, ProtocolError) as lost:
+                    if not is_passing(lost, coming_back=False):
+                        raise
+                    reason = lost
+
+    def _retry(self) -> Retry:
+        """Return the patience for something new: that for coming back once the daemon is known."""
+        retry = Retry(self.waits, _now())
+        if self.instance is not None:
+            retry.connected(_now())
+        return retry
+
+    async def _linked(
+        self,
+        retry: Retry,
+        reason: Exception | None,
+        deliver: Callable[[Message | None], None],
+        prepare: Callable[[_Link], Awaitable[None]],
+    ) -> _Link:
+        """Return a link that is greeted and prepared, trying as often as `retry` allows.
+
+        reason: why the last link ended, None when there was none.
+        """
+        coming_back = reason is not None
+        while True:
+            if reason is not None:
+                pause = retry.pause(_now())
+                if pause is None:
+                    raise given_up(self.address, reason) from reason
+                await asyncio.sleep(pause)
+            if self._closed:
+                raise ClientError("the client is closed")
+            try:
+                link = await self._greeted(deliver, prepare)
+            except (ConnectionLostError, ProtocolError) as failure:
+                if not is_passing(failure, coming_back=coming_back):
+                    raise
+                reason = failure
+            else:
+                retry.connected(_now())
+                return link
+
+    async def _greeted(
+        self,
+        deliver: Callable[[Message | None], None],
+        prepare: Callable[[_Link], Awaitable[None]],
+    ) -> _Link:
+        """Return a link after one try; raise ConnectionLostError or ProtocolError."""
+        link = await _Link.connect(self.address, self.waits, deliver)
+        self._links.add(link)
+        link.forget = self._links.discard
+        try:
+            welcome = await link.ask(greeting(self._token), Welcome)
+            self._identity.check(welcome)
+            await prepare(link)
+            if link.reason is not None:
+                raise link.reason
+        except BaseException:
+            link.end()
+            raise
+        return link
+
+
+class AsyncFeeder:
+    """Feeds one stream under one producer's name; an async context manager made by `feed`.
+
+    Entering opens the stream. Leaving waits until every example is durable; leaving by an exception
+    waits for nothing. Examples keep their order. When the daemon's credit is used up, sending
+    waits. A lost connection comes back by itself, and unacknowledged examples are sent again, to be
+    learned once.
+
+    Every method raises UnreachableError when the daemon stays away, ChangedStoreError when it comes
+    back with another or an older store, RemoteProtocolError when it refuses (unknown_stream,
+    invalid_examples, producer_busy when another program uses the name).
+    """
+
+    def __init__(
+        self, client: AsyncClient, stream: str, producer: str, record: str | Path | None
+    ) -> None:
+        """Prepare; made by `AsyncClient.feed`."""
+        self.stream = stream
+        self.producer = producer
+        self._client = client
+        self._record = record
+        self._recorder: RecordingWriter | None = None
+        self._outbox = Outbox(_CHANNEL)
+        self._retry = client._retry()
+        self._link: _Link | None = None
+        self._keeper: asyncio.Task[None] | None = None
+        self._changed = asyncio.Event()
+        self._failure: BaseException | None = None
+
+    @property
+    def x_type(self) -> str:
+        """The type of the stream's points, such as "u8"; see `littled_protocol.columns`."""
+        return self._outbox.x_type
+
+    @property
+    def next_sequence(self) -> int:
+        """How many examples were taken under this producer's name, in earlier programs too."""
+        return self._outbox.next_sequence
+
+    @property
+    def acknowledged(self) -> int:
+        """How many of them are durable."""
+        return self._outbox.acknowledged
+
+    @property
+    def position(self) -> int:
+        """The stream's durable examples, of all producers, at the last acknowledgement."""
+        return self._outbox.position
+
+    async def __aenter__(self) -> Self:
+        """Connect and open the stream."""
+        self._link = await self._client._linked(self._retry, None, self._deliver, self._open)
+        self._keeper = asyncio.create_task(self._keep(self._link))
+        self._keeper.add_done_callback(self._kept)
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Wait for the last acknowledgement, unless an exception is on its way; disconnect."""
+        try:
+            if error is None:
+                await self.flush()
+        finally:
+            if self._failure is None:
+                self._failure = ClientError("the feeder is closed")
+            if self._recorder is not None:
+                self._recorder.close()
+            if self._keeper is not None:
+                self._keeper.cancel()
+            if self._link is not None:
+                self._link.finish()
+            if self._keeper is not None:
+                await asyncio.wait([self._keeper])
+
+    async def send(self, x: Any, y: Any) -> None:
+        """Send a batch: points x and labels y (n,), arrays or sequences, n of any size.
+
+        The points have the shape that `littled_protocol.columns` lists for `x_type`; for u128 they
+        may be integers or IP addresses too. Raises ExampleError, and sends nothing, when one of
+        them does not fit. When cancelled, a part may have been sent: `next_sequence` tells.
+        """
+        for count, points, labels in self._outbox.cut(x, y):
+            await self._send(count, points, labels)
+
+    async def send_one(self, x: Any, y: Any) -> None:
+        """Send a single example in a frame of its own; raises ExampleError when it is none."""
+        points, labels = self._outbox.cut_one(x, y)
+        await self._send(1, points, labels)
+
+    async def send_rest(self, batches: Iterable[Batch]) -> int:
+        """Send a source from the first example on that the daemon does not have yet.
+
+        batches: all examples of this producer since its first, such as a `Source`. Returns how many
+        were sent. Raises SourceError when the source is shorter than what was fed before.
+        """
+        before = self.next_sequence
+        for x, y in skip_examples(iter(batches), before):
+            await self.send(x, y)
+        return self.next_sequence - before
+
+    async def flush(self) -> None:
+        """Wait until everything sent is durable."""
+        await self._wait(lambda: self._outbox.settled)
+
+    async def _send(self, count: int, points: bytes, labels: bytes) -> None:
+        outbox = self._outbox
+        while (link := self._link) is None or (
+            message := outbox.take(count, points, labels)
+        ) is None:
+            size = len(points) + len(labels)
+            await self._wait(partial(self._has_room, size))
+        if self._recorder is not None:
+            self._recorder.write(message)
+        if link.send(message):
+            # Others get their turn, and acknowledgements are read.
+            await asyncio.sleep(0)
+
+    def _has_room(self, payload_bytes: int) -> bool:
+        return self._link is not None and self._outbox.has_room(payload_bytes)
+
+    async def _wait(self, ready: Callable[[], bool]) -> None:
+        while not ready():
+            if self._failure is not None:
+                raise self._failure
+            self._changed.clear()
+            await self._changed.wait()
+
+    async def _open(self, link: _Link) -> None:
+        opened = await link.ask(Open(_CHANNEL, self.stream, self.producer), Opened)
+        welcome = cast("Welcome", link.conversation.welcome)
+        self._outbox.opened(welcome, opened)
+        if self._record is not None and self._recorder is None:
+            self._recorder = RecordingWriter(self._record, welcome, opened)
+        self._send_again(link)
+
+    def _send_again(self, link: _Link) -> None:
+        for message in self._outbox.again():
+            link.send(message)
+
+    def _deliver(self, message: Message | None) -> None:
+        if message is None:
+            self._link = None
+        elif isinstance(message, Ack):
+            self._outbox.acknowledge(message)
+            self._retry.progressed()
+            if self._link is not None:
+                self._send_again(self._link)
+        self._changed.set()
+
+    async def _keep(self, link: _Link) -> None:
+        """Get a lost connection back, again and again, until it is not worth trying."""
+        while True:
+            await link.ended.wait()
+            reason = link.over
+            if not is_passing(reason, coming_back=False):
+                raise reason
+            link = await self._client._linked(self._retry, reason, self._deliver, self._open)
+            self._link = link
+            self._changed.set()
+
+    def _kept(self, keeper: asyncio.Task[None]) -> None:
+        """Whatever ended the keeper is what every method says from now on."""
+        if not keeper.cancelled():
+            self._failure = keeper.exception()
+            self._changed.set()
+
+
+class _Releases:
+    """The releases that arrived on one link and wait for the program."""
+
+    def __init__(self, subscribe: Subscribe) -> None:
+        self._subscribe = subscribe
+        self._link: _Link | None = None
+        self._waiting: deque[Release] = deque()
+        self._over = False
+        self._changed = asyncio.Event()
+
+    async def open(self, link: _Link) -> None:
+        """Subscribe on a link that was greeted."""
+        self._link = link
+        link.send(self._subscribe)
+
+    def deliver(self, message: Message | None) -> None:
+        """Keep a release; None says that the link is over."""
+        if isinstance(message, Release):
+            self._waiting.append(message)
+            if self._link is not None and len(self._waiting) >= _RELEASES_MAX:
+                self._link.pause()
+        self._over |= message is None
+        self._changed.set()
+
+    async def next(self) -> Release | None:
+        """Return the next release, None when the link is over and nothing is left."""
+        while not self._waiting:
+            if self._over:
+                return None
+            self._changed.clear()
+            await self._changed.wait()
+        release = self._waiting.popleft()
+        if self._link is not None and len(self._waiting) < _RELEASES_MAX:
+            self._link.resume()
+        return release
+
+
+class _Link(asyncio.Protocol):
+    """One connection: bunches frames, hands messages to `deliver`, notices a silent daemon.
+
+    `deliver(None)` says that the link is over; `reason` then says why.
+    """
+
+    def __init__(self, waits: Waits, deliver: Callable[[Message | None], None]) -> None:
+        self.conversation = Conversation()
+        self.reason: Exception | None = None
+        self.ended = asyncio.Event()
+        self.closed = asyncio.Event()
+        self.forget: Callable[[_Link], None] = _ignore
+        self._waits = waits
+        self._deliver = deliver
+        self._loop = asyncio.get_running_loop()
+        self._transport: asyncio.Transport | None = None
+        self._expected: tuple[type[Message], asyncio.Future[Any]] | None = None
+        self._bunch: list[bytes] = []
+        self._bunch_bytes = 0
+        self._paused = False
+        self._heard = self._loop.time()
+        self._watcher = self._loop.call_later(waits.idle_seconds, self._watch)
+
+    @classmethod
+    async def connect(
+        cls, address: Address, waits: Waits, deliver: Callable[[Message | None], None]
+    ) -> _Link:
+        """Return a link that is not greeted yet; raise ConnectionLostError when nobody answers."""
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(waits.answer_seconds):
+                if isinstance(address, UnixAddress):
+                    connecting = loop.create_unix_connection(
+                        lambda: cls(waits, deliver), address.path
+                    )
+                    return (await connecting)[1]
+                host, port = address.host, address.port
+                return (await loop.create_connection(lambda: cls(waits, deliver), host, port))[1]
+        except TimeoutError:
+            failure = "no answer in time"
+        except OSError as error:
+            failure = error.strerror or str(error)
+        raise ConnectionLostError(failure)
+
+    @property
+    def over(self) -> Exception:
+        """Why the link ended, for one that did."""
+        return self.reason or ConnectionLostError("the connection is closed")
+
+    def send(self, message: Message) -> bool:
+        """Send a message soon; return whether a bunch went out, so that it is time for a pause."""
+        if self.reason is not None:
+            raise self.reason
+        frame = self.conversation.send(message)
+        if not self._bunch:
+            self._loop.call_soon(self._flush)
+        self._bunch.append(frame)
+        self._bunch_bytes += len(frame)
+        if self._bunch_bytes < _BUNCH_BYTES:
+            return False
+        self._flush()
+        return True
+
+    async def ask(self, message: Message, kind: type[_Answer]) -> _Answer:
+        """Send a message and return the first answer of this kind.
+
+        Raises the link's reason when it ends before, ConnectionLostError when it takes too long.
+        """
+        answer: asyncio.Future[_Answer] = self._loop.create_future()
+        self._expected = (kind, answer)
+        try:
+            self.send(message)
+            async with asyncio.timeout(self._waits.answer_seconds):
+                return await answer
+        except TimeoutError:
+            self.end(ConnectionLostError("no answer in time"))
+        finally:
+            self._expected = None
+        raise self.over
+
+    def end(self, reason: Exception | None = None) -> None:
+        """End the link, once; without a reason, because it is not needed any more."""
+        if self.reason is None:
+            self._bunch.clear()
+            self._end_for(reason or self.over)
+            self.abort()
+
+    def finish(self) -> None:
+        """End the link when what it was given to send is written."""
+        if self.reason is None and self._transport is not None:
+            self._flush()
+            self._end_for(self.over)
+            self._transport.close()
+
+    def abort(self) -> None:
+        """Close the connection now."""
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _end_for(self, reason: Exception) -> None:
+        self.reason = reason
+        self._watcher.cancel()
+        if self._expected is not None and not self._expected[1].done():
+            self._expected[1].set_exception(self.reason)
+        self.ended.set()
+        self._deliver(None)
+
+    def pause(self) -> None:
+        """Read no more from the daemon for now."""
+        if not self._paused and self._transport is not None and self.reason is None:
+            self._paused = True
+            self._transport.pause_reading()
+
+    def resume(self) -> None:
+        """Read on."""
+        if self._paused and self._transport is not None and self.reason is None:
+            self._paused = False
+            self._heard = self._loop.time()
+            self._transport.resume_reading()
+
+    # --- called by the event loop ---------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.Transport", transport)
+
+    def data_received(self, data: bytes) -> None:
+        self._heard = self._loop.time()
+        try:
+            for message in self.conversation.receive(data):
+                self._handle(message)
+        except (ProtocolError, ClientError) as error:
+            self.end(error)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        lost = "the daemon closed the connection" if exc is None else "the connection broke"
+        self.end(ConnectionLostError(lost))
+        self.closed.set()
+        self.forget(self)
+
+    def _handle(self, message: Message) -> None:
+        if self._expected is not None and isinstance(message, self._expected[0]):
+            if not self._expected[1].done():
+                self._expected[1].set_result(message)
+        elif isinstance(message, Ping):
+            self.send(Pong(message.nonce))
+        elif not isinstance(message, Pong):
+            self._deliver(message)
+
+    def _flush(self) -> None:
+        if self._bunch and self._transport is not None:
+            self._transport.write(b"".join(self._bunch))
+            self._bunch.clear()
+            self._bunch_bytes = 0
+
+    def _watch(self) -> None:
+        """Ask a silent daemon for a sign of life; take it for lost when it gives none."""
+        now, idle, pong = self._loop.time(), self._waits.idle_seconds, self._waits.pong_seconds
+        if self._paused:
+            self._heard = now
+        silence = now - self._heard
+        if silence >= idle + pong:
+            self.end(ConnectionLostError("the daemon fell silent"))
+            return
+        asked = silence >= idle
+        if asked:
+            self.send(Ping(0))
+        self._watcher = self._loop.call_later(idle + asked * pong - silence, self._watch)
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _ignore(_anything: object) -> None:
+    """Deliver to nobody."""
+
+
+async def _nothing(_link: _Link) -> None:
+    """Prepare nothing after the greeting."""

@@ -1,0 +1,554 @@
+"""The blocking client: the same verbs as the asyncio client, without an event loop or a thread.
+
+    with Client() as client:
+        with client.feed("flights") as feeder:
+            feeder.send(delays, late)
+        for published in client.subscribe("flights/late"):
+            print(published.describe(), published.predict([10, 60]))
+
+Every feeder and every subscription has a connection of its own and may be used in a thread of its
+own; one of them must not be used in two threads at a time. A lost connection is noticed, and got
+back, by the next call.
+"""
+
+from __future__ import annotations
+
+import math
+import select
+import socket
+import time
+from collections import deque
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
+from operator import methodcaller
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar, cast
+
+from littled_client.addresses import Address, UnixAddress, default_address, parse_address
+from littled_client.batches import FRAME_OVERHEAD_BYTES_MAX
+from littled_client.conversation import (
+    Conversation,
+    Identity,
+    given_up,
+    greeting,
+    is_passing,
+    newest_version,
+    random_producer,
+)
+from littled_client.conversions import Batch
+from littled_client.errors import ClientError, ConnectionLostError
+from littled_client.outbox import Outbox
+from littled_client.published import Published
+from littled_client.recordings import RecordingWriter
+from littled_client.sources import skip_examples
+from littled_client.waits import Retry, Waits
+from littled_protocol.errors import ProtocolError
+from littled_protocol.messages import (
+    Ack,
+    Message,
+    Open,
+    Opened,
+    Ping,
+    Pong,
+    Release,
+    Status,
+    StatusRequest,
+    Subscribe,
+    Welcome,
+)
+
+_CHANNEL = 0
+_RECEIVE_BYTES = 64 * 1024
+# Asked of the kernel for a Unix socket, which counts almost 1 KiB for the smallest frame.
+_SEND_BUFFER_BYTES = 1024 * 1024
+# Acknowledgements are looked for whenever about this much was sent.
+_BUNCH_BYTES = 64 * 1024
+
+_Answer = TypeVar("_Answer", bound=Message)
+_LOST = (ConnectionLostError, ProtocolError)
+
+
+class Client:
+    """A daemon's client; a context manager.
+
+    address: "unix:PATH" or "HOST:PORT"; see `default_address` for None. token: what the daemon asks
+    for on TCP. producer: this program's lasting name as a source of examples, under which it can
+    resume in another process; a random one for each feeder if None.
+
+    Entering raises UnreachableError when no daemon answers, and RemoteProtocolError (unauthorized,
+    unsupported_version) when it refuses; see `Waits` for how long it is tried.
+    """
+
+    def __init__(
+        self,
+        address: str | Address | None = None,
+        *,
+        token: str | None = None,
+        producer: str | None = None,
+        waits: Waits | None = None,
+    ) -> None:
+        """Prepare; nothing is connected yet. Raises AddressError for an address that is none."""
+        self.address = default_address() if address is None else parse_address(address)
+        self.producer = producer
+        self.waits = waits or Waits()
+        self._token = token
+        self._identity = Identity()
+        self._link: _Link | None = None
+
+    @property
+    def instance(self) -> str | None:
+        """The public name of the daemon's store; None before the first greeting."""
+        return self._identity.instance
+
+    def __enter__(self) -> Self:
+        """Connect and greet."""
+        self._link = self._linked(self._retry(), None, _nothing)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the client's own connection; feeders and subscriptions close theirs."""
+        if self._link is not None:
+            self._link.close()
+            self._link = None
+
+    def feed(
+        self, stream: str, *, producer: str | None = None, record: str | Path | None = None
+    ) -> Feeder:
+        """Return a feeder of a stream, to be used as a context manager.
+
+        producer: overrides the client's. record: file to which the frames are recorded as well.
+        """
+        return Feeder(self, stream, producer or self.producer or random_producer(), record)
+
+    def subscribe(
+        self, learner: str, since: int = 0, *, wait_seconds: float | None = None
+    ) -> Generator[Published, None, None]:
+        """Yield what a learner has published after version `since`, and whatever it will publish.
+
+        learner: "stream/learner". wait_seconds: end when nothing came for so long; None never ends.
+        After a lost connection it goes on where it was. Raises UnreachableError when the daemon
+        does not come back in time, ChangedStoreError when it comes back with another store,
+        ProtocolError for an unknown learner or an ill-formed name.
+        """
+        retry = self._retry()
+        version, reason, heard = since, None, time.monotonic()
+        while True:
+            subscribe = methodcaller("send", Subscribe(learner, version))
+            link = self._linked(retry, reason, subscribe)
+            try:
+                while True:
+                    try:
+                        release = link.next(Release, _left(heard, wait_seconds))
+                    except _LOST as lost:
+                        reason = lost
+                        break
+                    if release is None:
+                        return
+                    version = release.version
+                    retry.progressed()
+                    yield Published.from_release(release)
+                    heard = time.monotonic()
+            finally:
+                link.close()
+            if not is_passing(reason, coming_back=False):
+                raise reason
+
+    def latest(self, learner: str) -> Published | None:
+        """Return what a learner has published last, None when it has not published anything yet.
+
+        Raises ClientError when the daemon has no such learner, and whatever `subscribe` raises.
+        """
+        version = newest_version(self.status(), learner)
+        if not version:
+            return None
+        with closing(self.subscribe(learner, version - 1)) as releases:
+            return next(releases)
+
+    def status(self) -> dict[str, Any]:
+        """Return the daemon's public facts about itself, as its protocol lists them.
+
+        Raises UnreachableError when the daemon does not come back in time.
+        """
+        retry, reason = self._retry(), None
+        while True:
+            if self._link is None:
+                self._link = self._linked(retry, reason, _nothing)
+            try:
+                return self._link.ask(StatusRequest(), Status).body
+            except _LOST as lost:
+                self._link.close()
+                self._link = None
+                if not is_passing(lost, coming_back=False):
+                    raise
+                reason = lost
+
+    def _retry(self) -> Retry:
+        """Return the patience for something new: that for coming back once the daemon is known."""
+        retry = Retry(self.waits, time.monotonic())
+        if self.instance is not None:
+            retry.connected(time.monotonic())
+        return retry
+
+    def _linked(
+        self, retry: Retry, reason: Exception | None, prepare: Callable[[_Link], object]
+    ) -> _Link:
+        """Return a link that is greeted and prepared, trying as often as `retry` allows.
+
+        reason: why the last link ended, None when there was none.
+        """
+        coming_back = reason is not None
+        while True:
+            if reason is not None:
+                pause = retry.pause(time.monotonic())
+                if pause is None:
+                    raise given_up(self.address, reason) from reason
+                time.sleep(pause)
+            try:
+                link = self._greeted(prepare)
+            except _LOST as failure:
+                if not is_passing(failure, coming_back=coming_back):
+                    raise
+                reason = failure
+            else:
+                retry.connected(time.monotonic())
+                return link
+
+    def _greeted(self, prepare: Callable[[_Link], object]) -> _Link:
+        """Return a link after one try; raise ConnectionLostError or ProtocolError."""
+        link = _Link(self.address, self.waits)
+        try:
+            self._identity.check(link.ask(greeting(self._token), Welcome))
+            prepare(link)
+        except BaseException:
+            link.close()
+            raise
+        return link
+
+
+class Feeder:
+    """Feeds one stream under one producer's name; a context manager made by `feed`.
+
+    Entering opens the stream. Leaving waits until every example is durable; leaving by an exception
+    waits for nothing. Examples keep their order. When the daemon's credit is used up, sending
+    waits. A lost connection comes back by itself, and unacknowledged examples are sent again, to be
+    learned once.
+
+    Every method raises UnreachableError when the daemon stays away, ChangedStoreError when it comes
+    back with another or an older store, RemoteProtocolError when it refuses (unknown_stream,
+    invalid_examples, producer_busy when another program uses the name).
+    """
+
+    def __init__(
+        self, client: Client, stream: str, producer: str, record: str | Path | None
+    ) -> None:
+        """Prepare; made by `Client.feed`."""
+        self.stream = stream
+        self.producer = producer
+        self._client = client
+        self._record = record
+        self._recorder: RecordingWriter | None = None
+        self._outbox = Outbox(_CHANNEL)
+        self._retry = client._retry()
+        self._link: _Link | None = None
+        self._unread_bytes = 0
+        self._failure: Exception | None = ClientError("the feeder is not open")
+
+    @property
+    def x_type(self) -> str:
+        """The type of the stream's points, such as "u8"; see `littled_protocol.columns`."""
+        return self._outbox.x_type
+
+    @property
+    def next_sequence(self) -> int:
+        """How many examples were taken under this producer's name, in earlier programs too."""
+        return self._outbox.next_sequence
+
+    @property
+    def acknowledged(self) -> int:
+        """How many of them are known to be durable."""
+        return self._outbox.acknowledged
+
+    @property
+    def position(self) -> int:
+        """The stream's durable examples, of all producers, at the last acknowledgement."""
+        return self._outbox.position
+
+    def __enter__(self) -> Self:
+        """Connect and open the stream."""
+        self._link = self._client._linked(self._retry, None, self._open)
+        self._failure = None
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Wait for the last acknowledgement, unless an exception is on its way; disconnect."""
+        try:
+            if error is None:
+                self.flush()
+        finally:
+            self._failure = self._failure or ClientError("the feeder is closed")
+            if self._link is not None:
+                self._link.close()
+            if self._recorder is not None:
+                self._recorder.close()
+
+    def send(self, x: Any, y: Any) -> None:
+        """Send a batch: points x and labels y (n,), arrays or sequences, n of any size.
+
+        The points have the shape that `littled_protocol.columns` lists for `x_type`; for u128 they
+        may be integers or IP addresses too. Raises ExampleError, and sends nothing, when one of
+        them does not fit.
+        """
+        for count, points, labels in self._outbox.cut(x, y):
+            self._send(count, points, labels)
+
+    def send_one(self, x: Any, y: Any) -> None:
+        """Send a single example in a frame of its own; raises ExampleError when it is none."""
+        points, labels = self._outbox.cut_one(x, y)
+        self._send(1, points, labels)
+
+    def send_rest(self, batches: Iterable[Batch]) -> int:
+        """Send a source from the first example on that the daemon does not have yet.
+
+        batches: all examples of this producer since its first, such as a `Source`. Returns how many
+        were sent. Raises SourceError when the source is shorter than what was fed before.
+        """
+        before = self.next_sequence
+        for x, y in skip_examples(iter(batches), before):
+            self.send(x, y)
+        return self.next_sequence - before
+
+    def flush(self) -> None:
+        """Wait until everything sent is durable."""
+        self._check()
+        while not self._outbox.settled:
+            self._acknowledgements(wait=True)
+
+    def _send(self, count: int, points: bytes, labels: bytes) -> None:
+        self._check()
+        while (message := self._outbox.take(count, points, labels)) is None:
+            self._acknowledgements(wait=True)
+        if self._recorder is not None:
+            self._recorder.write(message)
+        try:
+            cast("_Link", self._link).send(message)
+        except _LOST as lost:
+            self._come_back(lost)
+        self._unread_bytes += len(points) + len(labels) + FRAME_OVERHEAD_BYTES_MAX
+        if self._unread_bytes > _BUNCH_BYTES:
+            self._acknowledgements(wait=False)
+
+    def _check(self) -> None:
+        if self._failure is not None:
+            raise self._failure
+
+    def _acknowledgements(self, *, wait: bool) -> None:
+        """Take the acknowledgements that have arrived; wait for at least one if asked to."""
+        link = cast("_Link", self._link)
+        self._unread_bytes = 0
+        try:
+            message = link.next(Ack, None if wait else 0.0)
+            while message is not None:
+                self._outbox.acknowledge(message)
+                self._retry.progressed()
+                message = link.waiting(Ack)
+            self._send_again(link)
+        except _LOST as lost:
+            self._come_back(lost)
+        except ClientError as failure:
+            self._failure = failure
+            raise
+
+    def _come_back(self, reason: Exception) -> None:
+        cast("_Link", self._link).close()
+        try:
+            if not is_passing(reason, coming_back=False):
+                raise reason
+            self._link = self._client._linked(self._retry, reason, self._open)
+        except (ClientError, ProtocolError) as failure:
+            self._failure = failure
+            raise
+
+    def _open(self, link: _Link) -> None:
+        opened = link.ask(Open(_CHANNEL, self.stream, self.producer), Opened)
+        welcome = cast("Welcome", link.conversation.welcome)
+        self._outbox.opened(welcome, opened)
+        if self._record is not None and self._recorder is None:
+            self._recorder = RecordingWriter(self._record, welcome, opened)
+        self._send_again(link)
+
+    def _send_again(self, link: _Link) -> None:
+        for message in self._outbox.again():
+            link.send(message)
+
+
+class _Link:
+    """One connection over a socket that never blocks; waiting happens in `_exchange` alone."""
+
+    def __init__(self, address: Address, waits: Waits) -> None:
+        self.conversation = Conversation()
+        self._waits = waits
+        self._inbox: deque[Message] = deque()
+        self._unsent = bytearray()
+        self._failure: Exception | None = None
+        self._socket = _connected(address, waits.answer_seconds)
+        self._socket.setblocking(False)
+        self._poll = select.poll()
+        self._poll.register(self._socket, select.POLLIN)
+
+    def send(self, message: Message) -> None:
+        """Send a message; return when the socket has taken all of it.
+
+        What arrives meanwhile is read, so that two full sockets cannot wait for each other.
+        """
+        frame = self.conversation.send(message)
+        sent = 0 if self._unsent else self._write(frame)
+        self._unsent += frame[sent:]
+        while self._unsent:
+            before = len(self._unsent)
+            read = self._exchange(self._waits.send_seconds)
+            if not read and len(self._unsent) == before:
+                raise ConnectionLostError("the daemon takes no data")
+
+    def ask(self, message: Message, kind: type[_Answer]) -> _Answer:
+        """Send a message and return the first answer of this kind.
+
+        Raises ConnectionLostError when it takes too long, and whatever else ends the link.
+        """
+        self.send(message)
+        answer = self.next(kind, self._waits.answer_seconds)
+        if answer is None:
+            raise ConnectionLostError("no answer in time")
+        return answer
+
+    def next(self, kind: type[_Answer], seconds: float | None) -> _Answer | None:
+        """Return the next message of a kind, None when none came within `seconds`.
+
+        With None for seconds it waits as long as the daemon gives signs of life.
+        """
+        heard = time.monotonic()
+        deadline = math.inf if seconds is None else heard + seconds
+        asked = False
+        while (message := self.waiting(kind)) is None:
+            if self._failure is not None:
+                raise self._failure
+            silent = heard + self._waits.idle_seconds + asked * self._waits.pong_seconds
+            if self._exchange(max(0.0, min(silent, deadline) - time.monotonic())):
+                heard, asked = time.monotonic(), False
+                continue
+            now = time.monotonic()
+            if now >= deadline:
+                return None
+            if now >= silent:
+                if asked:
+                    raise ConnectionLostError("the daemon fell silent")
+                self.send(Ping(0))
+                asked = True
+        return message
+
+    def waiting(self, kind: type[_Answer]) -> _Answer | None:
+        """Return the next message of a kind that has arrived already, dropping others."""
+        while self._inbox:
+            message = self._inbox.popleft()
+            if isinstance(message, kind):
+                return message
+        return None
+
+    def close(self) -> None:
+        """Close the socket; what was not sent is not wanted any more."""
+        self._socket.close()
+
+    def _exchange(self, seconds: float) -> bool:
+        """Wait until the socket can be read or written and do so; return whether it was read.
+
+        Raises ConnectionLostError when the connection is over and nothing arrived before its end.
+        """
+        mask = select.POLLIN | (select.POLLOUT if self._unsent else 0)
+        self._poll.modify(self._socket, mask)
+        events = self._poll.poll(seconds * 1000.0)
+        if not events:
+            return False
+        if self._unsent and events[0][1] & select.POLLOUT:
+            del self._unsent[: self._write(self._unsent)]
+        if not events[0][1] & ~select.POLLOUT:
+            return False
+        self._read()
+        return True
+
+    def _read(self) -> None:
+        try:
+            data = self._socket.recv(_RECEIVE_BYTES)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            raise ConnectionLostError(_broken(error)) from None
+        if not data:
+            raise ConnectionLostError("the daemon closed the connection")
+        try:
+            for message in self.conversation.receive(data):
+                if isinstance(message, Ping):
+                    self.send(Pong(message.nonce))
+                elif not isinstance(message, Pong):
+                    self._inbox.append(message)
+        except ProtocolError as error:
+            # What arrived before the error is handed out first.
+            self._failure = error
+
+    def _write(self, data: bytes | bytearray) -> int:
+        """Return how many bytes the socket took."""
+        try:
+            return self._socket.send(data)
+        except BlockingIOError:
+            return 0
+        except OSError as error:
+            broken = error
+        # The daemon may have said why before it closed the connection.
+        self._read()
+        raise self._failure or ConnectionLostError(_broken(broken))
+
+
+def _connected(address: Address, seconds: float) -> socket.socket:
+    """Return a connected socket; raise ConnectionLostError when nobody answers in time."""
+    try:
+        if isinstance(address, UnixAddress):
+            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+            try:
+                connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
+                connection.settimeout(seconds)
+                connection.connect(address.path)
+            except BaseException:
+                connection.close()
+                raise
+            return connection
+        connection = socket.create_connection((address.host, address.port), seconds)
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except TimeoutError:
+        failure = "no answer in time"
+    except OSError as error:
+        failure = _broken(error)
+    else:
+        return connection
+    raise ConnectionLostError(failure)
+
+
+def _broken(error: OSError) -> str:
+    return error.strerror or str(error)
+
+
+def _left(since: float, seconds: float | None) -> float | None:
+    """Return what is left of some seconds that began at `since`; None never ends."""
+    return None if seconds is None else max(0.0, since + seconds - time.monotonic())
+
+
+def _nothing(_link: _Link) -> None:
+    """Prepare nothing after the greeting."""

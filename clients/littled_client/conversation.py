@@ -1,0 +1,121 @@
+"""What both clients say and understand in the same way; no I/O."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+from typing import Any
+
+from littled_client.addresses import Address
+from littled_client.errors import (
+    ChangedStoreError,
+    ClientError,
+    ConnectionLostError,
+    UnreachableError,
+)
+from littled_protocol.connection import Connection, Role
+from littled_protocol.errors import ErrorCode, ProtocolError, RemoteProtocolError
+from littled_protocol.messages import (
+    PROTOCOL_VERSION,
+    Error,
+    Hello,
+    Message,
+    Welcome,
+)
+
+# Refusals that say "not now": the same request may succeed on a later connection.
+_PASSING_CODES = frozenset(
+    {ErrorCode.SHUTTING_DOWN, ErrorCode.SLOW_SUBSCRIBER, ErrorCode.LIMIT_EXCEEDED}
+)
+_PRODUCER_BYTES = 12
+
+
+def agent() -> str:
+    """Return how this program names itself to the daemon."""
+    try:
+        return f"littled_client/{version('littled')}"
+    except PackageNotFoundError:
+        return "littled_client"
+
+
+def greeting(token: str | None) -> Hello:
+    """Return the first message of every connection; raise ProtocolError for an impossible token."""
+    return Hello(PROTOCOL_VERSION, agent(), token)
+
+
+def random_producer() -> str:
+    """Return a producer's name that nobody else has."""
+    return secrets.token_hex(_PRODUCER_BYTES)
+
+
+def is_passing(error: Exception, *, coming_back: bool) -> bool:
+    """Whether it is worth trying again after this error.
+
+    coming_back: whether it met an attempt to get a lost connection back. Only then may the rival
+    that keeps a producer busy be this program's own lost connection, which the daemon still holds.
+    """
+    if isinstance(error, RemoteProtocolError):
+        own_ghost = coming_back and error.code is ErrorCode.PRODUCER_BUSY
+        return own_ghost or error.code in _PASSING_CODES
+    return isinstance(error, ConnectionLostError)
+
+
+def given_up(address: Address, error: Exception) -> Exception:
+    """Return what to raise when the time for trying is over: the refusal, or UnreachableError."""
+    if isinstance(error, ProtocolError):
+        return error
+    return UnreachableError(f"no daemon can be reached at {address} ({error}); is littled running?")
+
+
+def newest_version(status: dict[str, Any], learner: str) -> int:
+    """Return the version of a learner's last release in a status, 0 for none.
+
+    Raises ClientError when the status lists no such learner.
+    """
+    stream, _, name = learner.partition("/")
+    try:
+        return int(status["streams"][stream]["learners"][name]["version"])
+    except (KeyError, TypeError):
+        pass
+    raise ClientError(f"the daemon has no learner {learner!r}")
+
+
+class Conversation:
+    """The client's side of one connection: the greeting, and the daemon's errors as exceptions."""
+
+    def __init__(self) -> None:
+        """Begin before the greeting."""
+        self._connection = Connection(Role.CLIENT)
+        self.send = self._connection.send
+        self.welcome: Welcome | None = None
+
+    def receive(self, data: bytes) -> Iterator[Message]:
+        """Yield the messages that arrived with `data`; what came before an error is still yielded.
+
+        Raises RemoteProtocolError for what the daemon must not send, and for an Error it sent.
+        """
+        self._connection.receive_data(data)
+        while isinstance(event := self._connection.next_event(), Message):
+            if isinstance(event, Error):
+                raise RemoteProtocolError(event.error_code, event.message)
+            if isinstance(event, Welcome):
+                self.welcome = event
+            yield event
+
+
+class Identity:
+    """Which store the daemon serves; a client must not mix two."""
+
+    def __init__(self) -> None:
+        """Begin without having met a daemon."""
+        self.instance: str | None = None
+
+    def check(self, welcome: Welcome) -> None:
+        """Take note of a greeting; raise ChangedStoreError when it is another store's."""
+        if self.instance is None:
+            self.instance = welcome.instance
+        if welcome.instance != self.instance:
+            raise ChangedStoreError(
+                "the daemon came back with another store; start again with a new client"
+            )

@@ -1,0 +1,354 @@
+"""From the values of a file's columns to points and labels, whole columns at a time.
+
+Values arrive as text (CSV), as JSON values or as Arrow columns. Columns without surprises are
+converted by numpy; anything else is converted value by value, exactly, so that the first row that
+holds no example can be named. Values never appear in a message.
+"""
+
+from __future__ import annotations
+
+import math
+import socket
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from decimal import Decimal, InvalidOperation
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled_protocol.columns import Labels, Points, PointType, point_type
+
+Batch = tuple[Points, Labels]
+Column = list[Any] | NDArray[Any]
+
+_INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
+_FLOAT_EXACT_MAX = 2.0**53
+_DECIMAL_DIGITS_MAX = 40
+_MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
+_LABEL_TEXTS = {"0": 0, "1": 1, "false": 0, "true": 1, "0.0": 0, "1.0": 1}
+_LABELS: dict[Any, int] = {0: 0, 1: 1} | _LABEL_TEXTS  # False and 0.0 equal 0 as keys
+_IPV4_INSIDE_IPV6 = bytes(10) + b"\xff\xff"
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """Which columns hold the examples, and how their values become points and labels.
+
+    x: name of the column with the points; for feature rows, the names of the features in order, or
+       one name whose column holds whole rows (JSON lines, Parquet).
+    y: name of the column with the labels: 0 or 1, true or false, or any text if `positive` is set.
+    offset: subtracted from every x, so that the point 0 stands for `offset`.
+    clip: least and greatest x; values beyond are moved to the nearer end before `offset` applies.
+    positive: the text that means label 1; every other text then means 0.
+    skip_incomplete: leave out rows where a named column is empty, "NA" or not a number; such a row
+       is an error otherwise.
+    Raises ValueError when there is no x column or `clip` is empty or beyond 64 bits.
+    """
+
+    x: str | tuple[str, ...]
+    y: str
+    offset: int = 0
+    clip: tuple[int, int] | None = None
+    positive: str | None = None
+    skip_incomplete: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse values that no column could satisfy."""
+        if not self.x or not self.y:
+            raise ValueError("fields need the name of at least one x column and of the y column")
+        if self.clip is not None:
+            least, most = self.clip
+            if not _INT64_MIN <= least <= most <= _INT64_MAX:
+                raise ValueError("clip needs a least and a greatest value in order, within 64 bits")
+        if not _INT64_MIN <= self.offset <= _INT64_MAX:
+            raise ValueError("offset must fit into 64 bits")
+
+    @property
+    def x_names(self) -> tuple[str, ...]:
+        """The names of the x columns, one or more."""
+        return (self.x,) if isinstance(self.x, str) else self.x
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All column names, those of x first, the one of y last."""
+        return (*self.x_names, self.y)
+
+
+class BadRow(Exception):
+    """Row `index` of a batch (0-based) holds no example; `reason` says why, without the value."""
+
+    def __init__(self, index: int, reason: str) -> None:
+        """Keep the place and the reason."""
+        super().__init__(reason)
+        self.index = index
+        self.reason = reason
+
+
+class Converter:
+    """Turns batches of raw columns into points of one type and labels.
+
+    Raises ValueError when the fields do not suit the point type.
+    """
+
+    def __init__(self, x_type: str, fields: Fields) -> None:
+        """Prepare for points of type `x_type` from the columns that `fields` names."""
+        self.point_type: PointType = point_type(x_type)
+        self._fields = fields
+        names = fields.x_names
+        self._width = self.point_type.columns if x_type.startswith("u16x") else 1
+        if len(names) not in (1, self._width):
+            raise ValueError(
+                f"points of type {x_type} need 1 or {self._width} columns, not {len(names)}"
+            )
+        if self.point_type.name == "u128" and (fields.offset or fields.clip is not None):
+            raise ValueError("offset and clip do not apply to points of type u128")
+
+    def convert(self, columns: Sequence[Column], y: Column) -> Batch:
+        """Return the points and the labels (n,) of n rows given as columns in the fields' order.
+
+        Raises BadRow at the first row of the first column that holds no point or label.
+        """
+        return self._points(columns), self._labels(y)
+
+    def _points(self, columns: Sequence[Column]) -> Points:
+        kind, names = self.point_type, self._fields.x_names
+        if kind.name == "u128":
+            return _wide_integers(columns[0], names[0])
+        if self._width == 1:
+            return self._scalars(columns[0], names[0])
+        if len(columns) == self._width:
+            features = [self._scalars(c, n) for c, n in zip(columns, names, strict=True)]
+            return np.stack(features, axis=1)
+        return self._rows(columns[0], names[0])
+
+    def _scalars(self, column: Column, name: str) -> Points:
+        """Return integers (n,) of the point type, clipped and shifted."""
+        greatest = self.point_type.greatest
+        values = _fast_integers(column)
+        if values is not None and len(values):
+            if self._fields.clip is not None and values.dtype == np.int64:
+                values = np.clip(values, *self._fields.clip)
+            offset = self._fields.offset
+            inside = int(values.min()) >= offset and int(values.max()) <= offset + greatest
+            if inside and (self._fields.clip is None or values.dtype == np.int64):
+                # Inside the range, arithmetic modulo 2**64 gives the exact difference.
+                shifted = values.astype(np.uint64) - np.uint64(offset % 2**64)
+                return shifted.astype(self.point_type.dtype)
+        slow = [self._scalar(value, i, name, greatest) for i, value in enumerate(column)]
+        return np.array(slow, dtype=self.point_type.dtype)
+
+    def _scalar(self, value: Any, index: int, name: str, greatest: int) -> int:
+        number = _ipv4(value) if self.point_type.name == "u32" else None
+        if number is None:
+            number = _integer(value)
+        if number is None:
+            raise BadRow(index, _why_no(value, name, "an integer"))
+        if self._fields.clip is not None:
+            least, most = self._fields.clip
+            number = min(max(number, least), most)
+        number -= self._fields.offset
+        if not 0 <= number <= greatest:
+            after = f" less the offset {self._fields.offset}" if self._fields.offset else ""
+            raise BadRow(index, f"column {name!r}{after} is outside 0 to {greatest}")
+        return number
+
+    def _rows(self, column: Column, name: str) -> Points:
+        """Return feature rows (n, m) from a column whose every value is a whole row."""
+        width = self._width
+        for index, row in enumerate(column):
+            sized = isinstance(row, list | tuple | np.ndarray)
+            if not sized or len(row) != width:
+                raise BadRow(index, f"column {name!r} holds no row of {width} features")
+        flat = [value for row in column for value in row]
+        try:
+            return self._scalars(flat, name).reshape(-1, width)
+        except BadRow as bad:
+            raise BadRow(bad.index // width, bad.reason) from None
+
+    def _labels(self, column: Column) -> Labels:
+        """Return labels (n,) of 0 and 1."""
+        positive, name = self._fields.positive, self._fields.y
+        if isinstance(column, np.ndarray) and positive is None and column.dtype.kind in "bui":
+            wrong = (column != 0) & (column != 1)
+            if wrong.any():
+                raise BadRow(int(wrong.argmax()), f"column {name!r} holds a label other than 0, 1")
+            return column.astype(np.uint8)
+        if positive is None:
+            labels = _fast_labels(column)
+            if labels is not None:
+                return labels
+        return self._slow_labels(column, name)
+
+    def _slow_labels(self, column: Column, name: str) -> Labels:
+        positive = self._fields.positive
+        label = _label if positive is None else _label_by_text(positive)
+        labels = bytearray(len(column))
+        for index, value in enumerate(column):
+            found = label(value)
+            if found is None:
+                raise BadRow(index, _why_no(value, name, "a label (0, 1, true or false)"))
+            labels[index] = found
+        return np.frombuffer(labels, dtype=np.uint8)
+
+
+def incomplete_rows(columns: Sequence[Column]) -> NDArray[np.bool_]:
+    """Return which of the n rows (n,) lack a value in at least one of the columns."""
+    missing = np.zeros(len(columns[0]), dtype=np.bool_)
+    for column in columns:
+        if isinstance(column, np.ndarray):
+            if column.dtype.kind == "f":
+                missing |= np.isnan(column)
+            continue
+        missing |= np.fromiter(map(_is_missing, column), dtype=np.bool_, count=len(column))
+    return missing
+
+
+def _is_missing(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.strip() in _MISSING_TEXTS
+    return value is None or (isinstance(value, float) and math.isnan(value))
+
+
+def _why_no(value: Any, name: str, wanted: str) -> str:
+    if _is_missing(value):
+        return f"column {name!r} is empty; give a value or skip incomplete rows"
+    return f"column {name!r} does not hold {wanted}"
+
+
+def _fast_integers(column: Column) -> NDArray[Any] | None:
+    """Return the column as int64 or uint64 (n,), or None when it needs a closer look."""
+    if isinstance(column, np.ndarray):
+        return _exact_integers(column)
+    kinds = set(map(type, column))
+    for dtype in (np.int64, np.float64):
+        try:
+            if kinds == {str}:
+                array = np.array(column, dtype=dtype)
+            elif kinds <= {int, float, bool}:
+                array = np.array(column)
+            else:
+                return None
+        except (ValueError, OverflowError):
+            continue
+        return _exact_integers(array)
+    return None
+
+
+def _exact_integers(array: NDArray[Any]) -> NDArray[Any] | None:
+    if array.dtype.kind == "u":
+        return array.astype(np.uint64) if array.dtype == np.uint64 else array.astype(np.int64)
+    if array.dtype.kind in "bi":
+        return array.astype(np.int64)
+    if array.dtype.kind == "f" and bool(np.all(np.abs(array) < _FLOAT_EXACT_MAX)):
+        whole = array.astype(np.int64)
+        return whole if np.array_equal(whole, array) else None
+    return None
+
+
+def _integer(value: Any) -> int | None:
+    """Return the integer that a value is or writes, exactly; None when it is none."""
+    if isinstance(value, int | np.integer):
+        return int(value)
+    if isinstance(value, float | np.floating):
+        return int(value) if float(value).is_integer() else None
+    if not isinstance(value, str):
+        return None
+    return _written_integer(value.strip())
+
+
+def _written_integer(text: str) -> int | None:
+    try:
+        return int(text, 16) if text[:2] in ("0x", "0X") else int(text)
+    except ValueError:
+        pass
+    try:
+        number = Decimal(text)
+    except InvalidOperation:
+        return None
+    if not number.is_finite() or number.adjusted() >= _DECIMAL_DIGITS_MAX:
+        return None
+    return int(number) if number == number.to_integral_value() else None
+
+
+def _ipv4(value: Any) -> int | None:
+    """Return the number of an IPv4 address in dotted text, None for anything else."""
+    packed = _packed_address(value) if isinstance(value, str) else None
+    if packed is None or len(packed) != 4:
+        return None
+    return int.from_bytes(packed)
+
+
+def _packed_address(text: str) -> bytes | None:
+    """Return the 4 or 16 bytes of an address in text, None when the text is none."""
+    family = socket.AF_INET6 if ":" in text else socket.AF_INET
+    try:
+        return socket.inet_pton(family, text.strip())
+    except (OSError, ValueError):
+        return None
+
+
+def _wide_integers(column: Column, name: str) -> Points:
+    """Return 128-bit points (n, 2) from addresses, UUIDs, integers or 16 bytes each."""
+    packed = bytearray()
+    for index, value in enumerate(column):
+        wide = sixteen_bytes(value)
+        if wide is None:
+            wanted = "an address, a UUID or an integer of at most 128 bits"
+            raise BadRow(index, _why_no(value, name, wanted))
+        packed += wide
+    return np.frombuffer(packed, dtype=">u8").reshape(-1, 2).astype(np.uint64)
+
+
+def sixteen_bytes(value: Any) -> bytes | None:
+    """Return the 16 bytes (big-endian) of one 128-bit point, None when the value is none.
+
+    A point may be given as 16 bytes, an integer, its text, a UUID's text, or an IPv4 or IPv6
+    address (IPv4 inside ::ffff:0:0/96).
+    """
+    if isinstance(value, bytes):
+        return value if len(value) == 16 else None
+    if isinstance(value, IPv4Address | IPv6Address):
+        value = str(value)
+    if isinstance(value, str):
+        address = _packed_address(value)
+        if address is not None:
+            return address if len(address) == 16 else _IPV4_INSIDE_IPV6 + address
+        if len(value) == 36 and value.count("-") == 4:
+            return _hexadecimal(value.replace("-", ""))
+    number = _integer(value)
+    if number is None or not 0 <= number < 2**128:
+        return None
+    return number.to_bytes(16)
+
+
+def _hexadecimal(text: str) -> bytes | None:
+    try:
+        wide = bytes.fromhex(text)
+    except ValueError:
+        return None
+    return wide if len(wide) == 16 else None
+
+
+def _fast_labels(column: Column) -> Labels | None:
+    """Return labels (n,) of values in their usual spelling, None when one needs a closer look."""
+    try:
+        return np.frombuffer(bytes(map(_LABELS.__getitem__, column)), dtype=np.uint8)
+    except (KeyError, TypeError):
+        return None
+
+
+def _label(value: Any) -> int | None:
+    if isinstance(value, str):
+        return _LABEL_TEXTS.get(value.strip().lower())
+    return _LABELS.get(value) if isinstance(value, int | float | np.generic) else None
+
+
+def _label_by_text(positive: str) -> Callable[[Any], int | None]:
+    def label(value: Any) -> int | None:
+        if _is_missing(value):
+            return None
+        return int(str(value).strip() == positive)
+
+    return label

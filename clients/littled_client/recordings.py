@@ -1,0 +1,253 @@
+"""Recordings: files of the very frames that went over the wire.
+
+A recording is a Welcome frame (the protocol's version), an Opened frame (stream, type of points,
+first sequence number), then Examples frames whose numbers follow one another without a gap. Frames
+are as in the protocol: four bytes of length, big-endian, and one message.
+
+A recording holds private examples; its file is created readable by its owner alone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+from littled_client.batches import cut_batch
+from littled_client.conversions import Batch
+from littled_client.errors import RecordingError
+from littled_protocol import limits
+from littled_protocol.codec import decode, encode_frame
+from littled_protocol.columns import PointType, decode_labels, point_type
+from littled_protocol.errors import ProtocolError
+from littled_protocol.messages import (
+    PROTOCOL_VERSION,
+    PROTOCOL_VERSION_MIN,
+    Examples,
+    Message,
+    Opened,
+    Welcome,
+)
+
+SUFFIX = ".littled"
+STANDARD_INPUT = "-"
+
+_OWNER_ONLY = 0o600
+# What a recording says that was made without a daemon.
+_OFFLINE = {"server": "littled_client", "instance": "offline"}
+
+
+class RecordingWriter:
+    """Writes one recording; a context manager.
+
+    Raises RecordingError when the file exists already or cannot be created.
+    """
+
+    def __init__(self, path: str | Path, welcome: Welcome, opened: Opened) -> None:
+        """Create the file with the two messages that began the conversation."""
+        self.path = str(path)
+        self._kind = point_type(opened.x_type)
+        self._frame_bytes_max = welcome.frame_bytes_max
+        self._channel = opened.channel
+        self.next_sequence = opened.next_sequence
+        try:
+            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
+        except FileExistsError:
+            raise RecordingError(f"{self.path} exists already; choose another file") from None
+        except OSError as error:
+            raise RecordingError(f"cannot create {self.path}: {error.strerror}") from None
+        self._file = os.fdopen(descriptor, "wb")
+        self._file.write(encode_frame(welcome) + encode_frame(opened))
+
+    @classmethod
+    def offline(cls, path: str | Path, stream: str, x_type: str) -> Self:
+        """Create a recording without a daemon, from example 0 of a producer on.
+
+        Raises ProtocolError for a name or a type of points that the protocol does not allow.
+        """
+        welcome = Welcome(
+            PROTOCOL_VERSION,
+            **_OFFLINE,
+            credit_bytes=limits.credit_bytes,
+            frame_bytes_max=limits.frame_bytes_max,
+        )
+        point_type(x_type)
+        return cls(path, welcome, Opened(0, stream, x_type, 0, 0))
+
+    def write(self, message: Examples) -> None:
+        """Append one frame; raise ValueError unless it begins where the last one ended."""
+        if message.sequence != self.next_sequence:
+            raise ValueError(f"the next example of this recording is number {self.next_sequence}")
+        self._file.write(encode_frame(message))
+        self.next_sequence += message.count
+
+    def write_batch(self, x: Any, y: Any) -> None:
+        """Append a batch as one frame or several; raise ExampleError when it holds no examples."""
+        for count, points, labels in cut_batch(self._kind, x, y, self._frame_bytes_max):
+            self.write(Examples(self._channel, self.next_sequence, count, points, labels))
+
+    def close(self) -> None:
+        """Write what is buffered and close the file."""
+        self._file.close()
+
+    def __enter__(self) -> Self:
+        """Return the writer."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file."""
+        self.close()
+
+
+class RecordingReader:
+    """Reads one recording from a file, or from standard input for "-"; a context manager.
+
+    stream, x_type: what was recorded. first_sequence: number of its first example.
+    Raises RecordingError when the file is no recording; while reading, when it is damaged or cut
+    off: everything before that place has then been handed out.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        """Open the file and read its two header frames."""
+        self.name = "standard input" if str(path) == STANDARD_INPUT else str(path)
+        self._bytes_done = 0
+        self._frames_done = 0
+        self._file, self._bytes_total = self._opened(path)
+        try:
+            welcome, opened = self._next(), self._next()
+            if not isinstance(welcome, Welcome) or not isinstance(opened, Opened):
+                raise RecordingError(f"{self.name} does not begin like a recording")
+            if not PROTOCOL_VERSION_MIN <= welcome.version <= PROTOCOL_VERSION:
+                raise RecordingError(
+                    f"{self.name} is written in protocol version {welcome.version}; this program "
+                    f"reads {PROTOCOL_VERSION_MIN} to {PROTOCOL_VERSION}"
+                )
+            self._kind = self._point_type(opened.x_type)
+        except BaseException:
+            self.close()
+            raise
+        self.welcome = welcome
+        self.opened = opened
+        self._next_sequence = opened.next_sequence
+
+    @property
+    def stream(self) -> str:
+        """The stream that was fed."""
+        return self.opened.stream
+
+    @property
+    def x_type(self) -> str:
+        """The type of the points."""
+        return self.opened.x_type
+
+    @property
+    def first_sequence(self) -> int:
+        """The producer's number of the first example."""
+        return self.opened.next_sequence
+
+    @property
+    def progress(self) -> float | None:
+        """The part of the file read so far, 0 to 1; None for standard input."""
+        return self._bytes_done / self._bytes_total if self._bytes_total else None
+
+    def messages(self) -> Iterator[Examples]:
+        """Yield the Examples as they were sent, from where reading stands."""
+        while (message := self._next()) is not None:
+            if not isinstance(message, Examples) or message.channel != self.opened.channel:
+                raise RecordingError(f"{self._place()} holds no examples of this recording")
+            if message.sequence != self._next_sequence:
+                raise RecordingError(
+                    f"{self._place()} begins with example {message.sequence}, but "
+                    f"{self._next_sequence} is next"
+                )
+            self._next_sequence += message.count
+            yield message
+
+    def batches(self) -> Iterator[Batch]:
+        """Yield points and labels frame by frame; see `littled_protocol.columns` for the shapes."""
+        for message in self.messages():
+            batch = self._batch(message)
+            if batch is None:
+                raise RecordingError(f"{self._place()} holds no points of type {self.x_type}")
+            yield batch
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not sys.stdin.buffer:
+            self._file.close()
+
+    def __enter__(self) -> Self:
+        """Return the reader."""
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Close the file."""
+        self.close()
+
+    def _opened(self, path: str | Path) -> tuple[BinaryIO, int]:
+        if str(path) == STANDARD_INPUT:
+            return sys.stdin.buffer, 0
+        try:
+            file = Path(path).open("rb")  # noqa: SIM115 - the reader is the context manager
+        except OSError as error:
+            raise RecordingError(f"cannot read {self.name}: {error.strerror}") from None
+        return file, os.fstat(file.fileno()).st_size
+
+    def _next(self) -> Message | None:
+        """Return the next frame's message, None at the end of the file."""
+        prefix = self._file.read(limits.frame_prefix_bytes)
+        if not prefix and self._frames_done >= 2:
+            return None
+        length = int.from_bytes(prefix, "big")
+        if length > limits.frame_bytes_max - limits.frame_prefix_bytes:
+            raise RecordingError(f"{self._place(1)} is longer than a frame may be")
+        payload = self._file.read(length)
+        if len(prefix) < limits.frame_prefix_bytes or len(payload) < length:
+            raise RecordingError(
+                f"{self._place(1)} is cut off; all {self._frames_done} frames before it are whole"
+            )
+        message = _decoded(payload)
+        if message is None:
+            raise RecordingError(f"{self._place(1)} is not a message")
+        self._frames_done += 1
+        self._bytes_done += len(prefix) + length
+        return message
+
+    def _place(self, ahead: int = 0) -> str:
+        start = f" at byte {self._bytes_done}" if ahead else ""
+        return f"frame {self._frames_done + ahead} of {self.name}{start}"
+
+    def _point_type(self, name: str) -> PointType:
+        try:
+            return point_type(name)
+        except ProtocolError as error:
+            raise RecordingError(f"{self.name} holds unknown points: {error.message}") from None
+
+    def _batch(self, message: Examples) -> Batch | None:
+        try:
+            return (
+                self._kind.decode(message.x, message.count),
+                decode_labels(message.y, message.count),
+            )
+        except ProtocolError:
+            return None
+
+
+def _decoded(payload: bytes) -> Message | None:
+    try:
+        return decode(payload)
+    except ProtocolError:
+        return None

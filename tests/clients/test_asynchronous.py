@@ -1,0 +1,599 @@
+"""The asyncio client against a small daemon over real sockets: good days and bad ones."""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from littled_client.asynchronous import AsyncClient, AsyncFeeder
+from littled_client.errors import (
+    ChangedStoreError,
+    ClientError,
+    ExampleError,
+    RecordingError,
+    SourceError,
+    UnreachableError,
+)
+from littled_client.recordings import RecordingReader
+from littled_client.sources import Fields, Source
+from littled_client.waits import Waits
+from littled_protocol import limits
+from littled_protocol.columns import point_type
+from littled_protocol.errors import ErrorCode, ProtocolError, RemoteProtocolError
+from littled_protocol.messages import Error
+from support.small_daemon import SmallDaemon, changed, small_release
+
+QUICK = Waits(reconnect_seconds=5.0, delay_least_seconds=0.01, delay_most_seconds=0.05)
+IMPATIENT = Waits(reconnect_seconds=0.2, delay_least_seconds=0.01, delay_most_seconds=0.05)
+
+
+async def until(ready: Callable[[], bool], seconds: float = 5.0) -> None:
+    """Wait until something is true of the daemon, which runs on a thread of its own."""
+    deadline = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        await asyncio.sleep(0.002)
+
+
+async def send_until_it_fails(feeder: AsyncFeeder) -> None:
+    while True:
+        await feeder.send([2], [1])
+        await feeder.flush()
+
+
+def numbers(count: int, start: int = 0) -> tuple[list[int], list[int]]:
+    return [(start + i) % 256 for i in range(count)], [(start + i) % 2 for i in range(count)]
+
+
+async def test_a_short_program_feeds_subscribes_and_predicts(
+    daemon: SmallDaemon, address: str
+) -> None:
+    async with AsyncClient(address) as client:
+        async with client.feed("flights") as feeder:
+            await feeder.send([10, 60, 90], [0, 1, 1])
+        daemon.publish(small_release("flights/late", 1, threshold=54))
+        async for published in client.subscribe("flights/late"):
+            assert published.describe() == "1 if x >= 54"
+            assert published.predict([10, 60]).tolist() == [0, 1]
+            break
+    assert daemon.examples("flights") == ([10, 60, 90], [0, 1, 1])
+    assert daemon.agents[0].startswith("littled_client/")
+
+
+@pytest.mark.parametrize("stream", ["flights", "ids", "addresses", "rows"])
+async def test_batches_of_every_type_arrive_in_order(
+    daemon: SmallDaemon, address: str, stream: str
+) -> None:
+    kind = point_type(daemon.streams[stream])
+    shape = (150_000,) if kind.columns == 1 else (150_000, kind.columns)
+    x = (np.arange(np.prod(shape)) % 251).reshape(shape).astype(kind.dtype)
+    y = (np.arange(150_000) % 3 == 0).astype(np.uint8)
+    async with AsyncClient(address) as client, client.feed(stream) as feeder:
+        assert feeder.x_type == kind.name
+        for part in (slice(0, 1), slice(1, 1), slice(1, 70_000), slice(70_000, None)):
+            await feeder.send(x[part], y[part])
+        assert feeder.next_sequence == 150_000
+        await feeder.flush()
+        assert feeder.acknowledged == feeder.position == 150_000
+    received = daemon.received[stream]
+    assert np.array_equal(np.concatenate([part for part, _ in received]), x)
+    assert np.array_equal(np.concatenate([part for _, part in received]), y)
+
+
+async def test_single_examples_each_in_a_frame(daemon: SmallDaemon, address: str) -> None:
+    x, y = numbers(20_000)
+    async with AsyncClient(address) as client, client.feed("flights") as feeder:
+        for point, label in zip(x, y, strict=True):
+            await feeder.send_one(point, label)
+    assert daemon.examples("flights") == (x, y)
+    assert len(daemon.received["flights"]) == 20_000
+
+
+async def test_a_single_example_is_sent_without_a_flush(daemon: SmallDaemon, address: str) -> None:
+    async with AsyncClient(address) as client, client.feed("flights") as feeder:
+        await feeder.send_one(7, 1)
+        await until(lambda: feeder.acknowledged == 1)
+
+
+async def test_feeding_leaves_turns_to_others(daemon: SmallDaemon, address: str) -> None:
+    turns = 0
+
+    async def tick() -> None:
+        nonlocal turns
+        while True:
+            await asyncio.sleep(0)
+            turns += 1
+
+    async with AsyncClient(address) as client, client.feed("flights") as feeder:
+        ticker = asyncio.create_task(tick())
+        for i in range(15_000):
+            await feeder.send_one(i % 256, 0)
+        ticker.cancel()
+    assert turns >= 10
+
+
+async def test_many_tasks_may_share_a_feeder(daemon: SmallDaemon, address: str) -> None:
+    changed(daemon, credit_bytes=limits.credit_bytes_min)
+    async with AsyncClient(address) as client, client.feed("flights") as feeder:
+
+        async def feed(point: int) -> None:
+            for _ in range(50):
+                await feeder.send([point] * 300, [point % 2] * 300)
+
+        await asyncio.gather(*(feed(point) for point in range(5)))
+    x, y = daemon.examples("flights")
+    assert sorted(x) == sorted([point for point in range(5) for _ in range(15_000)])
+    assert y == [point % 2 for point in x]
+    assert daemon.credit_used_most <= limits.credit_bytes_min
+
+
+async def test_a_producer_goes_on_where_it_stopped(
+    daemon: SmallDaemon, address: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.csv"
+    x, y = numbers(1000)
+    path.write_text("x,y\n" + "".join(f"{a},{b}\n" for a, b in zip(x, y, strict=True)))
+    source = Source(path, "u8", Fields("x", "y"), batch_examples=64)
+    async with AsyncClient(address, producer="file-1") as client:
+        async with client.feed("flights") as feeder:
+            await feeder.send(x[:333], y[:333])
+        async with client.feed("flights") as feeder:
+            assert feeder.next_sequence == feeder.acknowledged == 333
+            assert await feeder.send_rest(source) == 667
+            assert await feeder.send_rest(source) == 0
+        async with client.feed("flights", producer="file-2") as feeder:
+            assert feeder.next_sequence == 0
+        with pytest.raises(SourceError, match="fewer than the 1001"):  # noqa: PT012 - leaving raises
+            async with client.feed("flights") as feeder:
+                await feeder.send_one(1, 1)
+                await feeder.send_rest(source)
+    # What was sent before the exception is not taken back.
+    await until(lambda: daemon.position["flights"] == 1001)
+    assert daemon.examples("flights") == ([*x, 1], [*y, 1])
+
+
+@pytest.mark.parametrize("forget", [True, False])
+@pytest.mark.parametrize("single", [True, False])
+async def test_lost_connections_lose_and_repeat_nothing(
+    daemon: SmallDaemon, address: str, forget: bool, single: bool
+) -> None:
+    changed(daemon, drop_after_frames=7, drops=20, forget=forget)
+    x, y = numbers(3000)
+    async with AsyncClient(address, waits=QUICK) as client, client.feed("flights") as feeder:
+        for start in range(0, 3000, 10):
+            if single:
+                for i in range(start, start + 10):
+                    await feeder.send_one(x[i], y[i])
+            else:
+                await feeder.send(x[start : start + 10], y[start : start + 10])
+            if start % 200 == 0:
+                await feeder.flush()
+    assert daemon.examples("flights") == (x, y)
+    assert daemon.behaviour.drops == 0
+    assert daemon.greetings >= 21
+
+
+@pytest.mark.parametrize("credit_bytes", [limits.credit_bytes, limits.credit_bytes_min])
+async def test_unacknowledged_examples_are_sent_again(
+    daemon: SmallDaemon, address: str, credit_bytes: int
+) -> None:
+    changed(daemon, hold_acks=True)
+    x, y = numbers(500)
+    async with AsyncClient(address, waits=QUICK) as client, client.feed("flights") as feeder:
+        for i in range(500):
+            await feeder.send_one(x[i], y[i])
+        await until(lambda: daemon.position["flights"] == 500)
+        daemon.next_sequence["flights", feeder.producer] = 200
+        daemon.position["flights"] = 200
+        changed(daemon, hold_acks=False, credit_bytes=credit_bytes)
+        daemon.drop()
+        await feeder.flush()
+        assert feeder.acknowledged == 500
+    points = daemon.examples("flights")[0]
+    assert points == x + x[200:]
+
+
+async def test_credit_is_never_exceeded_and_sending_waits(
+    daemon: SmallDaemon, address: str
+) -> None:
+    changed(daemon, credit_bytes=limits.credit_bytes_min, hold_acks=True)
+    async with AsyncClient(address, waits=QUICK) as client, client.feed("flights") as feeder:
+
+        async def feed() -> None:
+            for i in range(100):
+                await feeder.send_one(i, 1)
+
+        feeding = asyncio.create_task(feed())
+        most = limits.credit_bytes_min // limits.frame_credit_bytes_min
+        await until(lambda: daemon.position["flights"] == most)
+        await asyncio.sleep(0.05)
+        assert not feeding.done()
+        assert feeder.next_sequence == most
+        assert feeder.acknowledged == 0
+        daemon.release_acks()
+        await feeding
+    assert daemon.examples("flights")[0] == list(range(100))
+    assert daemon.credit_used_most == limits.credit_bytes_min
+
+
+async def test_memory_stays_bounded_while_the_daemon_is_away(
+    daemon: SmallDaemon, address: str
+) -> None:
+    changed(daemon, credit_bytes=limits.credit_bytes_min)
+    async with AsyncClient(address, waits=QUICK) as client, client.feed("flights") as feeder:
+        daemon.stop_listening()
+        await asyncio.sleep(0.02)
+        feeding = asyncio.create_task(feeder.send(*numbers(50_000)))
+        await asyncio.sleep(0.1)
+        assert feeder.next_sequence <= limits.credit_bytes_min
+        assert daemon.path is not None
+        daemon.listen(daemon.path)
+        await feeding
+    assert daemon.examples("flights") == numbers(50_000)
+
+
+async def test_a_daemon_that_stays_away_is_given_up(daemon: SmallDaemon, address: str) -> None:
+    def gone() -> Any:
+        return pytest.raises(UnreachableError, match=r"no daemon can be reached at unix:.*")
+
+    async with AsyncClient(address, waits=IMPATIENT) as client:
+        with gone():
+            async with client.feed("flights") as feeder:
+                await feeder.send([1], [1])
+                await feeder.flush()
+                daemon.stop_listening()
+                with gone():
+                    await send_until_it_fails(feeder)
+                with gone():
+                    await feeder.flush()
+                await feeder.send([3], [1])
+        with gone():
+            await client.status()
+        with gone():
+            await anext(client.subscribe("flights/late"))
+
+
+async def test_nobody_there() -> None:
+    for address in ("unix:/nowhere/d.sock", "127.0.0.1:1", "nowhere.invalid:1"):
+        with pytest.raises(UnreachableError, match="is littled running"):
+            async with AsyncClient(address):
+                pass
+
+
+async def test_waiting_for_a_daemon_that_starts_late(tmp_path: Path) -> None:
+    daemon = SmallDaemon({"flights": "u8"})
+    path = str(tmp_path / "late.sock")
+    asyncio.get_running_loop().call_later(0.1, daemon.listen, path)
+    waits = Waits(connect_seconds=5.0, delay_least_seconds=0.01, delay_most_seconds=0.05)
+    try:
+        async with AsyncClient(f"unix:{path}", waits=waits) as client:
+            assert "flights" in (await client.status())["streams"]
+    finally:
+        daemon.close()
+
+
+async def test_tcp(daemon: SmallDaemon) -> None:
+    daemon.stop_listening()
+    port = daemon.listen_tcp()
+    changed(daemon, token="open sesame")  # noqa: S106 - a test's
+    async with (
+        AsyncClient(f"127.0.0.1:{port}", token="open sesame") as client,  # noqa: S106 - a test's
+        client.feed("flights") as feeder,
+    ):
+        await feeder.send([1, 2], [0, 1])
+    assert daemon.examples("flights") == ([1, 2], [0, 1])
+    for token in (None, "close sesame"):
+        with pytest.raises(RemoteProtocolError) as caught:
+            async with AsyncClient(f"127.0.0.1:{port}", token=token):
+                pass
+        assert caught.value.code is ErrorCode.UNAUTHORIZED
+
+
+async def test_another_store_under_the_same_address_is_refused(
+    daemon: SmallDaemon, address: str
+) -> None:
+    async with AsyncClient(address, waits=QUICK) as client:
+        assert client.instance == "store-1"
+        daemon.publish(small_release("flights/late", 1))
+        with pytest.raises(ChangedStoreError, match="another store"):  # noqa: PT012 - leaving raises
+            async with client.feed("flights") as feeder:
+                await feeder.send([1], [1])
+                await feeder.flush()
+                changed(daemon, instance="store-2")
+                daemon.drop()
+                await feeder.send([2], [1])
+                await feeder.flush()
+        for use in (client.status, lambda: anext(client.subscribe("flights/late"))):
+            with pytest.raises(ChangedStoreError, match="another store"):
+                await use()
+
+
+async def test_an_older_store_is_refused(daemon: SmallDaemon, address: str) -> None:
+    async with AsyncClient(address, waits=QUICK) as client:
+        with pytest.raises(ChangedStoreError, match="had acknowledged 3"):  # noqa: PT012 - leaving raises
+            async with client.feed("flights") as feeder:
+                await feeder.send([1, 2, 3], [0, 0, 0])
+                await feeder.flush()
+                daemon.next_sequence["flights", feeder.producer] = 2
+                daemon.drop()
+                await send_until_it_fails(feeder)
+
+
+@pytest.mark.parametrize(
+    ("stream", "behaviour", "code"),
+    [
+        ("ships", {}, ErrorCode.UNKNOWN_STREAM),
+        ("flights", {"refuse_examples": ErrorCode.INVALID_EXAMPLES}, ErrorCode.INVALID_EXAMPLES),
+        ("flights", {"refuse_open": [ErrorCode.PRODUCER_BUSY]}, ErrorCode.PRODUCER_BUSY),
+        ("flights", {"refuse_examples": ErrorCode.PRODUCER_BUSY}, ErrorCode.PRODUCER_BUSY),
+        ("flights", {"refuse_open": [ErrorCode.LIMIT_EXCEEDED] * 99}, ErrorCode.LIMIT_EXCEEDED),
+        ("no such name", {}, ErrorCode.MALFORMED_FRAME),
+    ],
+)
+async def test_refusals_arrive_with_their_code(
+    daemon: SmallDaemon, address: str, stream: str, behaviour: dict[str, Any], code: ErrorCode
+) -> None:
+    async with AsyncClient(address, waits=IMPATIENT) as client:
+        changed(daemon, **behaviour)
+        with pytest.raises(ProtocolError) as caught:
+            async with client.feed(stream) as feeder:
+                await feeder.send([1], [1])
+        assert caught.value.code is code
+
+
+async def test_a_refused_greeting(daemon: SmallDaemon, address: str) -> None:
+    changed(daemon, refuse_hello=ErrorCode.UNSUPPORTED_VERSION)
+    with pytest.raises(RemoteProtocolError, match="share no version"):
+        async with AsyncClient(address, waits=QUICK):
+            pass
+
+
+async def test_refusals_that_pass_are_waited_out(daemon: SmallDaemon, address: str) -> None:
+    async with AsyncClient(address, waits=QUICK) as client, client.feed("flights") as feeder:
+        await feeder.send([1], [1])
+        await feeder.flush()
+        busy = [ErrorCode.PRODUCER_BUSY, ErrorCode.LIMIT_EXCEEDED, ErrorCode.SHUTTING_DOWN]
+        changed(daemon, refuse_open=busy)
+        daemon.tell(Error(ErrorCode.SHUTTING_DOWN, "later"))
+        await feeder.send([2], [1])
+        await feeder.flush()
+        assert daemon.behaviour.refuse_open == []
+    assert daemon.examples("flights") == ([1, 2], [1, 1])
+
+
+async def test_bad_examples_send_nothing_and_spoil_nothing(
+    daemon: SmallDaemon, address: str
+) -> None:
+    async with AsyncClient(address) as client, client.feed("flights") as feeder:
+        for x, y in (([1, 256], [0, 0]), ([1], [2]), ([1, 2], [1])):
+            with pytest.raises(ExampleError):
+                await feeder.send(x, y)
+        for point, label in ((256, 0), (1, 2)):
+            with pytest.raises(ExampleError):
+                await feeder.send_one(point, label)
+        await feeder.send([3], [1])
+    assert daemon.examples("flights") == ([3], [1])
+
+
+async def test_leaving_by_an_exception_does_not_wait(daemon: SmallDaemon, address: str) -> None:
+    changed(daemon, hold_acks=True)
+    async with AsyncClient(address) as client:
+        feeder = client.feed("flights")
+        with pytest.raises(KeyError):  # noqa: PT012 - leaving raises
+            async with feeder:
+                await feeder.send([1], [1])
+                raise KeyError
+        with pytest.raises(ClientError, match="closed"):
+            await feeder.send([1], [1])
+        await until(lambda: daemon.position["flights"] == 1)
+
+
+async def test_a_feeder_needs_its_block(address: str) -> None:
+    async with AsyncClient(address) as client:
+        with pytest.raises(ClientError, match="not open"):
+            await client.feed("flights").send([1], [1])
+
+
+async def test_cancelled_sending_keeps_the_order(daemon: SmallDaemon, address: str) -> None:
+    changed(daemon, credit_bytes=limits.credit_bytes_min, hold_acks=True)
+    x, y = numbers(30_000)
+    async with AsyncClient(address) as client, client.feed("flights") as feeder:
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await feeder.send(x, y)
+        sent = feeder.next_sequence
+        assert 0 < sent < 30_000
+        daemon.release_acks()
+        await feeder.send(x[sent:], y[sent:])
+    assert daemon.examples("flights") == (x, y)
+
+
+async def test_what_was_fed_can_be_recorded(
+    daemon: SmallDaemon, address: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.littled"
+    changed(daemon, drop_after_frames=3, drops=2)
+    x, y = numbers(1000)
+    async with AsyncClient(address, waits=QUICK) as client:
+        async with client.feed("flights", record=path) as feeder:
+            for start in range(0, 1000, 100):
+                await feeder.send(x[start : start + 100], y[start : start + 100])
+        with RecordingReader(path) as recording:
+            assert recording.stream == "flights"
+            assert recording.welcome.instance == "store-1"
+            found = list(recording.batches())
+        assert [len(part) for part, _ in found] == [100] * 10
+        assert [p for part, _ in found for p in part.tolist()] == x
+        with pytest.raises(RecordingError, match="exists already"):
+            async with client.feed("flights", record=path):
+                pass
+        async with client.feed("flights") as feeder:
+            assert await feeder.send_rest(Source(path)) == 1000
+    assert daemon.examples("flights") == (x + x, y + y)
+
+
+async def test_a_subscriber_gets_what_it_missed_and_what_comes(
+    daemon: SmallDaemon, address: str
+) -> None:
+    for version in (1, 2, 3):
+        daemon.publish(small_release("flights/late", version))
+    daemon.publish(small_release("flights/other", 1))
+    async with AsyncClient(address) as client:
+        versions = []
+        async for published in client.subscribe("flights/late", since=1):
+            assert published.learner == "flights/late"
+            versions.append(published.version)
+            if published.version in (3, 4):
+                daemon.publish(small_release("flights/late", published.version + 1))
+            if published.version == 5:
+                break
+        assert versions == [2, 3, 4, 5]
+        await until(lambda: len(daemon.peers) == 1)
+
+
+async def test_a_subscription_goes_on_after_losses(daemon: SmallDaemon, address: str) -> None:
+    for version in range(1, 4):
+        daemon.publish(small_release("flights/late", version))
+    versions = []
+    async with AsyncClient(address, waits=QUICK) as client:
+        async for published in client.subscribe("flights/late"):
+            versions.append(published.version)
+            if published.version == 15:
+                break
+            if published.version == len(daemon.releases["flights/late"]):
+                daemon.publish(small_release("flights/late", published.version + 1))
+            if published.version % 3 == 0:
+                daemon.drop()
+            if published.version % 5 == 0:
+                daemon.tell(Error(ErrorCode.SLOW_SUBSCRIBER, "slow"))
+    assert versions == list(range(1, 16))
+
+
+async def test_a_slow_program_does_not_pile_up_releases(daemon: SmallDaemon, address: str) -> None:
+    count = 20_000
+    daemon.releases["flights/late"] = [small_release("flights/late", v + 1) for v in range(count)]
+    async with AsyncClient(address, waits=QUICK) as client:
+        versions = []
+        async for published in client.subscribe("flights/late"):
+            versions.append(published.version)
+            if published.version == 1:
+                await asyncio.sleep(0.1)
+                (waiting,) = [
+                    peer.transport.get_write_buffer_size() for peer in daemon.peers if peer.learners
+                ]
+                assert waiting > 100_000, "the rest waits at the daemon, not in the program"
+            if published.version == count:
+                break
+    assert versions == list(range(1, count + 1))
+
+
+async def test_refused_subscriptions(daemon: SmallDaemon, address: str) -> None:
+    async with AsyncClient(address) as client:
+        with pytest.raises(ProtocolError, match="stream/learner"):
+            await anext(client.subscribe("flights"))
+        subscription = client.subscribe("flights/late")
+        waiting = asyncio.create_task(anext(subscription))
+        await until(lambda: any(peer.learners for peer in daemon.peers))
+        daemon.tell(Error(ErrorCode.UNKNOWN_LEARNER, "no such learner"))
+        with pytest.raises(RemoteProtocolError) as caught:
+            await waiting
+        assert caught.value.code is ErrorCode.UNKNOWN_LEARNER
+
+
+async def test_closing_the_client_ends_what_is_in_use(daemon: SmallDaemon, address: str) -> None:
+    client = AsyncClient(address, waits=QUICK)
+    async with client:
+        waiting = asyncio.create_task(anext(client.subscribe("flights/late")))
+        await until(lambda: any(peer.learners for peer in daemon.peers))
+        feeder = await client.feed("flights").__aenter__()
+    with pytest.raises(ClientError, match="the client is closed"):
+        await waiting
+    with pytest.raises(ClientError, match="the client is closed"):
+        await feeder.send([1], [1])
+    with pytest.raises(ClientError, match="the client is closed"):
+        await client.status()
+    await until(lambda: not daemon.peers)
+
+
+async def test_a_client_can_be_used_again(daemon: SmallDaemon, address: str) -> None:
+    client = AsyncClient(address)
+    for _ in range(2):
+        async with client:
+            await client.status()
+
+
+async def test_status_and_latest(daemon: SmallDaemon, address: str) -> None:
+    async with AsyncClient(address, waits=QUICK) as client:
+        with pytest.raises(ClientError, match="no learner 'flights/late'"):
+            await client.latest("flights/late")
+        daemon.releases["flights/late"] = []
+        assert await client.latest("flights/late") is None
+        for version in (1, 2, 3):
+            daemon.publish(small_release("flights/late", version, threshold=version))
+        latest = await client.latest("flights/late")
+        assert latest is not None
+        assert (latest.version, latest.describe()) == (3, "1 if x >= 3")
+        daemon.drop()
+        status = await client.status()
+        assert status["streams"]["flights"]["learners"]["late"] == {"version": 3}
+        answers = await asyncio.gather(*(client.status() for _ in range(20)))
+        assert answers == [status] * 20
+
+
+async def test_pings_of_the_daemon_are_answered(daemon: SmallDaemon, address: str) -> None:
+    changed(daemon, ask=True)
+    async with AsyncClient(address):
+        await until(lambda: daemon.pongs == [7])
+
+
+async def test_a_silent_connection_is_kept_alive(daemon: SmallDaemon, address: str) -> None:
+    waits = Waits(idle_seconds=0.02, pong_seconds=1.0)
+    async with AsyncClient(address, waits=waits) as client:
+        subscription = client.subscribe("flights/late")
+        waiting = asyncio.create_task(anext(subscription))
+        await asyncio.sleep(0.2)
+        daemon.publish(small_release("flights/late", 1))
+        assert (await waiting).version == 1
+    assert daemon.greetings == 2
+
+
+async def test_a_daemon_that_fell_silent_is_left(daemon: SmallDaemon, address: str) -> None:
+    waits = Waits(
+        idle_seconds=0.05,
+        pong_seconds=0.05,
+        answer_seconds=0.1,
+        delay_least_seconds=0.01,
+        delay_most_seconds=0.05,
+    )
+    async with AsyncClient(address, waits=waits) as client, client.feed("flights") as feeder:
+        changed(daemon, hold_acks=True, mute=True)
+        await feeder.send([1], [1])
+        flushing = asyncio.create_task(feeder.flush())
+        greetings = daemon.greetings
+        await until(lambda: daemon.greetings > greetings)
+        changed(daemon, hold_acks=False, mute=False)
+        await flushing
+    assert daemon.examples("flights") == ([1], [1])
+
+
+async def test_an_answer_that_never_comes(daemon: SmallDaemon, address: str) -> None:
+    waits = Waits(answer_seconds=0.05, reconnect_seconds=0.2, delay_least_seconds=0.01)
+    async with AsyncClient(address, waits=waits) as client:
+        changed(daemon, mute=True)
+        for use in (client.status, client.feed("flights").__aenter__):
+            with pytest.raises(UnreachableError, match="no answer in time"):
+                await use()
+
+
+async def test_entering_may_be_cancelled(daemon: SmallDaemon, address: str) -> None:
+    async with AsyncClient(address) as client:
+        changed(daemon, mute=True)
+        opening: Awaitable[object] = client.feed("flights").__aenter__()
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.05):
+                await opening
+        await until(lambda: len(daemon.peers) == 1)

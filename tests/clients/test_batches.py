@@ -1,0 +1,108 @@
+"""Arrays and lists of programs as points and labels."""
+
+from ipaddress import IPv4Address, IPv6Address
+from typing import Any
+
+import numpy as np
+import pytest
+
+from littled_client.batches import cut_batch, example_arrays, labels_array, points_array
+from littled_client.errors import ExampleError
+from littled_protocol.columns import point_type
+
+
+@pytest.mark.parametrize("x_type", ["u8", "u16", "u32", "u64"])
+@pytest.mark.parametrize(
+    "x", [[0, 7, 255], (0, 7, 255), np.array([0, 7, 255]), np.array([0, 7, 255], dtype=np.uint8)]
+)
+def test_integers_of_any_kind_are_taken_when_they_fit(x_type: str, x: Any) -> None:
+    points = points_array(point_type(x_type), x)
+    assert points.tolist() == [0, 7, 255]
+    assert points.dtype == point_type(x_type).dtype
+
+
+def test_an_array_of_the_right_type_is_not_copied() -> None:
+    for x_type, shape in (("u8", (4,)), ("u64", (4,)), ("u128", (4, 2)), ("u16x3", (4, 3))):
+        x = np.zeros(shape, dtype=point_type(x_type).dtype)
+        assert points_array(point_type(x_type), x) is x
+
+
+def test_big_integers_stay_exact() -> None:
+    assert points_array(point_type("u64"), [2**64 - 1, 1]).tolist() == [2**64 - 1, 1]
+    assert points_array(point_type("u64"), [2**63 + 1]).tolist() == [2**63 + 1]
+
+
+def test_wide_points_may_be_written_in_many_ways() -> None:
+    x = [1, b"\0" * 15 + b"\2", IPv4Address("10.0.0.1"), IPv6Address("1::"), "10.0.0.2"]
+    points = points_array(point_type("u128"), x)
+    assert points.tolist() == [
+        [0, 1],
+        [0, 2],
+        [0, 0xFFFF_0A00_0001],
+        [1 << 48, 0],
+        [0, 0xFFFF_0A00_0002],
+    ]
+    numbers = np.array([1, 2, 3], dtype=np.int32)
+    assert points_array(point_type("u128"), numbers).tolist() == [[0, 1], [0, 2], [0, 3]]
+
+
+@pytest.mark.parametrize(
+    ("x_type", "x"),
+    [
+        ("u8", [256]),
+        ("u8", [-1]),
+        ("u8", [1.0]),
+        ("u8", ["1"]),
+        ("u8", [[1]]),
+        ("u8", 1),
+        ("u8", None),
+        ("u8", [2**70]),
+        ("u64", [-1, 2**63]),
+        ("u16x3", [1, 2, 3]),
+        ("u16x3", [[1, 2]]),
+        ("u16x3", [[1, 2, 3, 4]]),
+        ("u16x3", [[1, 2, 65536]]),
+        ("u16x3", [[1, 2, 3], [1]]),
+        ("u128", [2**128]),
+        ("u128", [-1]),
+        ("u128", [1.5]),
+        ("u128", np.zeros((3, 2), dtype=np.int64)),
+        ("u128", np.zeros((3, 3), dtype=np.uint64)),
+        ("u128", 1),
+    ],
+)
+def test_anything_else_is_refused_without_a_value(x_type: str, x: Any) -> None:
+    with pytest.raises(ExampleError, match="x ") as caught:
+        points_array(point_type(x_type), x)
+    assert "256" not in str(caught.value)
+
+
+@pytest.mark.parametrize("y", [[0, 1, 1], [False, True, True], np.array([0, 1, 1])])
+def test_labels_are_bits(y: Any) -> None:
+    labels = labels_array(y)
+    assert labels.dtype == np.uint8
+    assert labels.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("y", [[2], [-1], [0.5], ["1"], [[1]], 1, None, [0, [1]]])
+def test_other_labels_are_refused(y: Any) -> None:
+    with pytest.raises(ExampleError, match="y "):
+        labels_array(y)
+
+
+def test_every_point_needs_a_label() -> None:
+    with pytest.raises(ExampleError, match="same number"):
+        example_arrays(point_type("u8"), [1, 2], [1])
+
+
+@pytest.mark.parametrize(("x_type", "shape"), [("u8", (0,)), ("u128", (0, 2)), ("u16x3", (0, 3))])
+def test_an_empty_batch_has_no_pieces(x_type: str, shape: tuple[int, ...]) -> None:
+    points, labels = example_arrays(point_type(x_type), [], [])
+    assert points.shape == shape
+    assert labels.shape == (0,)
+    assert list(cut_batch(point_type(x_type), [], [], 4096)) == []
+
+
+def test_a_wrong_batch_is_refused_before_its_first_piece() -> None:
+    with pytest.raises(ExampleError):
+        cut_batch(point_type("u8"), [1] * 10_000, [1] * 9_999 + [2], 4096)

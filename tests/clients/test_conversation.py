@@ -1,0 +1,135 @@
+"""The conversation that both clients share: messages, errors, what may pass, which store."""
+
+import pytest
+
+from littled_client.addresses import parse_address
+from littled_client.conversation import (
+    Conversation,
+    Identity,
+    agent,
+    given_up,
+    greeting,
+    is_passing,
+    newest_version,
+    random_producer,
+)
+from littled_client.errors import (
+    ChangedStoreError,
+    ClientError,
+    ConnectionLostError,
+    UnreachableError,
+)
+from littled_protocol import limits
+from littled_protocol.connection import Connection, Role
+from littled_protocol.errors import (
+    ErrorCode,
+    LocalProtocolError,
+    ProtocolError,
+    RemoteProtocolError,
+)
+from littled_protocol.messages import (
+    PROTOCOL_VERSION,
+    Error,
+    Hello,
+    Message,
+    Ping,
+    Welcome,
+    check_producer,
+)
+
+WELCOME = Welcome(1, "test", "store-1", limits.credit_bytes, limits.frame_bytes_max)
+
+
+def greeted() -> tuple[Conversation, Connection]:
+    """A conversation right after the greeting, and the server's side of it."""
+    conversation, server = Conversation(), Connection(Role.SERVER)
+    server.receive_data(conversation.send(greeting("token")))
+    assert server.next_event() == Hello(PROTOCOL_VERSION, agent(), "token")
+    assert list(conversation.receive(server.send(WELCOME))) == [WELCOME]
+    return conversation, server
+
+
+def test_the_greeting_says_who_we_are() -> None:
+    assert agent().startswith("littled_client/")
+    conversation, _ = greeted()
+    assert conversation.welcome == WELCOME
+    with pytest.raises(ProtocolError):
+        greeting("x" * (limits.token_bytes_max + 1))
+
+
+def test_messages_arrive_however_the_bytes_are_cut() -> None:
+    conversation, server = greeted()
+    data = b"".join(server.send(Ping(n)) for n in range(5))
+    for size in (1, 7, len(data)):
+        conversation, _ = greeted()
+        found: list[Message] = []
+        for start in range(0, len(data), size):
+            found += conversation.receive(data[start : start + size])
+        assert found == [Ping(n) for n in range(5)]
+
+
+def test_what_came_before_an_error_is_still_handed_out() -> None:
+    conversation, server = greeted()
+    error = Error(ErrorCode.SHUTTING_DOWN, "later")
+    found: list[Message] = []
+    with pytest.raises(RemoteProtocolError, match="later") as caught:
+        found.extend(conversation.receive(server.send(Ping(1)) + server.send(error)))
+    assert caught.value.code is ErrorCode.SHUTTING_DOWN
+    assert found == [Ping(1)]
+
+
+def test_an_ill_behaved_daemon_is_noticed() -> None:
+    conversation, _ = greeted()
+    with pytest.raises(RemoteProtocolError) as caught:
+        list(conversation.receive(b"\x00\x00\x00\x01\xc0"))
+    assert caught.value.code is ErrorCode.MALFORMED_FRAME
+
+
+@pytest.mark.parametrize("code", list(ErrorCode))
+@pytest.mark.parametrize("coming_back", [True, False])
+def test_only_refusals_that_say_not_now_may_pass(code: ErrorCode, coming_back: bool) -> None:
+    passing = {ErrorCode.SHUTTING_DOWN, ErrorCode.SLOW_SUBSCRIBER, ErrorCode.LIMIT_EXCEEDED}
+    if coming_back:
+        passing.add(ErrorCode.PRODUCER_BUSY)
+    assert is_passing(RemoteProtocolError(code), coming_back=coming_back) == (code in passing)
+    assert not is_passing(LocalProtocolError(code), coming_back=coming_back)
+
+
+def test_a_lost_connection_may_pass_and_a_changed_store_may_not() -> None:
+    assert is_passing(ConnectionLostError("gone"), coming_back=False)
+    assert not is_passing(ChangedStoreError("another"), coming_back=True)
+
+
+def test_giving_up_says_where_and_why() -> None:
+    address = parse_address("unix:/nowhere")
+    error = given_up(address, ConnectionLostError("No such file or directory"))
+    assert isinstance(error, UnreachableError)
+    assert "unix:/nowhere (No such file or directory)" in str(error)
+    refusal = RemoteProtocolError(ErrorCode.PRODUCER_BUSY)
+    assert given_up(address, refusal) is refusal
+
+
+def test_a_client_keeps_to_one_store() -> None:
+    identity = Identity()
+    identity.check(WELCOME)
+    identity.check(WELCOME)
+    assert identity.instance == "store-1"
+    with pytest.raises(ChangedStoreError):
+        identity.check(Welcome(1, "test", "store-2", 4096, 4096))
+
+
+def test_random_producers_are_legal_and_differ() -> None:
+    names = {random_producer() for _ in range(100)}
+    assert len(names) == 100
+    for name in names:
+        check_producer(name, "producer")
+
+
+def test_the_newest_version_comes_from_the_status() -> None:
+    status = {"streams": {"flights": {"learners": {"late": {"version": 3}}}}}
+    assert newest_version(status, "flights/late") == 3
+    for unknown in ("flights/early", "ships/late", "flights"):
+        with pytest.raises(ClientError, match="no learner"):
+            newest_version(status, unknown)
+    with pytest.raises(ClientError, match="no learner"):
+        newest_version({}, "flights/late")

@@ -1,0 +1,255 @@
+"""The outbox: numbers, credit, acknowledgements, and what is sent again; no sockets."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from littled_client.batches import FRAME_OVERHEAD_BYTES_MAX
+from littled_client.errors import ChangedStoreError, ClientError, ExampleError
+from littled_client.outbox import Outbox
+from littled_protocol import limits
+from littled_protocol.messages import Ack, Examples, Opened, Welcome
+
+LEAST = limits.credit_bytes_min
+
+
+def welcome(credit_bytes: int = limits.credit_bytes, frame_bytes_max: int = 4096) -> Welcome:
+    return Welcome(1, "test", "store", credit_bytes, frame_bytes_max)
+
+
+def opened(next_sequence: int = 0, x_type: str = "u8") -> Opened:
+    return Opened(0, "flights", x_type, next_sequence, 100 + next_sequence)
+
+
+def open_outbox(next_sequence: int = 0, x_type: str = "u8", **limit: int) -> Outbox:
+    outbox = Outbox(0)
+    outbox.opened(welcome(**limit), opened(next_sequence, x_type))
+    return outbox
+
+
+def take(outbox: Outbox, count: int) -> Examples:
+    message = outbox.take(count, bytes(count), bytes(count))
+    assert message is not None
+    return message
+
+
+def ack(outbox: Outbox, next_sequence: int) -> None:
+    outbox.acknowledge(Ack(0, next_sequence, 1000 + next_sequence))
+
+
+def sequences(messages: Any) -> list[int]:
+    return [message.sequence for message in messages]
+
+
+def test_numbers_go_on_from_where_the_producer_stood() -> None:
+    outbox = open_outbox(7)
+    assert (outbox.next_sequence, outbox.acknowledged, outbox.position) == (7, 7, 107)
+    assert outbox.settled
+    assert take(outbox, 3) == Examples(0, 7, 3, bytes(3), bytes(3))
+    assert take(outbox, 1).sequence == 10
+    assert outbox.next_sequence == 11
+    assert not outbox.settled
+    ack(outbox, 11)
+    assert (outbox.acknowledged, outbox.position, outbox.settled) == (11, 1011, True)
+
+
+def test_a_single_example_uses_the_least_credit_and_gets_it_back() -> None:
+    outbox = open_outbox(credit_bytes=LEAST)
+    count = 0
+    while outbox.has_room(2):
+        take(outbox, 1)
+        count += 1
+    assert count == LEAST // limits.frame_credit_bytes_min
+    ack(outbox, 1)
+    assert outbox.has_room(2)
+    take(outbox, 1)
+    assert not outbox.has_room(2)
+
+
+def test_part_of_a_frame_gives_no_credit_back() -> None:
+    outbox = open_outbox(credit_bytes=LEAST)
+    take(outbox, 1500)
+    assert not outbox.has_room(1000)
+    assert outbox.take(500, bytes(500), bytes(500)) is None
+    assert outbox.next_sequence == 1500
+    ack(outbox, 1499)
+    assert not outbox.has_room(1000)
+    ack(outbox, 1500)
+    assert outbox.has_room(1000)
+
+
+def test_an_old_acknowledgement_changes_nothing() -> None:
+    outbox = open_outbox()
+    take(outbox, 5)
+    ack(outbox, 5)
+    ack(outbox, 2)
+    assert outbox.acknowledged == 5
+
+
+def test_an_acknowledgement_of_the_future_is_refused() -> None:
+    outbox = open_outbox()
+    take(outbox, 5)
+    with pytest.raises(ChangedStoreError):
+        ack(outbox, 6)
+
+
+def test_after_a_loss_only_what_is_not_durable_is_sent_again() -> None:
+    outbox = open_outbox()
+    for count in (3, 4, 5):
+        take(outbox, count)
+    ack(outbox, 3)
+    outbox.opened(welcome(), opened(5))
+    assert not outbox.has_room(1), "new examples must wait for old ones"
+    assert sequences(outbox.again()) == [3, 7]
+    assert outbox.has_room(1)
+    assert take(outbox, 1).sequence == 12
+    ack(outbox, 13)
+    assert outbox.settled
+
+
+def test_sending_again_respects_the_credit() -> None:
+    outbox = open_outbox()
+    for _ in range(4):
+        take(outbox, 1500)
+    outbox.opened(welcome(credit_bytes=2 * 3200), opened(0))
+    assert sequences(outbox.again()) == [0, 1500]
+    assert sequences(outbox.again()) == []
+    ack(outbox, 1500)
+    assert sequences(outbox.again()) == [3000]
+    ack(outbox, 6000)
+    assert sequences(outbox.again()) == [4500]
+
+
+def test_a_loss_while_sending_again_keeps_the_order() -> None:
+    outbox = open_outbox()
+    for _ in range(4):
+        take(outbox, 1500)
+    outbox.opened(welcome(credit_bytes=2 * 3200), opened(0))
+    assert sequences(outbox.again()) == [0, 1500]
+    outbox.opened(welcome(), opened(1500))
+    assert sequences(outbox.again()) == [1500, 3000, 4500]
+
+
+@pytest.mark.parametrize(
+    ("next_sequence", "words"), [(4, "had acknowledged 5"), (11, "somebody else")]
+)
+def test_another_history_is_noticed(next_sequence: int, words: str) -> None:
+    outbox = open_outbox()
+    take(outbox, 10)
+    ack(outbox, 5)
+    with pytest.raises(ChangedStoreError, match=words):
+        outbox.opened(welcome(), opened(next_sequence))
+
+
+def test_frames_that_became_too_large_are_noticed() -> None:
+    outbox = open_outbox(frame_bytes_max=limits.frame_bytes_max)
+    take(outbox, 10_000)
+    with pytest.raises(ChangedStoreError, match="limit"):
+        outbox.opened(welcome(), opened(0))
+
+
+@pytest.mark.parametrize("x_type", ["u8", "u16", "u32", "u64", "u128", "u16x3"])
+def test_every_piece_of_a_batch_fits_into_a_frame(x_type: str) -> None:
+    outbox = open_outbox(x_type=x_type)
+    kind = outbox.point_type
+    assert kind is not None
+    shape = (5000,) if kind.columns == 1 else (5000, kind.columns)
+    x = np.arange(np.prod(shape), dtype=np.uint64).reshape(shape).astype(kind.dtype)
+    y = (np.arange(5000) % 2).astype(np.uint8)
+    pieces = list(outbox.cut(x, y))
+    assert sum(count for count, _, _ in pieces) == 5000
+    assert b"".join(points for _, points, _ in pieces) == kind.encode(x)
+    assert b"".join(labels for _, _, labels in pieces) == y.tobytes()
+    for count, points, labels in pieces:
+        assert outbox.has_room(len(points) + len(labels))
+        assert len(points) + len(labels) + FRAME_OVERHEAD_BYTES_MAX <= 4096
+        assert count > 0
+
+
+@pytest.mark.parametrize(
+    ("x_type", "point", "expected"),
+    [
+        ("u8", 255, b"\xff"),
+        ("u16", np.uint8(7), b"\x07\x00"),
+        ("u32", 1, b"\x01\x00\x00\x00"),
+        ("u64", 2**64 - 1, b"\xff" * 8),
+        ("u128", 2**64, b"\x00" * 7 + b"\x01" + b"\x00" * 8),
+        ("u128", "::1", b"\x00" * 15 + b"\x01"),
+        ("u16x3", [1, 2, 256], b"\x01\x00\x02\x00\x00\x01"),
+    ],
+)
+def test_one_example_becomes_its_columns(x_type: str, point: Any, expected: bytes) -> None:
+    outbox = open_outbox(x_type=x_type)
+    assert outbox.cut_one(point, 1) == (expected, b"\x01")
+    assert outbox.cut_one(point, np.False_)[1] == b"\x00"
+
+
+@pytest.mark.parametrize("point", [256, -1, 1.0, "1", None, [1]])
+def test_one_impossible_point_is_refused(point: Any) -> None:
+    with pytest.raises(ExampleError, match="u8") as caught:
+        open_outbox().cut_one(point, 1)
+    assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("label", [2, -1, "1", None, [1]])
+def test_one_impossible_label_is_refused(label: Any) -> None:
+    with pytest.raises(ExampleError, match="0 or 1"):
+        open_outbox().cut_one(1, label)
+
+
+def test_nothing_can_be_taken_before_the_stream_is_open() -> None:
+    outbox = Outbox(0)
+    for use in (
+        lambda: outbox.cut([1], [1]),
+        lambda: outbox.cut_one(1, 1),
+        lambda: outbox.x_type,
+    ):
+        with pytest.raises(ClientError, match="not open"):
+            use()
+
+
+@given(
+    st.lists(
+        st.one_of(
+            st.tuples(st.just("take"), st.integers(1, 1900)),
+            st.tuples(st.just("ack"), st.floats(0, 1)),
+            st.tuples(st.just("lose"), st.floats(0, 1)),
+        ),
+        max_size=60,
+    )
+)
+def test_every_example_arrives_once_and_in_order_whatever_happens(steps: list[Any]) -> None:
+    outbox = open_outbox(credit_bytes=3 * LEAST)
+    wire: list[Examples] = []
+    durable = taken = 0
+
+    def deliver(limit: int) -> int:
+        """The daemon's side: keep frames in order up to a point, trimmed by their numbers."""
+        at = durable
+        for message in wire:
+            if message.sequence <= at and message.sequence + message.count <= limit:
+                at = max(at, message.sequence + message.count)
+        return at
+
+    for what, amount in steps:
+        if what == "take":
+            if outbox.has_room(2 * amount):
+                wire.append(take(outbox, amount))
+                taken += amount
+        else:
+            durable = deliver(durable + int(amount * (taken - durable)) + 1)
+            if what == "ack":
+                ack(outbox, durable)
+            else:
+                wire = []
+                outbox.opened(welcome(credit_bytes=3 * LEAST), opened(durable))
+            wire += outbox.again()
+        assert outbox.next_sequence == taken
+    while durable < taken:
+        durable = deliver(taken)
+        ack(outbox, durable)
+        wire += outbox.again()
+    assert outbox.settled

@@ -1,0 +1,243 @@
+"""Sources: every format read in bounded batches, every bad row named by its line, never shown."""
+
+import io
+import json
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from littled_client.errors import RecordingError, SourceError
+from littled_client.recordings import RecordingWriter
+from littled_client.sources import Batch, Fields, Source, skip_examples
+
+FIELDS = Fields("delay", "late")
+ROWS = [(7, 0), (200, 1), (31, 1), (0, 0), (255, 1)]
+
+
+def examples(batches: Iterable[Batch]) -> list[tuple[Any, int]]:
+    found = []
+    for x, y in batches:
+        assert len(x) == len(y) > 0
+        assert y.dtype == np.uint8
+        found += list(zip(x.tolist(), y.tolist(), strict=True))
+    return found
+
+
+def write(path: Path, rows: list[tuple[int, int]]) -> Path:
+    """Write rows in the format that the suffix names."""
+    if path.suffix == ".csv":
+        lines = ["name,late,delay", *(f'"a, b",{y},{x}' for x, y in rows)]
+        path.write_text("\n".join(lines) + "\n")
+    elif path.suffix in (".jsonl", ".ndjson"):
+        path.write_text("".join(json.dumps({"late": y, "delay": x}) + "\n" for x, y in rows))
+    elif path.suffix == ".parquet":
+        import pyarrow
+        from pyarrow import parquet
+
+        table = {"delay": [x for x, _ in rows], "late": [y for _, y in rows]}
+        parquet.write_table(pyarrow.table(table), path, row_group_size=3)
+    else:
+        with RecordingWriter.offline(path, "flights", "u8") as writer:
+            for start in range(0, len(rows), 2):
+                part = rows[start : start + 2]
+                writer.write_batch([x for x, _ in part], [y for _, y in part])
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".ndjson", ".parquet", ".littled"])
+@pytest.mark.parametrize("batch_examples", [1, 2, 5, 100])
+def test_every_format_gives_the_same_examples(
+    tmp_path: Path, suffix: str, batch_examples: int
+) -> None:
+    path = write(tmp_path / f"some{suffix}", ROWS)
+    source = Source(path, "u8", FIELDS, batch_examples=batch_examples)
+    assert source.progress is None
+    assert examples(source) == ROWS
+    assert source.progress == 1.0
+    assert examples(source) == ROWS, "a source can be read again"
+    if suffix != ".littled":
+        assert max(len(y) for _, y in source) <= batch_examples
+
+
+@given(st.lists(st.tuples(st.integers(0, 255), st.integers(0, 1)), max_size=30), st.integers(1, 9))
+def test_text_formats_agree_on_any_rows(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[int, int]], batch_examples: int
+) -> None:
+    folder = tmp_path_factory.mktemp("rows")
+    for name in ("a.csv", "a.jsonl"):
+        path = write(folder / name, rows)
+        assert examples(Source(path, "u8", FIELDS, batch_examples=batch_examples)) == rows
+
+
+def test_progress_grows(tmp_path: Path) -> None:
+    for suffix in (".csv", ".jsonl", ".parquet", ".littled"):
+        source = Source(write(tmp_path / f"a{suffix}", ROWS * 40), "u8", FIELDS, batch_examples=10)
+        seen = [source.progress or 0.0 for _ in source]
+        assert seen == sorted(seen)
+        assert 0.0 <= seen[0] < seen[-1] <= 1.0
+
+
+@pytest.mark.parametrize("file_format", ["csv", "jsonl"])
+def test_standard_input(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, file_format: str) -> None:
+    content = write(tmp_path / f"a.{file_format}", ROWS).read_bytes()
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(content)))
+    source = Source("-", "u8", FIELDS, file_format=file_format)
+    assert examples(source) == ROWS
+    assert source.progress is None
+    assert not sys.stdin.closed
+
+
+def test_standard_input_is_csv_unless_said_otherwise(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"late,delay\n1,9\n2,9\n")))
+    source = Source("-", "u8", FIELDS)
+    assert source.format == "csv"
+    with pytest.raises(SourceError, match=r"^line 3 of standard input: column 'late'"):
+        examples(source)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "place"),
+    [
+        ("a.csv", "delay,late\n1,0\ncanary,1\n", "line 3 of .*a.csv: column 'delay' does not"),
+        ("a.csv", 'delay,late\n"1\n",0\n\n,1\n', "line 5 of .*: column 'delay' is empty"),
+        ("a.csv", "delay,late\n1,0\n2,canary\n", "line 3 of .*: column 'late' does not"),
+        ("a.csv", "delay,late\n1,0\n2\n", "line 3 of .* has too few columns"),
+        ("a.csv", 'delay,late\n1,0\n"can"ary,1\n', "line 3 of .* is not well-formed CSV"),
+        ("a.csv", 'delay,late\n1,0\n"canary', "line 3 of .* is not well-formed CSV"),
+        ("a.csv", "delay,late\n1,0\n2,1,\udcff", "line 3 of .* is not UTF-8 text"),
+        ("a.csv", "canary,late\n", "first line of .* has no column named 'delay'"),
+        ("a.csv", "delay,delay,late\n", "first line of .* has 2 columns named 'delay'"),
+        ("a.csv", "", "first line of .* has no column named 'delay'"),
+        ("a.jsonl", '{"delay":1,"late":0}\n{"delay":"canary","late":1}\n', "line 2 of .*: column"),
+        ("a.jsonl", '{"delay":1,"late":0}\n\n{"canary":1}\n', "line 3 of .* has no key 'delay'"),
+        ("a.jsonl", '{"delay":1,"late":0}\n["canary"]\n', "line 2 of .* is not a JSON object"),
+        ("a.jsonl", '{"delay":1,"late":0}\n{canary\n', "line 2 of .* is not a JSON object"),
+        ("a.jsonl", "[" * 100_000 + "\n", "line 1 of .* is not a JSON object"),
+        ("a.parquet", "canary", "cannot read .*a.parquet as a Parquet file"),
+    ],
+)
+def test_a_bad_row_is_named_but_not_shown(
+    tmp_path: Path, name: str, content: str, place: str
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content.encode("utf-8", "surrogateescape"))
+    with pytest.raises(SourceError, match=place) as caught:
+        examples(Source(path, "u8", FIELDS))
+    error: BaseException | None = caught.value
+    while error is not None:
+        assert "canary" not in str(error)
+        error = None if error.__suppress_context__ else error.__context__
+
+
+def test_a_bad_row_of_a_parquet_file_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.parquet", [*ROWS, (256, 0)])
+    with pytest.raises(SourceError, match=r"^row 6 of .*a\.parquet: column 'delay' is outside 0 "):
+        examples(Source(path, "u8", FIELDS, batch_examples=2))
+    with pytest.raises(SourceError, match="no column named 'early'"):
+        examples(Source(path, "u8", Fields("delay", "early")))
+    with pytest.raises(SourceError, match="standard input"):
+        examples(Source("-", "u8", FIELDS, file_format="parquet"))
+
+
+def test_without_pyarrow_there_is_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a.parquet", ROWS)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(SourceError, match=r"pip install 'littled\[parquet\]'"):
+        examples(Source(path, "u8", FIELDS))
+
+
+def test_parquet_columns_of_every_kind(tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    path = tmp_path / "a.parquet"
+    columns: dict[str, Any] = {
+        "delay": pyarrow.array([1.0, None, 3.0, float("nan"), 5.0]),
+        "label": pyarrow.array([True, False, True, False, False]),
+        "word": pyarrow.array(["yes", "no", "yes", "no", None]),
+        "address": pyarrow.array([bytes(15) + b"\1"] * 5, pyarrow.binary(16)),
+        "row": pyarrow.array([[1, 2, 3]] * 5),
+    }
+    parquet.write_table(pyarrow.table(columns), path)
+    whole = Fields("delay", "label", skip_incomplete=True)
+    assert examples(Source(path, "u8", whole)) == [(1, 1), (3, 1), (5, 0)]
+    words = Fields("delay", "word", positive="yes", skip_incomplete=True)
+    assert examples(Source(path, "u8", words)) == [(1, 1), (3, 1)]
+    wide = examples(Source(path, "u128", Fields("address", "label")))
+    assert wide[0] == ([0, 1], 1)
+    rows = examples(Source(path, "u16x3", Fields("row", "label")))
+    assert rows[1] == ([1, 2, 3], 0)
+
+
+def test_incomplete_rows_are_left_out_only_when_asked(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("delay,late\n1,0\nNA,1\n,0\n4,1\n5,NA\n6,0\n7,7\n")
+    fields = Fields("delay", "late", skip_incomplete=True)
+    with pytest.raises(SourceError, match=r"^line 8 of"):
+        examples(Source(path, "u8", fields))
+    path.write_text("delay,late\n1,0\nNA,1\n,0\n4,1\n5,NA\n6,0\n")
+    for batch_examples in (1, 2, 100):
+        source = Source(path, "u8", fields, batch_examples=batch_examples)
+        assert examples(source) == [(1, 0), (4, 1), (6, 0)]
+    with pytest.raises(SourceError, match=r"^line 3 of .* is empty"):
+        examples(Source(path, "u8", FIELDS))
+
+
+def test_a_byte_order_mark_and_other_line_ends_are_understood(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\xef\xbb\xbfdelay,late\r\n1,0\r\n2,1\r\n")
+    assert examples(Source(path, "u8", FIELDS)) == [(1, 0), (2, 1)]
+
+
+def test_flights_as_the_demo_feeds_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("dep_delay,late\n-45,0\n24.0,1\n1301.0,1\n")
+    fields = Fields("dep_delay", "late", offset=-30, clip=(-30, 225))
+    assert examples(Source(path, "u8", fields)) == [(0, 0), (54, 1), (255, 1)]
+
+
+def test_a_recording_of_other_points_is_refused(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.littled", ROWS)
+    assert examples(Source(path)) == ROWS
+    with pytest.raises(SourceError, match="recorded with points of type u8, not u64"):
+        examples(Source(path, "u64"))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(RecordingError, match="cut off"):
+        examples(Source(path))
+
+
+def test_a_missing_file_is_one_sentence(tmp_path: Path) -> None:
+    for name in ("a.csv", "a.jsonl", "a.littled"):
+        with pytest.raises(SourceError, match=f"cannot read .*{name}: No such file"):
+            examples(Source(tmp_path / name, "u8", FIELDS))
+    with pytest.raises(SourceError, match="cannot read"):
+        examples(Source(tmp_path / "a.parquet", "u8", FIELDS))
+
+
+def test_senseless_sources_are_refused_at_once() -> None:
+    with pytest.raises(ValueError, match="names no format"):
+        Source("a.xls", "u8", FIELDS)
+    with pytest.raises(ValueError, match="is no format"):
+        Source("a.csv", "u8", FIELDS, file_format="xls")
+    with pytest.raises(ValueError, match="batch_examples"):
+        Source("a.csv", "u8", FIELDS, batch_examples=0)
+    with pytest.raises(ValueError, match="needs x_type and fields"):
+        Source("a.csv", "u8")
+    with pytest.raises(ValueError, match="needs x_type and fields"):
+        Source("a.csv", None, FIELDS)
+
+
+def test_skipping_goes_by_examples_not_by_batches(tmp_path: Path) -> None:
+    path = write(tmp_path / "a.csv", ROWS)
+    for count in range(len(ROWS) + 1):
+        for batch_examples in (1, 2, 3, 10):
+            source = Source(path, "u8", FIELDS, batch_examples=batch_examples)
+            assert examples(skip_examples(iter(source), count)) == ROWS[count:]
+    with pytest.raises(SourceError, match="fewer than the 6 examples"):
+        examples(skip_examples(iter(Source(path, "u8", FIELDS)), 6))
