@@ -46,6 +46,10 @@ from littled_protocol.rules import Words
 SNAPSHOT_FORMAT = 1
 
 
+class OutOfOrder(Exception):
+    """A record arrived before its predecessor: whoever feeds the engine has a defect."""
+
+
 class Outlet(Protocol):
     """Where charges and releases become durable, and releases then visible."""
 
@@ -141,10 +145,17 @@ class Engine:
         """Step the learners over one durable record, season by season.
 
         Blocks while a joint training runs. Records already applied are ignored.
+
+        Raises OutOfOrder, before anything is drawn, for a record that does not follow the last one.
         """
         course = self._course
         if record.number <= course.record_number:
             return
+        if record.number != course.record_number + 1:
+            raise OutOfOrder(
+                f"record {record.number} of stream {record.stream} cannot follow record "
+                f"{course.record_number}"
+            )
         self.start()
         x = self._points.decode(record.x, record.count)
         y = decode_labels(record.y, record.count)

@@ -43,6 +43,11 @@ KEEPALIVE_PROBES = 4
 RECORD_BYTES_MAX = 512 * 1024
 # What one transaction takes along; more waits for the next one, so that no commit lasts long.
 COMMIT_BYTES_MAX = 8 * 1024 * 1024
+# Examples up to which a lone run is committed on the event loop itself. With more its producer does
+# not wait for acknowledgements, and its next frames should be read during the commit.
+LIGHT_COMMIT_EXAMPLES_MAX = 16
+# A commit that took longer keeps the next one off the event loop: other peers would notice.
+QUICK_COMMIT_SECONDS = 0.002
 # Accepted but not yet committed bytes of one stream, above which its feeders are not read from.
 STREAM_PENDING_BYTES_MAX = 16 * 1024 * 1024
 # Committed but not yet learned bytes of one stream, above which its commits wait. It bridges one
@@ -61,8 +66,9 @@ SNAPSHOT_EXAMPLES = 10_000_000
 REPLAY_REPORT_RECORDS = 1_000
 # The extension asked for each time; far longer than so many records take.
 REPLAY_EXTENSION_SECONDS = 60.0
-# An engine that has nothing to do lets records gather for so long; far below what anybody notices.
-ENGINE_REST_SECONDS = 0.002
+# An engine that has nothing to do lets records gather for so long. Nobody notices a rule that comes
+# so much later, but acknowledgements would notice an engine at work after every single example.
+ENGINE_REST_SECONDS = 0.01
 # Longest holding of the interpreter by one thread while another waits for it. The default of 5 ms
 # would let an engine thread delay acknowledgements forty times over.
 SWITCH_SECONDS = 0.0005
@@ -71,6 +77,8 @@ SWITCH_SECONDS = 0.0005
 
 # Latest releases of a learner kept in memory; older ones are read from the store.
 RELEASES_IN_MEMORY_MAX = 64
+# What a subscriber is given of them at a time.
+RELEASES_READ_MAX = 256
 
 # --- HTTP -----------------------------------------------------------------------------------------
 

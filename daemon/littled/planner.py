@@ -165,7 +165,7 @@ def plan_stream(request: StreamRequest) -> StreamPlan:
     """
     if len({each.hypotheses.point_type for each in request.learners}) != 1:
         kinds = ", ".join(f"{x.name} reads {x.hypotheses.point_type}" for x in request.learners)
-        raise PlanError(f"all learners of stream {request.name} must read one type of x: {kinds}")
+        raise PlanError(f"all learners of a stream must read one type of x: {kinds}")
     ordered = sorted(request.learners, key=lambda each: each.name)
     ways = [_way(each) for each in ordered]
     best: tuple[float, list[LearnerPlan]] | None = None
@@ -180,7 +180,7 @@ def plan_stream(request: StreamRequest) -> StreamPlan:
             best = (mistakes, [each.plan for each in feasible])
     if best is None:
         raise PlanError(
-            f"stream {request.name}: epsilon {float(request.epsilon)} with delta "
+            f"epsilon {float(request.epsilon)} with delta "
             f"{float(request.delta)} does not pay for one call of every learner over "
             f"{request.horizon} examples; raise epsilon or delta"
         )
@@ -194,7 +194,7 @@ def _checked(request: StreamRequest, plans: tuple[LearnerPlan, ...]) -> StreamPl
     epsilon, delta = guarantee(caps, delta_z)
     if epsilon > request.epsilon or delta > request.delta:
         raise PlanError(
-            f"stream {request.name}: the best plan found does not keep within epsilon "
+            f"the best plan found does not keep within epsilon "
             f"{float(request.epsilon)} and delta {float(request.delta)}; raise delta"
         )
     return StreamPlan(

@@ -12,7 +12,7 @@ import pytest
 from littled.budget.events import event_from_dict, price
 from littled.budget.price import Price
 from littled.classes import class_from_name
-from littled.engine import Engine, Transcript, replay
+from littled.engine import Engine, OutOfOrder, Transcript, replay
 from littled.learners.snapshot import SnapshotUnusable, pack
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
@@ -130,6 +130,16 @@ def test_snapshot_continues_exactly(stop: int, executor: Any) -> None:
         again.apply(record)
     assert before.releases + after.releases == whole.releases
     assert before.entries + after.entries == whole.entries
+
+
+def test_a_gap_in_the_journal_is_refused_before_anything_is_drawn(executor: Any) -> None:
+    records = journal(3000)
+    engine = Engine(PLAN, NOISE, Transcript(), executor)
+    engine.apply(records[0])
+    state = engine.snapshot()
+    with pytest.raises(OutOfOrder, match="record 2 of stream s cannot follow record 0"):
+        engine.apply(records[2])
+    assert engine.snapshot() == state
 
 
 def test_unusable_snapshots_are_refused(executor: Any) -> None:

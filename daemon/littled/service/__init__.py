@@ -1,0 +1,1 @@
+"""Everything that waits: sockets, sessions, intake, engine threads, subscribers, HTTP, systemd."""

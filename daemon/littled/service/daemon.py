@@ -1,0 +1,467 @@
+"""The daemon: all rooms put together, from the first check to the clean stop.
+
+Order of a start: addresses are bound, the store is opened and checked, every engine replays what
+its last snapshot does not hold, and only then does the daemon listen and say that it is ready.
+Order of a stop: nobody new is let in and nothing more is read, what was accepted is committed and
+acknowledged, sessions end with `shutting_down`, engines save snapshots, the store is closed.
+
+A commit that fails, an engine that fails, a replay that contradicts the store: the daemon ends at
+once, without acknowledging anything more, and raises what happened.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import math
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from concurrent.futures import Executor, ThreadPoolExecutor
+from contextlib import suppress
+from fractions import Fraction
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from littled.engine import Engine
+from littled.limits import (
+    LISTEN_BACKLOG,
+    PULSE_SECONDS,
+    PULSES_PER_WATCHDOG,
+    REPLAY_EXTENSION_SECONDS,
+    STOP_SECONDS,
+    SWEEP_SECONDS,
+    SWITCH_SECONDS,
+    UNHEALTHY_SECONDS,
+)
+from littled.mechanisms.noise import KeyedNoise
+from littled.planner import StreamPlan
+from littled.service.access import Access
+from littled.service.host import BuildEngine, Host, Status
+from littled.service.http import HttpServer
+from littled.service.intake import Intake
+from littled.service.listeners import Listener, ListenError, bind_tcp, bind_unix
+from littled.service.logs import Log, guard_loop
+from littled.service.metrics import Metrics, Sample
+from littled.service.notify import Notifier, inherited_sockets
+from littled.service.sessions import Door, House, Session, TransportName
+from littled.service.subscribers import Releases
+from littled.service.writer import Writer
+from littled.store.records import Record, StoredRelease
+from littled.store.store import Store
+from littled_client.addresses import Address
+from littled_protocol import limits
+from littled_protocol.columns import Points, point_type
+from littled_protocol.errors import ErrorCode
+
+# The name that a socket unit gives to a socket for HTTP; every other name means the protocol.
+HTTP_SOCKET_NAME = "http"
+
+
+async def serve(
+    store_path: Path,
+    unix: Path | None = None,
+    tcp: Address | str | None = None,
+    http: Address | str | None = None,
+    *,
+    log: Log,
+    token: str | None = None,
+    key_path: Path | None = None,
+    mark_path: Path | None = None,
+    environment: MutableMapping[str, str] = os.environ,
+    build: BuildEngine = Engine,
+) -> None:
+    """Serve a store until SIGTERM or SIGINT.
+
+    unix, tcp, http: where to listen, beside the sockets that the service manager hands over. token:
+    what peers on TCP must show. key_path, mark_path: where the store's key and mark are, if not in
+    the store. build: makes the engines.
+
+    Raises ListenError and AccessError for addresses and tokens that cannot be, StoreRefused when
+    the store must not be served, StoreFailed or StoreDamaged when it failed or contradicted itself
+    while being served, and whatever an engine raised.
+    """
+    guard_loop(log, asyncio.get_running_loop())
+    sys.setswitchinterval(SWITCH_SECONDS)
+    access = Access(token)
+    notifier = Notifier.from_environment(environment, os.getpid())
+    listeners = _listeners(unix, tcp, http, access, environment)
+    try:
+        notifier.extend_start(REPLAY_EXTENSION_SECONDS, "checking the store")
+        store = await asyncio.to_thread(Store.open, store_path, key_path, mark_path)
+        try:
+            await Daemon(store, listeners, access, notifier, log, build).run()
+        finally:
+            await asyncio.to_thread(store.close)
+    finally:
+        for listener in listeners.all:
+            listener.close()
+        notifier.close()
+
+
+class Listeners:
+    """The sockets of the daemon: those for the protocol and those for HTTP."""
+
+    def __init__(self) -> None:
+        """Start with none."""
+        self.protocol: list[Listener] = []
+        self.http: list[Listener] = []
+
+    @property
+    def all(self) -> tuple[Listener, ...]:
+        """Every socket."""
+        return (*self.protocol, *self.http)
+
+
+def _listeners(
+    unix: Path | None,
+    tcp: Address | str | None,
+    http: Address | str | None,
+    access: Access,
+    environment: MutableMapping[str, str],
+) -> Listeners:
+    """Bind what was asked for and take over what was inherited; all or nothing."""
+    found = Listeners()
+    try:
+        for inherited in inherited_sockets(environment, os.getpid()):
+            kind = found.http if inherited.name == HTTP_SOCKET_NAME else found.protocol
+            kind.append(Listener(inherited.socket))
+        if unix is not None:
+            found.protocol.append(bind_unix(unix))
+        if tcp is not None:
+            found.protocol.append(bind_tcp(tcp))
+        if http is not None:
+            found.http.append(bind_tcp(http))
+        for listener in found.protocol:
+            access.check_listener(listener.socket, "TCP")
+        for listener in found.http:
+            access.check_listener(listener.socket, "HTTP")
+        if not found.protocol:
+            raise ListenError("there is nothing to listen on; give a Unix socket or a TCP address")
+    except BaseException:
+        for listener in found.all:
+            listener.close()
+        raise
+    return found
+
+
+class Daemon:
+    """One store being served; `run` does it once."""
+
+    def __init__(
+        self,
+        store: Store,
+        listeners: Listeners,
+        access: Access,
+        notifier: Notifier,
+        log: Log,
+        build: BuildEngine,
+    ) -> None:
+        """Put the rooms together; nothing runs yet except the thread that writes."""
+        self._store = store
+        self._protocol = listeners.protocol
+        self._http = listeners.http
+        self._access = access
+        self._notifier = notifier
+        self._log = log
+        self._build = build
+        self._loop = asyncio.get_running_loop()
+        self._server = f"littled/{version('littled')}"
+        self._over = asyncio.Event()
+        self._failed = asyncio.Event()
+        self._failure: BaseException | None = None
+        self._house: House | None = None
+        self._pulse_seconds = min(
+            PULSE_SECONDS, (notifier.watchdog_seconds or math.inf) / PULSES_PER_WATCHDOG
+        )
+        self._committed_at = self._notified_at = self._loop.time()
+        self._status: dict[str, Status] = {}
+        self._plans = [StreamPlan.from_dict(plan) for plan in store.plans.values()]
+        self.words = {
+            f"{plan.stream}/{name}": words
+            for plan in self._plans
+            for name, words in plan.words.items()
+        }
+        self.releases = Releases(self.words, store.releases)
+        show = _Show(self, self._loop)
+        self._writer = Writer(show.failed)
+        self.intake = Intake(store, self._writer, self._loop, self._committed)
+        self._hosts = [Host(plan, store, self._writer, show, log) for plan in self._plans]
+        self._metrics = Metrics(self._samples)
+
+    # --- From start to stop -----------------------------------------------------------------------
+
+    async def run(self) -> None:
+        """Start, serve until told to stop, and stop; raises what ended the daemon otherwise."""
+        executor = ThreadPoolExecutor(1, thread_name_prefix="littled-training")
+        stops = (signal.SIGTERM, signal.SIGINT)
+        for number in stops:
+            self._loop.add_signal_handler(number, self._stop_on, number)
+        try:
+            await self._prepare(executor)
+            if not self._over.is_set():
+                async with asyncio.TaskGroup() as tasks:
+                    await self._serve(tasks)
+        finally:
+            for number in stops:
+                self._loop.remove_signal_handler(number)
+            for host in self._hosts:
+                host.stop()
+            executor.shutdown(wait=False, cancel_futures=True)
+            await asyncio.to_thread(self._writer.close)
+        if self._failure is not None:
+            raise self._failure
+
+    async def _prepare(self, executor: Executor) -> None:
+        """Load what was published, and let every engine catch up with its journal."""
+        for learner in self.words:
+            self.releases.announce(await asyncio.to_thread(self._store.releases, learner))
+        noise = KeyedNoise(self._store.noise_key)
+        # Threads cannot be interrupted: on a stop each ends after the record in hand.
+        await asyncio.gather(
+            *(asyncio.to_thread(host.begin, self._build, noise, executor) for host in self._hosts)
+        )
+        for host in self._hosts:
+            position = await self._writer.ask(partial(self._store.position, host.stream))
+            self.intake.add_stream(host.stream, position, host.put)
+
+    async def _serve(self, tasks: asyncio.TaskGroup) -> None:
+        """Let peers in until the end begins, then see everybody out."""
+        house = self._house = self._open_house(tasks)
+        for host in self._hosts:
+            host.start()
+        pages = [HttpServer(self, self._access_over(each), self._server) for each in self._http]
+        servers = [await self._listen(house, each) for each in self._protocol]
+        for page, listener in zip(pages, self._http, strict=True):
+            await page.start(listener.socket)
+        background = [tasks.create_task(self._sweep(house)), tasks.create_task(self._pulse())]
+        gc.freeze()
+        self._say_ready()
+        await self._over.wait()
+        self._notifier.stopping()
+        for server in servers:
+            server.close()
+        stop_at = self._loop.time() + STOP_SECONDS
+        if self._failure is None:
+            await self._drain(house)
+        await self._see_out(house)
+        for page in pages:
+            await page.stop()
+        for host in self._hosts:
+            host.stop()
+        for host in self._hosts:
+            await asyncio.to_thread(host.join, max(0.0, stop_at - self._loop.time()))
+        for task in background:
+            task.cancel()
+
+    async def _drain(self, house: House) -> None:
+        """Read nothing more, and wait until what was accepted is durable and acknowledged."""
+        for session in house.sessions:
+            session.hold(self)
+        drained = asyncio.ensure_future(self.intake.drain())
+        failed = asyncio.ensure_future(self._failed.wait())
+        await asyncio.wait(
+            (drained, failed), timeout=STOP_SECONDS / 2, return_when=asyncio.FIRST_COMPLETED
+        )
+        drained.cancel()
+        failed.cancel()
+
+    async def _see_out(self, house: House) -> None:
+        """End every session, and wait until the peers have taken note."""
+        code = ErrorCode.SHUTTING_DOWN if self._failure is None else ErrorCode.INTERNAL_ERROR
+        leaving = list(house.sessions)
+        for session in leaving:
+            session.fail(code)
+        for session in leaving:
+            await session.ended.wait()
+
+    def _say_ready(self) -> None:
+        for listener in (*self._protocol, *self._http):
+            kind = "unix" if listener.is_unix else "http" if listener in self._http else "tcp"
+            self._log.info("listening", transport=kind, address=listener.address)
+        self._log.info("ready", streams=len(self._plans))
+        self._notifier.ready(f"serving {len(self._plans)} streams")
+
+    # --- What ends it -----------------------------------------------------------------------------
+
+    def _stop_on(self, number: signal.Signals) -> None:
+        self._log.info("stopping", signal=number.name)
+        for host in self._hosts:
+            host.interrupt_replay()
+        self._over.set()
+
+    def fail(self, error: BaseException) -> None:
+        """End the daemon because of `error`; the first error counts."""
+        if self._failure is None:
+            self._failure = error
+            self._log.critical("failed", exc_info=error)
+            self._failed.set()
+            self._over.set()
+
+    # --- Sockets ----------------------------------------------------------------------------------
+
+    def _open_house(self, tasks: asyncio.TaskGroup) -> House:
+        return House(
+            server=self._server,
+            instance=self._store.instance,
+            credit_bytes=limits.credit_bytes,
+            intake=self.intake,
+            doors={plan.stream: _door(plan) for plan in self._plans},
+            releases=self.releases,
+            status=self.status,
+            spawn=tasks.create_task,
+            log=self._log,
+        )
+
+    async def _listen(self, house: House, listener: Listener) -> asyncio.Server:
+        name: TransportName = "unix" if listener.is_unix else "tcp"
+        access = Access() if listener.is_unix else self._access
+
+        def connect() -> Session:
+            return Session(house, name, access)
+
+        if listener.is_unix:
+            return await self._loop.create_unix_server(
+                connect, sock=listener.socket, backlog=LISTEN_BACKLOG
+            )
+        return await self._loop.create_server(connect, sock=listener.socket, backlog=LISTEN_BACKLOG)
+
+    def _access_over(self, listener: Listener) -> Access:
+        """Return what HTTP asks of a peer: nothing where only this machine can reach it."""
+        return Access() if listener.is_local else self._access
+
+    async def _sweep(self, house: House) -> None:
+        """Look for sessions that have broken a time limit, over and over."""
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            now = self._loop.time()
+            for session in list(house.sessions):
+                session.check_time(now)
+
+    # --- Commits and the watchdog -----------------------------------------------------------------
+
+    def _committed(self) -> None:
+        """Feed the watchdog: called on the loop, after a commit that the writer has finished."""
+        now = self._committed_at = self._loop.time()
+        if now - self._notified_at >= self._pulse_seconds / 2:
+            self._notified_at = now
+            self._notifier.watchdog()
+
+    async def _pulse(self) -> None:
+        """Make an empty commit when there was none for a while."""
+        while True:
+            await asyncio.sleep(self._pulse_seconds)
+            if self._loop.time() - self._committed_at >= self._pulse_seconds:
+                # A failure reaches `fail` by the writer itself.
+                with suppress(Exception):
+                    await self._writer.ask(partial(self._store.append, ()))
+                    self._committed()
+
+    # --- Public facts -----------------------------------------------------------------------------
+
+    def healthy(self) -> bool:
+        """Return whether commits go through."""
+        return self._loop.time() - self._committed_at < UNHEALTHY_SECONDS
+
+    def status(self) -> dict[str, Any]:
+        """Return the body of a status message: public facts, as of each stream's last release."""
+        return {
+            "server": self._server,
+            "instance": self._store.instance,
+            "streams": {
+                plan.stream: {
+                    **self._status[plan.stream],
+                    "x_type": plan.x_type,
+                    "position": self.intake.position(plan.stream),
+                }
+                for plan in self._plans
+            },
+        }
+
+    def metrics(self) -> bytes:
+        """Return all metrics in Prometheus' text format."""
+        return self._metrics.text()
+
+    def _samples(self) -> Iterator[Sample]:
+        assert self._house is not None, "metrics were asked for before the daemon was ready"
+        counters = self._house.counters
+        yield Sample("littled_connections", (), len(self._house.sessions))
+        yield Sample("littled_connections_accepted", (), counters.accepted)
+        yield Sample("littled_received_bytes", (), counters.received_bytes)
+        for code in ErrorCode:
+            yield Sample("littled_session_errors", (code.value,), counters.errors[code.value])
+        for plan in self._plans:
+            yield Sample(
+                "littled_stream_position", (plan.stream,), self.intake.position(plan.stream)
+            )
+            yield from _budget_samples(plan.stream, self._status[plan.stream])
+        for learner in self.releases.learners:
+            last = self.releases.latest(learner)
+            if last is not None:
+                yield Sample("littled_learner_version", (learner,), last.version)
+                yield Sample("littled_learner_epoch", (learner,), last.epoch)
+                yield Sample("littled_learner_season", (learner,), last.season)
+                yield Sample("littled_learner_halted", (learner,), last.kind == "halt")
+
+    # --- What engines show, called on the loop ----------------------------------------------------
+
+    def announce(self, releases: Sequence[StoredRelease]) -> None:
+        """Show durable releases to subscribers."""
+        for release in self.releases.announce(releases):
+            self._log.info(
+                "released", learner=release.learner, version=release.version, kind=release.kind
+            )
+
+    def set_status(self, stream: str, status: Status) -> None:
+        """Replace what is said about a stream."""
+        self._status[stream] = status
+
+    def extend_start(self, stream: str) -> None:
+        """Ask the service manager for time to replay."""
+        self._notifier.extend_start(REPLAY_EXTENSION_SECONDS, f"replaying {stream}")
+
+
+class _Show:
+    """Carries what an engine's thread has to say over to the loop."""
+
+    def __init__(self, daemon: Daemon, loop: asyncio.AbstractEventLoop) -> None:
+        self._daemon = daemon
+        self._loop = loop
+
+    def releases(self, releases: Sequence[StoredRelease]) -> None:
+        self._post(self._daemon.announce, releases)
+
+    def status(self, stream: str, status: Status) -> None:
+        self._post(self._daemon.set_status, stream, status)
+
+    def learned(self, stream: str, record: Record) -> None:
+        self._daemon.intake.learned(stream, record)
+
+    def progress(self, stream: str) -> None:
+        self._post(self._daemon.extend_start, stream)
+
+    def failed(self, error: BaseException) -> None:
+        self._post(self._daemon.fail, error)
+
+    def _post(self, call: Callable[..., None], *arguments: object) -> None:
+        # A loop that is closed belongs to a daemon that gave up waiting for this thread.
+        with suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(call, *arguments)
+
+
+def _door(plan: StreamPlan) -> Door:
+    domains = [each.hypotheses.contains for each in plan.plans]
+
+    def contains(points: Points) -> bool:
+        return all(domain(points) for domain in domains)
+
+    return Door(point_type(plan.x_type), contains)
+
+
+def _budget_samples(stream: str, status: Status) -> Iterator[Sample]:
+    for name, key in (("littled_stream_spent", "spent"), ("littled_stream_cap", "caps")):
+        for part, amount in status[key].items():
+            yield Sample(name, (stream, part), float(Fraction(amount)))

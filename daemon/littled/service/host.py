@@ -1,0 +1,249 @@
+"""Engine threads: each stream's engine on a thread of its own, fed in the journal's order.
+
+A host replays what the last snapshot does not hold, then learns record after record as they become
+durable. What its engine charges and publishes is written through the daemon's writer; a release is
+shown only after it is durable. A host that fails brings the daemon down: an engine that lost a
+record would no longer be the function of its journal that privacy and replay rest on.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import Executor
+from typing import Any, Protocol
+
+from littled.budget.ledger import LedgerEntry
+from littled.engine import Outlet
+from littled.learners.snapshot import SnapshotUnusable
+from littled.limits import (
+    ENGINE_REST_SECONDS,
+    REPLAY_REPORT_RECORDS,
+    SNAPSHOT_EXAMPLES,
+    SNAPSHOT_RECORDS,
+)
+from littled.mechanisms.noise import NoiseSource
+from littled.planner import StreamPlan
+from littled.service.logs import Log
+from littled.service.writer import Writer, WriterStopped
+from littled.store.records import Record, StoredRelease
+
+Status = Mapping[str, Any]
+
+
+class HostedEngine(Protocol):
+    """What a host needs of an engine."""
+
+    @property
+    def record_number(self) -> int:
+        """Number of the last record applied, -1 before the first."""
+
+    @property
+    def position(self) -> int:
+        """Examples consumed so far."""
+
+    def start(self) -> None:
+        """Publish what is known before any data."""
+
+    def apply(self, record: Record) -> None:
+        """Learn a record; charges and publishes on the way."""
+
+    def snapshot(self) -> bytes:
+        """Return the state after the last record."""
+
+    def status(self) -> dict[str, Any]:
+        """Return public facts."""
+
+
+BuildEngine = Callable[[StreamPlan, NoiseSource, Outlet, Executor, bytes | None], HostedEngine]
+
+
+class EngineStore(Protocol):
+    """What a host needs of the store: reads on the host's thread, writes on the writer's."""
+
+    def charge(self, entry: LedgerEntry) -> None:
+        """Make a charge durable."""
+
+    def publish(self, releases: Sequence[StoredRelease], entries: Sequence[LedgerEntry]) -> None:
+        """Make releases and charges durable in one transaction."""
+
+    def records(self, stream: str, after: int = -1) -> Iterator[Record]:
+        """Return the stream's records after number `after`, in order."""
+
+    def save_snapshot(self, stream: str, record_number: int, state: bytes) -> None:
+        """Store an engine's state after record `record_number`."""
+
+    def snapshot(self, stream: str) -> tuple[int, bytes] | None:
+        """Return the newest usable snapshot and the number of its last record."""
+
+
+class Show(Protocol):
+    """How a host shows public facts to the rest of the daemon; called on the host's thread."""
+
+    def releases(self, releases: Sequence[StoredRelease]) -> None:
+        """Show releases, which are durable, to subscribers."""
+
+    def status(self, stream: str, status: Status) -> None:
+        """Replace what the daemon says about `stream`."""
+
+    def learned(self, stream: str, record: Record) -> None:
+        """Say that a record was learned and takes no memory any more."""
+
+    def progress(self, stream: str) -> None:
+        """Say that the replay at the start goes on."""
+
+    def failed(self, error: BaseException) -> None:
+        """Bring the daemon down."""
+
+
+class StoreOutlet:
+    """Writes an engine's charges and releases through the writer, then shows the releases.
+
+    `published` says whether anything became public since it was last set to False; what the daemon
+    shows of a stream changes at those moments only, so that it tells nothing of how long a joint
+    training took or whether one is running.
+    """
+
+    def __init__(self, store: EngineStore, writer: Writer, show: Show) -> None:
+        """Write to `store` on the thread of `writer`."""
+        self._store = store
+        self._writer = writer
+        self._show = show
+        self.published = False
+
+    def charge(self, entry: LedgerEntry) -> None:
+        """Make a charge durable before returning."""
+        self._writer.call(lambda: self._store.charge(entry))
+
+    def publish(self, releases: Sequence[StoredRelease], entries: Sequence[LedgerEntry]) -> None:
+        """Make releases and charges durable in one transaction, then show the releases."""
+        self._writer.call(lambda: self._store.publish(releases, entries))
+        self.published = True
+        self._show.releases(releases)
+
+
+class Host:
+    """One stream's engine on its thread."""
+
+    def __init__(
+        self,
+        plan: StreamPlan,
+        store: EngineStore,
+        writer: Writer,
+        show: Show,
+        log: Log,
+    ) -> None:
+        """Make a host that does nothing before `begin` and `start`."""
+        self.stream = plan.stream
+        self._plan = plan
+        self._store = store
+        self._writer = writer
+        self._show = show
+        self._log = log
+        self._outlet = StoreOutlet(store, writer, show)
+        self._queue: queue.SimpleQueue[Record | None] = queue.SimpleQueue()
+        self._interrupted = threading.Event()
+        self._stopping = threading.Event()
+        self._engine: HostedEngine | None = None
+        self._saved_number = -1
+        self._saved_position = 0
+        self._thread = threading.Thread(
+            target=self._run, name=f"littled-engine-{plan.stream}", daemon=True
+        )
+
+    def begin(self, build: BuildEngine, noise: NoiseSource, executor: Executor) -> None:
+        """Build the engine from the last snapshot and replay the journal after it.
+
+        Blocks, possibly for long; called once, on any thread but the loop's and the writer's.
+        """
+        engine = self._restored(build, noise, executor)
+        engine.start()
+        for count, record in enumerate(self._store.records(self.stream, engine.record_number)):
+            if self._interrupted.is_set():
+                return
+            engine.apply(record)
+            if count % REPLAY_REPORT_RECORDS == 0:
+                self._show.progress(self.stream)
+        self._engine = engine
+        self._show.status(self.stream, engine.status())
+
+    def start(self) -> None:
+        """Begin to learn what is put."""
+        self._thread.start()
+
+    def put(self, record: Record) -> None:
+        """Hand over the next record without waiting."""
+        self._queue.put(record)
+
+    def stop(self) -> None:
+        """Ask the thread to end after the record in hand; it saves a snapshot first."""
+        self._interrupted.set()
+        self._stopping.set()
+        self._queue.put(None)
+
+    def interrupt_replay(self) -> None:
+        """Ask `begin` to end after the record in hand, when nobody will need the rest."""
+        self._interrupted.set()
+
+    def join(self, seconds: float) -> None:
+        """Wait for the thread to end, at most so long. Blocks."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+
+    def _restored(self, build: BuildEngine, noise: NoiseSource, executor: Executor) -> HostedEngine:
+        found = self._store.snapshot(self.stream)
+        if found is not None:
+            number, state = found
+            try:
+                engine = build(self._plan, noise, self._outlet, executor, state)
+            except SnapshotUnusable:
+                self._log.warning(
+                    "snapshot not usable, replaying from the start", stream=self.stream
+                )
+            else:
+                self._saved_number, self._saved_position = number, engine.position
+                return engine
+        return build(self._plan, noise, self._outlet, executor, None)
+
+    def _run(self) -> None:
+        try:
+            while not self._stopping.is_set():
+                if self._queue.empty():
+                    # Learning in gusts leaves the interpreter to acknowledgements in between, whose
+                    # round trips would otherwise cross the engine's at every single example.
+                    self._stopping.wait(ENGINE_REST_SECONDS)
+                record = self._queue.get()
+                if record is not None:
+                    self._learn(record)
+            self._save()
+        except WriterStopped:
+            # The writer told the daemon already what went wrong.
+            return
+        except BaseException as error:  # noqa: BLE001 - whatever it was, this engine is lost
+            self._show.failed(error)
+
+    def _learn(self, record: Record) -> None:
+        engine = self._hosted()
+        self._outlet.published = False
+        engine.apply(record)
+        self._show.learned(self.stream, record)
+        if self._outlet.published:
+            self._show.status(self.stream, engine.status())
+        records = record.number - self._saved_number
+        examples = engine.position - self._saved_position
+        if records >= SNAPSHOT_RECORDS or examples >= SNAPSHOT_EXAMPLES:
+            self._save()
+
+    def _save(self) -> None:
+        engine = self._hosted()
+        number = engine.record_number
+        if number <= self._saved_number:
+            return
+        state = engine.snapshot()
+        self._writer.call(lambda: self._store.save_snapshot(self.stream, number, state))
+        self._saved_number, self._saved_position = number, engine.position
+
+    def _hosted(self) -> HostedEngine:
+        assert self._engine is not None, "the host was started before it was ready"
+        return self._engine

@@ -1,0 +1,264 @@
+"""HTTP for people and machines that watch: public facts, read-only.
+
+| path | answer |
+|---|---|
+| /healthz | "ok", or 503 when commits have stopped |
+| /status | public facts about every stream, JSON |
+| /metrics | the same for Prometheus |
+| /rules/STREAM/LEARNER | the last release as JSON; ?format=text or sql for its rule alone |
+| /rules/STREAM/LEARNER/events | releases as server-sent events; Last-Event-ID resumes |
+
+GET and nothing else, and no request bodies. Every answer is made of what subscribers are told and
+of lengths and numbers; none depends on an example in any other way.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, Protocol
+
+from aiohttp import hdrs, web
+
+from littled.limits import (
+    HTTP_CONNECTIONS_MAX,
+    HTTP_EVENT_STREAMS_MAX,
+    HTTP_HEARTBEAT_SECONDS,
+    HTTP_KEEPALIVE_SECONDS,
+    HTTP_LINE_BYTES_MAX,
+    LISTEN_BACKLOG,
+)
+from littled.service.access import Access
+from littled.service.subscribers import Releases
+from littled_protocol import limits
+from littled_protocol.messages import Release
+from littled_protocol.rules import Words, rule_from_dict
+
+_FORMATS = ("json", "text", "sql")
+_BEARER = "Bearer "
+_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Surface(Protocol):
+    """The public facts that HTTP shows."""
+
+    @property
+    def releases(self) -> Releases:
+        """All learners' releases."""
+
+    @property
+    def words(self) -> Mapping[str, Words]:
+        """For each learner's full name the words that its rules are told in."""
+
+    def healthy(self) -> bool:
+        """Return whether commits go through."""
+
+    def status(self) -> dict[str, Any]:
+        """Return the body of a status message."""
+
+    def metrics(self) -> bytes:
+        """Return all metrics in Prometheus' text format."""
+
+
+class HttpServer:
+    """The daemon's HTTP side on one listening socket."""
+
+    def __init__(self, surface: Surface, access: Access, server: str) -> None:
+        """Make a server that shows `surface` to whom `access` admits, under the name `server`."""
+        self._pages = _Pages(surface)
+        self._runner = web.AppRunner(
+            self._application(access, server),
+            access_log=None,
+            handle_signals=False,
+            keepalive_timeout=HTTP_KEEPALIVE_SECONDS,
+            max_line_size=HTTP_LINE_BYTES_MAX,
+            max_field_size=HTTP_LINE_BYTES_MAX,
+            lingering_time=0,
+            auto_decompress=False,
+            handler_cancellation=True,
+            shutdown_timeout=limits.close_seconds,
+        )
+        self._listener: asyncio.Server | None = None
+
+    async def start(self, listener: socket.socket) -> None:
+        """Begin to answer on a bound socket."""
+        await self._runner.setup()
+        server = self._runner.server
+        assert server is not None, "the runner has no server after its setup"
+
+        def connect() -> asyncio.Protocol:
+            return server() if len(server.connections) < HTTP_CONNECTIONS_MAX else _TurnedAway()
+
+        loop = asyncio.get_running_loop()
+        self._listener = await loop.create_server(connect, sock=listener, backlog=LISTEN_BACKLOG)
+
+    async def stop(self) -> None:
+        """Stop answering; streams of events end."""
+        self._pages.stopping.set()
+        if self._listener is not None:
+            self._listener.close()
+        await self._runner.cleanup()
+
+    def _application(self, access: Access, server: str) -> web.Application:
+        @web.middleware
+        async def guard(request: web.Request, handler: _Handler) -> web.StreamResponse:
+            if request.path != "/healthz" and not _admitted(request, access):
+                raise web.HTTPUnauthorized(headers={hdrs.WWW_AUTHENTICATE: "Bearer"})
+            if request.body_exists:
+                raise web.HTTPRequestEntityTooLarge(max_size=0, actual_size=1)
+            return await handler(request)
+
+        async def sign(_request: web.Request, response: web.StreamResponse) -> None:
+            response.headers[hdrs.SERVER] = server
+            response.headers[hdrs.CACHE_CONTROL] = "no-store"
+            response.headers["X-Content-Type-Options"] = "nosniff"
+
+        application = web.Application(middlewares=[guard], client_max_size=1)
+        application.on_response_prepare.append(sign)
+        pages = self._pages
+        for path, handler in {
+            "/healthz": pages.healthz,
+            "/status": pages.status,
+            "/metrics": pages.metrics,
+            "/rules/{stream}/{learner}": pages.rule,
+            "/rules/{stream}/{learner}/events": pages.events,
+        }.items():
+            application.router.add_get(path, handler, allow_head=False)
+        return application
+
+
+class _Pages:
+    """The answers."""
+
+    def __init__(self, surface: Surface) -> None:
+        self._surface = surface
+        self._event_streams = 0
+        self.stopping = asyncio.Event()
+
+    async def healthz(self, _request: web.Request) -> web.Response:
+        if self._surface.healthy():
+            return web.Response(text="ok\n")
+        return web.Response(status=503, text="commits have stopped\n")
+
+    async def status(self, _request: web.Request) -> web.Response:
+        return _json(self._surface.status())
+
+    async def metrics(self, _request: web.Request) -> web.Response:
+        return web.Response(
+            body=self._surface.metrics(),
+            headers={hdrs.CONTENT_TYPE: "text/plain; version=0.0.4; charset=utf-8"},
+        )
+
+    async def rule(self, request: web.Request) -> web.Response:
+        learner = self._learner(request)
+        form = request.query.get("format", "json")
+        if form not in _FORMATS:
+            raise web.HTTPBadRequest(text=f"format must be one of {', '.join(_FORMATS)}\n")
+        release = self._surface.releases.latest(learner)
+        if release is None or release.rule is None:
+            raise web.HTTPNotFound(text="no rule has been published yet\n")
+        if form == "json":
+            return _json(self._release(release))
+        rule = rule_from_dict(release.rule)
+        words = self._surface.words[learner]
+        return web.Response(text=(rule.describe(words) if form == "text" else rule.to_sql()) + "\n")
+
+    async def events(self, request: web.Request) -> web.StreamResponse:
+        learner = self._learner(request)
+        version = _version(request.headers.get("Last-Event-ID", "0"))
+        if self._event_streams >= HTTP_EVENT_STREAMS_MAX:
+            raise web.HTTPServiceUnavailable(text="too many streams of events are open\n")
+        self._event_streams += 1
+        try:
+            response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "text/event-stream"})
+            await response.prepare(request)
+            await self._stream(response, learner, version)
+        except TimeoutError:
+            # The reader lets its events pile up. It can resume where it stopped; what waits for it
+            # is thrown away, as a close in good order would wait for it in turn.
+            if request.transport is not None:
+                request.transport.abort()
+        finally:
+            self._event_streams -= 1
+        return response
+
+    async def _stream(self, response: web.StreamResponse, learner: str, version: int) -> None:
+        """Write releases as they come, until the reader is gone or slow, or the daemon stops."""
+        releases = self._surface.releases
+        stopping = asyncio.ensure_future(self.stopping.wait())
+        try:
+            while not stopping.done():
+                for release in await releases.after(learner, version):
+                    await _write(response, _event(release.version, self._release(release)))
+                    version = release.version
+                news = asyncio.ensure_future(releases.beyond(learner, version))
+                try:
+                    done, _ = await asyncio.wait(
+                        (news, stopping),
+                        timeout=HTTP_HEARTBEAT_SECONDS,
+                        return_when=asyncio.FIRST_COMPLETED,
+                    )
+                finally:
+                    news.cancel()
+                if not done:
+                    await _write(response, b": still here\n\n")
+        finally:
+            stopping.cancel()
+
+    def _learner(self, request: web.Request) -> str:
+        learner = f"{request.match_info['stream']}/{request.match_info['learner']}"
+        if learner not in self._surface.releases:
+            raise web.HTTPNotFound(text="there is no such learner\n")
+        return learner
+
+    def _release(self, release: Release) -> dict[str, Any]:
+        text = None
+        if release.rule is not None:
+            text = rule_from_dict(release.rule).describe(self._surface.words[release.learner])
+        return {
+            "learner": release.learner,
+            "version": release.version,
+            "kind": release.kind,
+            "season": release.season,
+            "epoch": release.epoch,
+            "position": release.position,
+            "rule": release.rule,
+            "text": text,
+        }
+
+
+class _TurnedAway(asyncio.Protocol):
+    """Closes a connection too many."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        transport.close()
+
+
+def _admitted(request: web.Request, access: Access) -> bool:
+    shown = request.headers.get(hdrs.AUTHORIZATION, "")
+    return access.admits(shown.removeprefix(_BEARER) if shown.startswith(_BEARER) else None)
+
+
+def _version(text: str) -> int:
+    if not (text.isascii() and text.isdigit()) or int(text) > limits.integer_max:
+        raise web.HTTPBadRequest(text="Last-Event-ID must be the number of a version\n")
+    return int(text)
+
+
+def _json(value: Mapping[str, Any]) -> web.Response:
+    return web.Response(
+        text=json.dumps(value, sort_keys=True, indent=2) + "\n",
+        content_type="application/json",
+    )
+
+
+def _event(version: int, value: Mapping[str, Any]) -> bytes:
+    data = json.dumps(value, sort_keys=True)
+    return f"id: {version}\nevent: release\ndata: {data}\n\n".encode()
+
+
+async def _write(response: web.StreamResponse, data: bytes) -> None:
+    async with asyncio.timeout(limits.send_seconds):
+        await response.write(data)

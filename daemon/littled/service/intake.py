@@ -1,0 +1,399 @@
+"""From accepted examples to durable records: sequence numbers, group commit, back-pressure.
+
+The way of an example: a session hands over a *run* (consecutive examples of one producer) on the
+event loop; the writer thread gathers whatever runs arrived since its last commit, of all streams
+and producers, into one transaction; back on the loop the producers get their acknowledgements, and
+only then do the records go to the engines. So an acknowledgement has no way to depend on what a
+learner makes of an example. A lone small run takes a short cut, without the way to the thread and
+back (`Intake._begin`). Two limits bound the memory of a stream: when its engine is behind, its
+commits wait; when its commits are behind, its feeders are not read from.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Protocol
+
+from littled.limits import (
+    COMMIT_BYTES_MAX,
+    ENGINE_QUEUE_BYTES_MAX,
+    LIGHT_COMMIT_EXAMPLES_MAX,
+    QUICK_COMMIT_SECONDS,
+    RECORD_BYTES_MAX,
+    RECORD_OVERHEAD_BYTES,
+    STREAM_PENDING_BYTES_MAX,
+)
+from littled.service.writer import Writer
+from littled.store.records import NewRecord, Record
+from littled_protocol.errors import ErrorCode, ProtocolError
+
+
+class Journal(Protocol):
+    """What the intake needs of a store; every method is called on the writer thread."""
+
+    def append(self, records: Sequence[NewRecord]) -> list[Record]:
+        """Make `records` durable in one transaction and return them as stored."""
+
+    def producer_next(self, stream: str, producer: str) -> int:
+        """Return the sequence number that follows the producer's last durable example."""
+
+
+class Owner(Protocol):
+    """A session's end of a channel on which a producer feeds; used on the event loop."""
+
+    def acknowledge(self, next_sequence: int, position: int) -> None:
+        """Everything below `next_sequence` is durable, in a stream of `position` examples."""
+
+    def superseded(self) -> None:
+        """Another connection feeds as this producer now."""
+
+    def pause(self) -> None:
+        """Stop reading from the peer for a while."""
+
+    def resume(self) -> None:
+        """Read from the peer again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive examples of one producer, checked; `x` and `y` are wire columns of `count`."""
+
+    sequence: int
+    count: int
+    x: bytes
+    y: bytes
+
+    @property
+    def cost_bytes(self) -> int:
+        """What holding this run costs in memory."""
+        return len(self.x) + len(self.y) + RECORD_OVERHEAD_BYTES
+
+
+class Lane:
+    """One producer of one stream, for as long as somebody feeds as this producer.
+
+    `next_sequence` is the first sequence number that was not accepted yet, `durable_sequence` the
+    first that is not durable yet; both mean nothing before `known`. `underway` counts the runs that
+    were accepted and are not durable yet, and `quiet` is set while there are none. `owner` is who
+    claimed the producer last, and `feeder` the same once everything of the one before is durable.
+    """
+
+    __slots__ = (
+        "durable_sequence",
+        "feeder",
+        "known",
+        "next_sequence",
+        "owner",
+        "producer",
+        "quiet",
+        "stream",
+        "underway",
+    )
+
+    def __init__(self, stream: StreamIntake, producer: str) -> None:
+        """Make a lane whose numbers are not known yet."""
+        self.stream = stream
+        self.producer = producer
+        self.owner: Owner | None = None
+        self.feeder: Owner | None = None
+        self.known = False
+        self.next_sequence = 0
+        self.durable_sequence = 0
+        self.underway = 0
+        self.quiet = asyncio.Event()
+        self.quiet.set()
+
+
+class StreamIntake:
+    """What of one stream is accepted, and what is committed but not yet learned."""
+
+    __slots__ = (
+        "deliver",
+        "lanes",
+        "name",
+        "paused",
+        "pending",
+        "pending_bytes",
+        "position",
+        "unlearned_bytes",
+    )
+
+    def __init__(self, name: str, position: int, deliver: Callable[[Record], None]) -> None:
+        """Start at `position`; `deliver` passes a durable record to the engine without waiting."""
+        self.name = name
+        self.position = position
+        self.deliver = deliver
+        self.lanes: dict[str, Lane] = {}
+        self.pending: deque[tuple[Lane, Run]] = deque()
+        self.pending_bytes = 0
+        self.unlearned_bytes = 0
+        self.paused: set[Owner] = set()
+
+    @property
+    def has_work(self) -> bool:
+        """Whether runs are waiting that may be committed now."""
+        return bool(self.pending) and self.unlearned_bytes < ENGINE_QUEUE_BYTES_MAX
+
+
+class Intake:
+    """Accepts runs of all streams and commits them in groups.
+
+    Everything is called on the event loop, except `learned`, which engines call from their threads.
+    """
+
+    def __init__(
+        self,
+        journal: Journal,
+        writer: Writer,
+        loop: asyncio.AbstractEventLoop,
+        committed: Callable[[], None],
+    ) -> None:
+        """Commit to `journal` on `writer`; `committed` is called on the loop after each commit."""
+        self._journal = journal
+        self._writer = writer
+        self._loop = loop
+        self._after_commit = committed
+        self._lock = threading.Lock()
+        self._streams: dict[str, StreamIntake] = {}
+        self._scheduled = False
+        self._commit_seconds = 0.0
+        self._underway = 0
+        self._drained = asyncio.Event()
+        self._drained.set()
+
+    def add_stream(self, name: str, position: int, deliver: Callable[[Record], None]) -> None:
+        """Accept examples of the stream `name`, which has `position` durable examples so far.
+
+        `deliver` is called on the loop with every record, in order, once it is durable.
+        """
+        self._streams[name] = StreamIntake(name, position, deliver)
+
+    def position(self, stream: str) -> int:
+        """Return how many examples of `stream` are durable."""
+        return self._streams[stream].position
+
+    async def attach(self, stream: str, producer: str, owner: Owner) -> Lane:
+        """Make `owner` the one who feeds as `producer`, and return the lane with known numbers.
+
+        Whoever fed as this producer before is told so, and what it had already handed over is
+        waited for. Raises ProtocolError: unknown_stream; producer_busy, when yet another owner
+        came meanwhile.
+        """
+        intake = self._streams.get(stream)
+        if intake is None:
+            raise ProtocolError(ErrorCode.UNKNOWN_STREAM)
+        lane = intake.lanes.get(producer)
+        if lane is None:
+            lane = intake.lanes[producer] = Lane(intake, producer)
+        before, lane.owner, lane.feeder = lane.owner, owner, None
+        if before is not None:
+            before.superseded()
+        try:
+            await self._settle(lane)
+        except BaseException:
+            self.detach(lane, owner)
+            raise
+        if lane.owner is not owner:
+            raise ProtocolError(ErrorCode.PRODUCER_BUSY)
+        lane.feeder = owner
+        return lane
+
+    def detach(self, lane: Lane, owner: Owner) -> None:
+        """Say that `owner` is gone; what it handed over is committed all the same."""
+        lane.stream.paused.discard(owner)
+        if lane.owner is owner:
+            lane.owner = lane.feeder = None
+            self._forget(lane)
+
+    def add(self, lane: Lane, run: Run) -> None:
+        """Take a run that starts at `lane.next_sequence`."""
+        stream = lane.stream
+        lane.next_sequence = run.sequence + run.count
+        lane.underway += 1
+        lane.quiet.clear()
+        self._underway += 1
+        self._drained.clear()
+        with self._lock:
+            stream.pending.append((lane, run))
+            stream.pending_bytes += run.cost_bytes
+            wake = self._schedule()
+            full = stream.pending_bytes > STREAM_PENDING_BYTES_MAX
+        if wake:
+            self._loop.call_soon(self._begin)
+        if full and lane.feeder is not None and lane.feeder not in stream.paused:
+            stream.paused.add(lane.feeder)
+            lane.feeder.pause()
+
+    def learned(self, stream: str, record: Record) -> None:
+        """Say that the engine of `stream` has taken `record` in; called on the engine's thread."""
+        with self._lock:
+            self._streams[stream].unlearned_bytes -= cost_bytes(record)
+            wake = self._schedule()
+        if wake:
+            self._writer.submit(self._commit_there)
+
+    async def drain(self) -> None:
+        """Wait until everything accepted so far is durable and acknowledged."""
+        await self._drained.wait()
+
+    async def _settle(self, lane: Lane) -> None:
+        """Wait until the lane's numbers are known and nothing of it is on its way."""
+        if not lane.known:
+            stream, producer = lane.stream.name, lane.producer
+            found = await self._writer.ask(lambda: self._journal.producer_next(stream, producer))
+            if not lane.known:
+                lane.known = True
+                lane.next_sequence = lane.durable_sequence = found
+        while lane.underway:
+            await lane.quiet.wait()
+
+    def _forget(self, lane: Lane) -> None:
+        known = lane.stream.lanes.get(lane.producer)
+        if known is lane and lane.owner is None and not lane.underway:
+            del lane.stream.lanes[lane.producer]
+
+    def _schedule(self) -> bool:
+        """Return whether a commit must be submitted now; the lock is held."""
+        if self._scheduled or not any(each.has_work for each in self._streams.values()):
+            return False
+        self._scheduled = True
+        return True
+
+    def _begin(self) -> None:
+        """Start a commit, on the loop and after everything that had arrived was taken in.
+
+        A thread to hand over to and back costs as much as the disk does. So a single small run, the
+        mark of a producer that waits for each acknowledgement, is committed here and now while the
+        disk is quick; anything more goes to the writer, and the loop goes on reading meanwhile.
+        """
+        if not (self._is_light() and self._writer.run_here(self._commit_here)):
+            self._writer.submit(self._commit_there)
+
+    def _is_light(self) -> bool:
+        with self._lock:
+            waiting = [run for each in self._streams.values() for _, run in islice(each.pending, 2)]
+        return (
+            self._commit_seconds <= QUICK_COMMIT_SECONDS
+            and self._underway == len(waiting) == 1
+            and waiting[0].count <= LIGHT_COMMIT_EXAMPLES_MAX
+        )
+
+    def _commit_here(self) -> None:
+        """Commit and acknowledge on the loop."""
+        done = self._commit()
+        if done is not None:
+            self._committed(*done)
+
+    def _commit_there(self) -> None:
+        """Commit on the writer thread, acknowledge on the loop."""
+        done = self._commit()
+        if done is not None:
+            self._loop.call_soon_threadsafe(self._committed, *done)
+
+    def _commit(self) -> tuple[list[Record], dict[Lane, list[Run]]] | None:
+        """Commit what may be committed; return what was stored, and whose it is."""
+        with self._lock:
+            taken = self._take()
+            self._scheduled = False
+            again = self._schedule()
+        if again:
+            self._writer.submit(self._commit_there)
+        if not taken:
+            return None
+        records: list[NewRecord] = []
+        for lane, runs in taken.items():
+            joined = join(lane.stream.name, lane.producer, runs)
+            records.extend(joined)
+            with self._lock:
+                lane.stream.unlearned_bytes += RECORD_OVERHEAD_BYTES * len(joined)
+        started = time.monotonic()
+        stored = self._journal.append(records)
+        self._commit_seconds = time.monotonic() - started
+        return stored, taken
+
+    def _take(self) -> dict[Lane, list[Run]]:
+        """Take runs out of the queues, about COMMIT_BYTES_MAX in all; the lock is held.
+
+        Every stream has the same share of a commit, so that none waits for another's backlog.
+        Runs of one lane come together even where those of other lanes came between: producers have
+        no order among each other before the journal gives them one.
+        """
+        taken: dict[Lane, list[Run]] = {}
+        for stream in self._streams.values():
+            room = COMMIT_BYTES_MAX // len(self._streams)
+            while room > 0 and stream.has_work:
+                lane, run = stream.pending.popleft()
+                room -= run.cost_bytes
+                stream.pending_bytes -= run.cost_bytes
+                stream.unlearned_bytes += len(run.x) + len(run.y)
+                taken.setdefault(lane, []).append(run)
+        return taken
+
+    def _committed(self, records: list[Record], taken: dict[Lane, list[Run]]) -> None:
+        """Acknowledge, then let the engines learn; runs on the loop."""
+        for record in records:
+            self._streams[record.stream].position = record.first_position + record.count
+        for lane, runs in taken.items():
+            lane.durable_sequence = runs[-1].sequence + runs[-1].count
+            lane.underway -= len(runs)
+            self._underway -= len(runs)
+            if lane.feeder is not None:
+                lane.feeder.acknowledge(lane.durable_sequence, lane.stream.position)
+            if not lane.underway:
+                lane.quiet.set()
+                self._forget(lane)
+        for record in records:
+            self._streams[record.stream].deliver(record)
+        for stream in {lane.stream for lane in taken}:
+            self._resume(stream)
+        if not self._underway:
+            self._drained.set()
+        self._after_commit()
+
+    def _resume(self, stream: StreamIntake) -> None:
+        if stream.paused and stream.pending_bytes <= STREAM_PENDING_BYTES_MAX // 2:
+            owners, stream.paused = stream.paused, set()
+            for owner in owners:
+                owner.resume()
+
+
+def join(stream: str, producer: str, runs: Sequence[Run]) -> list[NewRecord]:
+    """Join consecutive runs of one producer into records of at most RECORD_BYTES_MAX.
+
+    A single run longer than that stays one record.
+    """
+    records: list[NewRecord] = []
+    first, size = 0, 0
+    for index, run in enumerate(runs):
+        length = len(run.x) + len(run.y)
+        if index > first and size + length > RECORD_BYTES_MAX:
+            records.append(_record(stream, producer, runs[first:index]))
+            first, size = index, 0
+        size += length
+    records.append(_record(stream, producer, runs[first:]))
+    return records
+
+
+def cost_bytes(record: Record) -> int:
+    """Return what holding `record` costs in memory."""
+    return len(record.x) + len(record.y) + RECORD_OVERHEAD_BYTES
+
+
+def _record(stream: str, producer: str, runs: Sequence[Run]) -> NewRecord:
+    if len(runs) == 1:
+        only = runs[0]
+        return NewRecord(stream, producer, only.sequence, only.count, only.x, only.y)
+    return NewRecord(
+        stream=stream,
+        producer=producer,
+        sequence=runs[0].sequence,
+        count=sum(run.count for run in runs),
+        x=b"".join([run.x for run in runs]),
+        y=b"".join([run.y for run in runs]),
+    )

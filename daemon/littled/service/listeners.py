@@ -1,0 +1,155 @@
+"""Listening sockets: bound here or inherited from the service manager.
+
+A socket is bound before the store is opened, so that an address in use is found out at once, but it
+listens only when the daemon is ready.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import stat
+from asyncio.trsock import TransportSocket
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from littled.limits import (
+    KEEPALIVE_IDLE_SECONDS,
+    KEEPALIVE_INTERVAL_SECONDS,
+    KEEPALIVE_PROBES,
+)
+from littled.service.access import is_loopback
+from littled_client.addresses import Address, TcpAddress, UnixAddress, parse_address
+from littled_client.errors import AddressError
+
+# Only the daemon's own user: others come in through a socket unit, which has modes and groups.
+_SOCKET_MODE = 0o600
+
+
+class ListenError(Exception):
+    """An address cannot be listened on; the message is one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listener:
+    """A bound socket.
+
+    `path` is the file of a Unix socket that this process made, to be removed at the end, with its
+    inode number.
+    """
+
+    socket: socket.socket
+    path: Path | None = None
+    inode: int = 0
+
+    @property
+    def is_unix(self) -> bool:
+        """Whether peers come from this machine through the file system."""
+        return self.socket.family == socket.AF_UNIX
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine can reach the socket."""
+        return self.is_unix or is_loopback(self.socket.getsockname()[0])
+
+    @property
+    def address(self) -> str:
+        """The address as clients write it."""
+        name = self.socket.getsockname()
+        if self.is_unix:
+            return str(UnixAddress(name if isinstance(name, str) else os.fsdecode(name)))
+        return str(TcpAddress(name[0], name[1]))
+
+    def close(self) -> None:
+        """Close the socket and remove its file, unless the file is another's by now."""
+        self.socket.close()
+        if self.path is not None:
+            with suppress(OSError):
+                if self.path.stat().st_ino == self.inode:
+                    self.path.unlink()
+
+
+def bind_unix(path: Path) -> Listener:
+    """Bind a Unix socket with mode 0600; a dead socket in its place is removed.
+
+    Raises ListenError when something is there that listens or is no socket, and when the path is
+    too long or cannot be made.
+    """
+    try:
+        parse_address(f"unix:{path}")
+        _remove_dead(path)
+        listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
+        listener.setblocking(False)
+        try:
+            # The mode is set before the socket listens, so nobody gets in between.
+            listener.bind(str(path))
+            path.chmod(_SOCKET_MODE)
+        except OSError:
+            listener.close()
+            raise
+        return Listener(listener, path, path.stat().st_ino)
+    except AddressError as error:
+        raise ListenError(str(error)) from None
+    except OSError as error:
+        raise ListenError(f"cannot listen on unix:{path}: {error.strerror}") from None
+
+
+def bind_tcp(address: Address | str) -> Listener:
+    """Bind a TCP socket to HOST:PORT; port 0, in a parsed address, means any free one.
+
+    Raises ListenError when the address is in use or is no address of this machine.
+    """
+    try:
+        parsed = parse_address(address)
+    except AddressError as error:
+        raise ListenError(str(error)) from None
+    if not isinstance(parsed, TcpAddress):
+        raise ListenError(f"{parsed} is no HOST:PORT")
+    try:
+        family, kind, number, _, target = socket.getaddrinfo(
+            parsed.host, parsed.port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+        )[0]
+        listener = socket.socket(family, kind | socket.SOCK_CLOEXEC, number)
+    except OSError as error:
+        raise ListenError(f"cannot listen on {parsed}: {error.strerror}") from None
+    try:
+        listener.setblocking(False)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if family == socket.AF_INET6:
+            listener.setsockopt(socket.IPPROTO_IPV6, socket.IPV6_V6ONLY, 1)
+        listener.bind(target)
+    except OSError as error:
+        listener.close()
+        raise ListenError(f"cannot listen on {parsed}: {error.strerror}") from None
+    return Listener(listener)
+
+
+def keep_alive(peer: TransportSocket) -> None:
+    """Let the kernel find out when a silent TCP peer is gone; does nothing for a Unix socket."""
+    if peer.family == socket.AF_UNIX:
+        return
+    peer.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, KEEPALIVE_IDLE_SECONDS)
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, KEEPALIVE_INTERVAL_SECONDS)
+    peer.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPCNT, KEEPALIVE_PROBES)
+
+
+def _remove_dead(path: Path) -> None:
+    """Remove a socket file that nobody listens on; raises ListenError when it is anything else."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISSOCK(found.st_mode):
+        raise ListenError(f"{path} is there already and is no socket; choose another path")
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.setblocking(False)
+        # A live listener with a full queue would block: that is an answer as well.
+        with suppress(BlockingIOError):
+            try:
+                probe.connect(str(path))
+            except ConnectionRefusedError:
+                path.unlink()
+                return
+    raise ListenError(f"another program listens on unix:{path}; stop it, or choose another path")

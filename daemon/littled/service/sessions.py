@@ -1,0 +1,552 @@
+"""Sessions: one peer each, from its first byte to its last.
+
+A session moves bytes between a transport and the sans-IO connection, and gives every message to the
+room that it concerns. It is a plain asyncio protocol, since a stream with an awaited read per frame
+is ten times slower. Whatever a peer does wrong ends its own session with a code and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, ParamSpec, cast
+
+from littled.limits import CONNECTIONS_MAX, RECEIVE_BYTES, RECORD_BYTES_MAX, SEND_HIGH_WATER_BYTES
+from littled.service.access import Access
+from littled.service.intake import Intake, Lane, Run
+from littled.service.listeners import keep_alive
+from littled.service.logs import Log
+from littled.service.subscribers import Releases
+from littled.service.writer import WriterStopped
+from littled_protocol import limits
+from littled_protocol.columns import Points, PointType, decode_labels
+from littled_protocol.connection import CLOSED, NEED_DATA, Connection, Role, State
+from littled_protocol.errors import ErrorCode, ProtocolError
+from littled_protocol.messages import (
+    PROTOCOL_VERSION,
+    Ack,
+    Examples,
+    Hello,
+    Message,
+    Open,
+    Opened,
+    Ping,
+    Pong,
+    Status,
+    StatusRequest,
+    Subscribe,
+    Welcome,
+    error_message,
+)
+
+TransportName = Literal["unix", "tcp"]
+P = ParamSpec("P")
+_Work = Callable[P, Coroutine[Any, Any, None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Door:
+    """What a stream's examples must look like before anything of them is stored.
+
+    `contains` says whether all points of a decoded column lie in the domain of every learner.
+    """
+
+    points: PointType
+    contains: Callable[[Points], bool]
+
+    def check(self, x: bytes, y: bytes, count: int) -> None:
+        """Raise ProtocolError (invalid_examples) unless the columns hold `count` good examples."""
+        points = self.points.decode(x, count)
+        decode_labels(y, count)
+        if not self.contains(points):
+            raise ProtocolError(ErrorCode.INVALID_EXAMPLES, "a point is outside the domain")
+
+    def columns(self, message: Examples) -> tuple[bytes, bytes]:
+        """Return the columns of bytes of a batch that may hold plain lists.
+
+        Raises ProtocolError (invalid_examples).
+        """
+        x, y = message.x, message.y
+        if not isinstance(x, bytes):
+            x = self.points.encode(self.points.decode(x, message.count))
+        if not isinstance(y, bytes):
+            y = decode_labels(y, message.count).tobytes()
+        return x, y
+
+
+@dataclass(slots=True)
+class Counters:
+    """Public counters over all sessions, for metrics; none of them looks inside an example."""
+
+    accepted: int = 0
+    received_bytes: int = 0
+    errors: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """What sessions share: the other rooms, and the set of all sessions.
+
+    `status` returns the body of a status message; `spawn` starts a task that belongs to the daemon.
+    """
+
+    server: str
+    instance: str
+    credit_bytes: int
+    intake: Intake
+    doors: Mapping[str, Door]
+    releases: Releases
+    status: Callable[[], dict[str, Any]]
+    spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
+    log: Log
+    counters: Counters = field(default_factory=Counters)
+    # A dict for its order: the oldest session first.
+    sessions: dict[Session, None] = field(default_factory=dict)
+    # One buffer serves all: the loop fills it and has it emptied within one step.
+    buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
+
+
+class Channel:
+    """One producer's way in: collects a burst of batches, checks it as a whole, hands it over.
+
+    Batches that are already stored are passed over, a batch that overlaps is cut; so a producer may
+    repeat what it is not sure of.
+    """
+
+    __slots__ = (
+        "_door",
+        "_first",
+        "_intake",
+        "_lane",
+        "_next",
+        "_session",
+        "_size",
+        "_xs",
+        "_ys",
+        "number",
+    )
+
+    def __init__(self, session: Session, intake: Intake, door: Door, number: int) -> None:
+        """Make a channel that is not open yet."""
+        self._session = session
+        self._intake = intake
+        self._door = door
+        self._lane: Lane | None = None
+        self.number = number
+        self._first = self._next = self._size = 0
+        self._xs: list[bytes] = []
+        self._ys: list[bytes] = []
+
+    # --- The session's side -----------------------------------------------------------------------
+
+    def open(self, lane: Lane) -> None:
+        """Begin at the lane's next sequence number."""
+        self._lane = lane
+        self._first = self._next = lane.next_sequence
+
+    def close(self) -> None:
+        """Let go of the producer."""
+        if self._lane is not None:
+            self._intake.detach(self._lane, self)
+            self._lane = None
+
+    def take(self, message: Examples) -> None:
+        """Take a batch; what it holds is checked by `flush`.
+
+        Raises ProtocolError: invalid_examples, sequence_gap.
+        """
+        x, y, count = message.x, message.y, message.count
+        if type(x) is not bytes or type(y) is not bytes:
+            x, y = self._door.columns(message)
+        if len(y) != count or len(x) != count * self._door.points.itemsize_bytes:
+            raise ProtocolError(ErrorCode.INVALID_EXAMPLES)
+        if message.sequence != self._next:
+            self._take_out_of_order(message.sequence, x, y)
+            return
+        self._next += count
+        self._xs.append(x)
+        self._ys.append(y)
+        self._size += len(x) + count
+        if self._size >= RECORD_BYTES_MAX:
+            self.flush()
+
+    def flush(self) -> None:
+        """Check what was taken and hand it over.
+
+        Raises ProtocolError (invalid_examples) when a batch is wrong; those before it are handed
+        over, the rest is dropped.
+        """
+        if not self._xs or self._lane is None:
+            return
+        xs, ys, first = self._xs, self._ys, self._first
+        count = self._next - first
+        x = xs[0] if len(xs) == 1 else b"".join(xs)
+        y = ys[0] if len(ys) == 1 else b"".join(ys)
+        self._xs, self._ys, self._first, self._size = [], [], self._next, 0
+        try:
+            self._door.check(x, y, count)
+        except ProtocolError:
+            good = self._good(xs, ys)
+            self._hand_over(first, b"".join(xs[:good]), b"".join(ys[:good]))
+            raise
+        self._hand_over(first, x, y)
+
+    def _take_out_of_order(self, sequence: int, x: bytes, y: bytes) -> None:
+        """Take what is new of a batch that does not begin at the next sequence number."""
+        self.flush()
+        if sequence > self._next:
+            raise ProtocolError(ErrorCode.SEQUENCE_GAP)
+        self._door.check(x, y, len(y))
+        lane = self._lane_open()
+        known = self._next - sequence
+        if known < len(y):
+            self._hand_over(self._next, x[known * self._door.points.itemsize_bytes :], y[known:])
+            self._first = self._next = lane.next_sequence
+        elif not lane.underway:
+            # Nothing is on its way whose acknowledgement would cover this batch.
+            self.acknowledge(lane.durable_sequence, lane.stream.position)
+
+    def _good(self, xs: list[bytes], ys: list[bytes]) -> int:
+        """Return how many batches stand before the first wrong one."""
+        for index, (x, y) in enumerate(zip(xs, ys, strict=True)):
+            try:
+                self._door.check(x, y, len(y))
+            except ProtocolError:
+                return index
+        return len(xs)
+
+    def _hand_over(self, sequence: int, x: bytes, y: bytes) -> None:
+        if y:
+            self._intake.add(self._lane_open(), Run(sequence, len(y), x, y))
+
+    def _lane_open(self) -> Lane:
+        assert self._lane is not None, "examples came through a channel that is not open"
+        return self._lane
+
+    # --- The intake's side ------------------------------------------------------------------------
+
+    def acknowledge(self, next_sequence: int, position: int) -> None:
+        """Tell the peer; every acknowledgement has the same length."""
+        self._session.send(Ack(self.number, next_sequence, position))
+
+    def superseded(self) -> None:
+        """End the session: a newer one feeds as this producer."""
+        self._session.fail(ErrorCode.PRODUCER_BUSY, self.number)
+
+    def pause(self) -> None:
+        """Stop reading: the stream has all it can hold."""
+        self._session.hold(self)
+
+    def resume(self) -> None:
+        """Read again."""
+        self._session.release(self)
+
+
+class Session(asyncio.BufferedProtocol):
+    """One peer's connection."""
+
+    def __init__(self, house: House, transport_name: TransportName, access: Access) -> None:
+        """Wait for a connection that came in through a listener of this name and access."""
+        self._house = house
+        self._transport_name = transport_name
+        self._access = access
+        self._connection = Connection(Role.SERVER)
+        self._transport: asyncio.Transport | None = None
+        self._channels: dict[int, Channel] = {}
+        self._touched: set[Channel] = set()
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._held_by: set[object] = set()
+        self._writable = asyncio.Event()
+        self._writable.set()
+        self._ending = False
+        self._loop = asyncio.get_running_loop()
+        self._connected_at = self._frame_at = self._taken_at = self._loop.time()
+        self._unsent_bytes = 0
+        self.ended = asyncio.Event()
+        self._handlers: Mapping[type[Message], Callable[[Any], None]] = {
+            Hello: self._hello,
+            Open: self._open,
+            Subscribe: self._subscribe,
+            StatusRequest: self._status_request,
+            Ping: self._ping,
+        }
+
+    # --- Called by the loop -----------------------------------------------------------------------
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin; when there are too many, the oldest that was not let in yet makes room."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._transport.set_write_buffer_limits(SEND_HIGH_WATER_BYTES)
+        with contextlib.suppress(OSError):  # of a peer that is gone
+            keep_alive(self._transport.get_extra_info("socket"))
+        sessions = self._house.sessions
+        sessions[self] = None
+        self._house.counters.accepted += 1
+        if len(sessions) > CONNECTIONS_MAX:
+            waiting = (each for each in sessions if each.waits_at_the_door)
+            next(waiting, self).cut(ErrorCode.LIMIT_EXCEEDED)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Let go of everything; what was handed over is committed all the same."""
+        self._ending = True
+        self._house.sessions.pop(self, None)
+        self._leave()
+        self.ended.set()
+
+    def get_buffer(self, sizehint: int) -> memoryview:
+        """Return where the next bytes go."""
+        return self._house.buffer
+
+    def buffer_updated(self, nbytes: int) -> None:
+        """Take what came in."""
+        self._house.counters.received_bytes += nbytes
+        if self._ending:
+            return
+        if not self._connection.frame_begun:
+            self._frame_at = self._loop.time()
+        self._connection.receive_data(self._house.buffer[:nbytes])
+        self._work()
+
+    def eof_received(self) -> bool:
+        """Take the end of the peer's stream; the transport closes itself."""
+        if not self._ending:
+            self._connection.receive_data(b"")
+            self._work()
+        return False
+
+    def pause_writing(self) -> None:
+        """Stop reading from a peer that does not read, so that its answers do not pile up."""
+        self._writable.clear()
+        self.hold(self._writable)
+
+    def resume_writing(self) -> None:
+        """The peer has read."""
+        self._writable.set()
+        self.release(self._writable)
+
+    # --- Called by other rooms --------------------------------------------------------------------
+
+    def send(self, message: Message) -> None:
+        """Write a message, unless the session is ending.
+
+        A peer for which more than `subscriber_bytes_max` is waiting already is dropped.
+        """
+        if self._ending or self._transport is None:
+            return
+        if self._transport.get_write_buffer_size() > limits.subscriber_bytes_max:
+            self.fail(ErrorCode.SLOW_SUBSCRIBER)
+            return
+        try:
+            frame = self._connection.send(message)
+        except ProtocolError as error:
+            self._house.log.error("message not sent", code=error.code.value)
+            self.fail(ErrorCode.INTERNAL_ERROR)
+            return
+        self._transport.write(frame)
+
+    def hold(self, reason: object) -> None:
+        """Do not read from the peer until every reason was released."""
+        if not self._held_by and self._transport is not None and not self._ending:
+            self._transport.pause_reading()
+        self._held_by.add(reason)
+
+    def release(self, reason: object) -> None:
+        """Take back a reason for not reading."""
+        if reason not in self._held_by:
+            return
+        self._held_by.remove(reason)
+        if not self._held_by and self._transport is not None and not self._ending:
+            self._frame_at = self._loop.time()
+            self._transport.resume_reading()
+
+    def fail(self, code: ErrorCode, channel: int | None = None) -> None:
+        """End the session with a code; the peer gets a moment to read it."""
+        if self._ending or self._transport is None:
+            return
+        self._ending = True
+        self._house.counters.errors[code.value] += 1
+        if code is not ErrorCode.SHUTTING_DOWN:
+            self._house.log.info("session ended", code=code.value, transport=self._transport_name)
+        if self._connection.state is not State.CLOSED:
+            frame = self._connection.send(error_message(ProtocolError(code), channel))
+            self._transport.write(frame)
+        self._leave()
+        # What still comes in is read and dropped: closing at once could make the peer's kernel
+        # throw the error away unread.
+        if self._held_by:
+            self._transport.resume_reading()
+        with contextlib.suppress(OSError):  # of a peer that is gone
+            self._transport.write_eof()
+        self._loop.call_later(limits.close_seconds, self._transport.abort)
+
+    @property
+    def waits_at_the_door(self) -> bool:
+        """Whether the peer has not greeted yet."""
+        return self._connection.state is State.START and not self._ending
+
+    def cut(self, code: ErrorCode) -> None:
+        """End the session with a code and without a moment's grace, to make room at once."""
+        self.fail(code)
+        if self._transport is not None:
+            self._transport.close()
+            self._house.sessions.pop(self, None)
+
+    def check_time(self, now: float) -> None:
+        """End the session if the peer has broken a time limit; `now` is the loop's time."""
+        if self._ending or self._transport is None:
+            return
+        unsent = self._transport.get_write_buffer_size()
+        if unsent == 0 or unsent < self._unsent_bytes:
+            self._taken_at = now
+        self._unsent_bytes = unsent
+        reading = self._connection.frame_begun and not self._held_by
+        if now - self._taken_at > limits.send_seconds:
+            self.fail(ErrorCode.SLOW_SUBSCRIBER)
+        elif self._connection.state is State.START:
+            if now - self._connected_at > limits.first_frame_seconds:
+                self.fail(ErrorCode.LIMIT_EXCEEDED)
+        elif reading and now - self._frame_at > limits.frame_seconds:
+            self.fail(ErrorCode.LIMIT_EXCEEDED)
+
+    # --- Messages ---------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        """Take every whole message that has arrived."""
+        next_event = self._connection.next_event
+        channels, touched = self._channels, self._touched
+        at: Channel | None = None
+        whole = False
+        try:
+            while (event := next_event()) is not NEED_DATA:
+                if type(event) is Examples:
+                    at = channels[event.channel]
+                    touched.add(at)
+                    at.take(event)
+                    at = None
+                elif event is CLOSED:
+                    break
+                else:
+                    self._handlers.get(type(event), self._other)(event)
+                whole = True
+            while touched:
+                at = touched.pop()
+                at.flush()
+        except ProtocolError as error:
+            self._fail_late(error, at)
+        except Exception as error:
+            self._house.log.error("session failed", exc_info=error)
+            self.fail(ErrorCode.INTERNAL_ERROR)
+        else:
+            if self._connection.state is State.CLOSED:
+                self._end()
+            elif whole:
+                self._frame_at = self._loop.time()
+
+    def _fail_late(self, error: ProtocolError, at: Channel | None) -> None:
+        """Hand over what came before a wrong message, then end the session."""
+        for channel in self._touched:
+            with contextlib.suppress(ProtocolError):
+                channel.flush()
+        self._touched.clear()
+        self.fail(error.code, None if at is None else at.number)
+
+    def _hello(self, message: Hello) -> None:
+        if not self._access.admits(message.token):
+            self.fail(ErrorCode.UNAUTHORIZED)
+            return
+        house = self._house
+        self.send(
+            Welcome(
+                version=min(message.version, PROTOCOL_VERSION),
+                server=house.server,
+                instance=house.instance,
+                credit_bytes=house.credit_bytes,
+                frame_bytes_max=limits.frame_bytes_max,
+            )
+        )
+
+    def _open(self, message: Open) -> None:
+        door = self._house.doors.get(message.stream)
+        if door is None:
+            self.fail(ErrorCode.UNKNOWN_STREAM, message.channel)
+        else:
+            channel = Channel(self, self._house.intake, door, message.channel)
+            self._spawn(message.channel, self._attach, channel, door, message)
+
+    async def _attach(self, channel: Channel, door: Door, message: Open) -> None:
+        lane = await self._house.intake.attach(message.stream, message.producer, channel)
+        channel.open(lane)
+        self._channels[message.channel] = channel
+        position = self._house.intake.position(message.stream)
+        self.send(
+            Opened(
+                channel=message.channel,
+                stream=message.stream,
+                x_type=door.points.name,
+                next_sequence=lane.next_sequence,
+                position=position,
+            )
+        )
+
+    def _subscribe(self, message: Subscribe) -> None:
+        if message.learner in self._house.releases:
+            self._spawn(None, self._serve_releases, message.learner, message.since)
+        else:
+            self.fail(ErrorCode.UNKNOWN_LEARNER)
+
+    async def _serve_releases(self, learner: str, version: int) -> None:
+        releases = self._house.releases
+        while not self._ending:
+            for release in await releases.after(learner, version):
+                while not self._writable.is_set():
+                    await self._writable.wait()
+                self.send(release)
+                version = release.version
+            await releases.beyond(learner, version)
+
+    def _status_request(self, _message: StatusRequest) -> None:
+        self.send(Status(self._house.status()))
+
+    def _ping(self, message: Ping) -> None:
+        self.send(Pong(message.nonce))
+
+    def _other(self, _message: object) -> None:
+        """Pass over a Pong; an Error has closed the connection, which `_work` sees to."""
+
+    # --- Ends -------------------------------------------------------------------------------------
+
+    def _end(self) -> None:
+        """Close a connection that the peer has ended."""
+        if not self._ending and self._transport is not None:
+            self._ending = True
+            self._leave()
+            self._transport.close()
+
+    def _leave(self) -> None:
+        for task in self._tasks:
+            task.cancel()
+        for channel in self._channels.values():
+            channel.close()
+        self._channels = {}
+
+    def _spawn(self, channel: int | None, work: _Work[P], *args: P.args, **kw: P.kwargs) -> None:
+        task = self._house.spawn(self._guarded(channel, work, *args, **kw))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _guarded(
+        self, channel: int | None, work: _Work[P], *args: P.args, **kw: P.kwargs
+    ) -> None:
+        """Run a task of this session; what goes wrong in it ends this session alone."""
+        try:
+            await work(*args, **kw)
+        except ProtocolError as error:
+            self.fail(error.code, channel)
+        except WriterStopped:
+            self.fail(ErrorCode.SHUTTING_DOWN, channel)
+        except Exception as error:
+            self._house.log.error("session failed", exc_info=error)
+            self.fail(ErrorCode.INTERNAL_ERROR, channel)

@@ -1,0 +1,120 @@
+"""Public releases on their way to subscribers.
+
+One `Releases` per daemon, used on the event loop alone. A subscriber walks along a learner's
+versions at its own pace: it asks for what comes after the version it has, and waits when there is
+nothing. Nothing is queued for it, so a slow subscriber costs no memory and delays nobody; the
+latest releases are at hand in memory, older ones are read from the store on another thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+
+from littled.limits import RELEASES_IN_MEMORY_MAX, RELEASES_READ_MAX
+from littled.store.records import StoredRelease
+from littled_protocol.codec import decode
+from littled_protocol.messages import Release
+
+
+class Releases:
+    """The latest releases of every learner, and the way to the older ones."""
+
+    def __init__(
+        self, learners: Iterable[str], read: Callable[[str, int], Sequence[StoredRelease]]
+    ) -> None:
+        """Start with no release at all.
+
+        `learners` are full names, "stream/learner". `read` returns a learner's stored releases
+        after a version; it is called on a thread other than the loop's.
+        """
+        self._read = read
+        self._shelves = {learner: _Shelf() for learner in learners}
+
+    def __contains__(self, learner: str) -> bool:
+        """Return whether there is a learner of that full name."""
+        return learner in self._shelves
+
+    @property
+    def learners(self) -> tuple[str, ...]:
+        """Full names of all learners, in the order of the configuration."""
+        return tuple(self._shelves)
+
+    def announce(self, releases: Iterable[StoredRelease]) -> list[Release]:
+        """Take releases that are durable, in the order of their versions; wakes their subscribers.
+
+        A version that is known already is passed over. Returns those that were news.
+        """
+        news = []
+        for release in releases:
+            shelf = self._shelves[release.learner]
+            if release.version > shelf.version:
+                message = release_message(release)
+                shelf.put(message)
+                news.append(message)
+        return news
+
+    def latest(self, learner: str) -> Release | None:
+        """Return the newest release of `learner`, or None when there is none yet."""
+        shelf = self._shelves[learner]
+        return shelf.recent[-1] if shelf.recent else None
+
+    def version(self, learner: str) -> int:
+        """Return the newest version of `learner`, 0 when there is none yet."""
+        return self._shelves[learner].version
+
+    async def after(self, learner: str, version: int) -> Sequence[Release]:
+        """Return releases of `learner` after `version`, oldest first; none only if there is none.
+
+        A long history comes in parts: ask again after the last one.
+        """
+        shelf = self._shelves[learner]
+        if version >= shelf.version:
+            return ()
+        if version >= shelf.forgotten:
+            return [each for each in shelf.recent if each.version > version]
+        return await asyncio.to_thread(self._stored_after, learner, version)
+
+    async def beyond(self, learner: str, version: int) -> None:
+        """Wait until there is a release of `learner` after `version`."""
+        shelf = self._shelves[learner]
+        while shelf.version <= version:
+            await shelf.news.wait()
+
+    def _stored_after(self, learner: str, version: int) -> list[Release]:
+        """Read from the store; on a thread, for there may be much to decode."""
+        stored = self._read(learner, version)[:RELEASES_READ_MAX]
+        assert stored, "the store has lost releases that it announced"
+        return [release_message(each) for each in stored]
+
+
+class _Shelf:
+    """One learner's releases in memory.
+
+    `version` is the newest one, `forgotten` the newest that only the store has.
+    """
+
+    __slots__ = ("forgotten", "news", "recent", "version")
+
+    def __init__(self) -> None:
+        self.recent: deque[Release] = deque()
+        self.version = 0
+        self.forgotten = 0
+        self.news = asyncio.Event()
+
+    def put(self, release: Release) -> None:
+        if len(self.recent) == RELEASES_IN_MEMORY_MAX:
+            self.forgotten = self.recent.popleft().version
+        self.recent.append(release)
+        self.version = release.version
+        self.news.set()
+        self.news = asyncio.Event()
+
+
+def release_message(release: StoredRelease) -> Release:
+    """Return a stored release as the message that goes over the wire: its body is the payload."""
+    message = decode(release.body)
+    if not isinstance(message, Release):
+        raise TypeError(f"the store holds a {type(message).__name__} where a release should be")
+    return message

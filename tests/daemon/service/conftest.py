@@ -1,0 +1,26 @@
+"""Stores for the tests of the service: one is made, the others are copies of it."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from support.serving import make_store
+
+
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new store, never to be opened."""
+    return make_store(tmp_path_factory.mktemp("template") / "store")
+
+
+@pytest.fixture
+def store(template: Path, tmp_path: Path) -> Path:
+    """A new store of the test's own."""
+    return Path(shutil.copytree(template, tmp_path / "store"))
+
+
+@pytest.fixture(scope="module")
+def module_store(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new store for the tests of a module."""
+    return Path(shutil.copytree(template, tmp_path_factory.mktemp("module") / "store"))

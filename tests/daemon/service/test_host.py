@@ -1,0 +1,251 @@
+"""Engine threads over a real store: replay, snapshots, order of writes, engines that fail."""
+
+import io
+import json
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from littled.engine import Engine, replay
+from littled.mechanisms.noise import KeyedNoise
+from littled.planner import StreamPlan
+from littled.service import host as host_module
+from littled.service.host import Host, Status, StoreOutlet
+from littled.service.logs import make_log
+from littled.service.writer import Writer, WriterStopped
+from littled.store.records import NewRecord, Record, StoredRelease
+from littled.store.store import Store
+from support.serving import CANARY, FailingEngine
+
+STREAM = "flights"
+
+
+class Shown:
+    """Remembers what a host shows."""
+
+    def __init__(self) -> None:
+        self.released: list[StoredRelease] = []
+        self.statuses: list[Status] = []
+        self.records: list[int] = []
+        self.reports = 0
+        self.errors: list[BaseException] = []
+        self.over = threading.Event()
+
+    def releases(self, releases: Any) -> None:
+        self.released.extend(releases)
+
+    def status(self, stream: str, status: Status) -> None:
+        assert stream == STREAM
+        self.statuses.append(status)
+
+    def learned(self, stream: str, record: Record) -> None:
+        self.records.append(record.number)
+
+    def progress(self, stream: str) -> None:
+        self.reports += 1
+
+    def failed(self, error: BaseException) -> None:
+        self.errors.append(error)
+        self.over.set()
+
+
+class Bench:
+    """A store, its writer, and hosts one after the other."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.plan = StreamPlan.from_dict(store.plans[STREAM])
+        self.noise = KeyedNoise(store.noise_key)
+        self.executor = ThreadPoolExecutor(1)
+        self.failures: list[BaseException] = []
+        self.writer = Writer(self.failures.append)
+        self.log_file = io.StringIO()
+        self.sequence = 0
+
+    def host(self, build: Any = Engine) -> tuple[Host, Shown]:
+        shown = Shown()
+        made = Host(self.plan, self.store, self.writer, shown, make_log("json", self.log_file))
+        made.begin(build, self.noise, self.executor)
+        return made, shown
+
+    def append(self, x: bytes, y: bytes) -> Record:
+        record = NewRecord(STREAM, "p", self.sequence, len(y), x, y)
+        self.sequence += len(y)
+        return self.writer.call(lambda: self.store.append([record]))[0]
+
+    def learn(self, host: Host, shown: Shown, records: list[Record]) -> None:
+        for record in records:
+            host.put(record)
+        deadline = time.monotonic() + 20
+        while len(shown.records) < len(records):
+            assert time.monotonic() < deadline
+            assert not shown.errors, shown.errors
+            time.sleep(0.005)
+
+    def close(self) -> None:
+        self.writer.close()
+        self.executor.shutdown()
+        self.store.close()
+
+
+@pytest.fixture
+def bench(store: Path) -> Iterator[Bench]:
+    made = Bench(Store.open(store))
+    yield made
+    made.close()
+
+
+def flights(count: int, seed: int) -> tuple[bytes, bytes]:
+    """Points and labels of the rule x >= 60."""
+    points = np.random.default_rng(seed).integers(0, 256, count, dtype=np.uint8)
+    return points.tobytes(), (points >= 60).astype(np.uint8).tobytes()
+
+
+def stop(host: Host) -> None:
+    host.stop()
+    host.join(20)
+
+
+def test_a_host_learns_and_publishes(bench: Bench) -> None:
+    host, shown = bench.host()
+    assert [each.version for each in shown.released] == [1]
+    host.start()
+    records = [bench.append(*flights(2_000, seed)) for seed in range(10)]
+    bench.learn(host, shown, records)
+    stop(host)
+    assert shown.records == list(range(10))
+    assert len(shown.released) > 1
+    assert bench.store.releases("flights/late") == shown.released
+    assert shown.statuses[-1]["learners"]["late"]["version"] == len(shown.released)
+    whole = replay(bench.plan, bench.noise, bench.store.records(STREAM), bench.executor)
+    assert whole.releases == shown.released
+    assert whole.entries == bench.store.ledger(STREAM)
+
+
+def test_what_is_shown_changes_only_with_a_release(bench: Bench) -> None:
+    host, shown = bench.host()
+    host.start()
+    before = list(shown.statuses)
+    bench.learn(host, shown, [bench.append(b"\x80" * 10, b"\1" * 10) for _ in range(5)])
+    stop(host)
+    assert shown.statuses == before
+    assert len(shown.released) == 1
+
+
+def test_a_stopped_host_goes_on_from_its_snapshot(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host, shown = bench.host()
+    host.start()
+    bench.learn(host, shown, [bench.append(*flights(3_000, seed)) for seed in range(4)])
+    stop(host)
+    saved = bench.store.snapshot(STREAM)
+    assert saved is not None
+    assert saved[0] == 3
+    late = [bench.append(*flights(3_000, seed)) for seed in range(4, 6)]
+    applied: list[int] = []
+    original = Engine.apply
+
+    def apply(engine: Engine, record: Record) -> None:
+        applied.append(record.number)
+        original(engine, record)
+
+    monkeypatch.setattr(Engine, "apply", apply)
+    again, shown_again = bench.host()
+    assert applied == [each.number for each in late]
+    assert shown_again.reports == 1
+    again.start()
+    bench.learn(again, shown_again, [bench.append(*flights(3_000, 6))])
+    stop(again)
+    whole = replay(bench.plan, bench.noise, bench.store.records(STREAM), bench.executor)
+    assert whole.releases == bench.store.releases("flights/late")
+    assert whole.entries == bench.store.ledger(STREAM)
+
+
+def test_snapshots_are_saved_on_the_way(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_module, "SNAPSHOT_RECORDS", 3)
+    host, shown = bench.host()
+    host.start()
+    bench.learn(host, shown, [bench.append(b"a", b"\0") for _ in range(7)])
+    bench.writer.call(lambda: None)
+    saved = bench.store.snapshot(STREAM)
+    assert saved is not None
+    assert saved[0] == 5
+    monkeypatch.setattr(host_module, "SNAPSHOT_EXAMPLES", 100)
+    bench.learn(host, shown, [bench.append(bytes(200), bytes(200))])
+    deadline = time.monotonic() + 5
+    while (bench.store.snapshot(STREAM) or saved)[0] != 7:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    stop(host)
+
+
+def test_an_unusable_snapshot_is_passed_over(bench: Bench) -> None:
+    host, shown = bench.host()
+    host.start()
+    bench.learn(host, shown, [bench.append(*flights(2_000, seed)) for seed in range(3)])
+    stop(host)
+    bench.writer.call(lambda: bench.store.save_snapshot(STREAM, 2, b"not a snapshot"))
+    _, again = bench.host()
+    assert again.released == bench.store.releases("flights/late")
+    assert "snapshot not usable" in bench.log_file.getvalue()
+
+
+def test_an_engine_that_fails_ends_its_host_without_a_snapshot(bench: Bench) -> None:
+    host, shown = bench.host(FailingEngine)
+    host.start()
+    host.put(bench.append(b"a", b"\0"))
+    assert shown.over.wait(10)
+    host.join(10)
+    assert [type(each) for each in shown.errors] == [ValueError]
+    assert bench.store.snapshot(STREAM) is None
+    assert CANARY not in bench.log_file.getvalue()
+
+
+def test_a_writer_that_stopped_ends_a_host_quietly(bench: Bench) -> None:
+    host, shown = bench.host()
+    host.start()
+    records = [bench.append(*flights(2_000, seed)) for seed in range(10)]
+    bench.writer.close()
+    for record in records:
+        host.put(record)
+    host.join(10)
+    assert shown.errors == []
+    assert len(shown.released) == 1
+
+
+def test_a_replay_can_be_interrupted(bench: Bench) -> None:
+    for seed in range(5):
+        bench.append(*flights(10, seed))
+    shown = Shown()
+    host = Host(bench.plan, bench.store, bench.writer, shown, make_log("json", bench.log_file))
+    host.interrupt_replay()
+    host.begin(Engine, bench.noise, bench.executor)
+    assert shown.statuses == []
+    host.join(1)
+
+
+def test_releases_are_shown_after_they_are_durable(bench: Bench) -> None:
+    seen: list[int] = []
+
+    class Watching(Shown):
+        def releases(self, releases: Any) -> None:
+            stored = bench.store.releases("flights/late")
+            assert stored[-len(releases) :] == list(releases)
+            seen.extend(each.version for each in releases)
+
+    outlet = StoreOutlet(bench.store, bench.writer, Watching())
+    engine = Engine(bench.plan, bench.noise, outlet, bench.executor)
+    engine.start()
+    assert seen == [1]
+    assert outlet.published
+    bench.writer.close()
+    with pytest.raises(WriterStopped):
+        outlet.publish([], [])
+    assert json.dumps(engine.status())

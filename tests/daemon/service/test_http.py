@@ -1,0 +1,320 @@
+"""HTTP over real sockets: public facts, GET only, tokens, server-sent events, rude clients."""
+
+import asyncio
+import json
+import socket
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
+
+import aiohttp
+import pytest
+
+from littled.service import http as http_module
+from littled.service.access import Access
+from littled.service.http import HttpServer
+from littled.service.subscribers import Releases
+from littled.store.records import StoredRelease
+from littled_protocol.codec import encode
+from littled_protocol.messages import Release
+from littled_protocol.rules import ThresholdRule, Words, rule_from_dict
+
+LEARNER = "flights/late"
+TOKEN = "0123456789abcdef" * 2
+
+
+def stored(version: int, threshold: int | None, kind: str = "rule") -> StoredRelease:
+    """A release of the rule x >= threshold."""
+    rule = None if threshold is None else ThresholdRule(256, threshold).to_dict()
+    message = Release(LEARNER, version, kind, 0, version, 10 * version, rule)
+    return StoredRelease(LEARNER, version, encode(message), None)
+
+
+def large(version: int) -> StoredRelease:
+    """A release of 38 kB."""
+    members = [f"{version * 2048 + index:016x}" for index in range(2048)]
+    rule = {"kind": "points", "bits": 64, "members": members}
+    message = Release(LEARNER, version, "rule", 0, version, 10 * version, rule)
+    return StoredRelease(LEARNER, version, encode(message), None)
+
+
+class House:
+    """Public facts that tests set."""
+
+    def __init__(self) -> None:
+        self.stored: list[StoredRelease] = []
+        self.releases = Releases([LEARNER, "flights/none"], lambda _, since: self.stored[since:])
+        self.words: Mapping[str, Words] = {
+            LEARNER: Words("departure delay", "min", -30, "late", "not late"),
+            "flights/none": Words(),
+        }
+        self.well = True
+
+    def healthy(self) -> bool:
+        return self.well
+
+    def status(self) -> dict[str, Any]:
+        return {"streams": {"flights": {"position": 3}}}
+
+    def metrics(self) -> bytes:
+        return b"littled_connections 0.0\n"
+
+
+class Site:
+    """A running server and a client."""
+
+    def __init__(self, house: House, client: aiohttp.ClientSession, port: int) -> None:
+        self.house, self.client, self.port = house, client, port
+
+    def url(self, path: str) -> str:
+        return f"http://127.0.0.1:{self.port}{path}"
+
+    async def get(self, path: str, **options: Any) -> tuple[int, str, Mapping[str, str]]:
+        async with self.client.get(self.url(path), **options) as response:
+            return response.status, await response.text(), response.headers
+
+    async def raw(self, request: bytes) -> bytes:
+        """Send bytes and return everything that comes until the server closes."""
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.port)
+        try:
+            writer.write(request)
+            return await asyncio.wait_for(reader.read(), 10)
+        finally:
+            writer.close()
+            await writer.wait_closed()
+
+
+async def run(access: Access, house: House) -> AsyncIterator[Site]:
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    server = HttpServer(house, access, "littled/test")
+    await server.start(listener)
+    async with aiohttp.ClientSession() as client:
+        yield Site(house, client, listener.getsockname()[1])
+    await server.stop()
+    listener.close()
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    async for made in run(Access(), House()):
+        yield made
+
+
+@pytest.fixture
+async def guarded() -> AsyncIterator[Site]:
+    async for made in run(Access(TOKEN), House()):
+        yield made
+
+
+async def test_health(site: Site) -> None:
+    assert (await site.get("/healthz"))[:2] == (200, "ok\n")
+    site.house.well = False
+    assert (await site.get("/healthz"))[:2] == (503, "commits have stopped\n")
+
+
+async def test_status_and_metrics(site: Site) -> None:
+    status, text, headers = await site.get("/status")
+    assert status == 200
+    assert json.loads(text) == site.house.status()
+    assert headers["Content-Type"] == "application/json; charset=utf-8"
+    status, text, headers = await site.get("/metrics")
+    assert (status, text) == (200, "littled_connections 0.0\n")
+    assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
+
+
+async def test_answers_name_the_daemon_and_nothing_below_it(site: Site) -> None:
+    for path in ("/status", "/nowhere", "/rules/flights/late"):
+        headers = (await site.get(path))[2]
+        assert headers["Server"] == "littled/test"
+        assert headers["Cache-Control"] == "no-store"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+
+
+async def test_a_rule_in_its_three_forms(site: Site) -> None:
+    path = "/rules/flights/late"
+    assert (await site.get(path))[0] == 404
+    site.house.releases.announce([stored(1, 128), stored(2, 54)])
+    status, text, _ = await site.get(path)
+    assert status == 200
+    found = json.loads(text)
+    assert rule_from_dict(found.pop("rule")) == ThresholdRule(256, 54)
+    assert found == {
+        "learner": LEARNER,
+        "version": 2,
+        "kind": "rule",
+        "season": 0,
+        "epoch": 2,
+        "position": 20,
+        "text": "late if departure delay >= 24 min",
+    }
+    text_form = await site.get(path + "?format=text")
+    assert text_form[:2] == (200, "late if departure delay >= 24 min\n")
+    assert (await site.get(path + "?format=sql"))[1] == '("x" >= 54)\n'
+    assert (await site.get(path + "?format=xml"))[0] == 400
+
+
+async def test_a_release_without_a_rule(site: Site) -> None:
+    site.house.releases.announce([stored(1, None, "halt")])
+    assert (await site.get("/rules/flights/late"))[0] == 404
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/rules", "/rules/flights", "/rules/flights/early", "/rules/flights/late/other"]
+)
+async def test_pages_that_are_not_there(site: Site, path: str) -> None:
+    status, text, _ = await site.get(path)
+    assert status == 404
+    assert path not in text or path == "/"
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"])
+async def test_nothing_but_get(site: Site, method: str) -> None:
+    async with site.client.request(method, site.url("/status")) as response:
+        assert response.status == 405
+
+
+async def test_bodies_are_refused_unread(site: Site) -> None:
+    endless = b"GET /status HTTP/1.1\r\nHost: a\r\nContent-Length: 1000000000000\r\n\r\nabc"
+    answer = await site.raw(endless)
+    assert answer.startswith(b"HTTP/1.1 413 ")
+    chunked = b"GET /status HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n"
+    assert (await site.raw(chunked)).startswith(b"HTTP/1.1 413 ")
+
+
+async def test_requests_have_their_lengths(site: Site) -> None:
+    long = b"GET /" + b"a" * 10_000 + b" HTTP/1.1\r\nHost: a\r\n\r\n"
+    assert (await site.raw(long)).startswith(b"HTTP/1.0 400 ")
+
+
+async def test_a_token(guarded: Site) -> None:
+    assert (await guarded.get("/healthz"))[0] == 200
+    for path in ("/status", "/metrics", "/rules/flights/late", "/rules/flights/late/events"):
+        status, _, headers = await guarded.get(path)
+        assert status == 401
+        assert headers["WWW-Authenticate"] == "Bearer"
+    for shown in (TOKEN, f"Basic {TOKEN}", "Bearer", f"Bearer {TOKEN[:-1]}"):
+        assert (await guarded.get("/status", headers={"Authorization": shown}))[0] == 401
+    right = {"Authorization": f"Bearer {TOKEN}"}
+    assert (await guarded.get("/status", headers=right))[0] == 200
+
+
+# --- Server-sent events ---------------------------------------------------------------------------
+
+
+async def events(response: aiohttp.ClientResponse, count: int) -> list[dict[str, Any]]:
+    """Read that many events; comments are passed over."""
+    found: list[dict[str, Any]] = []
+    while len(found) < count:
+        block = (await asyncio.wait_for(response.content.readuntil(b"\n\n"), 10)).decode()
+        if block.startswith(":"):
+            continue
+        fields = dict(line.split(": ", 1) for line in block.strip().split("\n"))
+        assert fields["event"] == "release"
+        value = json.loads(fields["data"])
+        assert fields["id"] == str(value["version"])
+        found.append(value)
+    return found
+
+
+async def test_events_past_and_to_come(site: Site) -> None:
+    site.house.releases.announce([stored(1, 128), stored(2, 54)])
+    async with site.client.get(site.url("/rules/flights/late/events")) as response:
+        assert response.headers["Content-Type"] == "text/event-stream"
+        assert [each["version"] for each in await events(response, 2)] == [1, 2]
+        site.house.releases.announce([stored(3, 55)])
+        (third,) = await events(response, 1)
+        assert third["text"] == "late if departure delay >= 25 min"
+        site.house.releases.announce([stored(4, None, "halt")])
+        (fourth,) = await events(response, 1)
+        assert (fourth["kind"], fourth["text"]) == ("halt", None)
+
+
+async def test_events_resume(site: Site) -> None:
+    site.house.releases.announce([stored(version, version) for version in range(1, 6)])
+    resume = {"Last-Event-ID": "3"}
+    url = site.url("/rules/flights/late/events")
+    async with site.client.get(url, headers=resume) as response:
+        assert [each["version"] for each in await events(response, 2)] == [4, 5]
+    for wrong in ("-1", "x", "1.5", "9" * 30):
+        answer = await site.get("/rules/flights/late/events", headers={"Last-Event-ID": wrong})
+        assert answer[0] == 400
+
+
+async def test_a_quiet_stream_shows_that_it_lives(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_module, "HTTP_HEARTBEAT_SECONDS", 0.05)
+    async with site.client.get(site.url("/rules/flights/late/events")) as response:
+        for _ in range(3):
+            assert await response.content.readuntil(b"\n\n") == b": still here\n\n"
+
+
+async def test_too_many_streams_of_events(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_module, "HTTP_EVENT_STREAMS_MAX", 2)
+    url = site.url("/rules/flights/late/events")
+    async with site.client.get(url), site.client.get(url):
+        assert (await site.get("/rules/flights/late/events"))[0] == 503
+    deadline = asyncio.get_running_loop().time() + 5
+    while True:
+        async with site.client.get(url) as response:
+            if response.status == 200:
+                break
+        assert asyncio.get_running_loop().time() < deadline
+        await asyncio.sleep(0.02)
+
+
+async def test_a_reader_that_does_not_read_is_dropped(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("littled_protocol.limits.send_seconds", 0.2)
+    site.house.stored.extend(large(version) for version in range(1, 401))  # 15 MB as events
+    site.house.releases.announce(site.house.stored)
+    loop = asyncio.get_running_loop()
+    with socket.socket() as deaf:
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.setblocking(False)
+        await loop.sock_connect(deaf, ("127.0.0.1", site.port))
+        request = b"GET /rules/flights/late/events HTTP/1.1\r\nHost: a\r\n\r\n"
+        await loop.sock_sendall(deaf, request)
+        await asyncio.sleep(1.0)
+        received = 0
+        while data := await asyncio.wait_for(loop.sock_recv(deaf, 1 << 20), 10):
+            received += len(data)
+        assert 0 < received < 8 << 20
+    assert (await site.get("/healthz"))[0] == 200
+
+
+async def test_connections_without_a_request_are_closed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(http_module, "HTTP_KEEPALIVE_SECONDS", 0.3)
+    monkeypatch.setattr(http_module, "HTTP_CONNECTIONS_MAX", 3)
+    async for site in run(Access(), House()):
+        half = [await asyncio.open_connection("127.0.0.1", site.port) for _ in range(3)]
+        for _, writer in half:
+            writer.write(b"GET /status HTTP/1.1\r\nHo")
+        await asyncio.sleep(0.05)
+        assert await site.raw(b"") == b""  # one too many is turned away at once
+        for reader, writer in half:
+            assert await asyncio.wait_for(reader.read(), 5) == b""
+            writer.close()
+            await writer.wait_closed()
+        assert (await site.get("/healthz"))[0] == 200
+
+
+async def test_a_stop_ends_streams_of_events() -> None:
+    house = House()
+    server = HttpServer(house, Access(), "littled/test")
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    await server.start(listener)
+    port = listener.getsockname()[1]
+    async with (
+        aiohttp.ClientSession() as client,
+        client.get(f"http://127.0.0.1:{port}/rules/flights/late/events") as response,
+    ):
+        house.releases.announce([stored(1, 7)])
+        await events(response, 1)
+        await asyncio.wait_for(server.stop(), 5)
+        assert await asyncio.wait_for(response.content.read(), 5) == b""
+    listener.close()

@@ -1,0 +1,396 @@
+"""The intake over a real store: group commit, acknowledgements after durability, back-pressure."""
+
+import asyncio
+import threading
+import time
+from collections.abc import AsyncIterator, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from littled.limits import (
+    LIGHT_COMMIT_EXAMPLES_MAX,
+    QUICK_COMMIT_SECONDS,
+    RECORD_BYTES_MAX,
+    RECORD_OVERHEAD_BYTES,
+)
+from littled.service import intake as intake_module
+from littled.service.intake import Intake, Lane, Run, cost_bytes, join
+from littled.service.writer import Writer, WriterStopped
+from littled.store.records import NewRecord, Record
+from littled.store.store import Store
+from littled_protocol.errors import ErrorCode, ProtocolError
+
+
+class Feeder:
+    """Remembers what an owner is told."""
+
+    def __init__(self, said: list[str] | None = None, name: str = "") -> None:
+        self.acks: list[tuple[int, int]] = []
+        self.lost = False
+        self.paused = False
+        self._said, self._name = said, name
+
+    def acknowledge(self, next_sequence: int, position: int) -> None:
+        self.acks.append((next_sequence, position))
+        if self._said is not None:
+            self._said.append(f"ack {self._name}{next_sequence}")
+
+    def superseded(self) -> None:
+        self.lost = True
+
+    def pause(self) -> None:
+        self.paused = True
+
+    def resume(self) -> None:
+        self.paused = False
+
+
+class Bench:
+    """An intake over a store, with a gate before every commit."""
+
+    def __init__(self, store: Store) -> None:
+        self.store = store
+        self.commits: list[list[NewRecord]] = []
+        self.threads: list[int] = []
+        self.failures: list[BaseException] = []
+        self.delivered: dict[str, list[Record]] = {"flights": [], "ids": []}
+        self.slowness_seconds = 0.0
+        self.open = threading.Event()
+        self.open.set()
+        self.writer = Writer(self.failures.append)
+        self.rounds = 0
+        self.intake = Intake(self, self.writer, asyncio.get_running_loop(), self.committed)
+        for stream, records in self.delivered.items():
+            self.intake.add_stream(stream, store.position(stream), records.append)
+
+    def append(self, records: Sequence[NewRecord]) -> list[Record]:
+        assert self.open.wait(10)
+        self.commits.append(list(records))
+        self.threads.append(threading.get_ident())
+        time.sleep(self.slowness_seconds)
+        return self.store.append(records)
+
+    def producer_next(self, stream: str, producer: str) -> int:
+        return self.store.producer_next(stream, producer)
+
+    def committed(self) -> None:
+        self.rounds += 1
+
+    def feed(self, lane: Lane, points: bytes) -> None:
+        self.intake.add(lane, Run(lane.next_sequence, len(points), points, bytes(len(points))))
+
+
+def wait_for(gate: threading.Event) -> None:
+    assert gate.wait(10)
+
+
+@pytest.fixture
+def opened(store: Path) -> Iterator[Store]:
+    with Store.open(store) as found:
+        yield found
+
+
+@pytest.fixture
+async def bench(opened: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
+    """A bench whose commits are all made by the writer thread, where they can be held up."""
+    monkeypatch.setattr(intake_module, "LIGHT_COMMIT_EXAMPLES_MAX", 0)
+    made = Bench(opened)
+    yield made
+    made.open.set()
+    await asyncio.to_thread(made.writer.close)
+
+
+async def test_examples_are_acknowledged_when_they_are_durable(bench: Bench) -> None:
+    feeder = Feeder()
+    lane = await bench.intake.attach("flights", "p", feeder)
+    bench.open.clear()
+    bench.feed(lane, b"abc")
+    await asyncio.sleep(0.05)
+    assert feeder.acks == []
+    assert bench.store.position("flights") == 0
+    bench.open.set()
+    await bench.intake.drain()
+    assert feeder.acks == [(3, 3)]
+    assert bench.store.position("flights") == bench.intake.position("flights") == 3
+    assert [record.x for record in bench.delivered["flights"]] == [b"abc"]
+    assert bench.rounds == 1
+
+
+async def test_what_arrives_during_a_commit_shares_the_next(bench: Bench) -> None:
+    one, two = Feeder(), Feeder()
+    first = await bench.intake.attach("flights", "one", one)
+    second = await bench.intake.attach("flights", "two", two)
+    third = await bench.intake.attach("ids", "one", one)
+    bench.open.clear()
+    bench.feed(first, b"0")
+    await asyncio.sleep(0.05)
+    for number in range(50):  # producers take turns, and still each has one record
+        bench.feed(first, bytes([number]))
+        bench.feed(second, bytes([100 + number]))
+    bench.feed(third, b"x")
+    bench.open.set()
+    await bench.intake.drain()
+    assert [len(commit) for commit in bench.commits] == [1, 3]
+    assert one.acks == [(1, 1), (51, 101), (1, 1)]
+    assert two.acks == [(50, 101)]
+    joined = {record.producer: record.x for record in bench.commits[1][:2]}
+    assert joined == {"one": bytes(range(50)), "two": bytes(range(100, 150))}
+
+
+async def test_acknowledgements_come_before_anything_is_learned(bench: Bench) -> None:
+    said: list[str] = []
+    bench.intake.add_stream("flights", 0, lambda record: said.append(f"learn {record.number}"))
+    one = await bench.intake.attach("flights", "a", Feeder(said, "a"))
+    two = await bench.intake.attach("flights", "b", Feeder(said, "b"))
+    bench.open.clear()
+    bench.feed(one, b"x")
+    await asyncio.sleep(0.05)
+    bench.feed(one, b"y")
+    bench.feed(two, b"z")
+    bench.open.set()
+    await bench.intake.drain()
+    assert said == ["ack a1", "learn 0", "ack a2", "ack b1", "learn 1", "learn 2"]
+
+
+async def test_numbers_go_on_where_the_store_stands(bench: Bench, opened: Store) -> None:
+    lane = await bench.intake.attach("flights", "p", Feeder())
+    bench.feed(lane, b"abcd")
+    await bench.intake.drain()
+    bench.intake.detach(lane, Feeder())  # of somebody else: nothing happens
+    assert lane.owner is not None
+    bench.intake.detach(lane, lane.owner)
+    again = await bench.intake.attach("flights", "p", Feeder())
+    assert again is not lane
+    assert again.next_sequence == again.durable_sequence == 4
+
+
+async def test_a_newer_owner_waits_for_what_the_older_one_handed_over(bench: Bench) -> None:
+    older, newer = Feeder(), Feeder()
+    lane = await bench.intake.attach("flights", "p", older)
+    bench.open.clear()
+    bench.feed(lane, b"ab")
+    attaching = asyncio.ensure_future(bench.intake.attach("flights", "p", newer))
+    await asyncio.sleep(0.05)
+    assert older.lost
+    assert not attaching.done()
+    bench.open.set()
+    taken = await attaching
+    assert taken.next_sequence == 2
+    assert older.acks == newer.acks == []
+    bench.feed(taken, b"c")
+    await bench.intake.drain()
+    assert newer.acks == [(3, 3)]
+
+
+async def test_the_newest_of_many_wins(bench: Bench) -> None:
+    feeders = [Feeder() for _ in range(5)]
+    outcomes = await asyncio.gather(
+        *(bench.intake.attach("flights", "p", each) for each in feeders), return_exceptions=True
+    )
+    assert [each.lost for each in feeders] == [True] * 4 + [False]
+    for outcome in outcomes[:-1]:
+        assert isinstance(outcome, ProtocolError)
+        assert outcome.code is ErrorCode.PRODUCER_BUSY
+    assert isinstance(outcomes[-1], Lane)
+
+
+async def test_an_attachment_given_up_leaves_nothing_behind(bench: Bench) -> None:
+    bench.writer.submit(lambda: wait_for(bench.open))
+    bench.open.clear()
+    attaching = asyncio.ensure_future(bench.intake.attach("flights", "p", Feeder()))
+    await asyncio.sleep(0.01)
+    attaching.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await attaching
+    bench.open.set()
+    lane = await bench.intake.attach("flights", "p", Feeder())
+    assert lane.next_sequence == 0
+
+
+async def test_an_unknown_stream(bench: Bench) -> None:
+    with pytest.raises(ProtocolError, match="unknown_stream"):
+        await bench.intake.attach("nowhere", "p", Feeder())
+
+
+async def test_what_an_owner_left_behind_is_committed(bench: Bench) -> None:
+    feeder = Feeder()
+    lane = await bench.intake.attach("flights", "p", feeder)
+    bench.feed(lane, b"abc")
+    bench.intake.detach(lane, feeder)
+    await bench.intake.drain()
+    assert feeder.acks == []
+    assert bench.store.position("flights") == 3
+
+
+async def test_commits_wait_for_an_engine_that_is_behind(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake_module, "ENGINE_QUEUE_BYTES_MAX", 2 * RECORD_OVERHEAD_BYTES)
+    feeder, free = Feeder(), Feeder()
+    lane = await bench.intake.attach("flights", "p", feeder)
+    other = await bench.intake.attach("ids", "p", free)
+    for _ in range(10):
+        bench.feed(lane, b"ab")
+        await asyncio.sleep(0.01)
+        await bench.writer.ask(lambda: None)
+    await asyncio.sleep(0.01)
+    assert len(bench.delivered["flights"]) == 2
+    bench.feed(other, b"x")
+    await asyncio.sleep(0.01)
+    await bench.writer.ask(lambda: None)
+    await asyncio.sleep(0.01)
+    assert free.acks == [(1, 1)]  # another stream's engine is not behind
+    while len(feeder.acks) == 0 or feeder.acks[-1][0] < 20:
+        for record in bench.delivered["flights"]:
+            await asyncio.to_thread(bench.intake.learned, "flights", record)
+        bench.delivered["flights"].clear()
+        await asyncio.sleep(0.005)
+    await asyncio.wait_for(bench.intake.drain(), 5)
+
+
+async def test_feeders_wait_for_commits_that_are_behind(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake_module, "STREAM_PENDING_BYTES_MAX", 10 * RECORD_OVERHEAD_BYTES)
+    busy, idle = Feeder(), Feeder()
+    lane = await bench.intake.attach("flights", "p", busy)
+    await bench.intake.attach("flights", "q", idle)
+    bench.open.clear()
+    bench.feed(lane, b"0")
+    await asyncio.sleep(0.02)
+    for _ in range(9):
+        bench.feed(lane, b"a")
+    assert not busy.paused
+    for _ in range(5):
+        bench.feed(lane, b"a")
+    assert busy.paused
+    assert not idle.paused
+    bench.open.set()
+    await bench.intake.drain()
+    assert not busy.paused
+    assert busy.acks[-1] == (15, 15)
+
+
+async def test_a_commit_that_fails_is_not_acknowledged(bench: Bench) -> None:
+    feeder = Feeder()
+    lane = await bench.intake.attach("flights", "p", feeder)
+    bench.intake.add(lane, Run(5, 1, b"a", b"\0"))  # not the next number: the store refuses
+    await asyncio.sleep(0.05)
+    bench.feed(lane, b"b")
+    await asyncio.sleep(0.05)
+    assert feeder.acks == []
+    assert [type(each) for each in bench.failures] == [ValueError]
+    assert bench.store.position("flights") == 0
+
+
+# --- Commits on the event loop --------------------------------------------------------------------
+
+
+@pytest.fixture
+async def quick(opened: Store) -> AsyncIterator[Bench]:
+    """A bench as in production."""
+    made = Bench(opened)
+    yield made
+    await asyncio.to_thread(made.writer.close)
+
+
+async def one_by_one(bench: Bench, lane: Lane, count: int, size: int = 1) -> list[bool]:
+    """Feed and wait, over and over; return for each commit whether the loop made it."""
+    for _ in range(count):
+        bench.feed(lane, bytes(size))
+        await bench.intake.drain()
+    return [thread == threading.get_ident() for thread in bench.threads]
+
+
+async def test_a_lone_small_run_is_committed_on_the_loop(quick: Bench) -> None:
+    said: list[str] = []
+    quick.intake.add_stream("flights", 0, lambda record: said.append(f"learn {record.number}"))
+    lane = await quick.intake.attach("flights", "p", Feeder(said))
+    assert sum(await one_by_one(quick, lane, 20)) >= 15  # unless the disk was slow just before
+    assert said == [f"{what} {n + (what == 'ack')}" for n in range(20) for what in ("ack", "learn")]
+    assert quick.store.position("flights") == 20
+
+
+async def test_larger_runs_and_crowds_are_committed_by_the_writer(quick: Bench) -> None:
+    lane = await quick.intake.attach("flights", "p", Feeder())
+    other = await quick.intake.attach("ids", "q", Feeder())
+    assert not any(await one_by_one(quick, lane, 3, size=LIGHT_COMMIT_EXAMPLES_MAX + 1))
+    quick.threads.clear()
+    quick.feed(lane, b"a")
+    quick.feed(other, b"b")
+    await quick.intake.drain()
+    assert threading.get_ident() not in quick.threads
+    assert len(quick.commits[-1]) == 2
+
+
+async def test_a_busy_writer_keeps_commits_off_the_loop(quick: Bench) -> None:
+    lane = await quick.intake.attach("flights", "p", Feeder())
+    gate = threading.Event()
+    quick.writer.submit(lambda: wait_for(gate))
+    await asyncio.sleep(0.02)
+    quick.feed(lane, b"a")
+    await asyncio.sleep(0.02)
+    assert quick.threads == []
+    gate.set()
+    await quick.intake.drain()
+    assert threading.get_ident() not in quick.threads
+
+
+async def test_a_slow_disk_keeps_commits_off_the_loop(quick: Bench) -> None:
+    lane = await quick.intake.attach("flights", "p", Feeder())
+    quick.slowness_seconds = 2 * QUICK_COMMIT_SECONDS
+    await one_by_one(quick, lane, 1)
+    quick.threads.clear()
+    assert not any(await one_by_one(quick, lane, 5))
+
+
+async def test_a_failure_on_the_loop_is_the_writers_last_as_well(quick: Bench) -> None:
+    feeder = Feeder()
+    lane = await quick.intake.attach("flights", "p", feeder)
+    quick.intake.add(lane, Run(5, 1, b"a", b"\0"))  # not the next number: the store refuses
+    await asyncio.sleep(0.05)
+    assert [type(each) for each in quick.failures] == [ValueError]
+    assert feeder.acks == []
+    with pytest.raises(WriterStopped):
+        await quick.writer.ask(lambda: None)
+
+
+# --- Joining --------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.integers(1, RECORD_BYTES_MAX), min_size=1, max_size=30), st.integers(0, 2**40))
+def test_joined_records_hold_the_same_examples(sizes: list[int], sequence: int) -> None:
+    runs, following = [], sequence
+    for number, size in enumerate(sizes):
+        count = max(1, size // 2)
+        runs.append(Run(following, count, bytes([number]) * count, bytes([number % 2]) * count))
+        following += count
+    records = join("s", "p", runs)
+    assert b"".join(each.x for each in records) == b"".join(each.x for each in runs)
+    assert b"".join(each.y for each in records) == b"".join(each.y for each in runs)
+    assert [each.sequence for each in records] == [
+        sequence + sum(one.count for one in records[:index]) for index in range(len(records))
+    ]
+    assert all(len(each.x) == each.count for each in records)
+    assert all(len(each.x) + len(each.y) <= RECORD_BYTES_MAX for each in records)
+    for one, two in pairwise(records):
+        longest = max(2 * each.count for each in runs)
+        assert 2 * (one.count + two.count) > RECORD_BYTES_MAX - longest
+
+
+def test_a_run_longer_than_a_record_stays_whole() -> None:
+    long = Run(1, RECORD_BYTES_MAX, bytes(RECORD_BYTES_MAX), bytes(RECORD_BYTES_MAX))
+    records = join(
+        "s", "p", [Run(0, 1, b"a", b"\0"), long, Run(RECORD_BYTES_MAX + 1, 1, b"b", b"\0")]
+    )
+    assert [each.count for each in records] == [1, RECORD_BYTES_MAX, 1]
+
+
+def test_the_cost_of_a_record_counts_more_than_its_columns() -> None:
+    record = Record("s", 0, 0, "p", 0, 1, b"a", b"\0", bytes(32))
+    assert cost_bytes(record) == RECORD_OVERHEAD_BYTES + 2
+    assert Run(0, 1, b"a", b"\0").cost_bytes == RECORD_OVERHEAD_BYTES + 2

@@ -1,0 +1,168 @@
+"""Logs: the allow-list, exceptions without values, and everything else that a process prints."""
+
+import asyncio
+import io
+import json
+import logging
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from littled.limits import LOG_PLACES_MAX, LOG_TEXT_CHARACTERS_MAX
+from littled.service.logs import ALLOWED_KEYS, Log, LogStyle, guard_loop, make_log
+
+CANARY = "canary-4711"
+
+
+def logged(style: LogStyle = "json") -> tuple[Log, io.StringIO]:
+    file = io.StringIO()
+    return make_log(style, file), file
+
+
+def line_of(file: io.StringIO) -> dict[str, Any]:
+    line: dict[str, Any] = json.loads(file.getvalue())
+    return line
+
+
+def fail_with(secret: str) -> None:
+    hidden = [secret]
+    raise ValueError(f"not a number: {hidden[0]}")
+
+
+def test_a_line_holds_what_was_said() -> None:
+    log, file = logged()
+    log.info("released", learner="flights/late", version=3, kind="rule")
+    line = line_of(file)
+    assert line.pop("timestamp").endswith("Z")
+    assert line == {
+        "event": "released",
+        "level": "info",
+        "learner": "flights/late",
+        "version": 3,
+        "kind": "rule",
+    }
+
+
+def test_keys_that_are_not_allowed_are_dropped_and_counted() -> None:
+    log, file = logged()
+    log.warning("odd", x=CANARY, mistakes=17, stream="flights")
+    assert CANARY not in file.getvalue()
+    line = line_of(file)
+    assert line["dropped"] == 2
+    assert set(line) == {"event", "level", "timestamp", "stream", "dropped"}
+
+
+def test_no_allowed_key_names_anything_private() -> None:
+    private = {"x", "y", "label", "labels", "point", "points", "mistakes", "score", "scores", "gap"}
+    assert not ALLOWED_KEYS & private
+
+
+def test_values_are_plain_and_short() -> None:
+    log, file = logged()
+    log.info("long", reason="a" * 10_000, address=object(), error_places=list(range(100)))
+    line = line_of(file)
+    assert len(line["reason"]) == LOG_TEXT_CHARACTERS_MAX
+    assert isinstance(line["address"], str)
+    assert line["error_places"] == list(range(LOG_PLACES_MAX))
+
+
+@pytest.mark.parametrize("style", ["json", "console"])
+def test_an_exception_leaves_its_type_and_places_only(style: LogStyle) -> None:
+    log, file = logged(style)
+    try:
+        fail_with(CANARY)
+    except ValueError:
+        log.exception("failed")
+    text = file.getvalue()
+    assert CANARY not in text
+    assert "hidden" not in text
+    assert "ValueError" in text
+    assert "service/test_logs.py" in text
+    assert "fail_with" in text
+
+
+def test_exceptions_can_be_handed_over_in_every_way() -> None:
+    error = ValueError(CANARY)
+    for given in (error, (ValueError, error, None)):
+        log, file = logged()
+        log.error("failed", exc_info=given)
+        assert line_of(file)["error_type"] == "ValueError"
+        assert CANARY not in file.getvalue()
+
+
+def test_a_console_line_cannot_be_forged() -> None:
+    log, file = logged("console")
+    log.info("odd", reason="first\nsecond")
+    assert file.getvalue().count("\n") == 1
+
+
+def test_debug_lines_are_not_written() -> None:
+    log, file = logged()
+    log.debug("detail")
+    assert file.getvalue() == ""
+
+
+async def test_the_loop_reports_without_quoting() -> None:
+    log, file = logged()
+    loop = asyncio.get_running_loop()
+    guard_loop(log, loop)
+    try:
+        loop.call_soon(fail_with, CANARY)
+        await asyncio.sleep(0.01)
+    finally:
+        loop.set_exception_handler(None)
+    assert CANARY not in file.getvalue()
+    assert line_of(file)["event"] == "exception in the event loop"
+    assert line_of(file)["error_type"] == "ValueError"
+
+
+GUARDED = f"""
+import logging, threading, warnings
+from littled.service.logs import guard_process, make_log
+guard_process(make_log("json"))
+secret = "{CANARY}"
+
+class Bad:
+    def __del__(self):
+        raise ValueError(secret)
+
+def fail():
+    local = secret
+    raise RuntimeError(local)
+
+del_me = Bad(); del del_me
+thread = threading.Thread(target=fail); thread.start(); thread.join()
+logging.getLogger("aiohttp.server").error("request from %s", secret)
+try:
+    fail()
+except RuntimeError:
+    logging.getLogger("asyncio").exception("%s", secret)
+logging.getLogger("quiet").info("nothing")
+warnings.warn(secret)
+fail()
+"""
+
+
+def test_a_guarded_process_prints_nothing_private() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", GUARDED], capture_output=True, text=True, timeout=30, check=False
+    )
+    assert ended.returncode == 1
+    assert CANARY not in ended.stderr + ended.stdout
+    lines = [json.loads(line) for line in ended.stderr.splitlines()]
+    assert [(line["event"], line.get("error_type")) for line in lines] == [
+        ("exception outside any call", "ValueError"),
+        ("uncaught exception in a thread", "RuntimeError"),
+        ("message of a library", None),
+        ("message of a library", "RuntimeError"),
+        ("message of a library", None),
+        ("uncaught exception", "RuntimeError"),
+    ]
+    assert lines[2]["library"] == "aiohttp.server"
+
+
+def test_this_process_keeps_its_own_handlers() -> None:
+    make_log("json", io.StringIO())
+    assert all(type(each).__module__ != "littled.service.logs" for each in logging.root.handlers)

@@ -1,0 +1,562 @@
+"""Sessions over real sockets: what peers may do, what they may not, what nobody else notices."""
+
+import random
+import struct
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgpack
+import numpy as np
+import pytest
+
+from littled.store.store import Store
+from littled_protocol import limits
+from littled_protocol.codec import encode_frame
+from littled_protocol.messages import (
+    Ack,
+    Examples,
+    Hello,
+    Open,
+    Opened,
+    Ping,
+    Pong,
+    Release,
+    Status,
+    StatusRequest,
+    Subscribe,
+    Welcome,
+)
+from support.serving import Peer, Serving, framed, raw, serving
+
+TOKEN = "0123456789abcdef" * 2
+SHORT = {
+    "littled_protocol.limits.first_frame_seconds": 0.6,
+    "littled_protocol.limits.frame_seconds": 0.8,
+    "littled_protocol.limits.send_seconds": 1.2,
+    "littled_protocol.limits.close_seconds": 0.5,
+    "littled.service.daemon.SWEEP_SECONDS": 0.1,
+    "littled.service.sessions.CONNECTIONS_MAX": 16,
+}
+
+
+@pytest.fixture(scope="module")
+def daemon(module_store: Path) -> Iterator[Serving]:
+    """One daemon for the tests of this module; it must survive them all."""
+    with serving(module_store, tcp=["127.0.0.1", 0], token=TOKEN, limits=SHORT) as running:
+        yield running
+        assert running.stop() == 0
+        assert [line for line in running.lines if line.get("level") != "info"] == []
+
+
+@pytest.fixture
+def peer(daemon: Serving) -> Iterator[Peer]:
+    """A peer that was let in."""
+    with Peer.greet(daemon.unix) as made:
+        yield made
+
+
+def labels(text: str) -> bytes:
+    """Labels written as a text of 0 and 1."""
+    return bytes(int(each) for each in text)
+
+
+# --- Greeting -------------------------------------------------------------------------------------
+
+
+def test_the_greeting_says_what_a_client_needs(daemon: Serving, peer: Peer) -> None:
+    assert peer.welcome is not None
+    assert peer.welcome.version == 1
+    assert peer.welcome.server.startswith("littled/")
+    assert peer.welcome.credit_bytes == limits.credit_bytes
+    with Peer.greet(daemon.unix) as other:
+        assert other.welcome == peer.welcome
+
+
+def test_a_later_client_is_spoken_to_in_the_highest_common_version(daemon: Serving) -> None:
+    with Peer.connect(daemon.unix) as peer:
+        peer.send(Hello(7, "future/1"))
+        assert peer.expect(Welcome).version == 1
+
+
+@pytest.mark.parametrize("token", [None, "", TOKEN[:-1]])
+def test_a_port_needs_the_token(daemon: Serving, token: str | None) -> None:
+    with Peer.connect(daemon.address("tcp")) as peer:
+        peer.send(Hello(1, "peer/1", token))
+        assert peer.error() == "unauthorized"
+
+
+def test_a_port_with_the_token_and_a_socket_without(daemon: Serving) -> None:
+    with Peer.greet(daemon.address("tcp"), TOKEN) as peer, Peer.greet(daemon.unix) as local:
+        for each in (peer, local):
+            each.send(Ping(5))
+            assert each.expect(Pong) == Pong(5)
+
+
+# --- Feeding --------------------------------------------------------------------------------------
+
+
+def test_columns_and_lists_are_acknowledged(peer: Peer) -> None:
+    opened = peer.open("flights", "lists")
+    assert (opened.x_type, opened.next_sequence) == ("u8", 0)
+    peer.feed(0, bytes([0, 255]), labels("01"))
+    peer.send(Examples(0, 2, 3, [1, 2, 3], [0, True, False]))
+    peer.send(Examples(0, 5, 1, b"\x07", [1]))
+    peer.send(Examples(0, 6, 1, [200], b"\0"))
+    assert peer.acknowledged(7)[-1].position == opened.position + 7
+
+
+def test_acknowledgements_have_one_length(peer: Peer) -> None:
+    peer.open("ids", "lengths")
+    before = len(peer.received)
+    peer.feed(0, bytes(8), labels("0"))
+    peer.acknowledged(1)
+    first = len(peer.received) - before
+    peer.feed(1, bytes(8 * 40_000), bytes(40_000))
+    acks = peer.acknowledged(40_001)
+    assert len(peer.received) - before - first == first * len(acks)
+
+
+def test_a_burst_becomes_few_records(daemon: Serving, peer: Peer, module_store: Path) -> None:
+    peer.open("flights", "burst")
+    frames = [Examples(0, index, 1, bytes([index % 256]), b"\0") for index in range(5_000)]
+    peer.send(*frames)
+    peer.acknowledged(5_000)
+    with Store.open(module_store, read_only=True) as store:
+        records = [each for each in store.records("flights") if each.producer == "burst"]
+    assert b"".join(each.x for each in records) == bytes(index % 256 for index in range(5_000))
+    assert len(records) < 1_000
+
+
+def test_a_frame_may_come_byte_by_byte(peer: Peer) -> None:
+    peer.open("flights", "drops")
+    frame = peer.connection.send(Examples(0, 0, 3, b"abc", labels("010")))
+    for index in range(len(frame)):
+        peer.write(frame[index : index + 1])
+    assert peer.acknowledged(3)
+
+
+def test_repeated_examples_are_acknowledged_and_ignored(daemon: Serving) -> None:
+    with Peer.greet(daemon.unix) as first:
+        start = first.open("flights", "twice").position
+        first.feed(0, b"abcd", labels("0101"))
+        first.acknowledged(4)
+        first.feed(0, b"abcd", labels("0101"))
+        assert first.expect(Ack) == Ack(0, 4, start + 4)
+        first.feed(2, b"cdef", labels("0111"))
+        assert first.acknowledged(6)[-1].position == start + 6
+    with Peer.greet(daemon.unix) as second:
+        assert second.open("flights", "twice").next_sequence == 6
+        second.feed(5, b"fg", labels("10"))
+        assert second.acknowledged(7)[-1].position == start + 7
+
+
+def test_a_repetition_of_what_is_on_its_way_is_covered_too(peer: Peer) -> None:
+    start = peer.open("flights", "again").position
+    batch = Examples(0, 0, 2, b"ab", labels("01"))
+    peer.send(*[batch] * 50, Examples(0, 1, 2, b"bc", labels("11")))
+    assert peer.acknowledged(3)[-1].position == start + 3
+
+
+def test_many_channels_of_one_connection(peer: Peer) -> None:
+    for number in range(40):
+        assert peer.open("flights", f"many-{number}", channel=number).channel == number
+    for number in range(40):
+        peer.feed(0, b"a", labels("1"), channel=number)
+    acks = [peer.expect(Ack) for _ in range(40)]
+    assert sorted(each.channel for each in acks) == list(range(40))
+    assert all(each.next_sequence == 1 for each in acks)
+
+
+def test_a_newer_connection_takes_a_producer_over(daemon: Serving, peer: Peer) -> None:
+    peer.open("flights", "moving")
+    peer.feed(0, b"abc", labels("000"))
+    with Peer.greet(daemon.unix) as newer:
+        assert newer.open("flights", "moving").next_sequence == 3
+        assert peer.error() == "producer_busy"
+        newer.feed(3, b"d", labels("1"))
+        assert newer.acknowledged(4)
+        with Peer.greet(daemon.unix) as newest:
+            assert newest.open("flights", "moving").next_sequence == 4
+
+
+def test_one_connection_cannot_be_a_producer_twice(peer: Peer) -> None:
+    peer.open("flights", "double", channel=0)
+    peer.send(Open(1, "flights", "double"))
+    assert peer.error() == "producer_busy"
+
+
+def test_the_same_producer_may_feed_two_streams(peer: Peer) -> None:
+    peer.open("flights", "both", channel=0)
+    peer.open("ids", "both", channel=1)
+    peer.feed(0, bytes(8), labels("0"), channel=1)
+    assert peer.expect(Ack).channel == 1
+
+
+# --- Refused examples -----------------------------------------------------------------------------
+
+BAD = [
+    Examples(0, 2, 2, b"ab", b"\0\2"),
+    Examples(0, 2, 2, b"ab", b"\0"),
+    Examples(0, 2, 2, b"abc", b"\0\0"),
+    Examples(0, 2, 1, b"\xc8", b"\0"),  # 200 is the first point outside thresholds:200
+    Examples(0, 2, 1, [200], [0]),
+    Examples(0, 2, 2, [1, -1], [0, 0]),
+    Examples(0, 2, 2, [1, 2], [0, 2]),
+    Examples(0, 2, 1, [256], [0]),
+    Examples(0, 2, 1, ["a"], [0]),
+    Examples(0, 2, 1, [[1]], [0]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(BAD)))
+def test_a_bad_batch_is_refused_whole(daemon: Serving, number: int) -> None:
+    bad, name = BAD[number], f"bad-{number}"
+    with Peer.greet(daemon.unix) as peer:
+        start = peer.open("small", name).position
+        good = Examples(0, 0, 2, b"\0\xc7", labels("01"))
+        after = Examples(0, 2 + bad.count, 1, b"\1", labels("0"))
+        peer.send(good, bad, after)
+        assert peer.error() == "invalid_examples"
+    with Peer.greet(daemon.unix) as again:
+        opened = again.open("small", name)
+        assert (opened.next_sequence, opened.position) == (2, start + 2)
+
+
+def test_a_repetition_is_checked_as_well(peer: Peer) -> None:
+    peer.open("small", "bad-repetition")
+    peer.feed(0, b"ab", labels("01"))
+    peer.acknowledged(2)
+    peer.feed(0, b"ab", b"\0\5")
+    assert peer.error() == "invalid_examples"
+
+
+def test_a_gap_is_refused_and_what_came_before_it_is_kept(daemon: Serving, peer: Peer) -> None:
+    peer.open("flights", "gap")
+    peer.send(Examples(0, 0, 1, b"a", b"\0"), Examples(0, 2, 1, b"c", b"\0"))
+    assert peer.error() == "sequence_gap"
+    with Peer.greet(daemon.unix) as again:
+        assert again.open("flights", "gap").next_sequence == 1
+
+
+def test_a_bad_channel_does_not_take_the_others_examples_along(daemon: Serving, peer: Peer) -> None:
+    peer.open("flights", "well", channel=0)
+    peer.open("small", "ill", channel=1)
+    peer.send(Examples(1, 0, 1, b"\xff", b"\0"), Examples(0, 0, 1, b"a", b"\0"))
+    assert peer.error() == "invalid_examples"
+    with Peer.greet(daemon.unix) as again:
+        assert again.open("flights", "well").next_sequence == 1
+        assert again.open("small", "ill", channel=1).next_sequence == 0
+
+
+def test_what_was_sent_before_the_end_of_a_connection_is_kept(daemon: Serving) -> None:
+    with Peer.greet(daemon.unix) as peer:
+        peer.open("flights", "leaving")
+        peer.feed(0, b"abc", labels("010"))
+    with Peer.greet(daemon.unix) as again:
+        assert again.open("flights", "leaving").next_sequence in (0, 3)
+
+
+# --- Subscribing and asking -----------------------------------------------------------------------
+
+
+def test_a_subscriber_gets_what_it_missed(daemon: Serving, peer: Peer) -> None:
+    peer.subscribe("ids/late")
+    first = peer.expect(Release)
+    assert (first.learner, first.version, first.position) == ("ids/late", 1, 0)
+    with Peer.greet(daemon.unix) as other:
+        other.subscribe("ids/late", since=1)
+        other.send(Ping(1))
+        assert other.expect(Pong) == Pong(1)
+
+
+@pytest.mark.parametrize("learner", ["flights/early", "nobody/late"])
+def test_an_unknown_learner(peer: Peer, learner: str) -> None:
+    peer.subscribe(learner)
+    assert peer.error() == "unknown_learner"
+
+
+def test_an_unknown_stream(peer: Peer) -> None:
+    peer.send(Open(0, "nowhere", "me"))
+    assert peer.error() == "unknown_stream"
+
+
+def test_the_status_holds_public_facts_and_nothing_else(peer: Peer) -> None:
+    peer.send(StatusRequest())
+    body = peer.expect(Status).body
+    assert set(body) == {"server", "instance", "streams"}
+    assert set(body["streams"]) == {"flights", "ids", "small"}
+    for stream in body["streams"].values():
+        assert set(stream) == {
+            *("stream", "x_type", "position", "season", "horizon"),
+            *("epsilon", "delta", "spent", "caps", "learners"),
+        }
+        for learner in stream["learners"].values():
+            assert set(learner) == {"version", "epoch", "halted", "rule", "words"}
+
+
+# --- Hostile frames -------------------------------------------------------------------------------
+
+HELLO = encode_frame(Hello(1, "peer/1"))
+DEEP = b"\x81\xa1a" * 20 + b"\xc0"
+BEFORE_GREETING = {
+    "no msgpack": (framed(b"\xc1\xc1"), "malformed_frame"),
+    "an empty frame": (framed(b""), "malformed_frame"),
+    "no map": (framed(msgpack.packb([1, 2])), "malformed_frame"),
+    "two maps": (framed(HELLO[4:] + HELLO[4:]), "malformed_frame"),
+    "a key twice": (framed(b"\x82\xa1a\x01\xa1a\x02"), "malformed_frame"),
+    "a cut string": (framed(b"\x81\xa4ty"), "malformed_frame"),
+    "too deep": (framed(DEEP), "depth_exceeded"),
+    "too long": ((2**31).to_bytes(4, "big"), "frame_too_large"),
+    "longer than a first frame": ((4096).to_bytes(4, "big"), "frame_too_large"),
+    "an unknown type": (raw(type="hullo"), "unexpected_message"),
+    "a message too early": (encode_frame(Ping(1)), "unexpected_message"),
+    "version 0": (raw(type="hello", version=0, agent="a"), "unsupported_version"),
+    "a missing field": (raw(type="hello", version=1), "malformed_frame"),
+    "a wrong type": (raw(type="hello", version="1", agent="a"), "malformed_frame"),
+    "http": (b"GET / HTTP/1.1\r\n\r\n", "frame_too_large"),
+}
+
+
+@pytest.mark.parametrize("name", BEFORE_GREETING)
+def test_wrong_first_frames(daemon: Serving, name: str) -> None:
+    data, code = BEFORE_GREETING[name]
+    with Peer.connect(daemon.unix) as peer:
+        peer.connection.send(Hello(1, "peer/1"))  # so that our own side takes the answer
+        peer.write(data)
+        assert peer.error() == code
+
+
+AFTER_GREETING = {
+    "a second greeting": (HELLO, "unexpected_message"),
+    "a server's message": (encode_frame(Ack(0, 1, 1)), "unexpected_message"),
+    "a channel that is not open": (
+        encode_frame(Examples(9, 0, 1, b"a", b"\0")),
+        "unexpected_message",
+    ),
+    "no examples": (
+        raw(type="examples", channel=0, sequence=0, count=0, x=b"", y=b""),
+        "invalid_examples",
+    ),
+    "too many examples": (
+        raw(type="examples", channel=0, sequence=0, count=65_537, x=b"", y=b""),
+        "invalid_examples",
+    ),
+    "not a number": (raw(type="ping", nonce=float("nan")), "malformed_frame"),
+    "an extension": (framed(b"\x82\xa4type\xa4ping\xa5nonce\xd4\x01\x00"), "malformed_frame"),
+    "an array that promises too much": (
+        framed(b"\x82\xa4type\xa8examples\xa1x\xdd\x7f\xff\xff\xff"),
+        "limit_exceeded",
+    ),
+    "a float for a number": (raw(type="ping", nonce=1.0), "malformed_frame"),
+    "an impossible name": (
+        raw(type="open", channel=0, stream="../etc", producer="p"),
+        "malformed_frame",
+    ),
+    "too long": ((limits.frame_bytes_max).to_bytes(4, "big"), "frame_too_large"),
+}
+
+
+@pytest.mark.parametrize("name", AFTER_GREETING)
+def test_wrong_later_frames(daemon: Serving, name: str) -> None:
+    data, code = AFTER_GREETING[name]
+    with Peer.greet(daemon.unix) as honest, Peer.greet(daemon.unix) as peer:
+        peer.open("flights", "hostile")
+        peer.write(data)
+        assert peer.error() == code
+        honest.send(Ping(2))
+        assert honest.expect(Pong)
+
+
+def test_subscribing_twice_and_opening_twice(daemon: Serving, peer: Peer) -> None:
+    peer.write(encode_frame(Subscribe("flights/late", 0)) * 2)
+    assert peer.error() == "unexpected_message"
+    with Peer.greet(daemon.unix) as other:
+        other.write(encode_frame(Open(0, "flights", "one")) + encode_frame(Open(0, "ids", "two")))
+        assert other.error() == "unexpected_message"
+
+
+def test_a_stream_that_ends_inside_a_frame(daemon: Serving) -> None:
+    with Peer.greet(daemon.unix) as peer:
+        peer.write(b"\0\0\0\x10abc")
+    with Peer.connect(daemon.unix) as reset:
+        reset.socket.setsockopt(1, 13, struct.pack("ii", 1, 0))
+        reset.write(b"\0\0")
+
+
+def test_random_frames_end_their_own_session_only(daemon: Serving) -> None:
+    chance = random.Random(4)
+    with Peer.greet(daemon.unix) as honest:
+        honest.open("flights", "honest")
+        before = daemon.resident_bytes()
+        for turn in range(300):
+            frame = bytearray(encode_frame(Examples(0, 0, 4, b"abcd", bytes(4))))
+            for _ in range(chance.randint(1, 6)):
+                frame[chance.randrange(4, len(frame))] = chance.randrange(256)
+            with Peer.greet(daemon.unix) as peer:
+                peer.open("flights", "random")
+                peer.write(bytes(frame) + chance.randbytes(chance.randint(0, 50)))
+            if turn % 50 == 0:
+                honest.feed(turn // 50, b"a", b"\0")
+                honest.acknowledged(turn // 50 + 1)
+        assert daemon.resident_bytes() - before < 16 << 20
+
+
+# --- Time and number ------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("begin", [b"", b"\0\0", HELLO[:-1]])
+def test_a_greeting_has_its_time(daemon: Serving, begin: bytes) -> None:
+    with Peer.connect(daemon.unix) as peer:
+        peer.connection.send(Hello(1, "peer/1"))
+        started = time.monotonic()
+        peer.write(begin)
+        assert peer.error() == "limit_exceeded"
+        assert 0.5 < time.monotonic() - started < 5
+
+
+def test_a_drop_now_and_then_does_not_extend_the_time(daemon: Serving) -> None:
+    with Peer.greet(daemon.unix) as peer:
+        started = time.monotonic()
+        peer.write((200).to_bytes(4, "big"))
+        with pytest.raises((BrokenPipeError, ConnectionResetError)):  # noqa: PT012 - it ends a loop
+            for _ in range(100):
+                peer.write(b"\0")
+                time.sleep(0.1)
+        assert 0.5 < time.monotonic() - started < 6
+
+
+def test_a_quiet_peer_may_stay(daemon: Serving, peer: Peer) -> None:
+    time.sleep(1.5)
+    peer.send(Ping(3))
+    assert peer.expect(Pong) == Pong(3)
+
+
+def test_silent_connections_make_room(daemon: Serving) -> None:
+    with Peer.greet(daemon.unix) as honest:
+        silent = [Peer.connect(daemon.unix) for _ in range(40)]
+        with Peer.greet(daemon.unix) as newcomer:
+            newcomer.send(Ping(1))
+            assert newcomer.expect(Pong)
+        honest.send(Ping(2))
+        assert honest.expect(Pong)
+        silent[0].connection.send(Hello(1, "peer/1"))
+        assert silent[0].error() == "limit_exceeded"
+        for each in silent:
+            each.socket.close()
+
+
+def test_too_many_guests(daemon: Serving) -> None:
+    time.sleep(1.5)  # until the silent ones of other tests are gone
+    guests = [Peer.greet(daemon.unix) for _ in range(16)]
+    with Peer.connect(daemon.unix) as more:
+        more.connection.send(Hello(1, "peer/1"))
+        assert more.error() == "limit_exceeded"
+    for each in guests:
+        each.send(Ping(1))
+        assert each.expect(Pong)
+        each.socket.close()
+
+
+def test_a_peer_that_never_reads_is_cut_off(daemon: Serving) -> None:
+    with Peer.greet(daemon.unix) as deaf, Peer.greet(daemon.unix) as honest:
+        before = daemon.resident_bytes()
+        deaf.socket.settimeout(0.3)
+        pings = encode_frame(Ping(2**63)) * 4096
+        with pytest.raises(TimeoutError):  # noqa: PT012 - it ends a loop
+            while True:
+                deaf.write(pings)
+        assert daemon.resident_bytes() - before < 16 << 20
+        honest.send(Ping(1))
+        assert honest.expect(Pong)
+        deadline = time.monotonic() + 10
+        while "slow_subscriber" not in daemon.text:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        while deaf.socket.recv(1 << 16):
+            pass
+
+
+# --- Crowds ---------------------------------------------------------------------------------------
+
+
+def test_slow_subscribers_are_dropped_and_delay_nobody(store: Path) -> None:
+    with (
+        serving(store, engine="chatty", limits=SHORT) as daemon,
+        Peer.greet(daemon.unix) as slow,
+        Peer.greet(daemon.unix) as quick,
+        Peer.greet(daemon.unix) as feeder,
+    ):
+        before = daemon.resident_bytes()
+        slow.subscribe("ids/late")
+        quick.subscribe("ids/late")
+        feeder.open("ids", "feeder")
+        started = time.monotonic()
+        for number in range(150):  # 150 releases of 74 kB, for each subscriber 11 MB
+            feeder.feed(number, bytes(8), b"\0")
+            feeder.acknowledged(number + 1)
+            assert quick.expect(Release).version == number + 1
+        assert time.monotonic() - started < 15
+        daemon.wait_for("session ended")
+        assert [each["code"] for each in daemon.lines if "code" in each] == ["slow_subscriber"]
+        assert daemon.resident_bytes() - before < 64 << 20
+        with Peer.greet(daemon.unix) as back:  # what is not in memory any more comes from the store
+            back.subscribe("ids/late", since=20)
+            assert [back.expect(Release).version for _ in range(131)] == list(range(21, 152))
+
+
+def test_examples_beyond_the_credit(store: Path) -> None:
+    held_up = {"littled.service.intake.ENGINE_QUEUE_BYTES_MAX": 100_000}
+    with serving(store, engine="slow", limits=held_up) as daemon, Peer.greet(daemon.unix) as peer:
+        peer.open("flights", "greedy")
+        frames = [
+            encode_frame(Examples(0, number * 60_000, 60_000, bytes(60_000), bytes(60_000)))
+            for number in range(40)
+        ]
+        assert sum(map(len, frames)) > limits.credit_bytes
+        peer.write(b"".join(frames))
+        assert peer.error() == "credit_exceeded"
+        (store / "go").touch()
+
+
+def test_an_engine_that_is_behind_holds_its_feeders_up_in_bounded_memory(store: Path) -> None:
+    with serving(store, engine="slow") as daemon, Peer.greet(daemon.unix) as peer:
+        peer.open("flights", "held")
+        before = daemon.resident_bytes()
+        batch, sequence, acknowledged = 60_000, 0, 0
+        column = np.zeros(batch, np.uint8).tobytes()
+        peer.socket.settimeout(1.5)
+        with pytest.raises(TimeoutError):  # noqa: PT012 - the loop ends by it
+            for _ in range(2_000):
+                while peer.connection.credit_left_bytes < 2 * batch + 100:
+                    acknowledged = peer.expect(Ack).next_sequence
+                peer.feed(sequence, column, column)
+                sequence += batch
+        held = daemon.resident_bytes() - before
+        assert 2 * acknowledged > 30 << 20  # as much as an engine's queue takes, in columns
+        assert held < 110 << 20
+        with Peer.greet(daemon.unix) as other:  # another stream's engine is not behind
+            other.open("small", "free")
+            other.socket.settimeout(5)
+            (store / "go").touch()
+            other.feed(0, b"a", b"\0")
+            other.acknowledged(1)
+        peer.socket.settimeout(20)
+        peer.acknowledged(sequence)
+
+
+def test_opening_while_the_predecessors_examples_are_on_their_way(store: Path) -> None:
+    held_up = {"littled.service.intake.ENGINE_QUEUE_BYTES_MAX": 1}
+    with serving(store, engine="slow", limits=held_up) as daemon:
+        with Peer.greet(daemon.unix) as first:
+            first.open("flights", "heir")
+            first.feed(0, b"a", b"\0")
+            first.acknowledged(1)
+            first.feed(1, b"bc", b"\0\1")
+            time.sleep(0.2)  # taken, but its commit waits for the engine
+        with Peer.greet(daemon.unix) as second:
+            second.send(Open(0, "flights", "heir"))
+            second.send(Ping(1))
+            assert second.expect(Pong) == Pong(1)
+            (store / "go").touch()
+            assert second.expect(Opened).next_sequence == 3
