@@ -6,11 +6,11 @@ BIN := .venv/bin
 # The rooms without I/O, whose own tests must cover them (branches counted) to this share.
 PURE_ROOMS := learners classes littlestone mechanisms budget
 PURE_TESTS := $(addprefix tests/daemon/,$(PURE_ROOMS))
-PURE_COVERAGE_PERCENT_MIN := 95
+PURE_COVERAGE_PERCENT_MIN := 97
 
 # `make test` stays under eight minutes: each half of the tests is stopped at its limit.
-PURE_TEST_SECONDS ?= 210
-OTHER_TEST_SECONDS ?= 210
+PURE_TEST_SECONDS ?= 180
+OTHER_TEST_SECONDS ?= 240
 SLOWEST_TESTS := 15
 limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kill-after=15 $(1))
 PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5
@@ -32,11 +32,12 @@ help:
 venv: .venv/.installed
 
 .venv/.installed: pyproject.toml
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
-	  { echo "$(PYTHON) is older than Python 3.11; name a newer one with make PYTHON=python3.x" >&2; exit 1; }
-	$(PYTHON) -m venv .venv
+	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "$(PYTHON) is not Python 3.11 or later; name one with make PYTHON=python3.x" >&2; exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[demo,parquet,test]'
+	PYTHONWARNINGS='ignore:Editable installation' \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[demo,parquet,test]'
 	@touch $@
 
 demo: venv
@@ -59,7 +60,7 @@ other-tests: venv
 	$(call limit,$(OTHER_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) $(addprefix --ignore=,$(PURE_TESTS))
 
 campaign: venv
-	$(BIN)/python -m pytest --durations=0 -o faulthandler_timeout=3600 -m campaign
+	$(BIN)/python -m pytest --durations=0 -o timeout=3600 -o faulthandler_timeout=3700 -m campaign
 
 benchmarks: venv
 	@for benchmark in benchmarks/[!_]*.py; do \

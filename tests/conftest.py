@@ -1,0 +1,28 @@
+"""What every test shares: property tests with the same cases everywhere, and a clean process."""
+
+import logging
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+settings.register_profile("ci", derandomize=True, deadline=None, database=None)
+settings.load_profile("ci")
+
+
+@pytest.fixture(autouse=True)
+def _hooks_of_this_process() -> Iterator[None]:
+    """Put back the hooks that a command sets up for the process that it thinks is its own.
+
+    Without them pytest would no longer hear of exceptions that nobody caught.
+    """
+    hooks = sys.excepthook, threading.excepthook, sys.unraisablehook
+    yield
+    sys.excepthook, threading.excepthook, sys.unraisablehook = hooks
+    logging.captureWarnings(capture=False)
+    root = logging.getLogger()
+    root.handlers[:] = [
+        each for each in root.handlers if not type(each).__module__.startswith("littled.")
+    ]

@@ -1,0 +1,402 @@
+"""The style of this project as tests: who may import whom, what is banned, what must be said."""
+
+import ast
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from littled.cli.entry import COMMANDS
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = {
+    "littled_protocol": ROOT / "protocol",
+    "littled_client": ROOT / "clients",
+    "littled": ROOT / "daemon",
+}
+SOURCES = sorted(path for home in PACKAGES.values() for path in home.rglob("*.py"))
+TESTS = sorted((ROOT / "tests").rglob("*.py"))
+EVERYTHING = [*SOURCES, *TESTS, *sorted((ROOT / "benchmarks").rglob("*.py"))]
+FUNCTION_LINES_MAX = 70
+
+# The one direction of imports. A room is a package or a top-level module of `littled`; it may use
+# the rooms named here and no others.
+ARROWS: dict[str, set[str]] = {
+    "littled": set(),
+    "littled_protocol": set(),
+    "littled_client": {"littled_protocol"},
+    "limits": set(),
+    "littlestone": set(),
+    "classes": {"littled_protocol", "littlestone"},
+    "mechanisms": set(),
+    "budget": set(),
+    "learners": {"littled_protocol", "classes", "littlestone", "mechanisms", "budget"},
+    "planner": {"littled_protocol", "classes", "learners", "budget"},
+    "store": {"littled_protocol", "budget", "limits"},
+    "engine": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
+    "tables": {"classes"},
+    "configuration": {"littled_protocol", "planner", "tables", "classes"},
+    "service": {
+        *("littled_client", "littled_protocol", "engine", "planner", "learners", "mechanisms"),
+        *("budget", "store", "limits"),
+    },
+}
+# The shell may use every room.
+SHELL = {"cli", "demo"}
+
+PURE_ROOMS = {"learners", "classes", "littlestone", "mechanisms", "budget"}
+# Clocks, entropy, files, sockets, threads and logs come to a pure room as values, or not at all.
+IMPURE_MODULES = {
+    *("aiohttp", "apsw", "asyncio", "datetime", "importlib", "multiprocessing", "os", "pathlib"),
+    *("random", "secrets", "socket", "sqlite3", "structlog", "subprocess", "tempfile", "threading"),
+    *("time", "uuid"),
+}
+# The protocol is sans-IO as well, and has to be light enough for the smallest client.
+PROTOCOL_THIRD_PARTY = {"msgpack", "numpy"}
+
+# Bytes that name types to build, a clock that jumps, and noise that is neither keyed nor exact.
+BANNED_NAMES = {
+    "numpy.random": "noise comes from littled.mechanisms.noise",
+    "pickle": "bytes must not name the types they turn into",
+    "marshal": "bytes must not name the types they turn into",
+    "shelve": "bytes must not name the types they turn into",
+    "time.time": "durations need time.monotonic; positions are the only public clock",
+}
+
+# Functions of `math` and `numpy` that give floating-point numbers, and the types themselves.
+FLOATING = re.compile(
+    r"math\.(?!ceil$|comb$|factorial$|floor$|gcd$|isqrt$|lcm$|perm$|prod$).*"
+    r"|numpy\.(float.*|double|single|half|longdouble|exp.*|log.*|sqrt|power|mean|average|std|var"
+    r"|divide|true_divide|linspace|median|quantile|percentile|random.*)"
+)
+
+MECHANISM_HEADINGS = {
+    *("Source", "Guarantee", "Neighbouring relation", "Sensitivity", "Shapes", "Edge cases"),
+}
+# Not a mechanism: where the bits of every mechanism come from.
+NO_MECHANISMS = {"__init__.py", "noise.py"}
+
+# Source modules without a test module of their own, each with the one that tests it and the reason.
+ALL_CLASSES = ("tests/daemon/classes/test_classes.py", "one suite for all, against brute force")
+ONE_LEARNER = ("tests/daemon/learners/test_online.py", "parts of one state machine, run as one")
+TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
+    "clients/littled_client/errors.py": ("tests/clients/test_blocking.py", "names only"),
+    **{
+        f"daemon/littled/classes/{name}.py": ALL_CLASSES
+        for name in ("base", "points", "prefixes", "registry", "table", "thresholds", "wide")
+    },
+    **{
+        f"daemon/littled/learners/{name}.py": ONE_LEARNER
+        for name in ("buffer", "parameters", "snapshot")
+    },
+    "daemon/littled/limits.py": ("tests/daemon/service/test_sessions.py", "numbers only"),
+}
+# Run as `python -m littled.cli`, so nothing imports it.
+ENTRY_POINTS = {"littled.cli.__main__"}
+
+
+def relative(path: Path) -> str:
+    """The path as messages show it."""
+    return path.relative_to(ROOT).as_posix()
+
+
+@cache
+def tree_of(path: Path) -> ast.Module:
+    """The parsed module, once for all tests."""
+    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+
+
+def module_name(path: Path) -> str:
+    """`littled.budget.price` for its path."""
+    home = next(home for home in PACKAGES.values() if path.is_relative_to(home))
+    parts = path.relative_to(home).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def room_of(module: str) -> str:
+    """The room that a module of this project belongs to; "" for another distribution's."""
+    first, _, rest = module.partition(".")
+    if first != "littled":
+        return first if first in PACKAGES else ""
+    return rest.partition(".")[0] or "littled"
+
+
+def imported_modules(path: Path) -> Iterator[str]:
+    """Full names of everything that the module imports, wherever in it the import stands."""
+    package = module_name(path).split(".")
+    if path.name != "__init__.py":
+        package = package[:-1]
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            start = package[: len(package) - node.level + 1] if node.level else []
+            base = ".".join([*start, *([node.module] if node.module else [])])
+            yield from (f"{base}.{alias.name}" for alias in node.names)
+
+
+def used_names(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and full dotted name of every import and attribute, with import aliases resolved."""
+    aliases: dict[str, str] = {}
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                short = alias.asname or alias.name.partition(".")[0]
+                aliases[short] = alias.name if alias.asname else short
+                yield node.lineno, alias.name
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            for alias in node.names:
+                aliases[alias.asname or alias.name] = f"{node.module}.{alias.name}"
+                yield node.lineno, f"{node.module}.{alias.name}"
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Attribute):
+            dotted = ast.unparse(node)
+            first, _, rest = dotted.partition(".")
+            yield node.lineno, f"{aliases.get(first, first)}.{rest}"
+
+
+def is_banned(name: str) -> str | None:
+    """Why a dotted name is banned; None if it is not."""
+    for banned, reason in BANNED_NAMES.items():
+        if name == banned or name.startswith(f"{banned}."):
+            return reason
+    return None
+
+
+def floats_in(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and source of everything that makes a floating-point number."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Constant) and isinstance(node.value, float):
+            yield node.lineno, ast.unparse(node)
+        elif isinstance(node, ast.Name) and node.id == "float":
+            yield node.lineno, "float"
+    for line, name in used_names(path):
+        if FLOATING.fullmatch(name):
+            yield line, name
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Every function of a module, methods and inner ones included."""
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def forbidden_arrows(path: Path) -> list[str]:
+    """Imports between rooms that are not on the list."""
+    room = room_of(module_name(path))
+    used = {room_of(module) for module in imported_modules(path)} - {"", room}
+    if room in SHELL:
+        return []
+    return [f"{relative(path)}: {room} -> {each}" for each in sorted(used - ARROWS[room])]
+
+
+def test_imports_between_rooms_run_one_way() -> None:
+    wrong = [arrow for path in SOURCES for arrow in forbidden_arrows(path)]
+    assert wrong == []
+
+
+def test_the_arrows_form_no_circle() -> None:
+    settled: set[str] = set()
+    while settled != set(ARROWS):
+        ready = {room for room, uses in ARROWS.items() if uses <= settled} - settled
+        assert ready, f"these rooms use each other in a circle: {sorted(set(ARROWS) - settled)}"
+        settled |= ready
+
+
+def test_every_room_is_on_the_list() -> None:
+    assert {room_of(module_name(path)) for path in SOURCES} <= set(ARROWS) | SHELL
+
+
+@pytest.mark.parametrize("room", sorted(PURE_ROOMS | {"littled_protocol"}))
+def test_pure_rooms_import_no_input_output_clock_or_entropy(room: str) -> None:
+    wrong = [
+        f"{relative(path)} imports {module}"
+        for path in SOURCES
+        if room_of(module_name(path)) == room
+        for module in imported_modules(path)
+        if module.partition(".")[0] in IMPURE_MODULES
+    ]
+    assert wrong == []
+
+
+def test_the_protocol_needs_only_msgpack_and_numpy() -> None:
+    used = {
+        module.partition(".")[0]
+        for path in SOURCES
+        if room_of(module_name(path)) == "littled_protocol"
+        for module in imported_modules(path)
+    }
+    assert used - set(sys.stdlib_module_names) - {"littled_protocol"} <= PROTOCOL_THIRD_PARTY
+
+
+def test_no_module_uses_a_banned_name() -> None:
+    uses = [
+        f"{relative(path)}:{line} uses {name}: {reason}"
+        for path in SOURCES
+        for line, name in used_names(path)
+        if (reason := is_banned(name))
+    ]
+    assert uses == []
+
+
+@pytest.mark.parametrize("room", ["mechanisms", "learners", "classes"])
+def test_no_floating_point_number_comes_between_data_and_release(room: str) -> None:
+    floats = []
+    for path in SOURCES:
+        if room_of(module_name(path)) == room:
+            floats += [f"{relative(path)}:{line} {what}" for line, what in floats_in(path)]
+    assert floats == []
+
+
+@pytest.mark.parametrize(
+    "text", ["rate = 0.5", "float(x)", "import math\nmath.exp(1)", "import numpy as n\nn.float64"]
+)
+def test_floating_point_numbers_are_found(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "sample.py"
+    path.write_text(text)
+    assert list(floats_in(path))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "import numpy as np\nnp.random.default_rng()",
+        "from numpy import random",
+        "from numpy.random import default_rng",
+        "import time as clock\nclock.time()",
+        "from time import time",
+        "import pickle",
+    ],
+)
+def test_banned_names_are_found_however_they_are_imported(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "sample.py"
+    path.write_text(text)
+    found = [name for _, name in used_names(path)]
+    assert any(is_banned(name) for name in found)
+
+
+def test_no_exception_is_caught_without_a_name() -> None:
+    bare = [
+        f"{relative(path)}:{node.lineno}"
+        for path in EVERYTHING
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.ExceptHandler) and node.type is None
+    ]
+    assert bare == []
+
+
+def test_functions_are_short() -> None:
+    long = [
+        f"{relative(path)}:{function.lineno} {function.name} has {lines} lines"
+        for path in EVERYTHING
+        for function in functions(path)
+        if (lines := (function.end_lineno or 0) - function.lineno + 1) > FUNCTION_LINES_MAX
+    ]
+    assert long == []
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [relative(path) for path in EVERYTHING if not ast.get_docstring(tree_of(path))]
+    assert silent == []
+
+
+def test_nothing_is_left_to_do() -> None:
+    markers = re.compile(r"\b(" + "TO" + "DO|FIX" + "ME|XX" + r"X)\b")
+    texts = [*EVERYTHING, *ROOT.glob("*.md"), *(ROOT / "protocol").glob("*.md"), ROOT / "Makefile"]
+    left = [
+        f"{relative(path)}:{number}"
+        for path in texts
+        for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), start=1)
+        if markers.search(line)
+    ]
+    assert left == []
+
+
+def mechanism_modules() -> list[Path]:
+    """Modules that hold a mechanism each."""
+    folder = PACKAGES["littled"] / "littled" / "mechanisms"
+    return [path for path in sorted(folder.glob("*.py")) if path.name not in NO_MECHANISMS]
+
+
+def headings_in(docstring: str) -> set[str]:
+    """Those of the fixed headings that start a line, with a colon on the same line."""
+    return {each for each in MECHANISM_HEADINGS if re.search(rf"^\W*{each}\b.*:", docstring, re.M)}
+
+
+def test_every_mechanism_states_its_guarantee_under_fixed_headings() -> None:
+    modules = mechanism_modules()
+    assert modules
+    silent = {}
+    for path in modules:
+        classes = [node for node in tree_of(path).body if isinstance(node, ast.ClassDef)]
+        texts = [ast.get_docstring(node) or "" for node in (tree_of(path), *classes)]
+        missing = min((MECHANISM_HEADINGS - headings_in(text) for text in texts), key=len)
+        if missing:
+            silent[relative(path)] = missing
+    assert silent == {}
+
+
+def modules_that_test(path: Path) -> list[Path]:
+    """Test modules that belong to a source module, whether they exist or not."""
+    home = next(home for home in PACKAGES.values() if path.is_relative_to(home))
+    inside = path.relative_to(home).parts[1:]
+    if inside[0] == "cli":
+        return sorted((ROOT / "tests" / home.name).rglob("test_cli*.py"))
+    folder = ROOT / "tests" / home.name / Path(*inside[:-1])
+    return [folder / f"test_{path.name}"]
+
+
+def is_tested(path: Path) -> bool:
+    """Whether a source module has a test module of its own."""
+    return any(each.exists() for each in modules_that_test(path))
+
+
+def test_every_source_module_has_its_tests() -> None:
+    untested = {
+        relative(path) for path in SOURCES if path.name != "__init__.py" and not is_tested(path)
+    }
+    assert untested == set(TESTED_ELSEWHERE)
+    assert all((ROOT / test).exists() for test, _ in TESTED_ELSEWHERE.values())
+
+
+def test_every_source_module_is_used() -> None:
+    used = {module for path in SOURCES for module in imported_modules(path)}
+    used |= {module.rpartition(".")[0] for module in used}
+    used |= {f"littled.cli.{module}" for module, _, _ in COMMANDS.values()}
+    modules = {module_name(path) for path in SOURCES if path.name != "__init__.py"}
+    assert modules - used == ENTRY_POINTS
+
+
+def test_test_folders_are_no_packages() -> None:
+    assert [relative(path) for path in TESTS if path.name == "__init__.py"] == []
+
+
+def test_the_wheel_holds_the_three_packages_and_nothing_else(tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    for name in ("pyproject.toml", "README.md"):
+        shutil.copy(ROOT / name, project / name)
+    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    for home in PACKAGES.values():
+        shutil.copytree(home, project / home.name, ignore=unwanted)
+    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
+    options = ["--no-cache-dir", "--disable-pip-version-check", "--wheel-dir", str(tmp_path)]
+    subprocess.run([*build, *options, str(project)], check=True, timeout=100)
+    (wheel,) = tmp_path.glob("littled-*.whl")
+    names = zipfile.ZipFile(wheel).namelist()
+    packaged = {name for name in names if ".dist-info/" not in name}
+    assert {name.partition("/")[0] for name in packaged} == set(PACKAGES)
+    expected = {
+        path.relative_to(home).as_posix()
+        for home in PACKAGES.values()
+        for path in home.rglob("*")
+        if path.suffix == ".py" or path.name == "py.typed"
+    }
+    assert packaged == expected
