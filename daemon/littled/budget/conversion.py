@@ -97,7 +97,9 @@ def guarantee(caps: Price, delta_z: Fraction) -> tuple[Fraction, Fraction]:
     For every order the Renyi divergence is at most epsilon_pure + a * rho, so the conversion gives
     epsilon_pure + epsilon_of_rho(rho, delta_z) with delta_z, and the failure mass d <= caps.delta
     is added to delta: P[S] <= (1 - d) P_1[S] + d <= (1 - d) (exp(epsilon) P'_1[S] + delta_z) + d <=
-    exp(epsilon) P'[S] + delta_z + d. ValueError if caps.rho > 0 and delta_z is not positive, or if
+    exp(epsilon) P'[S] + delta_z + d. Where epsilon_of_rho is 0 because 1 - exp(-rho) <= delta_z^2,
+    the inequality of Bretagnolle and Huber bounds the total variation by delta_z instead (section 4
+    of PRIVACY.md). ValueError if caps.rho > 0 and delta_z is not positive, or if
     delta_z is negative.
     """
     if delta_z < 0:

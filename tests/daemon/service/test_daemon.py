@@ -301,6 +301,7 @@ def test_readiness_and_a_watchdog_fed_by_commits(store: Path, manager: socket.so
         # Commits stop while another process holds the database's lock: so must the messages,
         # although the daemon still answers.
         held = apsw.Connection(str(store / "store.sqlite"))
+        held.set_busy_timeout(5_000)
         held.execute("BEGIN IMMEDIATE")
         messages(manager, 0.3)
         assert messages(manager, 0.7) == []
