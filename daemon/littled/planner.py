@@ -31,6 +31,11 @@ DELTA_Z_SHARE = Fraction(9, 10)
 # Background examples that a sparse learner keeps per epoch.
 BACKGROUND_EXAMPLES = 1 << 14
 BACKGROUND_EXAMPLES_NOISY = 1 << 16
+# Candidates of one sparse selection, at most: about 70 bytes each while it runs. Memory must not
+# depend on private data beyond what the plan allows for, or running out of it would tell.
+CANDIDATES_MAX = 1 << 23
+# With longer fractions the trigger's 64-bit arithmetic could overflow.
+NOISE_RATE_DENOMINATOR_MAX = 10**9
 # Chance, aimed at, that quiet noise alone fires the trigger in a season, and that bottom wins.
 FAILURE_PROBABILITY = 0.05
 TRIGGER_SHARES = (0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.35, 0.4, 0.5)
@@ -167,6 +172,9 @@ def plan_stream(request: StreamRequest) -> StreamPlan:
         kinds = ", ".join(f"{x.name} reads {x.hypotheses.point_type}" for x in request.learners)
         raise PlanError(f"all learners of a stream must read one type of x: {kinds}")
     ordered = sorted(request.learners, key=lambda each: each.name)
+    for each in ordered:
+        if each.noise_rate.denominator > NOISE_RATE_DENOMINATOR_MAX:
+            raise PlanError(f"learner {each.name}: noise_rate may have at most 9 decimal places")
     ways = [_way(each) for each in ordered]
     best: tuple[float, list[LearnerPlan]] | None = None
     for share, accounting in product(TRIGGER_SHARES, get_args(Accounting)):
@@ -289,6 +297,8 @@ class _Draft:
         threshold, mistakes = self._estimate(parameters)
         planned = replace(parameters, trigger_threshold=threshold)
         plan = LearnerPlan(self.request.name, self.request.hypotheses, planned, self.request.words)
+        if plan.learner("").mistakes_kept_max * self._per_example > CANDIDATES_MAX // 2:
+            return None
         return Candidate(plan, mistakes)
 
     def _selection_rate(self) -> Fraction:
@@ -321,10 +331,22 @@ class _Draft:
             return "examples"
         return "both" if self.request.teachers is None else "mistakes"
 
+    @property
+    def _per_example(self) -> int:
+        """Candidates that one kept example can add to a selection."""
+        if self.way == "dense" or self.request.teachers is not None:
+            return 0
+        return self.request.hypotheses.proposals_per_example or 0
+
     def _background(self) -> int:
+        """Size of an epoch's background; half of the room for candidates is for mistakes."""
         if self.way == "dense" or self._keep() == "mistakes":
             return 0
-        return BACKGROUND_EXAMPLES_NOISY if self.request.noise_rate else BACKGROUND_EXAMPLES
+        wanted = BACKGROUND_EXAMPLES_NOISY if self.request.noise_rate else BACKGROUND_EXAMPLES
+        if not self._per_example:
+            return wanted
+        room = CANDIDATES_MAX // (1 if self._keep() == "examples" else 2)
+        return min(wanted, room // (self.calls * self._per_example))
 
     def _estimate(self, parameters: OnlineParameters) -> tuple[int, float]:
         """Heuristic: a good trigger threshold U and the mistakes of a season.

@@ -13,6 +13,7 @@ from littled.budget.events import price
 from littled.budget.price import Price
 from littled.classes import class_from_name
 from littled.planner import (
+    CANDIDATES_MAX,
     LearnerRequest,
     PlanError,
     StreamPlan,
@@ -101,11 +102,30 @@ def test_way_of_selection() -> None:
         (request(learner("points:64", "a"), learner("points:8", "b")), "one type of x"),
         (request(learner("thresholds:8"), epsilon=Fraction(1, 10**6)), "raise epsilon or delta"),
         (request(learner("thresholds:8"), delta=Fraction(1, 10**16)), "raise delta"),
+        (request(learner("thresholds:8", noise_rate=Fraction(1, 10**9 + 7))), "9 decimal places"),
     ],
 )
 def test_impossible_requests_get_a_sentence(asked: StreamRequest, sentence: str) -> None:
     with pytest.raises(PlanError, match=sentence):
         plan_stream(asked)
+
+
+@pytest.mark.parametrize("noise_rate", [Fraction(0), Fraction(1, 100)])
+@pytest.mark.parametrize("epsilon", [Fraction(1, 20), 1, 4])
+def test_memory_of_a_selection_is_bounded_by_the_plan(noise_rate: Fraction, epsilon: Any) -> None:
+    """However many distinct positive addresses are kept, their prefixes fit."""
+    ask = learner("prefixes:128", noise_rate=noise_rate)
+    plan = plan_stream(request(ask, epsilon=epsilon)).plans[0]
+    parameters, most = plan.parameters, plan.learner("s").mistakes_kept_max
+    assert (most >= parameters.calls_max * parameters.trigger_threshold) != bool(noise_rate)
+    kept = parameters.calls_max * parameters.background_max + most
+    assert parameters.background_max > 1000
+    assert kept * 129 <= CANDIDATES_MAX
+
+
+def test_a_budget_that_needs_too_much_memory_is_refused() -> None:
+    with pytest.raises(PlanError, match="raise epsilon"):
+        plan_stream(request(learner("prefixes:128"), epsilon=Fraction(1, 500)))
 
 
 def test_stored_plan_of_unknown_kind_is_refused() -> None:

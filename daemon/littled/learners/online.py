@@ -206,6 +206,18 @@ class OnlineLearner:
             accounting=p.selection_accounting,
         )
 
+    @property
+    def mistakes_kept_max(self) -> int:
+        """Mistakes that a season keeps at most: not far above its threshold the trigger must fire.
+
+        The threshold's noise and a step's reach are each below this allowance but for a chance
+        of about 2^-64.
+        """
+        p = self.parameters
+        if not p.keeps_mistakes:
+            return 0
+        return p.calls_max * (p.trigger_threshold + 3 * self._trigger.reach)
+
     def precision_error(self) -> Fraction:
         """Bound on the total variation distance of a season from its ideal real-valued noise."""
         p = self.parameters
@@ -307,8 +319,11 @@ class OnlineLearner:
         rate = self.parameters.noise_rate
         if not rate:
             return 0
-        steps = np.arange(1, count + 1, dtype=np.int64) + (position - state.epoch_position)
-        return steps * rate.numerator // rate.denominator
+        # Python integers carry the long part, so that no season is long enough to overflow
+        first = position - state.epoch_position
+        base, rest = divmod(first * rate.numerator, rate.denominator)
+        steps = np.arange(1, count + 1, dtype=np.int64)
+        return base + (rest + steps * rate.numerator) // rate.denominator
 
     def _remember(
         self,

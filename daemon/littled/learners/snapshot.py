@@ -75,7 +75,7 @@ def _array_to_dict(value: object) -> dict[str, Any]:
 
 
 def _array_from_dict(values: dict[str, Any]) -> dict[str, Any] | NDArray[Any]:
-    if set(values) != {"dtype", "shape", "data"}:
-        return values
+    if set(values) != {"dtype", "shape", "data"} or not isinstance(values["data"], bytes):
+        return values  # a map of learners may have any names
     array: NDArray[Any] = np.frombuffer(values["data"], dtype=np.dtype(values["dtype"]))
     return array.reshape(values["shape"])
