@@ -17,6 +17,7 @@ from typing import Any, Literal, Self, get_args
 from littled.budget.conversion import guarantee, rho_of_epsilon
 from littled.budget.events import price
 from littled.budget.price import Price
+from littled.budget.rounding import to_text
 from littled.classes import HypothesisClass, class_from_dict
 from littled.learners.online import OnlineLearner
 from littled.learners.parameters import Accounting, Keep, OnlineParameters
@@ -135,9 +136,9 @@ class StreamPlan:
         """JSON-able; fractions as "numerator/denominator"."""
         return {
             "stream": self.stream,
-            "epsilon": _text(self.epsilon),
-            "delta": _text(self.delta),
-            "delta_z": _text(self.delta_z),
+            "epsilon": to_text(self.epsilon),
+            "delta": to_text(self.delta),
+            "delta_z": to_text(self.delta_z),
             "horizon": self.horizon,
             "caps": self.caps.to_dict(),
             "learners": {plan.name: plan.to_dict() for plan in self.plans},
@@ -400,7 +401,3 @@ def _caps(learner: OnlineLearner) -> Price:
 def _rate(value: float | Fraction) -> Fraction:
     """The largest rate on the grid that is at most `value`."""
     return Fraction(math.floor(value * RATE_DENOMINATOR), RATE_DENOMINATOR)
-
-
-def _text(value: Fraction) -> str:
-    return f"{value.numerator}/{value.denominator}"

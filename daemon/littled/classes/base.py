@@ -142,6 +142,49 @@ class HypothesisClass(ABC):
         """The rule behind a key of `essential_list`."""
 
 
+class NumberedPoints(HypothesisClass):
+    """A class over the points 0..point_count-1 whose rules are numbered, for dense selection."""
+
+    @property
+    @abstractmethod
+    def point_count(self) -> int:
+        """Number of points."""
+
+    def contains(self, points: Points) -> bool:
+        """Whether every point is below `point_count`."""
+        return not len(points) or int(points.max()) < self.point_count
+
+    def empty_statistics(self) -> NDArray[np.int64]:
+        """Counts of labels 0 and 1 at each point, (2, point_count)."""
+        return np.zeros((2, self.point_count), dtype=np.int64)
+
+    def add(self, statistics: NDArray[np.int64], x: Points, y: Labels) -> NDArray[np.int64]:
+        """Count the examples at their points."""
+        cells = x.astype(np.int64) + self.point_count * y.astype(np.int64)
+        counts = np.bincount(cells, minlength=2 * self.point_count)
+        return statistics + counts.reshape(2, self.point_count)
+
+    def essential_list(
+        self, data_sets: Sequence[DataSet], tolerance: Fraction, cap: int
+    ) -> list[Hashable]:
+        """The numbers of all approximately consistent rules, evenly cut.
+
+        On a small domain a class that is p * 2^(d - LDim)-irreducible is a single hypothesis, so
+        the essential list is the version space itself.
+        """
+        consistent = np.ones(self.rule_count or 0, dtype=bool)
+        for x, y in data_sets:
+            agreements = self.scores(self.add(self.empty_statistics(), x, y))
+            consistent &= len(x) - agreements <= errors_allowed(tolerance, len(x))
+        found = np.flatnonzero(consistent)
+        return [int(number) for number in found[evenly_cut(len(found), cap)]]
+
+    def essential_rule(self, key: Hashable) -> Rule:
+        """The rule with this number."""
+        assert isinstance(key, int)
+        return self.rule(key)
+
+
 def errors_allowed(tolerance: Fraction, size: int) -> int:
     """Largest number of errors e with e / size <= tolerance."""
     return tolerance.numerator * size // tolerance.denominator

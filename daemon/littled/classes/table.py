@@ -3,9 +3,8 @@
 import base64
 import binascii
 import hashlib
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from typing import Any, Self
 
 import numpy as np
@@ -14,13 +13,8 @@ from numpy.typing import NDArray
 from littled.classes.base import (
     DENSE_RULES_MAX,
     ClassError,
-    DataSet,
-    HypothesisClass,
-    Labels,
-    Points,
+    NumberedPoints,
     Scores,
-    errors_allowed,
-    evenly_cut,
 )
 from littled.littlestone import CostExceeded, littlestone_dimension
 from littled_protocol.rules import TableRule
@@ -31,7 +25,7 @@ DIMENSION_SUBCLASSES_MAX = 20_000
 
 
 @dataclass(frozen=True)
-class Table(HypothesisClass):
+class Table(NumberedPoints):
     """Named rules, one row of 0 and 1 each; the points are the columns' numbers 0..points-1."""
 
     rule_names: tuple[str, ...]
@@ -106,28 +100,20 @@ class Table(HypothesisClass):
             "rows": base64.b64encode(b"".join(self.packed)).decode(),
         }
 
-    def contains(self, points: Points) -> bool:
-        """Whether every point is the number of a column."""
-        return not len(points) or int(points.max()) < self.points
-
     def first_rule(self) -> TableRule:
         """The rule that differs least from the majority vote of all rules."""
         majority = 2 * self.matrix.sum(axis=0) > len(self.matrix)
         return self.rule(int((self.matrix != majority).sum(axis=1).argmin()))
 
     @property
+    def point_count(self) -> int:
+        """One point for each column."""
+        return self.points
+
+    @property
     def rule_count(self) -> int:
         """Number of rows."""
         return len(self.matrix)
-
-    def empty_statistics(self) -> NDArray[np.int64]:
-        """Counts of labels 0 and 1 at each point, (2, points)."""
-        return np.zeros((2, self.points), dtype=np.int64)
-
-    def add(self, statistics: NDArray[np.int64], x: Points, y: Labels) -> NDArray[np.int64]:
-        """Count the examples at their points."""
-        cells = x.astype(np.int64) + self.points * y.astype(np.int64)
-        return statistics + np.bincount(cells, minlength=2 * self.points).reshape(2, self.points)
 
     def scores(self, statistics: NDArray[np.int64]) -> Scores:
         """Agreements of every row: labels 1 where it says 1, labels 0 where it says 0."""
@@ -143,22 +129,6 @@ class Table(HypothesisClass):
             values=self.packed[index],
             size=self.points,
         )
-
-    def essential_list(
-        self, data_sets: Sequence[DataSet], tolerance: Fraction, cap: int
-    ) -> list[Hashable]:
-        """All approximately consistent rows, evenly cut: on so few points, all are essential."""
-        consistent = np.ones(len(self.matrix), dtype=bool)
-        for x, y in data_sets:
-            agreements = self.scores(self.add(self.empty_statistics(), x, y))
-            consistent &= len(x) - agreements <= errors_allowed(tolerance, len(x))
-        found = np.flatnonzero(consistent)
-        return [int(row) for row in found[evenly_cut(len(found), cap)]]
-
-    def essential_rule(self, key: Hashable) -> TableRule:
-        """The row named by its number."""
-        assert isinstance(key, int)
-        return self.rule(key)
 
 
 def _dimension(matrix: NDArray[np.bool_]) -> int:

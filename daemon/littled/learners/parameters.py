@@ -4,6 +4,8 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Literal, Self
 
+from littled.budget.rounding import to_text
+
 Selection = Literal["dense", "sparse"]
 Accounting = Literal["pure", "zcdp"]
 Keep = Literal["examples", "mistakes", "both"]
@@ -72,4 +74,4 @@ class OnlineParameters:
 
 
 def _plain(value: object) -> object:
-    return f"{value.numerator}/{value.denominator}" if isinstance(value, Fraction) else value
+    return to_text(value) if isinstance(value, Fraction) else value

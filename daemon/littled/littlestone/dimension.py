@@ -15,12 +15,15 @@ class CostExceeded(Exception):
     """The exact answer would visit more sub-classes than the caller allowed."""
 
 
+def _row_set(column: NDArray[np.bool_]) -> int:
+    """Bit set of the rows that say 1 in this column."""
+    return int.from_bytes(np.packbits(column, bitorder="little").tobytes(), "little")
+
+
 def _column_sets(matrix: NDArray[np.bool_]) -> list[int]:
-    """Bit set of the rows that say 1, one for each distinct non-constant column."""
-    sets = {int.from_bytes(np.packbits(column, bitorder="little").tobytes(), "little")
-            for column in np.asarray(matrix, dtype=bool).T}  # fmt: skip
+    """The row set of each distinct non-constant column."""
     everything = (1 << len(matrix)) - 1
-    return sorted(sets - {0, everything})
+    return sorted({_row_set(column) for column in matrix.T} - {0, everything})
 
 
 class _Dimensions:
@@ -94,7 +97,6 @@ def standard_optimal_algorithm(
     whole = dimensions.of(dimensions.everything)
     answer = np.ones(rows.shape[1], dtype=bool)
     for point, column in enumerate(rows.T):
-        ones = int.from_bytes(np.packbits(column, bitorder="little").tobytes(), "little")
-        if dimensions.of(dimensions.everything & ~ones) == whole:
+        if dimensions.of(dimensions.everything & ~_row_set(column)) == whole:
             answer[point] = False
     return answer
