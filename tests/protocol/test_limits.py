@@ -9,7 +9,16 @@ import pytest
 from littled_protocol import limits
 from littled_protocol.codec import decode, encode_frame
 from littled_protocol.messages import Examples, Message, Open, Release, Subscribe
-from littled_protocol.rules import MajorityRule, PointsRule, Rule, TableRule, ThresholdRule
+from littled_protocol.rules import (
+    AffineRule,
+    ConjunctionRule,
+    MajorityRule,
+    PointsRule,
+    Rule,
+    StumpRule,
+    TableRule,
+    ThresholdRule,
+)
 
 
 def test_every_limit_is_a_positive_number_with_its_unit_in_its_name() -> None:
@@ -65,6 +74,21 @@ def longest_messages() -> dict[str, Message]:
         ),
         "a majority of points": release(
             MajorityRule((PointsRule(128, (2**128 - 1,)),) * limits.majority_members_max)
+        ),
+        "a majority of stumps": release(
+            MajorityRule((StumpRule(1024, 2**16, 1023, 1, False),) * limits.majority_members_max)
+        ),
+        "a majority of conjunctions": release(
+            MajorityRule((ConjunctionRule(128, 2**128 - 1, 0),) * limits.majority_members_max)
+        ),
+        "a subspace of 127 dimensions": release(
+            AffineRule(128, tuple(2**bit + 1 for bit in range(127, 0, -1)), 1)
+        ),
+        "a majority of subspaces of 20 dimensions": release(
+            MajorityRule(
+                (AffineRule(128, tuple(2**bit for bit in range(127, 107, -1)), 1),)
+                * limits.majority_members_max
+            )
         ),
     }
 

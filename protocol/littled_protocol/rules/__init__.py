@@ -1,0 +1,37 @@
+"""Published rules as values: evaluated, said in words, written as a map, JSON and SQL; no daemon.
+
+A rule maps points to labels. It is public, so everybody evaluates it locally, on whole columns:
+
+    rule = rule_from_dict(release.rule)
+    labels = rule.evaluate(points)          # uint8 (n,)
+    print(rule.describe(Words(x_name="departure delay", unit="min", positive="late")))
+
+Points have the shape and dtype of the rule's `x_type` (see `columns`); other arrays of integers are
+converted when every value fits. What a rule or its map cannot be raises RuleError, one sentence.
+"""
+
+from littled_protocol.rules.affine import AffineRule
+from littled_protocol.rules.base import Rule, RuleError, Words
+from littled_protocol.rules.conjunctions import ConjunctionRule
+from littled_protocol.rules.kinds import RULE_CLASSES, MajorityRule, rule_from_dict
+from littled_protocol.rules.points import PointsRule
+from littled_protocol.rules.prefixes import PrefixRule
+from littled_protocol.rules.stumps import StumpRule
+from littled_protocol.rules.tables import TableRule
+from littled_protocol.rules.thresholds import ThresholdRule
+
+__all__ = [
+    "RULE_CLASSES",
+    "AffineRule",
+    "ConjunctionRule",
+    "MajorityRule",
+    "PointsRule",
+    "PrefixRule",
+    "Rule",
+    "RuleError",
+    "StumpRule",
+    "TableRule",
+    "ThresholdRule",
+    "Words",
+    "rule_from_dict",
+]

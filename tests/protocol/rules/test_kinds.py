@@ -1,0 +1,273 @@
+"""Every kind of rule alike: vectors, brute force, SQLite, maps; and majorities of them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import FrozenInstanceError
+from typing import Any
+
+import msgpack
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from littled_protocol import limits
+from littled_protocol.codec import decode, encode
+from littled_protocol.messages import Release
+from littled_protocol.rules import (
+    RULE_CLASSES,
+    AffineRule,
+    MajorityRule,
+    PointsRule,
+    PrefixRule,
+    Rule,
+    RuleError,
+    StumpRule,
+    TableRule,
+    ThresholdRule,
+    Words,
+    rule_from_dict,
+)
+from support.rules import Case, Point, cases, cases_with_points, column, labels_by_sql, labels_of
+from support.vectors import load
+
+VECTORS = load("rules.json")
+RULES = VECTORS["rules"]
+REFUSED = VECTORS["refused"]
+
+Brute = Callable[[Any], bool]
+
+# --- Vectors --------------------------------------------------------------------------------------
+
+
+def point_of(value: Any) -> Point:
+    """A point of the vectors: a number, hexadecimal digits, or a row."""
+    if isinstance(value, list):
+        return tuple(value)
+    return int(value, 16) if isinstance(value, str) else value
+
+
+@pytest.mark.parametrize("vector", RULES, ids=lambda v: json.dumps(v["rule"])[:80])
+def test_rules_of_the_vectors(vector: dict[str, Any]) -> None:
+    rule = rule_from_dict(vector["rule"])
+    assert rule.to_dict() == vector["rule"]
+    assert list(rule.to_dict()) == list(vector["rule"])
+    assert json.loads(rule.to_json()) == vector["rule"]
+    assert rule.x_type == vector["x_type"]
+    assert rule.describe(Words(**vector.get("words", {}))) == vector["describe"]
+    assert rule.to_sql("x", vector["offset"]) == vector["sql"]
+    points = [point_of(p) for p in vector["points"]]
+    assert labels_of(rule, points) == vector["labels"]
+
+
+@pytest.mark.parametrize("vector", REFUSED, ids=lambda v: v["name"])
+def test_maps_that_are_no_rules(vector: dict[str, Any]) -> None:
+    with pytest.raises(RuleError):
+        rule_from_dict(vector["rule"])
+
+
+def test_the_vectors_hold_every_kind() -> None:
+    kinds = [cls.kind for cls in RULE_CLASSES]
+    assert kinds[:5] == ["threshold", "points", "prefix", "table", "majority"]
+    assert kinds[5:8] == ["stump", "affine", "conjunction"]
+    assert {vector["rule"]["kind"] for vector in RULES} == set(kinds)
+
+
+# --- Labels ---------------------------------------------------------------------------------------
+
+
+@given(cases_with_points())
+@settings(max_examples=600)
+def test_labels_equal_brute_force(case: tuple[Rule, Brute, list[Point]]) -> None:
+    rule, brute, points = case
+    assert labels_of(rule, points) == [int(brute(point)) for point in points]
+
+
+@given(cases_with_points())
+def test_evaluation_leaves_the_points_alone(case: tuple[Rule, Brute, list[Point]]) -> None:
+    rule, _, points = case
+    x = column(rule, points)
+    before = x.copy()
+    x.flags.writeable = False
+    first = rule.evaluate(x)
+    second = rule.evaluate(x[::-1])
+    np.testing.assert_array_equal(first[::-1], second)
+    np.testing.assert_array_equal(x, before)
+
+
+def test_every_table_of_a_few_points_and_every_majority_of_three() -> None:
+    points = list(range(4))
+    tables = []
+    for number in range(16):
+        row = [number >> i & 1 for i in range(4)]
+        rule = TableRule("r", "00", np.packbits(row).tobytes(), 4)
+        assert labels_of(rule, points) == row
+        tables.append((rule, row))
+    for a, b, c in [(a, b, c) for a in tables for b in tables for c in tables]:
+        votes = [int(sum(v) >= 2) for v in zip(a[1], b[1], c[1], strict=True)]
+        assert labels_of(MajorityRule((a[0], b[0], c[0])), points) == votes
+
+
+def test_a_majority_of_stumps_votes_row_by_row() -> None:
+    members = (
+        StumpRule(2, 4, 0, 2, True),
+        StumpRule(2, 4, 1, 2, True),
+        StumpRule(2, 4, 1, 1, False),
+    )
+    rows = [(x, y) for x in range(4) for y in range(4)]
+    votes = [(x >= 2) + (y >= 2) + (y < 1) for x, y in rows]
+    assert labels_of(MajorityRule(members), rows) == [int(vote >= 2) for vote in votes]
+    with pytest.raises(RuleError, match="one type of points"):
+        MajorityRule((members[0], StumpRule(3, 4, 0, 2, True)))
+
+
+# --- Maps, JSON, messages -------------------------------------------------------------------------
+
+
+@given(cases)
+@settings(max_examples=300)
+def test_rules_survive_maps_json_and_the_wire(case: Case) -> None:
+    rule = case.rule
+    assert rule_from_dict(rule.to_dict()) == rule
+    assert rule_from_dict(json.loads(rule.to_json())) == rule
+    assert rule_from_dict(msgpack.unpackb(msgpack.packb(rule.to_dict()))) == rule
+    release = Release("s/l", 1, "rule", 0, 0, 0, rule.to_dict())
+    received = decode(encode(release))
+    assert isinstance(received, Release)
+    assert received.rule is not None
+    assert rule_from_dict(received.rule) == rule
+    assert rule.to_json() == rule_from_dict(received.rule).to_json()
+    assert "\n" not in rule.to_json()
+    assert hash(rule) == hash(rule_from_dict(rule.to_dict()))
+
+
+@given(cases, st.data())
+@settings(max_examples=300)
+def test_every_field_of_a_map_is_needed_and_no_other(case: Case, data: st.DataObject) -> None:
+    values = case.rule.to_dict()
+    name = data.draw(st.sampled_from(sorted(values)))
+    for wrong in (
+        {key: value for key, value in values.items() if key != name},
+        {**values, "further": 1},
+        {**values, name: None if values[name] is not None else "none"},
+        {**values, name: [values[name]]},
+        {**values, name: float("nan")},
+    ):
+        if says_never(wrong):
+            continue
+        with pytest.raises(RuleError):
+            rule_from_dict(wrong)
+
+
+def says_never(values: dict[str, Any]) -> bool:
+    """Whether nil in a map is its rule that is always 0."""
+    if values.get("kind") == "prefix":
+        return values.get("length", 0) is None and values.get("value") in (0, "0")
+    return values.get("kind") == "affine" and values.get("basis") == [] and "offset" in values
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner),
+    max_leaves=6,
+)
+kinds_with_fields = {
+    vector["rule"]["kind"]: sorted(vector["rule"].keys() - {"kind"}) for vector in RULES
+}
+some_maps = st.one_of(
+    st.fixed_dictionaries({"kind": st.just(kind)}, optional=dict.fromkeys(fields, json_values))
+    for kind, fields in kinds_with_fields.items()
+)
+
+
+@given(some_maps | json_values)
+@settings(max_examples=500)
+def test_any_value_is_a_rule_or_refused(values: Any) -> None:
+    try:
+        rule = rule_from_dict(values)
+    except RuleError:
+        return
+    assert rule.to_dict() == values
+
+
+def test_rules_are_values() -> None:
+    rule = ThresholdRule(256, 3)
+    assert rule == ThresholdRule(256, 3) != ThresholdRule(257, 3)
+    assert len({PointsRule(8, (1, 2)), PointsRule(8, (1, 2)), PointsRule(16, (1, 2))}) == 2
+    with pytest.raises(FrozenInstanceError):
+        rule.threshold = 4  # type: ignore[misc]
+    assert repr(PointsRule(8, (1, 2))) == "PointsRule(bits=8, members=(1, 2))"
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: ThresholdRule(256, 257),
+        lambda: ThresholdRule(256, True),
+        lambda: PointsRule(8, [1]),  # type: ignore[arg-type]
+        lambda: PointsRule(8, (2, 1)),
+        lambda: PointsRule(16, tuple(range(limits.rule_members_max + 1))),
+        lambda: PrefixRule(8, 1, None),
+        lambda: PrefixRule(8, 256, 8),
+        lambda: TableRule("a", "00", b"\xff", 7),
+        lambda: TableRule("a", "00", bytearray(1), 8),  # type: ignore[arg-type]
+        lambda: TableRule("a\n", "00", b"\xff", 8),
+        lambda: TableRule("a" * 129, "00", b"\xff", 8),
+        lambda: TableRule("a", "0" * 129, b"\xff", 8),
+        lambda: TableRule("a", "00", bytes(2**16 + 1), limits.table_points_max + 8),
+        lambda: MajorityRule(()),
+        lambda: MajorityRule((ThresholdRule(4, 1),) * (limits.majority_members_max + 1)),
+        lambda: MajorityRule((MajorityRule((ThresholdRule(4, 1),)),)),
+        lambda: MajorityRule((ThresholdRule(256, 1), ThresholdRule(257, 1))),
+        lambda: MajorityRule((1,)),  # type: ignore[arg-type]
+        lambda: Words(x_name="a\nb"),
+        lambda: Words(unit=1),  # type: ignore[arg-type]
+        lambda: Words(offset=1.0),  # type: ignore[arg-type]
+    ],
+)
+def test_rules_that_cannot_be(make: Callable[[], object]) -> None:
+    with pytest.raises(RuleError):
+        make()
+
+
+# --- SQL and sentences ----------------------------------------------------------------------------
+
+
+@given(cases_with_points(), st.integers(-1000, 1000))
+@settings(max_examples=400)
+def test_sqlite_agrees(case: tuple[Rule, Brute, list[Point]], offset: int) -> None:
+    rule, _, points = case
+    shift = 0 if rule.x_type == "u128" else offset
+    if rule.x_type == "u64":
+        # SQLite's integers end at 2^63; beyond, a column of u64 needs another engine's numbers.
+        if any(int(number) >= 2**63 for number in re.findall(r"\d{19,}", rule.to_sql("x", shift))):
+            return
+        points = [point for point in points if isinstance(point, int) and point + shift < 2**63]
+    assert labels_by_sql(rule, points, shift) == labels_of(rule, points)
+
+
+def test_sqlite_takes_the_largest_rules() -> None:
+    members = tuple(ThresholdRule(2**32, 7 + i) for i in range(limits.majority_members_max))
+    half = limits.majority_members_max // 2
+    points = [0, 7 + half - 1, 7 + half, 2**31]
+    assert labels_by_sql(MajorityRule(members), points) == [0, 0, 1, 1]
+    rule = PointsRule(32, tuple(range(0, 2 * limits.rule_members_max, 2)))
+    assert labels_by_sql(rule, [0, 1, 8190, 8192]) == [1, 0, 1, 0]
+    size = limits.table_points_max
+    table = TableRule("odd", "00", b"\x55" * (size // 8), size)
+    assert labels_by_sql(table, [0, 1, size - 1, size - 2]) == [0, 1, 1, 0]
+    dense = tuple(2**bit | 2**64 - 1 - bit for bit in range(127, 63, -1))
+    wide = AffineRule(128, dense, 0)
+    points = [dense[0], dense[0] ^ dense[9], dense[0] ^ 1, 0]
+    assert labels_by_sql(wide, points) == labels_of(wide, points) == [1, 1, 0, 1]
+
+
+@given(cases)
+def test_every_rule_is_said_in_one_short_line(case: Case) -> None:
+    sentence = case.rule.describe(Words("x", "", 0, "yes", "no"))
+    assert sentence.startswith(("yes if ", "always yes", "never yes"))
+    assert sentence.isprintable()
+    assert len(sentence) < 2000

@@ -1,0 +1,239 @@
+"""Rules of every kind with the plainest way to say their labels, and SQLite's way."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from littled_protocol.columns import point_type
+from littled_protocol.rules import (
+    AffineRule,
+    ConjunctionRule,
+    MajorityRule,
+    PointsRule,
+    PrefixRule,
+    Rule,
+    StumpRule,
+    TableRule,
+    ThresholdRule,
+)
+
+# A number, or the features of a row.
+Point = int | tuple[int, ...]
+
+
+def column(rule: Rule, points: Sequence[Point]) -> NDArray[Any]:
+    """The array of points given as integers, or as rows of integers."""
+    kind = point_type(rule.x_type)
+    if kind.name == "u128":
+        pairs = [[point >> 64, point % 2**64] for point in points]
+        return np.array(pairs, dtype=np.uint64).reshape(-1, 2)
+    shape = (-1, kind.columns) if kind.columns > 1 else -1
+    return np.array(points, dtype=kind.dtype).reshape(shape)
+
+
+def labels_of(rule: Rule, points: Sequence[Point]) -> list[int]:
+    """The rule's labels, whose array is checked."""
+    labels = rule.evaluate(column(rule, points))
+    assert labels.dtype == np.uint8
+    assert labels.shape == (len(points),)
+    found: list[int] = labels.tolist()
+    return found
+
+
+def labels_by_sql(rule: Rule, points: Sequence[Point], offset: int = 0) -> list[int]:
+    """What SQLite makes of the rule's expression over a table with columns of that name."""
+    name = 'a "strange" column'
+    width = point_type(rule.x_type).columns if rule.x_type.startswith("u16x") else 0
+    columns = [f"{name}_{i}" for i in range(width)] or [name]
+    rows = [_sql_values(rule, point, offset) for point in points]
+    quoted = ['"' + each.replace('"', '""') + '"' for each in columns]
+    with sqlite3.connect(":memory:") as database:
+        database.execute(f"CREATE TABLE t (number INTEGER, {', '.join(quoted)})")
+        marks = ", ".join("?" * (len(columns) + 1))
+        numbered = [(number, *row) for number, row in enumerate(rows)]
+        database.executemany(f"INSERT INTO t VALUES ({marks})", numbered)  # noqa: S608
+        expression = rule.to_sql(name, offset)
+        found = database.execute(f"SELECT {expression} FROM t ORDER BY number").fetchall()  # noqa: S608
+    database.close()
+    return [label for (label,) in found]
+
+
+def _sql_values(rule: Rule, point: Point, offset: int) -> tuple[int | str, ...]:
+    if isinstance(point, tuple):
+        return tuple(feature + offset for feature in point)
+    return (f"{point:032x}" if rule.x_type == "u128" else point + offset,)
+
+
+# --- Strategies, each with a function that says the label of one point in the plainest way --------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A rule, the label of a point, points of its domain, and those where the labels change."""
+
+    rule: Rule
+    brute: Callable[[Any], bool]
+    points: st.SearchStrategy[Point]
+    edges: tuple[Point, ...]
+
+
+def numbers(rule: Rule, brute: Callable[[Any], bool], bits: int, edges: set[int]) -> Case:
+    """A case over numbers of `bits` bits; edges outside are left out."""
+    greatest = 2**bits - 1
+    inside = sorted(e for e in edges | {0, greatest} if 0 <= e <= greatest)
+    return Case(rule, brute, st.integers(0, greatest), tuple(inside))
+
+
+@st.composite
+def thresholds(draw: st.DrawFn) -> Case:
+    size = draw(st.sampled_from([1, 2, 255, 256, 257, 65536, 65537, 2**32]) | st.integers(1, 300))
+    threshold = draw(st.integers(0, size) | st.sampled_from([0, size]))
+    rule = ThresholdRule(size, threshold)
+    edges = {threshold - 1, threshold, threshold + 1}
+    return numbers(rule, lambda x: size > threshold <= x, (size - 1).bit_length(), edges)
+
+
+widths = st.sampled_from([1, 7, 8, 9, 16, 17, 32, 33, 63, 64, 65, 100, 128])
+
+
+@st.composite
+def points_rules(draw: st.DrawFn) -> Case:
+    bits = draw(widths)
+    members = tuple(sorted(draw(st.sets(st.integers(0, 2**bits - 1), max_size=20))))
+    edges = {m + d for m in members for d in (-1, 0, 1)} | {m ^ (1 << 64) for m in members}
+    return numbers(PointsRule(bits, members), lambda x: x in members, bits, edges)
+
+
+@st.composite
+def prefixes(draw: st.DrawFn) -> Case:
+    bits = draw(widths)
+    length = draw(st.none() | st.integers(0, bits) | st.sampled_from([0, bits]))
+    value = draw(st.integers(0, 2 ** (length or 0) - 1))
+    rule = PrefixRule(bits, value, length)
+
+    def brute(x: int) -> bool:
+        digits = f"{x:0{bits}b}"
+        return length is not None and digits[:length] == (f"{value:0{length}b}" if length else "")
+
+    edges = {bound + d for bound in rule.bounds or () for d in (-1, 0, 1)}
+    return numbers(rule, brute, bits, edges)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> Case:
+    size = draw(st.sampled_from([1, 255, 256, 257, 65536, 65537]) | st.integers(1, 600))
+    part = draw(st.lists(st.booleans(), min_size=1, max_size=20))
+    row = (part * (size // len(part) + 1))[:size]
+    values = np.packbits(np.array(row, dtype=np.uint8)).tobytes()
+    name = draw(st.sampled_from(["a", "two words", "ümlaut"]))
+    rule = TableRule(name, "0123456789abcdef", values, len(row))
+    brute = lambda x: x < len(row) and row[x]  # noqa: E731 - as short as the others
+    return numbers(rule, brute, (len(row) - 1).bit_length(), set())
+
+
+@st.composite
+def stumps(draw: st.DrawFn) -> Case:
+    features = draw(st.sampled_from([2, 3, 16]))
+    buckets = draw(st.sampled_from([2, 3, 64, 65536]))
+    threshold = draw(st.integers(0, buckets - 1))
+    feature = draw(st.integers(0, features - 1)) if threshold else 0
+    at_least = draw(st.booleans())
+    rule = StumpRule(features, buckets, feature, threshold, at_least)
+    rows = st.tuples(*[st.integers(0, buckets - 1)] * features)
+    levels = sorted({0, max(threshold - 1, 0), threshold, buckets - 1})
+    edges = tuple((level,) * features for level in levels)
+    return Case(rule, lambda x: (x[feature] >= threshold) == at_least, rows, edges)
+
+
+@st.composite
+def affine_rules(draw: st.DrawFn) -> Case:
+    bits = draw(widths)
+    vectors = draw(st.lists(st.integers(1, 2**bits - 1), max_size=3))
+    if draw(st.booleans()):
+        most = draw(st.integers(0, bits))
+        vectors += [(v ^ v >> 1 ^ most << v % bits) % 2**bits for v in range(2, most)]
+    basis = reduced_basis(vectors)
+    point = draw(st.none() | st.integers(0, 2**bits - 1))
+    if point is None:
+        return numbers(AffineRule(bits, (), None), lambda x: False, bits, set())
+    rule = AffineRule(bits, basis, cleared(point, basis))
+    inside = {point}
+    for vector in vectors[:4]:
+        inside |= {x ^ vector for x in inside}
+    edges = inside | {x ^ (1 << bit) for x in inside for bit in range(0, bits, 7)}
+    return numbers(rule, lambda x: cleared(x ^ point, basis) == 0, bits, edges)
+
+
+def cleared(vector: int, basis: Sequence[int]) -> int:
+    """The vector without the highest bits of a basis of rising or falling highest bits."""
+    for each in sorted(basis, reverse=True):
+        vector = min(vector, vector ^ each)
+    return vector
+
+
+def reduced_basis(vectors: Sequence[int]) -> tuple[int, ...]:
+    """The reduced row echelon form of the span of some vectors, in falling order."""
+    basis: list[int] = []
+    for vector in vectors:
+        rest = cleared(vector, basis)
+        if rest:
+            basis = [min(each, each ^ rest) if each > rest else each for each in basis] + [rest]
+    return tuple(sorted((cleared(v, [b for b in basis if b < v]) for v in basis), reverse=True))
+
+
+@st.composite
+def conjunctions(draw: st.DrawFn) -> Case:
+    bits = draw(widths)
+    whole = 2**bits - 1
+    if draw(st.integers(0, 9)) == 0:
+        return numbers(ConjunctionRule(bits, whole, whole), lambda x: False, bits, set())
+    point = draw(st.integers(0, whole))
+    mask = whole
+    for _ in range(draw(st.sampled_from([0, 1, 3, 6]))):
+        mask &= draw(st.integers(0, whole))
+    rule = ConjunctionRule(bits, point & mask, mask & ~point)
+    edges = {point, point ^ (whole & ~mask)} | {point ^ (1 << bit) for bit in range(bits)}
+
+    def brute(x: int) -> bool:
+        digits = zip(f"{x:0{bits}b}", f"{point:0{bits}b}", f"{mask:0{bits}b}", strict=True)
+        return all(ours == theirs for ours, theirs, needed in digits if needed == "1")
+
+    return numbers(rule, brute, bits, edges)
+
+
+@st.composite
+def majorities(draw: st.DrawFn) -> Case:
+    kinds = [thresholds(), points_rules(), prefixes(), affine_rules(), conjunctions(), stumps()]
+    kind = draw(st.sampled_from(kinds))
+    first = draw(kind)
+    others = st.lists(kind.filter(lambda c: c.rule.x_type == first.rule.x_type), max_size=3)
+    members = [first, *draw(others)]
+    # The smallest domain of all, so that every point is one of every member.
+    least = min(members, key=lambda case: case.edges[-1])
+    edges = {edge for case in members for edge in case.edges if edge <= least.edges[-1]}
+
+    def brute(x: Point) -> bool:
+        return 2 * sum(case.brute(x) for case in members) > len(members)
+
+    rule = MajorityRule(tuple(case.rule for case in members))
+    return Case(rule, brute, least.points, tuple(sorted(edges)))
+
+
+cases = st.one_of(
+    *(thresholds(), points_rules(), prefixes(), tables(), stumps(), affine_rules()),
+    *(conjunctions(), majorities()),
+)
+
+
+@st.composite
+def cases_with_points(draw: st.DrawFn) -> tuple[Rule, Callable[[Any], bool], list[Point]]:
+    """A rule with points of its domain, many of them where the labels change."""
+    case = draw(cases)
+    return case.rule, case.brute, [*case.edges, *draw(st.lists(case.points, max_size=30))]
