@@ -27,6 +27,7 @@ COMMANDS = {
     "record": ("recordings", "record", "Write a recording from a file of examples."),
     "replay": ("recordings", "replay", "Feed a recording."),
     "plan": ("plans", "plan", "Show what a budget buys before anything is created."),
+    "dim": ("dimensions", "dim", "Show the dimensions of a table of rules."),
     "verify": ("stores", "verify", "Check a store offline: chain, ledger, budget."),
     "demo": ("demos", "demo", "Watch a daemon learn from a year of flights."),
 }

@@ -1,0 +1,72 @@
+"""Bit sets of rows: numbering, parts, and the count of what a search visits."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+
+from littled.littlestone.subclasses import CostExceeded, SubClasses, bits_of
+from support.littlestone import Matrix, as_rows, classes, dimension_of, soa_of, thresholds
+
+
+@given(classes())
+def test_every_bit_stands_for_the_first_of_equal_rows(matrix: Matrix) -> None:
+    found = SubClasses(matrix)
+    assert as_rows(found.matrix_of(found.everything)) == as_rows(matrix)
+    assert len(found.rows) == len(as_rows(matrix))
+    for bit, row in enumerate(found.rows):
+        same = np.flatnonzero((matrix == matrix[row]).all(axis=1))
+        assert row == same[0]
+        assert found.matrix_of(1 << bit).tolist() == [matrix[row].tolist()]
+
+
+@given(classes())
+def test_parts_are_the_different_ways_to_divide(matrix: Matrix) -> None:
+    found = SubClasses(matrix)
+    for rows in range(1, found.everything + 1):
+        ways = {
+            frozenset({rows & ones, rows & ~ones})
+            for ones in found.ones
+            if 0 != rows & ones != rows
+        }
+        parts = found.parts(rows)
+        assert {frozenset({part, rows ^ part}) for part in parts} == ways
+        assert len(parts) == len(ways)
+        for part in parts:
+            assert found.ones[found.point_of(rows, part)] & rows in (part, rows ^ part)
+
+
+@given(classes(rows_max=6))
+def test_every_sub_class_gets_its_own_dimension_and_soa(matrix: Matrix) -> None:
+    found = SubClasses(matrix)
+    for rows in range(1, found.everything + 1):
+        naive = as_rows(found.matrix_of(rows))
+        assert found.dimension(rows) == dimension_of(naive)
+        assert found.as_rows([found.standard_optimal(rows)])[0].tolist() == list(
+            map(bool, soa_of(naive))
+        )
+        lower, upper = found.bounds(rows)
+        assert lower == dimension_of(naive) <= upper
+
+
+def test_the_rows_that_shatter_a_tree_are_no_more_than_its_leaves() -> None:
+    found = SubClasses(thresholds(20))
+    rows = found.shattering_rows(found.everything, 4)
+    assert rows.bit_count() == 16
+    assert found.dimension(rows) == 4
+
+
+def test_members_of_a_bit_set_are_listed() -> None:
+    assert list(bits_of(0b101001)) == [0, 3, 5]
+    assert list(bits_of(0)) == []
+
+
+def test_steps_are_counted_up_to_the_limit() -> None:
+    found = SubClasses(thresholds(3), subclasses_max=5)
+    found.charge(5)
+    with pytest.raises(CostExceeded, match="needs more than 5 sub-classes"):
+        found.charge()
+
+
+def test_a_class_is_a_matrix() -> None:
+    with pytest.raises(ValueError, match="not an array of 1 dimensions"):
+        SubClasses(np.array([True, False]))
