@@ -1,20 +1,29 @@
 """Hypothesis classes: everything that a learner has to know about the rules it may publish."""
 
-from littled.classes.base import ClassError, HypothesisClass, Proposals
+from littled.classes.affine import AffineSubspaces
+from littled.classes.base import ClassError, HypothesisClass, Proposals, VersionSpace
+from littled.classes.conjunctions import Conjunctions
 from littled.classes.points import PointFunctions
 from littled.classes.prefixes import Prefixes
 from littled.classes.registry import class_from_dict, class_from_name
+from littled.classes.sparse_sets import SparseSets
+from littled.classes.stumps import Stumps
 from littled.classes.table import Table
 from littled.classes.thresholds import Thresholds
 
 __all__ = [
+    "AffineSubspaces",
     "ClassError",
+    "Conjunctions",
     "HypothesisClass",
     "PointFunctions",
     "Prefixes",
     "Proposals",
+    "SparseSets",
+    "Stumps",
     "Table",
     "Thresholds",
+    "VersionSpace",
     "class_from_dict",
     "class_from_name",
 ]

@@ -1,6 +1,6 @@
 """What a hypothesis class answers.
 
-A class is a public, immutable value. It serves three ways of selecting the next rule:
+A class is a public, immutable value. It serves four ways of selecting the next rule:
 
 - *dense*: the class is finite and small. `statistics` condenses labelled examples to an integer
   array of fixed size and `scores` gives, for every rule, the number of examples it agrees with;
@@ -48,6 +48,26 @@ class Proposals:
     keys: NDArray[np.uint64]
 
 
+class VersionSpace(ABC):
+    """The rules of a class that are approximately consistent with one teacher's data sets."""
+
+    @property
+    @abstractmethod
+    def littlestone_dimension(self) -> int:
+        """Littlestone dimension, -1 when empty; exact, or an upper bound where a class says so."""
+
+    @abstractmethod
+    def standard_optimal_rule(self) -> Rule:
+        """The SOA of the version space (Lyu, section 4); ClassError when it is empty."""
+
+    @abstractmethod
+    def essential(self, cap: int) -> list[Hashable]:
+        """Keys of the essential hypotheses (Lyu, Definition 4.3), cut to at most `cap`.
+
+        The class says for which (p, d), and where a search may stop early.
+        """
+
+
 class HypothesisClass(ABC):
     """A public set of rules over one type of points."""
 
@@ -65,6 +85,16 @@ class HypothesisClass(ABC):
     @abstractmethod
     def littlestone_dimension(self) -> int:
         """Exact Littlestone dimension, or an upper bound where the class says so."""
+
+    @property
+    def dual_vc_dimension(self) -> int:
+        """An upper bound of the VC dimension of the dual class, {h -> h(x) : points x}.
+
+        The largest m for which some m rules answer points in all 2^m ways. So many draws from a
+        selection that a majority of them holds for all points at once, and so against adversaries
+        that see the rule first, grow with it.
+        """
+        raise ClassError(f"{self.name} has no known dual VC dimension")
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
@@ -112,30 +142,70 @@ class HypothesisClass(ABC):
         """Most rules that one example proposes; None where examples do not propose rules."""
         return None
 
-    def proposals(self, x: Points, y: Labels) -> Proposals:
+    @property
+    def builds_up(self) -> bool:
+        """Whether one selection adds one part to the published rule, so that several follow."""
+        return False
+
+    def proposals(self, x: Points, y: Labels, published: Rule) -> Proposals:
         """Every rule that a positive example proposes, with proposals minus vetoes.
 
         A positive example proposes the rules of its list (at most `proposals_per_example`) and
-        vetoes nothing; a negative example proposes nothing and vetoes rules.
+        vetoes nothing; a negative example proposes nothing and vetoes rules. The lists may depend
+        on the published rule, which is public.
         """
         raise ClassError(f"{self.name} has no short lists of rules per example; use dense")
 
-    def proposed_rule(self, proposals: Proposals, index: int) -> Rule:
+    def proposed_rule(self, proposals: Proposals, index: int, published: Rule) -> Rule:
         """The rule behind candidate `index`."""
         raise ClassError(f"{self.name} has no short lists of rules per example; use dense")
 
+    # -- sparse selection, closures ----------------------------------------------------------
+
+    @property
+    def has_closures(self) -> bool:
+        """Whether any set of points has a smallest rule around it: an intersection-closed class."""
+        return False
+
+    @property
+    def closure_examples(self) -> int:
+        """Positive examples whose closure usually is the rule they were drawn from uniformly."""
+        return 1
+
+    def closures(
+        self, x: Points, y: Labels, teachers: NDArray[np.int64] | None, published: Rule
+    ) -> Proposals:
+        """The closures that teachers propose, scored by the number of teachers that do.
+
+        `teachers` (n,) numbers the teacher of each example; with None every example is a teacher
+        of its own. A teacher's closure is the smallest rule around everything that `published`
+        says 1 to and the teacher's own positive points. It proposes that one rule if it has a
+        positive point outside `published`, the closure is in the class, and none of its own
+        negative points lies inside; otherwise it proposes nothing.
+        """
+        raise ClassError(f"{self.name} is not closed under intersection; use dense or sparse")
+
+    def closed_rule(self, proposals: Proposals, index: int) -> Rule:
+        """The rule behind candidate `index` of `closures`."""
+        raise ClassError(f"{self.name} is not closed under intersection; use dense or sparse")
+
     # -- sparse selection, k teachers --------------------------------------------------------
 
-    @abstractmethod
+    def version_space(self, data_sets: Sequence[DataSet], tolerance: Fraction) -> VersionSpace:
+        """{h : errors of h on T <= tolerance * |T| for every data set T}.
+
+        Source: Lyu, Algorithm 4, `DefineClass`. Without data sets it is the class itself.
+        """
+        raise ClassError(f"{self.name} has no version spaces; use dense")
+
     def essential_list(
         self, data_sets: Sequence[DataSet], tolerance: Fraction, cap: int
     ) -> list[Hashable]:
-        """Keys of the essential hypotheses of one teacher, at most `cap`.
+        """Keys of the essential hypotheses of one teacher's version space, at most `cap`.
 
-        The teacher's class is {h : errors of h on T <= tolerance * |T| for every data set T}
-        (Lyu, Algorithm 4, `DefineClass`). A longer list is cut by a rule that looks at this list
-        alone, as Lemma 3.1 needs.
+        A longer list is cut by a rule that looks at this teacher alone, as Lemma 3.1 needs.
         """
+        return self.version_space(data_sets, tolerance).essential(cap)
 
     @abstractmethod
     def essential_rule(self, key: Hashable) -> Rule:
@@ -164,25 +234,49 @@ class NumberedPoints(HypothesisClass):
         counts = np.bincount(cells, minlength=2 * self.point_count)
         return statistics + counts.reshape(2, self.point_count)
 
-    def essential_list(
-        self, data_sets: Sequence[DataSet], tolerance: Fraction, cap: int
-    ) -> list[Hashable]:
-        """The numbers of all approximately consistent rules, evenly cut.
-
-        On a small domain a class that is p * 2^(d - LDim)-irreducible is a single hypothesis, so
-        the essential list is the version space itself.
-        """
-        consistent = np.ones(self.rule_count or 0, dtype=bool)
-        for x, y in data_sets:
-            agreements = self.scores(self.add(self.empty_statistics(), x, y))
-            consistent &= len(x) - agreements <= errors_allowed(tolerance, len(x))
-        found = np.flatnonzero(consistent)
-        return [int(number) for number in found[evenly_cut(len(found), cap)]]
-
     def essential_rule(self, key: Hashable) -> Rule:
         """The rule with this number."""
         assert isinstance(key, int)
         return self.rule(key)
+
+
+@dataclass(frozen=True, eq=False)
+class NumberedVersionSpace(VersionSpace):
+    """Some rules of a class for dense selection, by their numbers in rising order, (rules,)."""
+
+    numbers: NDArray[np.int64]
+
+    @property
+    def littlestone_dimension(self) -> int:
+        """floor(log2(number of rules)), -1 for none: exact where any set of rules can be halved."""
+        return len(self.numbers).bit_length() - 1
+
+    def essential(self, cap: int) -> list[Hashable]:
+        """The numbers of all rules, evenly cut.
+
+        For every p and d with p * 2^(d - LDim) >= rules - 1, and also with p * 2^(d - LDim) >=
+        number of points, LDim being the dimension of any part of the class. Such a part is
+        irreducible only if it is a single rule: while two are left some point tells them apart,
+        and its SOA label drops one; and labels of all points leave at most one. So every leaf of a
+        decomposition is one rule and all rules are essential (Corollary 4.1, item 4).
+        """
+        return [int(number) for number in self.numbers[evenly_cut(len(self.numbers), cap)]]
+
+    def require_rules(self) -> None:
+        """Raise ClassError when the version space is empty."""
+        if not len(self.numbers):
+            raise ClassError("an empty version space has no standard optimal rule")
+
+
+def consistent_numbers(
+    hypotheses: HypothesisClass, data_sets: Sequence[DataSet], tolerance: Fraction
+) -> NDArray[np.int64]:
+    """The numbers, rising, of the approximately consistent rules of a class for dense selection."""
+    consistent = np.ones(hypotheses.rule_count or 0, dtype=np.bool_)
+    for x, y in data_sets:
+        agreements = hypotheses.scores(hypotheses.add(hypotheses.empty_statistics(), x, y))
+        consistent &= len(y) - agreements <= errors_allowed(tolerance, len(y))
+    return np.flatnonzero(consistent).astype(np.int64)
 
 
 def errors_allowed(tolerance: Fraction, size: int) -> int:

@@ -5,8 +5,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
-
 from littled.classes.base import (
     ClassError,
     DataSet,
@@ -14,10 +12,11 @@ from littled.classes.base import (
     Labels,
     Points,
     Proposals,
-    errors_allowed,
 )
-from littled.classes.wide import as_pairs, fits_bits, to_int
-from littled_protocol.rules import PointsRule
+from littled.classes.set_spaces import SetVersionSpace
+from littled.classes.sparse_sets import point_votes
+from littled.classes.wide import fits_bits, to_int
+from littled_protocol.rules import PointsRule, Rule
 
 NOTHING = -1
 
@@ -52,6 +51,11 @@ class PointFunctions(HypothesisClass):
         """1: one mistake on the target reveals it."""
         return 1
 
+    @property
+    def dual_vc_dimension(self) -> int:
+        """1: no id belongs to two different rules."""
+        return 1
+
     def to_dict(self) -> dict[str, Any]:
         """Name and width."""
         return {"class": "points", "bits": self.bits}
@@ -69,44 +73,35 @@ class PointFunctions(HypothesisClass):
         """A positive example proposes its own id."""
         return 1
 
-    def proposals(self, x: Points, y: Labels) -> Proposals:
+    def proposals(self, x: Points, y: Labels, published: Rule) -> Proposals:
         """Every id seen with label 1, with its positive minus its negative examples."""
-        ids, inverse = np.unique(x, axis=0 if x.ndim == 2 else None, return_inverse=True)
-        examples = np.bincount(inverse.ravel(), minlength=len(ids))
-        positive = np.bincount(inverse.ravel()[y == 1], minlength=len(ids))
-        proposed = positive > 0
-        scores = (2 * positive - examples)[proposed].astype(np.int64)
-        return Proposals(scores, as_pairs(ids[proposed]))
+        return point_votes(x, y)
 
-    def proposed_rule(self, proposals: Proposals, index: int) -> PointsRule:
+    def proposed_rule(self, proposals: Proposals, index: int, published: Rule) -> PointsRule:
         """The rule of the id behind candidate `index`."""
         return self.essential_rule(to_int(proposals.keys[index]))
 
-    def essential_list(
-        self, data_sets: Sequence[DataSet], tolerance: Fraction, cap: int
-    ) -> list[Hashable]:
-        """At most the ids that all data sets allow; else the constant 0.
-
-        If the ids that occur in no positive example are consistent, the class keeps dimension 1
-        however it is restricted and its only essential hypothesis is its SOA, the constant 0.
-        Otherwise the version space is a finite set of single ids.
-        """
-        allowed = [errors_allowed(tolerance, len(y)) for _, y in data_sets]
-        positives = [as_pairs(x)[y == 1] for x, y in data_sets]
-        if all(len(p) <= most for p, most in zip(positives, allowed, strict=True)):
-            return [NOTHING]
-        candidates = np.unique(np.concatenate(positives), axis=0)
-        keep: list[Hashable] = []
-        for candidate in candidates:
-            wrong = (
-                int(np.count_nonzero((as_pairs(x) == candidate).all(axis=1) != (y == 1)))
-                for x, y in data_sets
-            )
-            if all(errors <= most for errors, most in zip(wrong, allowed, strict=True)):
-                keep.append(to_int(candidate))
-        return keep[:cap]
+    def version_space(
+        self, data_sets: Sequence[DataSet], tolerance: Fraction
+    ) -> "PointVersionSpace":
+        """The ids, and nothing at all, that err little enough on every data set."""
+        return PointVersionSpace.of(self.bits, 1, data_sets, tolerance)
 
     def essential_rule(self, key: Hashable) -> PointsRule:
         """The rule of one id; `NOTHING` is the constant 0."""
         assert isinstance(key, int)
         return PointsRule(bits=self.bits, members=() if key == NOTHING else (key,))
+
+
+class PointVersionSpace(SetVersionSpace):
+    """Some ids, and perhaps nothing at all: sets of at most one id, with keys of their own.
+
+    The dimension is 1 for two rules or more. What `SetVersionSpace` says about the essential list
+    comes down to this. If the constant 0 is consistent, it alone is (p, d)-essential whenever
+    p * 2^d + 1 is at most the number of ids that no data set contains. Otherwise all consistent
+    rules are, n of them, whenever p >= n; they are ids of positive examples.
+    """
+
+    def essential(self, cap: int) -> list[Hashable]:
+        """The constant 0 where it is consistent, else all consistent ids; at most `cap`."""
+        return [key[0] if key else NOTHING for key in self.smallest_parts(cap)]

@@ -20,21 +20,18 @@ from littled.classes.base import (
     Labels,
     Points,
     Proposals,
-    errors_allowed,
-    evenly_cut,
 )
-from littled.classes.wide import Pairs, as_pairs, fits_bits, to_int
-from littled_protocol.rules import PrefixRule
-
-NOWHERE: Hashable = None
+from littled.classes.prefix_spaces import NOWHERE, PrefixVersionSpace, dimension_of_blocks
+from littled.classes.wide import Pairs, as_pairs, fits_bits, tally, to_int
+from littled_protocol.rules import PrefixRule, Rule
 
 
 @dataclass(frozen=True)
 class Prefixes(HypothesisClass):
     """The rules "the first l bits of x are v", l = 0..bits, and the rule that is always 0.
 
-    The constant 0 is the SOA of the class wherever unseen addresses abound, so learners may
-    publish it.
+    The constant 0 is essential wherever it is consistent and unseen addresses abound
+    (`PrefixVersionSpace`), so learners may publish it.
     """
 
     bits: int
@@ -56,12 +53,19 @@ class Prefixes(HypothesisClass):
 
     @property
     def littlestone_dimension(self) -> int:
-        """1 + floor(log2(bits + 1)), an upper bound (tight: see the tests on small widths).
+        """1 + floor(log2(bits + 1)), exact.
 
-        One mistake on a positive example reveals a path of bits + 1 nested blocks, a threshold
-        class of dimension floor(log2(bits + 1)).
+        At most: say 0 up to the first mistake, which reveals a path of bits + 1 nested blocks, a
+        threshold class of dimension floor(log2(bits + 1)). At least: ask for some x. Label 1 leaves
+        that path, and label 0 the constant 0 and `bits` nested blocks of addresses that differ from
+        x in the first bit, a threshold class of the same size.
         """
-        return 1 + (self.bits + 1).bit_length() - 1
+        return dimension_of_blocks(self.bits)
+
+    @property
+    def dual_vc_dimension(self) -> int:
+        """1: of two blocks one contains the other, or no address belongs to both."""
+        return 1
 
     def to_dict(self) -> dict[str, Any]:
         """Name and width."""
@@ -80,9 +84,11 @@ class Prefixes(HypothesisClass):
         """A positive example proposes all prefixes of its address."""
         return self.bits + 1
 
-    def proposals(self, x: Points, y: Labels) -> Proposals:
+    def proposals(self, x: Points, y: Labels, published: Rule) -> Proposals:
         """Every prefix of an address with label 1; keys (length, high, low), (candidates, 3)."""
-        addresses, votes, positive = _tally(as_pairs(x), y)
+        counts = tally(x, y)
+        addresses, positive = as_pairs(counts.ids), counts.positive
+        votes = positive - counts.negative
         if not len(addresses):
             return Proposals(np.zeros(0, dtype=np.int64), np.zeros((0, 3), dtype=np.uint64))
         common = _common_bits(addresses, self.bits)
@@ -95,32 +101,16 @@ class Prefixes(HypothesisClass):
             keys.append(np.column_stack((np.full(len(found), length, dtype=np.uint64), found)))
         return Proposals(np.concatenate(scores), np.concatenate(keys))
 
-    def proposed_rule(self, proposals: Proposals, index: int) -> PrefixRule:
+    def proposed_rule(self, proposals: Proposals, index: int, published: Rule) -> PrefixRule:
         """The prefix behind candidate `index`."""
         key = proposals.keys[index]
         return self.essential_rule(self._key(int(key[0]), to_int(key[1:])))
 
-    def essential_list(
-        self, data_sets: Sequence[DataSet], tolerance: Fraction, cap: int
-    ) -> list[Hashable]:
-        """The consistent part of the paths of all positive examples; else the constant 0.
-
-        If blocks that hold no positive example are consistent with all data sets, the class keeps
-        its dimension however it is restricted by few points, and its only essential hypothesis is
-        the constant 0. Otherwise the version space is a finite set of prefixes on few paths.
-        """
-        allowed = [errors_allowed(tolerance, len(y)) for _, y in data_sets]
-        if all(int(y.sum()) <= most for (_, y), most in zip(data_sets, allowed, strict=True)):
-            return [NOWHERE]
-        columns = [(as_pairs(x), y) for x, y in data_sets]
-        paths = np.unique(np.concatenate([x[y == 1] for x, y in columns]), axis=0)
-        found = {
-            self._key(length, to_int(path))
-            for path in paths
-            for length in self._consistent_lengths(path, columns, allowed)
-        }
-        ordered = sorted(found)
-        return [ordered[i] for i in evenly_cut(len(ordered), cap)]
+    def version_space(
+        self, data_sets: Sequence[DataSet], tolerance: Fraction
+    ) -> PrefixVersionSpace:
+        """The blocks, and the constant 0, that err little enough on every data set."""
+        return PrefixVersionSpace.of(self.bits, data_sets, tolerance)
 
     def essential_rule(self, key: Hashable) -> PrefixRule:
         """The rule of one (length, value); `NOWHERE` is the constant 0."""
@@ -132,34 +122,6 @@ class Prefixes(HypothesisClass):
 
     def _key(self, length: int, address: int) -> tuple[int, int]:
         return (length, address >> (self.bits - length))
-
-    def _consistent_lengths(
-        self, path: NDArray[np.uint64], columns: Sequence[tuple[Pairs, Labels]], allowed: list[int]
-    ) -> list[int]:
-        """Lengths l for which the first l bits of `path` err at most `allowed` on each set."""
-        good = np.ones(self.bits + 1, dtype=bool)
-        for (x, y), most in zip(columns, allowed, strict=True):
-            shared = _leading_equal_bits(x, path, self.bits)
-            # an address is inside the block of length l exactly when it shares at least l bits
-            inside = np.zeros((2, self.bits + 2), dtype=np.int64)
-            np.add.at(inside, (y.astype(np.int64), shared), 1)
-            at_least = np.cumsum(inside[:, ::-1], axis=1)[:, ::-1]
-            errors = at_least[0] + (int(y.sum()) - at_least[1])
-            good &= errors[: self.bits + 1] <= most
-        return [int(length) for length in np.flatnonzero(good)]
-
-
-def _tally(pairs: Pairs, y: Labels) -> tuple[Pairs, NDArray[np.int64], NDArray[np.int64]]:
-    """Distinct addresses in ascending order, positives minus negatives, and positives, of each."""
-    order = np.lexsort((pairs[:, 1], pairs[:, 0]))
-    ordered, labels = pairs[order], y[order].astype(np.int64)
-    if not len(ordered):
-        return ordered, labels, labels
-    changes = (ordered[1:] != ordered[:-1]).any(axis=1)
-    starts = np.flatnonzero(np.concatenate(([True], changes)))
-    positive = np.add.reduceat(labels, starts)
-    votes = np.add.reduceat(2 * labels - 1, starts)
-    return ordered[starts], votes, positive
 
 
 def _common_bits(addresses: Pairs, bits: int) -> NDArray[np.int64]:

@@ -5,6 +5,8 @@ import binascii
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -13,12 +15,21 @@ from numpy.typing import NDArray
 from littled.classes.base import (
     DENSE_RULES_MAX,
     ClassError,
+    DataSet,
     NumberedPoints,
+    NumberedVersionSpace,
     Scores,
+    consistent_numbers,
 )
-from littled.littlestone import CostExceeded, littlestone_dimension
+from littled.littlestone import (
+    CostExceeded,
+    littlestone_dimension,
+    standard_optimal_algorithm,
+)
 from littled_protocol.rules import TableRule
 
+# The rule name under which the SOA of a version space is published when it is no row.
+STANDARD_OPTIMAL_NAME = "standard optimal rule"
 # Exact dimensions are only searched for in tables of at most this many cells, and this much work.
 DIMENSION_CELLS_MAX = 1 << 16
 DIMENSION_SUBCLASSES_MAX = 20_000
@@ -91,6 +102,11 @@ class Table(NumberedPoints):
         """Exact for small tables, else the bound floor(log2(number of rules))."""
         return self.dimension
 
+    @property
+    def dual_vc_dimension(self) -> int:
+        """At most log2 of the number of different columns: m rules in all ways need 2^m of them."""
+        return len(np.unique(self.matrix, axis=1).T).bit_length() - 1
+
     def to_dict(self) -> dict[str, Any]:
         """Names and packed rows in base64."""
         return {
@@ -129,6 +145,53 @@ class Table(NumberedPoints):
             values=self.packed[index],
             size=self.points,
         )
+
+    def version_space(self, data_sets: Sequence[DataSet], tolerance: Fraction) -> "RowVersionSpace":
+        """The rows that err little enough on every data set, exactly."""
+        return RowVersionSpace(consistent_numbers(self, data_sets, tolerance), self)
+
+
+@dataclass(frozen=True, eq=False)
+class RowVersionSpace(NumberedVersionSpace):
+    """Some rows of a table."""
+
+    hypotheses: Table
+
+    @cached_property
+    def littlestone_dimension(self) -> int:
+        """Exact where that is cheap, else the smaller of the table's and floor(log2(rows))."""
+        if not len(self.numbers):
+            return -1
+        return min(_dimension(self._rows), self.hypotheses.dimension)
+
+    def standard_optimal_rule(self) -> TableRule:
+        """The SOA where that is cheap, else the majority of the rows; a row, if it equals one.
+
+        The majority is what the bound floor(log2(rows)) stands for: a mistake halves the rows.
+        """
+        self.require_rules()
+        values = _standard_optimal_values(self._rows)
+        table = self.hypotheses
+        equal = np.flatnonzero((table.matrix == values).all(axis=1))
+        if len(equal):
+            return table.rule(int(equal[0]))
+        packed = np.packbits(values).tobytes()
+        return TableRule(STANDARD_OPTIMAL_NAME, table.digest, packed, table.points)
+
+    @property
+    def _rows(self) -> NDArray[np.bool_]:
+        return self.hypotheses.matrix[self.numbers]
+
+
+def _standard_optimal_values(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """The SOA of these rows where that is cheap, else their majority, (points,)."""
+    if rows.size <= DIMENSION_CELLS_MAX:
+        try:
+            return standard_optimal_algorithm(rows, subclasses_max=DIMENSION_SUBCLASSES_MAX)
+        except CostExceeded:
+            pass
+    majority: NDArray[np.bool_] = 2 * rows.sum(axis=0) > len(rows)
+    return majority
 
 
 def _dimension(matrix: NDArray[np.bool_]) -> int:

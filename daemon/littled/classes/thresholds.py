@@ -5,7 +5,9 @@ Alon, Bun, Livni, Malliaris and Moran, "Private and Online Learnability are Equi
 thresholds inside any class of large dimension.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,8 +16,11 @@ from numpy.typing import NDArray
 from littled.classes.base import (
     DENSE_RULES_MAX,
     ClassError,
+    DataSet,
     NumberedPoints,
+    NumberedVersionSpace,
     Scores,
+    consistent_numbers,
 )
 from littled_protocol.rules import ThresholdRule
 
@@ -48,6 +53,11 @@ class Thresholds(NumberedPoints):
         """floor(log2(size + 1)): binary search over size + 1 rules, exact."""
         return (self.size + 1).bit_length() - 1
 
+    @property
+    def dual_vc_dimension(self) -> int:
+        """1: of two thresholds the greater one cannot say 1 where the smaller one says 0."""
+        return 1
+
     def to_dict(self) -> dict[str, Any]:
         """Name and size."""
         return {"class": "thresholds", "size": self.size}
@@ -73,6 +83,34 @@ class Thresholds(NumberedPoints):
     def rule(self, index: int) -> ThresholdRule:
         """The threshold `index`."""
         return ThresholdRule(size=self.size, threshold=index)
+
+    def version_space(
+        self, data_sets: Sequence[DataSet], tolerance: Fraction
+    ) -> "ThresholdVersionSpace":
+        """The thresholds that err little enough on every data set, exactly: a union of runs."""
+        return ThresholdVersionSpace(consistent_numbers(self, data_sets, tolerance), self)
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdVersionSpace(NumberedVersionSpace):
+    """Any set of thresholds, a chain of rules: binary search halves it, so dimensions are exact.
+
+    The essential list is the whole version space for every p >= 2, however large the domain: where
+    the SOA of a set of thresholds says 0 and then 1, these two points leave one threshold, and
+    where it is constant, the first or the last point does.
+    """
+
+    hypotheses: Thresholds
+
+    def standard_optimal_rule(self) -> ThresholdRule:
+        """The SOA, which is a threshold of the version space itself.
+
+        With n rules and dimension L, label 0 keeps the dimension where at least 2^L rules say 0:
+        below the threshold that n - 2^L others precede.
+        """
+        self.require_rules()
+        rules = len(self.numbers)
+        return self.hypotheses.rule(int(self.numbers[rules - (1 << self.littlestone_dimension)]))
 
 
 def _agreements(statistics: NDArray[np.int64]) -> Scores:

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable
 from fractions import Fraction
-from itertools import product
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -12,65 +12,128 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from littled.classes import (
+    AffineSubspaces,
     ClassError,
+    Conjunctions,
     HypothesisClass,
     PointFunctions,
     Prefixes,
+    SparseSets,
+    Stumps,
     Table,
     Thresholds,
     class_from_dict,
-    class_from_name,
 )
+from littled.classes import table as table_module
 from littled.classes.base import DataSet
-from littled.littlestone import littlestone_dimension
+from littled.littlestone import (
+    dual_vapnik_chervonenkis_dimension,
+    essential_hypotheses,
+    littlestone_dimension,
+    standard_optimal_algorithm,
+)
 from littled_protocol.columns import point_type
-from littled_protocol.rules import PointsRule, PrefixRule, Rule
+from littled_protocol.rules import AffineRule, PointsRule, PrefixRule, Rule, TableRule
+from support.rules import cleared, reduced_basis
 
 BITS = 3
+POINTS = range(1 << BITS)
 TABLE = Table.from_matrix(
     [f"r{i}" for i in range(6)],
     np.array([[bool(row * 5 >> bit & 1) for bit in range(8)] for row in range(6)]),
 )
-CLASSES: list[HypothesisClass] = [Thresholds(8), PointFunctions(BITS), Prefixes(BITS), TABLE]
-POINTS = np.arange(8)
+DENSE: list[HypothesisClass] = [Thresholds(8), TABLE, Stumps(3, 2), Conjunctions(BITS)]
+SPARSE: list[HypothesisClass] = [
+    *(PointFunctions(BITS), Prefixes(BITS), SparseSets(BITS, 2), AffineSubspaces(BITS, 2)),
+]
+CLASSES = DENSE + SPARSE
+
+
+def named(hypotheses: HypothesisClass) -> str:
+    return hypotheses.name
+
+
+every_class = pytest.mark.parametrize("hypotheses", CLASSES, ids=named)
+every_dense_class = pytest.mark.parametrize("hypotheses", DENSE, ids=named)
 
 
 def column(hypotheses: HypothesisClass, points: Any) -> NDArray[Any]:
-    """Points in the class's own column type."""
+    """Points in the class's own column type; the bits of a number are the features of a row."""
     kind = point_type(hypotheses.point_type)
-    return kind.decode([int(p) for p in points], len(points))
+    values: list[Any] = [int(point) for point in points]
+    if kind.columns > 1:
+        values = [[value >> bit & 1 for bit in range(kind.columns)] for value in values]
+    return kind.decode(values, len(values))
 
 
 def all_rules(hypotheses: HypothesisClass) -> list[Rule]:
-    """Every rule of the class, without the constant 0 that learners may publish besides."""
+    """Every rule of the class."""
     if hypotheses.rule_count is not None:
         return [hypotheses.rule(index) for index in range(hypotheses.rule_count)]
-    if isinstance(hypotheses, PointFunctions):
-        return [PointsRule(bits=BITS, members=(a,)) for a in range(8)]
-    return [
-        PrefixRule(bits=BITS, value=value, length=length)
-        for length in range(BITS + 1)
-        for value in range(1 << length)
-    ]
+    rules: list[Rule] = [hypotheses.first_rule()]  # always 0, for all these classes
+    if isinstance(hypotheses, AffineSubspaces):
+        vectors = range(1, 1 << BITS)
+        sizes = range(hypotheses.dimension + 1)
+        bases = {reduced_basis(part) for size in sizes for part in combinations(vectors, size)}
+        spaces = {(basis, cleared(point, basis)) for basis in bases for point in POINTS}
+        return rules + [AffineRule(BITS, *space) for space in sorted(spaces)]
+    if isinstance(hypotheses, Prefixes):
+        lengths = range(BITS + 1)
+        return rules + [PrefixRule(BITS, v, n) for n in lengths for v in range(1 << n)]
+    most = hypotheses.members if isinstance(hypotheses, SparseSets) else 1
+    sizes = range(1, most + 1)
+    return rules + [PointsRule(BITS, part) for size in sizes for part in combinations(POINTS, size)]
 
 
 def says(rule: Rule, hypotheses: HypothesisClass) -> tuple[int, ...]:
     return tuple(int(v) for v in rule.evaluate(column(hypotheses, POINTS)))
 
 
+MATRICES = {
+    each.name: np.array([says(rule, each) for rule in all_rules(each)], dtype=bool)
+    for each in CLASSES
+}
+
+Part = list[tuple[int, int]]
 examples = st.lists(st.tuples(st.integers(0, 7), st.integers(0, 1)), max_size=12)
 
 
-def data_set(hypotheses: HypothesisClass, pairs: list[tuple[int, int]]) -> DataSet:
+def data_set(hypotheses: HypothesisClass, pairs: Part) -> DataSet:
     x = column(hypotheses, [p for p, _ in pairs])
     return x, np.array([label for _, label in pairs], dtype=np.uint8)
 
 
-@pytest.mark.parametrize("hypotheses", CLASSES, ids=lambda c: c.name)
-def test_dimension_is_exact_or_a_tight_bound(hypotheses: HypothesisClass) -> None:
-    rules = {says(rule, hypotheses) for rule in all_rules(hypotheses)}
-    exact = littlestone_dimension(np.array(sorted(rules), dtype=bool))
-    assert exact <= hypotheses.littlestone_dimension <= exact + (hypotheses.name == "prefixes:3")
+def consistent(
+    hypotheses: HypothesisClass, parts: list[Part], limit: Fraction
+) -> NDArray[np.bool_]:
+    """The rows of the rules that err little enough on every part."""
+    matrix = MATRICES[hypotheses.name]
+    good = np.ones(len(matrix), dtype=bool)
+    for part in parts:
+        labels = np.array([label for _, label in part], dtype=bool)
+        wrong = (matrix[:, [point for point, _ in part]] != labels).sum(axis=1)
+        good &= wrong * limit.denominator <= limit.numerator * len(part)
+    return matrix[good]
+
+
+@every_class
+def test_rules_of_a_class_are_different(hypotheses: HypothesisClass) -> None:
+    matrix = MATRICES[hypotheses.name]
+    assert len(np.unique(matrix, axis=0)) == len(matrix)
+    assert tuple(map(bool, says(hypotheses.first_rule(), hypotheses))) in set(map(tuple, matrix))
+
+
+@every_class
+def test_dimension_is_exact(hypotheses: HypothesisClass) -> None:
+    exact = littlestone_dimension(MATRICES[hypotheses.name])
+    assert hypotheses.littlestone_dimension == exact
+
+
+@every_class
+def test_dual_dimension_is_a_bound(hypotheses: HypothesisClass) -> None:
+    exact = dual_vapnik_chervonenkis_dimension(MATRICES[hypotheses.name])
+    slack = {TABLE.name: 1}.get(hypotheses.name, 0)
+    assert exact <= hypotheses.dual_vc_dimension <= exact + slack
 
 
 @pytest.mark.parametrize("size", range(1, 20))
@@ -79,28 +142,65 @@ def test_thresholds_dimension_is_exact(size: int) -> None:
     assert littlestone_dimension(matrix) == Thresholds(size).littlestone_dimension
 
 
-@pytest.mark.parametrize("hypotheses", [Thresholds(8), TABLE], ids=lambda c: c.name)
+# --- Dense selection ------------------------------------------------------------------------------
+
+
+@every_dense_class
 @given(first=examples, second=examples)
-def test_scores_count_agreements(
-    hypotheses: HypothesisClass, first: list[tuple[int, int]], second: list[tuple[int, int]]
-) -> None:
+def test_scores_count_agreements(hypotheses: HypothesisClass, first: Part, second: Part) -> None:
     statistics = hypotheses.empty_statistics()
     for part in (first, second):
         statistics = hypotheses.add(statistics, *data_set(hypotheses, part))
     scores = hypotheses.scores(statistics)
-    for index, rule in enumerate(all_rules(hypotheses)):
-        table = says(rule, hypotheses)
-        assert scores[index] == sum(table[x] == y for x, y in first + second)
+    matrix = MATRICES[hypotheses.name]
+    assert scores.tolist() == [sum(row[x] == y for x, y in first + second) for row in matrix]
 
 
-@pytest.mark.parametrize("hypotheses", [PointFunctions(3), Prefixes(3)], ids=lambda c: c.name)
-@given(pairs=examples)
-def test_proposals_are_votes_for_proposed_rules(
-    hypotheses: HypothesisClass, pairs: list[tuple[int, int]]
+@every_dense_class
+@given(part=examples, data=st.data())
+def test_one_example_changes_every_score_by_at_most_one(
+    hypotheses: HypothesisClass, part: Part, data: st.DataObject
 ) -> None:
-    proposals = hypotheses.proposals(*data_set(hypotheses, pairs))
+    def scores(pairs: Part) -> NDArray[np.int64]:
+        empty = hypotheses.empty_statistics()
+        return hypotheses.scores(hypotheses.add(empty, *data_set(hypotheses, pairs)))
+
+    one, other = (data.draw(st.tuples(st.integers(0, 7), st.integers(0, 1))) for _ in range(2))
+    added = scores([*part, one]) - scores(part)
+    assert set(added.tolist()) <= {0, 1}
+    assert set((scores([*part, other]) - scores([*part, one])).tolist()) <= {-1, 0, 1}
+
+
+def test_classes_say_what_to_use_instead() -> None:
+    x, y = data_set(Thresholds(8), [(1, 1)])
+    with pytest.raises(ClassError, match="use sparse"):
+        Prefixes(8).empty_statistics()
+    with pytest.raises(ClassError, match="use sparse"):
+        Prefixes(8).add(np.zeros((2, 2), dtype=np.int64), x, y)
+    with pytest.raises(ClassError, match="use sparse"):
+        Prefixes(8).scores(np.zeros((2, 2), dtype=np.int64))
+    with pytest.raises(ClassError, match="use sparse"):
+        Prefixes(8).rule(0)
+    proposals = Prefixes(8).proposals(x, y, Prefixes(8).first_rule())
+    with pytest.raises(ClassError, match="use dense"):
+        Thresholds(8).proposals(x, y, Thresholds(8).first_rule())
+    with pytest.raises(ClassError, match="use dense"):
+        Thresholds(8).proposed_rule(proposals, 0, Thresholds(8).first_rule())
+    with pytest.raises(ClassError, match="not closed under intersection"):
+        Thresholds(8).closures(x, y, None, Thresholds(8).first_rule())
+    with pytest.raises(ClassError, match="not closed under intersection"):
+        Thresholds(8).closed_rule(proposals, 0)
+
+
+# --- Proposals ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("hypotheses", [PointFunctions(3), Prefixes(3)], ids=named)
+@given(pairs=examples)
+def test_proposals_are_votes_for_proposed_rules(hypotheses: HypothesisClass, pairs: Part) -> None:
+    proposals = hypotheses.proposals(*data_set(hypotheses, pairs), hypotheses.first_rule())
     found = {
-        hypotheses.proposed_rule(proposals, index): int(score)
+        hypotheses.proposed_rule(proposals, index, hypotheses.first_rule()): int(score)
         for index, score in enumerate(proposals.scores)
     }
     expected = {}
@@ -112,40 +212,87 @@ def test_proposals_are_votes_for_proposed_rules(
     assert found == expected
 
 
-@pytest.mark.parametrize("hypotheses", [PointFunctions(3), Prefixes(3)], ids=lambda c: c.name)
+@every_class
 def test_an_example_proposes_at_most_the_declared_number(hypotheses: HypothesisClass) -> None:
-    for point, label in product(range(8), range(2)):
-        proposals = hypotheses.proposals(*data_set(hypotheses, [(point, label)]))
-        assert len(proposals.scores) == (hypotheses.proposals_per_example if label else 0)
+    most = hypotheses.proposals_per_example
+    first = hypotheses.first_rule()
+    for point in POINTS:
+        for label in (0, 1):
+            x, y = data_set(hypotheses, [(point, label)])
+            if most is not None:
+                proposals = hypotheses.proposals(x, y, first)
+                assert len(proposals.scores) == (most if label else 0)
+            if hypotheses.has_closures:
+                closures = hypotheses.closures(x, y, None, first)
+                assert closures.scores.tolist() == [1] * label
 
 
-@pytest.mark.parametrize("hypotheses", CLASSES, ids=lambda c: c.name)
-@given(parts=st.lists(examples, max_size=3), tolerance=st.sampled_from(["0", "1/10", "1/4"]))
-def test_essential_list_is_the_version_space_or_the_soa(
-    hypotheses: HypothesisClass, parts: list[list[tuple[int, int]]], tolerance: str
+# --- Version spaces -------------------------------------------------------------------------------
+
+
+@every_class
+@given(parts=st.lists(examples, max_size=3))
+def test_version_spaces_without_errors_have_exact_dimensions_and_soas(
+    hypotheses: HypothesisClass, parts: list[Part]
 ) -> None:
-    limit = Fraction(tolerance)
-    sets = [data_set(hypotheses, part) for part in parts]
-    keys = hypotheses.essential_list(sets, limit, 1000)
-    listed = [says(hypotheses.essential_rule(key), hypotheses) for key in keys]
-    consistent = set()
-    for rule in all_rules(hypotheses):
-        table = says(rule, hypotheses)
-        errors = [sum(table[x] != y for x, y in part) for part in parts]
-        if all(e <= limit * len(part) for e, part in zip(errors, parts, strict=True)):
-            consistent.add(table)
-    unseen_allowed = all(sum(y for _, y in part) <= limit * len(part) for part in parts)
-    if hypotheses.rule_count is None and unseen_allowed:
-        assert listed == [(0,) * 8]
+    space = hypotheses.version_space([data_set(hypotheses, p) for p in parts], Fraction(0))
+    rows = consistent(hypotheses, parts, Fraction(0))
+    assert space.littlestone_dimension == littlestone_dimension(rows)
+    if len(rows):
+        found = says(space.standard_optimal_rule(), hypotheses)
+        assert found == tuple(map(int, standard_optimal_algorithm(rows)))
+        assert space.essential(1000)
     else:
-        assert len(listed) == len(keys)
-        assert set(listed) == consistent
+        assert space.essential(1000) == []
+        with pytest.raises(ClassError, match="empty version space has no standard optimal rule"):
+            space.standard_optimal_rule()
 
 
-@pytest.mark.parametrize("hypotheses", CLASSES, ids=lambda c: c.name)
+@pytest.mark.parametrize("hypotheses", [Thresholds(8), TABLE, Stumps(3, 2)], ids=named)
+@given(parts=st.lists(examples, max_size=3), tolerance=st.sampled_from(["1/10", "1/4", "1/2"]))
+def test_version_spaces_with_errors_have_exact_dimensions_and_soas(
+    hypotheses: HypothesisClass, parts: list[Part], tolerance: str
+) -> None:
+    sets = [data_set(hypotheses, part) for part in parts]
+    space = hypotheses.version_space(sets, Fraction(tolerance))
+    rows = consistent(hypotheses, parts, Fraction(tolerance))
+    assert space.littlestone_dimension == littlestone_dimension(rows)
+    if len(rows):
+        found = says(space.standard_optimal_rule(), hypotheses)
+        assert found == tuple(map(int, standard_optimal_algorithm(rows)))
+
+
+@every_dense_class
+@given(parts=st.lists(examples, max_size=3), tolerance=st.sampled_from(["0", "1/10", "1/4"]))
+def test_dense_classes_list_their_version_space(
+    hypotheses: HypothesisClass, parts: list[Part], tolerance: str
+) -> None:
+    sets = [data_set(hypotheses, part) for part in parts]
+    keys = hypotheses.essential_list(sets, Fraction(tolerance), 1000)
+    listed = [says(hypotheses.essential_rule(key), hypotheses) for key in keys]
+    assert len(set(listed)) == len(keys)
+    assert set(listed) == set(map(tuple, consistent(hypotheses, parts, Fraction(tolerance)) * 1))
+
+
+@pytest.mark.parametrize("hypotheses", [Thresholds(8), TABLE], ids=named)
+@given(parts=st.lists(examples, max_size=2))
+def test_listed_rules_are_essential_by_definition(
+    hypotheses: HypothesisClass, parts: list[Part]
+) -> None:
+    sets = [data_set(hypotheses, part) for part in parts]
+    # thresholds need p >= 2; the six rows of the table are told apart by five points
+    p = 2 if isinstance(hypotheses, Thresholds) else 5
+    rows = consistent(hypotheses, parts, Fraction(1, 4))
+    exact = essential_hypotheses(rows, p, hypotheses.littlestone_dimension)
+    keys = hypotheses.essential_list(sets, Fraction(1, 4), 1000)
+    listed = {says(hypotheses.essential_rule(key), hypotheses) for key in keys}
+    assert listed == set(map(tuple, exact * 1))
+
+
+@every_class
 @given(part=examples, cap=st.integers(1, 5))
 def test_essential_list_is_cut_to_the_cap(
-    hypotheses: HypothesisClass, part: list[tuple[int, int]], cap: int
+    hypotheses: HypothesisClass, part: Part, cap: int
 ) -> None:
     sets = [data_set(hypotheses, part)]
     whole = hypotheses.essential_list(sets, Fraction(1, 4), 1000)
@@ -154,7 +301,10 @@ def test_essential_list_is_cut_to_the_cap(
     assert set(keys) <= set(whole)
 
 
-@pytest.mark.parametrize("hypotheses", CLASSES, ids=lambda c: c.name)
+# --- Descriptions and domains ---------------------------------------------------------------------
+
+
+@every_class
 def test_descriptions_make_equal_classes(hypotheses: HypothesisClass) -> None:
     again = class_from_dict(hypotheses.to_dict())
     assert again == hypotheses
@@ -163,8 +313,9 @@ def test_descriptions_make_equal_classes(hypotheses: HypothesisClass) -> None:
 
 
 @pytest.mark.parametrize("bits", [1, 8, 20, 63, 64, 65, 100, 128])
-def test_domain_check_is_exact(bits: int) -> None:
-    hypotheses = Prefixes(bits)
+@pytest.mark.parametrize("of_bits", [Prefixes, PointFunctions, Conjunctions])
+def test_domain_check_is_exact(of_bits: type[Any], bits: int) -> None:
+    hypotheses = of_bits(bits)
     largest = (1 << bits) - 1
     kind = point_type(hypotheses.point_type)
 
@@ -184,34 +335,13 @@ def test_wide_prefixes_find_the_block_of_their_examples() -> None:
     inside = [block | i << 60 for i in range(40)]
     pairs = np.array([[a >> 64, a & (2**64 - 1)] for a in inside], dtype=np.uint64)
     labels = np.ones(len(pairs), dtype=np.uint8)
-    proposals = Prefixes(128).proposals(pairs, labels)
+    proposals = Prefixes(128).proposals(pairs, labels, Prefixes(128).first_rule())
     best = proposals.scores == 40
     lengths = sorted(int(length) for length in proposals.keys[best][:, 0])
     assert lengths == list(range(63))  # 2^60 * 40 spans the low 66 bits: 62 bits are common
 
 
-@pytest.mark.parametrize(
-    ("name", "sentence"),
-    [
-        ("threshold:256", "there is no class"),
-        ("thresholds", "whole number"),
-        ("thresholds:x", "whole number"),
-        ("thresholds:0", "size from 1"),
-        ("thresholds:99999999", "size from 1"),
-        ("points:129", "bits from 1 to 128"),
-        ("prefixes:0", "bits from 1 to 128"),
-        ("table:rules.csv", "there is no class"),
-    ],
-)
-def test_bad_names_get_a_sentence(name: str, sentence: str) -> None:
-    with pytest.raises(ClassError, match=sentence):
-        class_from_name(name)
-
-
-def test_good_names() -> None:
-    assert class_from_name("thresholds:256") == Thresholds(256)
-    assert class_from_name("points:64") == PointFunctions(64)
-    assert class_from_name("prefixes:128") == Prefixes(128)
+# --- Tables ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -228,9 +358,46 @@ def test_bad_tables_get_a_sentence(names: list[str], rows: Any, sentence: str) -
         Table.from_matrix(names, np.array(rows, dtype=bool))
 
 
-def test_dense_classes_say_what_to_use_instead() -> None:
-    with pytest.raises(ClassError, match="use sparse"):
-        Prefixes(8).empty_statistics()
-    x, y = data_set(Thresholds(8), [(1, 1)])
-    with pytest.raises(ClassError, match="use dense"):
-        Thresholds(8).proposals(x, y)
+def test_the_soa_of_a_table_is_a_row_where_it_can_be() -> None:
+    matrix = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]], dtype=bool)
+    table = Table.from_matrix(["none", "c", "b", "a"], matrix)
+    space = table.version_space([], Fraction(0))
+    assert space.standard_optimal_rule() == table.rule(0)
+    others = Table.from_matrix(["c", "b", "a"], matrix[1:])
+    rule = others.version_space([], Fraction(0)).standard_optimal_rule()
+    assert isinstance(rule, TableRule)
+    assert (rule.name, rule.digest) == ("standard optimal rule", others.digest)
+    assert rule.evaluate(np.arange(3)).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("rows", ["!", "AAA", "AAAA"])
+def test_damaged_tables_get_a_sentence(rows: str) -> None:
+    with pytest.raises(ClassError, match="damaged"):
+        class_from_dict({**TABLE.to_dict(), "rows": rows})
+
+
+def test_costly_tables_have_bounds_and_majorities(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table_module, "DIMENSION_SUBCLASSES_MAX", 3)
+    matrix = np.array([[row >> bit & 1 for bit in range(5)] for row in range(1, 30)], dtype=bool)
+    table = Table.from_matrix([str(row) for row in range(1, 30)], matrix)
+    assert table.littlestone_dimension == 4
+    space = table.version_space([], Fraction(0))
+    assert space.littlestone_dimension == 4
+    majority = 2 * matrix.sum(axis=0) > len(matrix)
+    labels = space.standard_optimal_rule().evaluate(np.arange(5))
+    np.testing.assert_array_equal(labels, majority)
+
+
+def test_large_tables_have_bounds_and_majorities() -> None:
+    generator = np.random.default_rng(0)
+    matrix = generator.integers(0, 2, size=(400, 200)).astype(bool)
+    table = Table.from_matrix([f"r{i}" for i in range(400)], matrix)
+    assert table.littlestone_dimension == 8
+    y = matrix[7, :3].astype(np.uint8)
+    space = table.version_space([(np.arange(3, dtype=np.uint8), y)], Fraction(0))
+    rows = matrix[(matrix[:, :3] == y.astype(bool)).all(axis=1)]
+    assert 20 < len(rows) < 100
+    assert space.littlestone_dimension <= len(rows).bit_length() - 1
+    whole = table.version_space([], Fraction(0)).standard_optimal_rule()
+    majority = (2 * matrix.sum(axis=0) > 400).astype(int)
+    assert whole.evaluate(np.arange(200)).tolist() == majority.tolist()

@@ -1,0 +1,325 @@
+"""Version spaces of affine subspaces.
+
+A subspace is a pair (offset, basis) in canonical form: the basis is in falling order, the highest
+bit of each vector is set in no other vector and not in the offset. So `min(x, x ^ vector)` clears
+the highest bit of a vector from x, and reduces x modulo a basis vector by vector.
+"""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cache, cached_property
+from operator import gt, le
+from typing import NamedTuple, Self, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.classes.base import ClassError, DataSet, VersionSpace, evenly_cut
+from littled.classes.set_spaces import Errors, errors_at, minus
+from littled.classes.wide import evidence
+from littled.littlestone import (
+    CostExceeded,
+    littlestone_dimension,
+    standard_optimal_algorithm,
+)
+from littled_protocol.rules import AffineRule, PointsRule
+
+Subspace: TypeAlias = tuple[int, tuple[int, ...]]
+
+NOWHERE: Hashable = None
+
+# What one teacher's list may cost: points compared with a subspace.
+SEARCH_STEPS_MAX = 20_000
+# The width up to which all subspaces are listed (67 linear ones with 308 translates for 4 bits),
+# and what an exact dimension of some of them may cost.
+SMALL_BITS_MAX = 4
+SUBCLASSES_MAX = 20_000
+
+
+def reduced(vector: int, basis: Iterable[int]) -> int:
+    """The vector modulo the span of a basis, whose vectors have different highest bits.
+
+    They come in falling order, or each was itself reduced modulo those before it.
+    """
+    for other in basis:
+        cleared = vector ^ other
+        if cleared < vector:  # as min does, in half the time
+            vector = cleared
+    return vector
+
+
+def canonical(offset: int, basis: Iterable[int]) -> Subspace:
+    """The canonical form; the vectors have different highest bits."""
+    rising: list[int] = []
+    for vector in sorted(basis):
+        rising.append(reduced(vector, rising[::-1]))
+    return reduced(offset, rising[::-1]), tuple(rising[::-1])
+
+
+def is_inside(point: int, subspace: Subspace) -> bool:
+    """Whether the subspace contains the point."""
+    offset, basis = subspace
+    return not reduced(point ^ offset, basis)
+
+
+def hull(points: Iterable[int], start: Subspace | None = None) -> Subspace | None:
+    """The smallest affine subspace around all points and `start`; None for none at all."""
+    if start is None:
+        points = iter(points)
+        first = next(points, None)
+        if first is None:
+            return None
+        start = (first, ())
+    offset, (*basis,) = start
+    for point in points:
+        if vector := reduced(point ^ offset, basis):
+            basis.append(vector)
+    return canonical(offset, basis)
+
+
+@dataclass(frozen=True, eq=False)
+class AffineVersionSpace(VersionSpace):
+    """The subspaces of at most `dimension`, and nothing, that err at most `allowed[i]` times on i.
+
+    `positives[i]` and `negatives[i]` are the points of the examples of data set i, with
+    repetitions. The constant 0 counts as the subspace of dimension -1; n stands for `bits` and r
+    for `dimension`.
+    """
+
+    bits: int
+    dimension: int
+    positives: tuple[list[int], ...]
+    negatives: tuple[list[int], ...]
+    allowed: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls, bits: int, dimension: int, data_sets: Sequence[DataSet], tolerance: Fraction
+    ) -> Self:
+        """The version space of these data sets."""
+        return cls(bits, dimension, *evidence(data_sets, tolerance))
+
+    @property
+    def littlestone_dimension(self) -> int:
+        """Exact in the two cases below, else an upper bound; -1 when empty.
+
+        *No errors allowed.* Let C be the hull of all positive points, c its dimension. The version
+        space is empty if c > r or C contains a negative point. Otherwise its dimension is that of
+        its largest subspace minus c. At most: say 1 inside the closure of the positive points; a
+        mistake makes it larger. At least: points of a largest subspace that are affinely
+        independent of C and of each other are shattered by the hulls of C and some of them, which
+        lie in that subspace and so contain no negative point. With M different negative points that
+        is r - c, exactly, if (M + 1) * 2^r < 2^n: the negative points in a random subspace of
+        dimension r around C are less than one on average, as each lies in it with probability at
+        most 2^(r - n). *At most SMALL_BITS_MAX bits*: exact, with errors within SUBCLASSES_MAX.
+
+        Otherwise r - c, now for the hull C of those points that every consistent subspace must
+        contain, because leaving one of them out alone is too many errors.
+        """
+        return self._solution[0]
+
+    def standard_optimal_rule(self) -> AffineRule | PointsRule:
+        """The SOA in the two cases above, else the hull C.
+
+        If no errors are allowed it is the intersection of all largest subspaces of the version
+        space: label 0 at x keeps the dimension exactly if one of them does not contain x. That is C
+        if (M + 1) * 2^r < 2^n. With errors it may be no subspace, and is written as its points.
+        """
+        dimension, rule = self._solution
+        if dimension < 0:
+            raise ClassError("an empty version space has no standard optimal rule")
+        return rule
+
+    def essential(self, cap: int) -> list[Hashable]:
+        """The consistent subspaces of least dimension m, evenly cut to `cap`.
+
+        Let S be the points of all data sets. A consistent subspace W has the trace W & S, and the
+        hull of a trace is consistent too. These hulls of dimension m are the (p, d)-essential
+        hypotheses, for d >= r + 1 and t = r - m, whenever
+
+        - p is at least the number of points of S on which traces disagree, or m is -1; and
+        - (|S| + p * 2^(d - t + 1)) * 2^r < 2^n, unless t is 0.
+
+        Proof. Let B be a trace, b the dimension of its hull, t(B) = r - b. The subspaces with trace
+        B have dimension t(B) and the hull of B as SOA, also after labels 0 at further points
+        outside the hull, as long as these and S are less than 2^(n - r) points: some subspace of
+        dimension r around B then avoids those outside, and t(B) further independent points of it
+        are shattered. *Dimension t or more remains*: let b = m. A valid tree, followed along the
+        labels of the hull, cannot reach dimension below t: the node where it would is at most one
+        deeper than p * (2^(d - t + 1) - 1), the most for its parent. So the path ends in a leaf of
+        dimension at least t; if it is t, then its SOA is the hull, since one more label of the hull
+        would not lower it either. *Dimension t is enough*: if m >= 0, split at the points where
+        traces disagree, at most p. No node is too deep, and a leaf belongs to one trace B, so it
+        may be p * (2^(d - t(B)) - 1) >= p deep. It has dimension t(B) <= t, and if t(B) = t it is
+        irreducible and its SOA is the hull; other leaves that are reducible can be split further
+        (Claim 4.1). If m = -1 the root alone is such a tree, of dimension t = r + 1, that of the
+        class. So t is the decomposition dimension, and the essential hypotheses are these hulls.
+
+        Hulls of least dimension are hulls of positive points. If no errors are allowed there is one
+        at most. Otherwise the search takes each positive point outside the hull so far in, or
+        leaves it out as long as that is few errors, in at most SEARCH_STEPS_MAX steps; when that
+        limit is reached, these are the hulls of least dimension found so far. All this depends on
+        this teacher's data only.
+        """
+        if all(map(le, map(len, self.positives), self.allowed)):
+            return [NOWHERE][:cap]
+        if any(self.allowed):
+            least = _Search(self).least()
+            return [least[i] for i in evenly_cut(len(least), cap).tolist()]
+        around = hull(set().union(*self.positives))
+        assert around is not None
+        if len(around[1]) > self.dimension:
+            return []
+        contradicted = any(is_inside(x, around) for x in set().union(*self.negatives))
+        found: list[Hashable] = [] if contradicted else [around]
+        return found[:cap]
+
+    @cached_property
+    def counts(self) -> tuple[list[Counter[int]], list[Counter[int]]]:
+        """Positive and negative examples of every point on each data set."""
+        return list(map(Counter, self.positives)), list(map(Counter, self.negatives))
+
+    def too_many(self, errors: Errors) -> bool:
+        """Whether these are more errors than allowed on some data set."""
+        return any(map(gt, errors, self.allowed))
+
+    @cached_property
+    def _solution(self) -> tuple[int, AffineRule | PointsRule]:
+        """The dimension and the standard optimal rule."""
+        positive: set[int] = set().union(*self.positives)
+        negative: set[int] = set().union(*self.negatives)
+        with_label = self.counts
+        around = hull(x for x in positive if self.too_many(errors_at(with_label[0], x)))
+        free = self.dimension - (-1 if around is None else len(around[1]))
+        forbidden = (x for x in negative if self.too_many(errors_at(with_label[1], x)))
+        rule = AffineRule(self.bits, (), None)
+        if around is not None:
+            if free < 0 or any(is_inside(x, around) for x in forbidden):
+                return -1, rule
+            rule = AffineRule(self.bits, around[1], around[0])
+        few = not any(self.allowed) and (len(negative) + 1) << self.dimension < 1 << self.bits
+        if self.bits > SMALL_BITS_MAX or few:
+            return free, rule
+        try:
+            return self._small_solution(self.dimension - free)
+        except CostExceeded:
+            return free, rule
+
+    def _small_solution(self, inside: int) -> tuple[int, AffineRule | PointsRule]:
+        """The same from a list of all subspaces; `inside` is the dimension of their part C."""
+        dimensions, rules = _all_subspaces(self.bits)
+        good = dimensions <= self.dimension
+        for positive, negative, most in zip(
+            self.positives, self.negatives, self.allowed, strict=True
+        ):
+            missed, wrong = (
+                np.bincount(np.array(points, dtype=np.int64), minlength=1 << self.bits)
+                for points in (positive, negative)
+            )
+            good &= len(positive) + rules @ (wrong - missed) <= most
+        dimensions, rules = dimensions[good], rules[good]
+        if not len(rules):
+            return -1, AffineRule(self.bits, (), None)
+        if any(self.allowed):
+            dimension = littlestone_dimension(rules, subclasses_max=SUBCLASSES_MAX)
+            ones = standard_optimal_algorithm(rules, subclasses_max=SUBCLASSES_MAX)
+        else:
+            dimension = int(dimensions.max()) - inside
+            ones = rules[dimensions == dimensions.max()].all(axis=0)
+        members = np.flatnonzero(ones).tolist()
+        around = hull(members)
+        if around is None:
+            return dimension, AffineRule(self.bits, (), None)
+        if len(members) == 1 << len(around[1]):
+            return dimension, AffineRule(self.bits, around[1], around[0])
+        return dimension, PointsRule(self.bits, tuple(members))
+
+
+class _Search:
+    """The search for the consistent hulls of least dimension, where some errors are allowed."""
+
+    def __init__(self, space: AffineVersionSpace) -> None:
+        positives, negatives = space.counts
+        missed = [(x, errors_at(positives, x)) for x in sorted(set().union(*positives))]
+        # points that must be taken in come first, so that nothing is decided without them
+        self.points = sorted(missed, key=lambda each: not space.too_many(each[1]))
+        self.negatives = [(x, errors_at(negatives, x)) for x in set().union(*negatives)]
+        self.slack = space.allowed
+        self.best = space.dimension
+        self.found: list[Subspace] = []
+        self.waiting: list[_Branch] = []
+
+    def least(self) -> list[Subspace]:
+        """The hulls in canonical form, sorted."""
+        self.waiting = [_Branch(0, None, (), self.slack, ())]
+        steps = 0
+        while self.waiting and steps < SEARCH_STEPS_MAX:
+            branch = self.waiting.pop()
+            steps += 1 + len(self.points) - branch.start
+            self._follow(branch)
+        return sorted([canonical(offset, basis) for offset, basis in self.found])
+
+    def _follow(self, branch: "_Branch") -> None:
+        """Take in all further points outside; leaving out one of them is a branch to do later."""
+        start, offset, basis, slack, left = branch
+        for i in range(start, len(self.points)):
+            point, errors = self.points[i]
+            vector = point if offset is None else reduced(point ^ offset, basis)
+            if offset is not None and not vector:
+                continue
+            rest = minus(slack, errors)
+            if min(rest) >= 0:
+                self.waiting.append(_Branch(i + 1, offset, basis, rest, (*left, point)))
+            if offset is None:
+                offset = point
+                continue
+            basis = (*basis, vector)
+            if len(basis) > self.best:
+                return
+            for other in left:
+                if not reduced(other ^ offset, basis):
+                    return
+        if offset is not None:
+            self._finish(offset, basis, slack)
+
+    def _finish(self, offset: int, basis: tuple[int, ...], slack: Errors) -> None:
+        """Keep a hull if its negative points fit into the slack and none is known that is less."""
+        for point, errors in self.negatives:
+            if not reduced(point ^ offset, basis):
+                slack = minus(slack, errors)
+        if min(slack) < 0:
+            return
+        if len(basis) < self.best:
+            self.best, self.found = len(basis), []
+        self.found.append((offset, basis))
+
+
+class _Branch(NamedTuple):
+    """A hull of points before number `start`, the points left out and the slack that remains."""
+
+    start: int
+    offset: int | None
+    basis: tuple[int, ...]
+    slack: Errors
+    left: tuple[int, ...]
+
+
+@cache
+def _all_subspaces(bits: int) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Dimension and values at all points of every subspace and of nothing, of few bits."""
+    points = range(1 << bits)
+    levels: list[set[frozenset[int]]] = [{frozenset()}, {frozenset({x}) for x in points}]
+    for _ in range(bits):
+        levels.append(
+            {
+                members | {x ^ point ^ min(members) for x in members}
+                for members in levels[-1]
+                for point in points
+                if point not in members
+            }
+        )
+    rules = [(i - 1, members) for i, level in enumerate(levels) for members in level]
+    values = np.array([[x in members for x in points] for _, members in rules], dtype=np.bool_)
+    return np.array([dimension for dimension, _ in rules], dtype=np.int64), values

@@ -1,0 +1,93 @@
+"""Version spaces by brute force: the rows of an explicit class that err little enough."""
+
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from littled.classes import HypothesisClass
+from littled.classes.base import ClassError, DataSet
+from littled.littlestone import (
+    essential_hypotheses,
+    littlestone_dimension,
+    standard_optimal_algorithm,
+)
+from littled_protocol.columns import point_type
+from littled_protocol.rules import Rule
+
+Matrix = NDArray[np.bool_]
+Part = list[tuple[int, int]]
+
+
+def column(hypotheses: HypothesisClass, points: Sequence[int]) -> NDArray[Any]:
+    """Points in the class's own column type."""
+    return point_type(hypotheses.point_type).decode([int(p) for p in points], len(points))
+
+
+def data_set(hypotheses: HypothesisClass, part: Part) -> DataSet:
+    """Examples (point, label) as columns."""
+    labels = np.array([label for _, label in part], dtype=np.uint8)
+    return column(hypotheses, [point for point, _ in part]), labels
+
+
+def says(hypotheses: HypothesisClass, rule: Rule, points: int) -> tuple[bool, ...]:
+    """What a rule says to the points 0..points-1."""
+    return tuple(map(bool, rule.evaluate(column(hypotheses, range(points)))))
+
+
+def restricted(matrix: Matrix, parts: list[Part], tolerance: Fraction) -> Matrix:
+    """Lyu, Algorithm 4, DefineClass: the rows that err little enough on every part."""
+    good = np.ones(len(matrix), dtype=bool)
+    for part in parts:
+        wrong = np.zeros(len(matrix), dtype=int)
+        for point, label in part:
+            wrong += matrix[:, point] != bool(label)
+        good &= wrong * tolerance.denominator <= tolerance.numerator * len(part)
+    return matrix[good]
+
+
+def parts_of(points: int, sizes: int = 6, count: int = 3) -> st.SearchStrategy[list[Part]]:
+    """Up to `count` data sets of up to `sizes` examples, with labels as noisy as can be."""
+    example = st.tuples(st.integers(0, points - 1), st.integers(0, 1))
+    return st.lists(st.lists(example, max_size=sizes), max_size=count)
+
+
+def tolerances() -> st.SearchStrategy[Fraction]:
+    """No errors, and one to three of six."""
+    return st.sampled_from([Fraction(n, 6) for n in (0, 0, 1, 2, 3)])
+
+
+def check_dimension_and_soa(
+    hypotheses: HypothesisClass, matrix: Matrix, parts: list[Part], tolerance: Fraction
+) -> None:
+    """The version space's dimension and SOA are those of the explicit matrix."""
+    space = hypotheses.version_space([data_set(hypotheses, part) for part in parts], tolerance)
+    rows = restricted(matrix, parts, tolerance)
+    assert space.littlestone_dimension == littlestone_dimension(rows)
+    if not len(rows):
+        try:
+            space.standard_optimal_rule()
+        except ClassError:
+            return
+        raise AssertionError("an empty version space has an SOA")
+    optimal = tuple(map(bool, standard_optimal_algorithm(rows)))
+    assert says(hypotheses, space.standard_optimal_rule(), matrix.shape[1]) == optimal
+
+
+def listed(
+    hypotheses: HypothesisClass, parts: list[Part], tolerance: Fraction, points: int
+) -> list[tuple[bool, ...]]:
+    """What the rules on the essential list say, each once and sorted."""
+    sets = [data_set(hypotheses, part) for part in parts]
+    keys: list[Hashable] = hypotheses.essential_list(sets, tolerance, 100_000)
+    found = [says(hypotheses, hypotheses.essential_rule(key), points) for key in keys]
+    assert len(set(found)) == len(set(keys)) == len(keys)
+    return sorted(found)
+
+
+def essential(rows: Matrix, p: int, d: int) -> list[tuple[bool, ...]]:
+    """The (p, d)-essential hypotheses of an explicit class, by Definition 4.3."""
+    return [tuple(map(bool, row)) for row in essential_hypotheses(rows, p, d)]
