@@ -6,14 +6,18 @@ from pathlib import Path
 
 from littled.budget.conversion import guarantee
 from littled.budget.events import (
+    CohenLyuStageTest,
+    CohenLyuTrigger,
     DenseSelection,
     PrecisionLoss,
     PrivacyEvent,
     SparseSelection,
     TriggerSeason,
+    kappa_upper,
     price,
 )
 from littled.mechanisms.above_threshold import AboveThreshold
+from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.exponential import ExponentialMechanism
 
@@ -88,6 +92,28 @@ def test_the_failure_mass_is_the_one_of_lemma_b() -> None:
     assert price(event).rho == Fraction(1, 8)
 
 
+def test_fresh_noise_costs_what_lemma_d_says() -> None:
+    assert "kappa(e)     = e / ln(1 + exp(-e))" in TEXT
+    assert "max(e_t, kappa(e_t) ln(1/f))" in TEXT
+    assert "e_g + kappa(e_g) ln(1/f)" in TEXT
+    rate = number(r"Fresh noise is dear: with e_t = (\d+/\d+) and")
+    (written,) = re.findall(r"f = 1/([0-9,]+), kappa", TEXT)
+    failure = Fraction(1, int(written.replace(",", "")))
+    said = " ".join(TEXT.split())
+    (kappa,) = re.findall(r"kappa\(e_t\) is (0\.\d+)", said)
+    (epsilon,) = re.findall(r"p_t is (\d\.\d+) instead of 0\.1", said)
+    tiny = Fraction(1, 10**6)
+    assert Fraction(kappa) - tiny < kappa_upper(rate) <= Fraction(kappa)
+    trigger = price(CohenLyuTrigger(rate, failure))
+    assert Fraction(epsilon) - tiny < trigger.epsilon_pure <= Fraction(epsilon)
+    segment = price(CohenLyuStageTest(rate, failure))
+    # kappa ln(1/f) exceeds e here, so that a segment costs e more than a trigger
+    assert abs(segment.epsilon_pure - trigger.epsilon_pure - rate) < Fraction(1, 1 << 78)
+    assert trigger.delta - Fraction(1, 1 << 79) < failure <= trigger.delta == segment.delta
+    assert "f                      where the trigger has fresh noise" in TEXT
+    assert "(d + 1) f              with stage tests of fresh noise" in TEXT
+
+
 def test_the_precision_is_the_one_of_section_five() -> None:
     assert "2^(K - 189), K the least number with e 2^K >= 134" in TEXT
     # 2/5 * 2^9 = 204.8 >= 134 > 2/5 * 2^8
@@ -95,3 +121,5 @@ def test_the_precision_is_the_one_of_section_five() -> None:
     step = AboveThreshold(TRIGGER_RATE).precision_error(1) - Fraction(1, 1 << 180)
     assert step == Fraction(1, 1 << 64)
     assert ExponentialMechanism(SELECTION_RATE).total_variation(RULES) == Fraction(RULES, 1 << 126)
+    assert "with fresh noise 2^-64" in TEXT
+    assert CohenLyuTest(TRIGGER_RATE).precision_error(3) == Fraction(3, 1 << 64)

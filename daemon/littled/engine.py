@@ -6,7 +6,8 @@ or published is handed to the outlet again and recognised there.
 
 Order of every call (privacy notes, section 6): the records are durable before they arrive here;
 the charge is durable before a joint training draws noise; the release is durable before anybody
-sees it.
+sees it. A call that asks for another one at the same position is followed by it at once, each in
+this order; a record is applied when all of them are settled, so no snapshot lies between two.
 """
 
 from collections.abc import Iterable, Sequence
@@ -43,7 +44,7 @@ from littled_protocol.columns import decode_labels, point_type
 from littled_protocol.messages import Release
 from littled_protocol.rules import Words
 
-SNAPSHOT_FORMAT = 1
+SNAPSHOT_FORMAT = 2
 
 
 class OutOfOrder(Exception):
@@ -197,6 +198,13 @@ class Engine:
                     self._publish(name, step, charge=None)
 
     def _settle(self, name: str, learner: OnlineLearner, request: CallRequested) -> None:
+        """Settle a call, and those that follow it at the same position, one after the other."""
+        requests = [request]
+        while requests:
+            step = self._call(name, learner, requests.pop())
+            requests = [each for each in step.effects if isinstance(each, CallRequested)]
+
+    def _call(self, name: str, learner: OnlineLearner, request: CallRequested) -> Step:
         """Price first; then reserve, train and publish, or refuse and halt."""
         state = self._course.states[name]
         try:
@@ -204,12 +212,13 @@ class Engine:
         except BudgetRefused:
             step = learner.step(state, CallRefused(request.place), self._noise)
             self._publish(name, step, charge=None)
-            return
+            return step
         self._outlet.charge(entry)
-        training = self._executor.submit(
+        step = self._executor.submit(
             learner.step, state, CallAdmitted(request.place), self._noise
-        )
-        self._publish(name, training.result(), charge=entry.number)
+        ).result()
+        self._publish(name, step, charge=entry.number)
+        return step
 
     def _publish(self, name: str, step: Step, charge: int | None) -> None:
         releases = [

@@ -4,6 +4,7 @@ import hashlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from fractions import Fraction
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,23 @@ from littled.budget.events import event_from_dict, price
 from littled.budget.price import Price
 from littled.classes import class_from_name
 from littled.engine import Engine, OutOfOrder, Transcript, replay
-from littled.learners.snapshot import SnapshotUnusable, pack
+from littled.learners.parameters import OnlineParameters, Rung
+from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner import (
+    LearnerPlan,
+    LearnerRequest,
+    StreamPlan,
+    StreamRequest,
+    plan_stream,
+)
 from littled.store.records import Record
 from littled_protocol.codec import decode
 from littled_protocol.columns import encode_labels
 from littled_protocol.messages import Release
+from littled_protocol.rules import Words
+from support.small_classes import Cubes, Sets
+from support.tape import TapeNoise
 
 NOISE = KeyedNoise(bytes(range(32)))
 PLAN = plan_stream(
@@ -228,3 +239,227 @@ def test_status_shows_public_facts_only(executor: Any) -> None:
     }  # fmt: skip
     assert set(status["learners"]["first"]) == {"version", "epoch", "halted", "rule", "words"}
     assert status["position"] == engine.position == 1500
+
+
+# --- calls that are repeated at one position ------------------------------------------------------
+
+TARGET = {20, 21, 22, 23}
+CUBES = OnlineParameters(
+    epsilon=Fraction(60),
+    horizon=1500,
+    noise_rate=Fraction(0),
+    trigger_rate=Fraction(1, 2),
+    trigger_threshold=25,
+    selection="closure",
+    selection_rate=Fraction(1),
+    selection_accounting="pure",
+    draws=1,
+    calls_max=6,
+    buffer="mistakes",
+    list_cap=1,
+    bottom_score=12,
+    ladder=(Rung(30, 12), Rung(40, None)),
+    repeats=True,
+)
+SETS = replace(
+    CUBES, selection="sparse", ladder=(), buffer="both", background_max=16, opening_threshold=60,
+    calls_max=7,
+)  # fmt: skip
+
+
+def growing_plan() -> StreamPlan:
+    """Two learners whose rules grow by several calls at one position."""
+    plans = (
+        LearnerPlan("cubes", Cubes(5), CUBES, Words()),
+        LearnerPlan("sets", Sets(5), SETS, Words()),
+    )
+    learners = [each.learner("s") for each in plans]
+    caps = sum(
+        (price(event) for each in learners for event in each.season_events()), Price.zero()
+    ) + sum(
+        (price(each.call_event()) * each.parameters.calls_max for each in learners), Price.zero()
+    )
+    return StreamPlan("s", Fraction(60), Fraction(1, 10), Fraction(0), 1500, caps, plans)
+
+
+GROWING = growing_plan()
+
+
+def growing_journal(size: int, count: int = 2600) -> list[Record]:
+    """Two seasons of points below 32, label 1 in the target, with a few wrong labels."""
+    records = journal(count, size, seed=4)
+    rng = np.random.default_rng(5)
+    out = []
+    for each in records:
+        x = np.frombuffer(each.x, dtype=np.uint8)
+        y = np.isin(x, sorted(TARGET)) ^ (rng.random(len(x)) < 0.01)
+        out.append(replace(each, y=encode_labels(y.astype(np.uint8))))
+    return out
+
+
+def test_calls_at_one_position_are_each_charged_before_they_draw(executor: Any) -> None:
+    order: list[tuple[Any, ...]] = []
+
+    class Spy(KeyedNoise):
+        def words(self, address: Any, count: int, offset: int = 0) -> Any:
+            if address.purpose == "select":
+                order.append(("noise", address.learner, address.position, address.draw))
+            return super().words(address, count, offset)
+
+    class Watching(Transcript):
+        def charge(self, entry: Any) -> None:
+            order.append(("charge", f"s/{entry.learner}", entry.position, entry.number))
+
+        def publish(self, releases: Any, entries: Any) -> None:
+            assert len([each for each in releases if each.charge is not None]) <= 1
+            order.extend(
+                ("release", each.learner, decode(each.body).position - 1, each.charge)
+                for each in releases
+                if each.charge is not None
+            )
+
+    engine = Engine(GROWING, Spy(bytes(range(32))), Watching(), executor)
+    for record in growing_journal(400):
+        engine.apply(record)
+    calls = [order[i : i + 3] for i in range(0, len(order), 3)]
+    repeated = 0
+    for charge, noise, release in calls:
+        assert (charge[0], noise[0], release[0]) == ("charge", "noise", "release")
+        assert charge[1:3] == noise[1:3] == release[1:3]
+        assert charge[3] == release[3]
+        repeated += noise[3] > 0
+    places = [noise[1:] for _, noise, _ in calls]
+    assert len(set(places)) == len(places)
+    assert repeated >= 4
+
+
+def test_each_call_has_one_release_and_an_epoch_of_its_own(executor: Any) -> None:
+    transcript = replay(GROWING, NOISE, growing_journal(400), executor)
+    said = messages(transcript)
+    for learner in ("s/cubes", "s/sets"):
+        mine = [each for each in said if each.learner == learner]
+        assert [each.version for each in mine] == list(range(1, len(mine) + 1))
+        paid = [each for each in mine if each.kind == "rule" and each.version > 1]
+        assert all(b.position >= a.position for a, b in pairwise(mine))
+        assert any(b.position == a.position for a, b in pairwise(paid))
+        assert {b.epoch - a.epoch for a, b in pairwise(mine)} <= {0, 1}
+    charges = [each.charge for each in transcript.releases if each.charge is not None]
+    calls = [e.number for e in transcript.entries if e.event["type"] == "sparse_selection"]
+    assert charges == calls
+    assert {frozenset(e.rule["members"]) for e in said if e.position > 1000} == {frozenset(TARGET)}
+
+
+def test_repeated_calls_do_not_depend_on_how_the_journal_is_cut(executor: Any) -> None:
+    """Each learner's releases and charges; only how learners take turns follows the records."""
+
+    def courses(size: int) -> dict[str, Any]:
+        transcript = replay(GROWING, TapeNoise(3), growing_journal(size), executor)
+        return {
+            name: (
+                [each for each in messages(transcript) if each.learner == f"s/{name}"],
+                [(e.position, e.event) for e in transcript.entries if e.learner == name],
+            )
+            for name in GROWING.learners
+        }
+
+    whole = courses(2600)
+    assert all(courses(size) == whole for size in (1, 37, 400))
+
+
+def test_snapshots_after_every_record_continue_exactly(executor: Any) -> None:
+    records = growing_journal(53)
+    whole = replay(GROWING, NOISE, records, executor)
+    transcript, state = Transcript(), None
+    for record in records:
+        engine = Engine(GROWING, NOISE, transcript, executor, state)
+        engine.apply(record)
+        state = engine.snapshot()
+    assert transcript == whole
+
+
+class Crash(Exception):
+    """The daemon died."""
+
+
+class Durable(Transcript):
+    """What is on the disk: what is written again must be identical; dies at one of its writes."""
+
+    def __init__(self, writes: int) -> None:
+        super().__init__()
+        self.writes_left = writes
+
+    def _write(self) -> None:
+        self.writes_left -= 1
+        if self.writes_left == 0:
+            raise Crash
+
+    def charge(self, entry: Any) -> None:
+        self._write()  # before it is durable
+        if entry.number < len(self.entries):
+            assert self.entries[entry.number] == entry
+        else:
+            super().charge(entry)
+        self._write()  # after it is durable, before the call
+
+    def publish(self, releases: Any, entries: Any) -> None:
+        self._write()
+        known = {(each.learner, each.version): each for each in self.releases}
+        assert all(known.get((e.learner, e.version), e) == e for e in releases)
+        new = [each for each in releases if (each.learner, each.version) not in known]
+        super().publish(new, [each for each in entries if each.number >= len(self.entries)])
+        self._write()
+
+
+def crashed(records: list[Record], writes: int, every: int, executor: Any) -> tuple[Durable, bool]:
+    """The disk after a run that died at its write number `writes` and was started again."""
+    disk, state, died = Durable(writes), None, False
+    engine = Engine(GROWING, NOISE, disk, executor)
+    try:
+        engine.start()
+        for number, record in enumerate(records):
+            engine.apply(record)
+            state = engine.snapshot() if number % every == every - 1 else state
+    except Crash:
+        died = True
+        engine = Engine(GROWING, NOISE, disk, executor, state)
+        engine.start()
+        for record in records:
+            engine.apply(record)
+    return disk, died
+
+
+@pytest.mark.parametrize("every", [1, 1000])
+def test_a_crash_at_any_write_changes_nothing(every: int, executor: Any) -> None:
+    """With a snapshot after every record, or none at all."""
+    records = growing_journal(400)
+    whole = replay(GROWING, NOISE, records, executor)
+    for writes in range(1, 1000):
+        disk, died = crashed(records, writes, every, executor)
+        assert disk.entries == whole.entries
+        assert disk.releases == whole.releases
+        if not died:
+            break
+    # a charge and a release for each of some calls, each write twice: before and after
+    assert writes > 4 * 8
+
+
+def test_a_cap_that_ends_between_two_calls_of_one_position_halts(executor: Any) -> None:
+    """The first call fits, its repetition does not: one charge, one release, and a halt."""
+    learners = [each.learner("s") for each in GROWING.plans]
+    fixed = sum((price(event) for each in learners for event in each.season_events()), Price.zero())
+    caps = fixed + price(learners[1].call_event())
+    only_sets = replace(GROWING, caps=caps, plans=GROWING.plans[1:])
+    transcript = replay(only_sets, NOISE, growing_journal(400, 1200), executor)
+    first, call, halt = messages(transcript)
+    assert (first.kind, call.kind, halt.kind) == ("rule", "rule", "halt")
+    assert (halt.position, halt.rule) == (call.position, call.rule)
+    assert len(call.rule["members"]) == 1
+    calls = [e for e in transcript.entries if e.event["type"] == "sparse_selection"]
+    assert len(calls) == 1
+
+
+def test_a_snapshot_of_the_first_format_is_not_used(executor: Any) -> None:
+    values = unpack(Engine(PLAN, NOISE, Transcript(), executor).snapshot())
+    assert values["format"] == 2
+    with pytest.raises(SnapshotUnusable):
+        Engine(PLAN, NOISE, Transcript(), executor, pack({**values, "format": 1}))

@@ -15,7 +15,7 @@ from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
 from littled.budget.price import Price
-from littled.budget.rounding import exp_upper, from_text, round_up, to_text
+from littled.budget.rounding import exp_upper, from_text, ln_lower, ln_upper, round_up, to_text
 
 Accounting = Literal["pure", "zcdp"]
 
@@ -119,6 +119,42 @@ class PrecisionLoss(PrivacyEvent):
     epsilon: Fraction
 
 
+@dataclass(frozen=True, slots=True)
+class CohenLyuTrigger(PrivacyEvent):
+    """All retrain triggers of one season: `littled.mechanisms.cohen_lyu`, rate e, failure f.
+
+    Noise is fresh at every step, the threshold has none. By Lemma D there it costs
+    max(e, kappa(e) ln(1/f)) in pure epsilon and f in delta, however many epochs the season has.
+    """
+
+    name: ClassVar[str] = "cohen_lyu_trigger"
+    rate: Fraction
+    failure: Fraction
+
+    def __post_init__(self) -> None:
+        """Also ValueError for what Lemma D does not cover."""
+        PrivacyEvent.__post_init__(self)
+        _check_cohen_lyu(self.name, self.rate, self.failure)
+
+
+@dataclass(frozen=True, slots=True)
+class CohenLyuStageTest(PrivacyEvent):
+    """One segment of stage tests: `littled.mechanisms.cohen_lyu`, rate e, failure f.
+
+    Up to and with the first Below; queries of sensitivity 1 in any direction, fresh noise at every
+    test. By Lemma D there it costs e + kappa(e) ln(1/f) in pure epsilon and f in delta.
+    """
+
+    name: ClassVar[str] = "cohen_lyu_stage_test"
+    rate: Fraction
+    failure: Fraction
+
+    def __post_init__(self) -> None:
+        """Also ValueError for what Lemma D does not cover."""
+        PrivacyEvent.__post_init__(self)
+        _check_cohen_lyu(self.name, self.rate, self.failure)
+
+
 Event = TypeVar("Event", bound=PrivacyEvent)
 
 _KINDS: dict[str, type[PrivacyEvent]] = {}
@@ -165,6 +201,28 @@ def _precision_loss(event: PrecisionLoss) -> Price:
     if event.epsilon <= EPSILON_MAX:
         delta = min(delta, round_up((1 + exp_upper(event.epsilon)) * event.total_variation))
     return Price(Fraction(0), Fraction(0), delta)
+
+
+@_prices(CohenLyuTrigger)
+def _cohen_lyu_trigger(event: CohenLyuTrigger) -> Price:
+    epsilon = max(event.rate, kappa_upper(event.rate) * ln_upper(1 / event.failure))
+    return Price(round_up(epsilon), Fraction(0), round_up(event.failure))
+
+
+@_prices(CohenLyuStageTest)
+def _cohen_lyu_stage_test(event: CohenLyuStageTest) -> Price:
+    epsilon = event.rate + kappa_upper(event.rate) * ln_upper(1 / event.failure)
+    return Price(round_up(epsilon), Fraction(0), round_up(event.failure))
+
+
+def kappa_upper(rate: Fraction) -> Fraction:
+    """A fraction at least kappa(e) = e / ln(1 + exp(-e)), for a rate e from 0 to `EPSILON_MAX`.
+
+    With E above exp(e), ln(1 + exp(-e)) is at least ln(1 + 1 / E), and ln(1 + x) >= x / (1 + x)
+    makes it at least 1 / (E + 1), which serves where the logarithm is too small to be told from 0.
+    """
+    bound = exp_upper(rate)
+    return rate / max(ln_lower(1 + 1 / bound), 1 / (bound + 1))
 
 
 def price(event: PrivacyEvent) -> Price:
@@ -235,3 +293,11 @@ def _check(what: str, kind: object, value: object) -> None:
             raise ValueError(f"{what} must not be negative")
     elif value not in get_args(kind):
         raise ValueError(f"{what} must be one of {', '.join(get_args(kind))}")
+
+
+def _check_cohen_lyu(what: str, rate: Fraction, failure: Fraction) -> None:
+    """The tests with fresh noise cannot do without a failure mass."""
+    if not 0 < failure < 1:
+        raise ValueError(f"failure of {what} must be above 0 and below 1")
+    if rate > EPSILON_MAX:
+        raise ValueError(f"rate of {what} must be at most {EPSILON_MAX}")

@@ -1,22 +1,43 @@
 """The private online learner.
 
-Source: Lyu, "Private Learning of Littlestone Classes, Revisited", Algorithms 3 and 4.
+Source: Lyu, "Private Learning of Littlestone Classes, Revisited", Algorithms 1 to 4.
 
 A season of this learner is a pure state machine. Events come in, a new state and effects go out;
 noise is a function of the durable history (`littled.mechanisms.noise`). The order of a call:
 
 1. `Examples`: the published rule predicts, mistakes are counted, and at each position the
-   AboveThreshold trigger says fire or not (Algorithm 3, lines 9 to 15). At the first fire the
-   rest of the batch is left unconsumed and `CallRequested` names the price of the call.
+   trigger says fire or not (Algorithm 3, lines 9 to 15). At the first fire the rest of the batch
+   is left unconsumed and `CallRequested` names the price of the call.
 2. The engine asks the filter. `CallAdmitted`: the teachers are trained jointly and the selection
    is published. `CallRefused`: the learner halts; its last rule stays published.
+3. With `repeats`, a call that changed the rule is followed by another `CallRequested` at the same
+   position, as long as calls are left: one selection adds one part to the rule, and the data may
+   have more to say. It is charged, selected and published like any call.
 
 What is released: the positions of fires, the selected rules, bottoms (a call that keeps the rule)
-and halts. What each costs is in `season_events` and `call_event`; why is in PRIVACY.md.
+and halts. What each costs is in `season_events` and `call_event`; why is in PRIVACY.md. Every call
+makes exactly one release, repeated or not, whether or not the rule changed: the ledger shows that a
+call took place, so silence would only say "bottom" in another way, and every charge has the one
+release that it paid for. The epoch before a repeated call is empty, and both releases have the same
+position.
+
+Where Algorithms 3 and 4 are silent:
+
+- *The first call*, on no data: the first rule is a constant of the class, published for nothing; a
+  later season begins with the rule of the one before, which is public.
+- *No stage left* (j* > d + 1, after d + 1 Belows): no test, no draw; calls keep the rule and are
+  charged as priced. Without stage tests the last stage stays.
+- *Empty lists*, of one teacher or of all of them (a teacher without examples, data that contradict
+  every hypothesis): whoever proposes nothing adds no score; with no candidate at all a draw is
+  bottom, and uses up its noise all the same.
+- *Bottoms among R draws*: a bottom has no vote. If most draws are bottom the call keeps the rule
+  (and without stage tests counts as Below); else the majority of the others is published, which is
+  0 where as many say 0 as 1.
+- *No call left, or refused by the budget*: the learner halts at that fire, and its rule stays.
 """
 
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
@@ -26,6 +47,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.budget.events import (
+    CohenLyuStageTest,
+    CohenLyuTrigger,
     DenseSelection,
     PrecisionLoss,
     PrivacyEvent,
@@ -38,6 +61,7 @@ from littled.classes.base import DataSet, Labels, Points, Scores
 from littled.learners.buffer import Buffer
 from littled.learners.parameters import OnlineParameters
 from littled.mechanisms.above_threshold import AboveThreshold
+from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.exponential import ExponentialMechanism
 from littled.mechanisms.noise import Address, NoiseSource
@@ -104,7 +128,7 @@ class SeasonPriced:
 
 @dataclass(frozen=True, slots=True)
 class CallRequested:
-    """The trigger fired; a call of joint training would cost `event`."""
+    """The trigger fired, or a call is to be repeated; a call would cost `event`."""
 
     place: Place
     event: PrivacyEvent
@@ -127,10 +151,12 @@ Effect = SeasonPriced | CallRequested | Published
 
 @dataclass(frozen=True, slots=True)
 class OnlineState:
-    """Everything the learner knows. Public: the fields up to `calls`; the rest never leaves.
+    """Everything the learner knows. Public: the fields up to `repeated`; the rest never leaves.
 
-    `position` is the number of examples consumed in all seasons; `archive` holds, for each
-    earlier epoch of the season, its buffer; `statistics` the counts of a dense class.
+    Of the season: `calls` made, whether one of them `changed` the rule, and how many fires in a row
+    `kept` it (repeated calls aside); `repeated` counts the calls made so far at this same position.
+    `archive` holds, for each earlier epoch of the season, its buffer; `statistics` the counts of a
+    dense class.
     """
 
     rule: Rule
@@ -140,6 +166,9 @@ class OnlineState:
     epoch_position: int = 0
     halted: bool = False
     calls: int = 0
+    changed: bool = False
+    kept: int = 0
+    repeated: int = 0
     mistakes: int = 0
     threshold_noise: int | None = None
     stage: int = 1
@@ -163,17 +192,22 @@ class Step:
 class OnlineLearner:
     """Algorithm 3 for one class with public parameters.
 
-    `name` is "stream/learner" and separates the noise of learners on one stream.
+    `name` is "stream/learner" and separates the noise of learners on one stream. ValueError, one
+    sentence, for parameters that do not fit the class.
     """
 
     name: str
     hypotheses: HypothesisClass
     parameters: OnlineParameters
-    _trigger: AboveThreshold = field(init=False, repr=False, compare=False)
+    _trigger: AboveThreshold | CohenLyuTest = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Build the noise tables once."""
-        object.__setattr__(self, "_trigger", AboveThreshold(self.parameters.trigger_rate))
+        """Check the parameters against the class, and build the noise tables once."""
+        p = self.parameters
+        for problem in _misfits(self.hypotheses, p):
+            raise ValueError(problem)
+        kind = AboveThreshold if p.tests == "above_threshold" else CohenLyuTest
+        object.__setattr__(self, "_trigger", kind(p.trigger_rate))
 
     # -- public facts ------------------------------------------------------------------------
 
@@ -183,13 +217,19 @@ class OnlineLearner:
 
     def season_events(self) -> tuple[PrivacyEvent, ...]:
         """Privacy events charged when a season opens: trigger, stage tests, finite precision."""
-        p = self.parameters
-        events: list[PrivacyEvent] = [TriggerSeason(rate=p.trigger_rate)]
+        p, fresh = self.parameters, self.parameters.tests == "cohen_lyu"
+        trigger: PrivacyEvent = TriggerSeason(rate=p.trigger_rate)
+        if fresh:
+            trigger = CohenLyuTrigger(rate=p.trigger_rate, failure=p.tests_failure)
+        segments: list[PrivacyEvent] = []
         if p.stage_rate is not None:
+            segment: PrivacyEvent = StageTest(rate=p.stage_rate)
+            if fresh:
+                segment = CohenLyuStageTest(rate=p.stage_rate, failure=p.tests_failure)
             # one segment of the stage test ends at each Below; d + 1 segments at the most
-            events += [StageTest(rate=p.stage_rate)] * self._stages
-        events.append(PrecisionLoss(total_variation=self.precision_error(), epsilon=p.epsilon))
-        return tuple(events)
+            segments = [segment] * self._stages
+        loss = PrecisionLoss(total_variation=self.precision_error(), epsilon=p.epsilon)
+        return (trigger, *segments, loss)
 
     def call_event(self) -> PrivacyEvent:
         """Privacy event of one call of joint training."""
@@ -210,13 +250,29 @@ class OnlineLearner:
     def mistakes_kept_max(self) -> int:
         """Mistakes that a season keeps at most: not far above its threshold the trigger must fire.
 
-        The threshold's noise and a step's reach are each below this allowance but for a chance
-        of about 2^-64.
+        The threshold's noise and a step's reach are each below this allowance but for a chance of
+        about 2^-64. What the trigger does not count, by the public noise rate, is kept as well.
         """
         p = self.parameters
         if not p.keeps_mistakes:
             return 0
-        return p.calls_max * (p.trigger_threshold + 3 * self._trigger.reach)
+        expected = p.horizon * p.noise_rate.numerator // p.noise_rate.denominator
+        return expected + p.calls_max * 3 * self._trigger.reach + self._thresholds_sum_max
+
+    @property
+    def _thresholds_sum_max(self) -> int:
+        """Largest sum of the thresholds of `calls_max` epochs, whatever the calls come to."""
+        p = self.parameters
+        thresholds = [max(0, rung.trigger_threshold) for rung in p.rungs]
+        # most[j]: of the epochs that are left, with rung j in force; a call keeps, or changes
+        most, opening = [0] * len(thresholds), 0
+        for _ in range(p.calls_max):
+            opening = max(0, p.opening_threshold or 0) + max(opening, most[0])
+            most = [
+                threshold + max(kept, most[0])
+                for threshold, kept in zip(thresholds, [*most[1:], most[-1]], strict=True)
+            ]
+        return most[0] if p.opening_threshold is None else opening
 
     def precision_error(self) -> Fraction:
         """Bound on the total variation distance of a season from its ideal real-valued noise."""
@@ -231,9 +287,13 @@ class OnlineLearner:
         else:
             error += draws * self._sparse.total_variation(self._candidates_max)
         if p.stage_rate is not None:
-            tests = p.calls_max + self._stages
-            error += tests * sum(noise.total_variation for noise in self._stage_noises)
+            error += self._stage_precision_error(p.calls_max + self._stages)
         return error
+
+    def _stage_precision_error(self, tests: int) -> Fraction:
+        if self.parameters.tests == "cohen_lyu":
+            return self._fresh_stage_test.precision_error(tests)
+        return tests * sum((each.total_variation for each in self._stage_noises), Fraction(0))
 
     # -- the state machine -------------------------------------------------------------------
 
@@ -257,6 +317,9 @@ class OnlineLearner:
             epoch_position=event.position,
             halted=False,
             calls=0,
+            changed=False,
+            kept=0,
+            repeated=0,
             stage=1,
             stage_noise=None,
         )
@@ -266,7 +329,9 @@ class OnlineLearner:
 
     def _halt(self, state: OnlineState, place: Place) -> Step:
         """Algorithm 3, line 18: the last rule stays published and no more noise is drawn."""
-        halted = replace(self._without_data(state), halted=True, version=state.version + 1)
+        halted = replace(
+            self._without_data(state), halted=True, repeated=0, version=state.version + 1
+        )
         return Step(halted, (_published("halt", halted, place.position + 1),))
 
     def _without_data(self, state: OnlineState) -> OnlineState:
@@ -292,11 +357,11 @@ class OnlineLearner:
         total = state.mistakes + np.cumsum(mistake, dtype=np.int64)
         rho = state.threshold_noise
         if rho is None:
-            address = self._address(place, "trigger-threshold")
-            rho = self._trigger.threshold_noise(noise.words(address, AboveThreshold.WORDS))
+            rho = self._threshold_noise(place, noise)
         expected = self._expected_mistakes(state, place.position, count)
         words = self._words(noise, place, "trigger", count)
-        gaps = self.parameters.trigger_threshold + rho - (total - expected)
+        threshold = self.parameters.threshold(state.kept, changed=state.changed)
+        gaps = threshold + rho - (total - expected)
         fired = self._trigger.first_above(gaps, words)
         consumed = count if fired is None else fired + 1
         kept = Examples(place, event.x[:consumed], event.y[:consumed])
@@ -311,6 +376,13 @@ class OnlineLearner:
         if state.calls >= self.parameters.calls_max:
             return replace(self._halt(state, at), consumed=consumed)
         return Step(state, (CallRequested(at, self.call_event()),), consumed)
+
+    def _threshold_noise(self, place: Place, noise: NoiseSource) -> int:
+        """The epoch's rho; tests with fresh noise have a plain threshold and draw nothing."""
+        if not isinstance(self._trigger, AboveThreshold):
+            return 0
+        address = self._address(place, "trigger-threshold")
+        return self._trigger.threshold_noise(noise.words(address, AboveThreshold.WORDS))
 
     def _expected_mistakes(
         self, state: OnlineState, position: int, count: int
@@ -344,9 +416,9 @@ class OnlineLearner:
             event.y,
             mistake,
             self._words(noise, event.place, "buffer", count),
-            np.zeros(count, dtype=np.uint64)
-            if p.teachers is None
-            else self._words(noise, event.place, "teacher", count),
+            self._words(noise, event.place, "teacher", count)
+            if p.chooses_teachers
+            else np.zeros(count, dtype=np.uint64),
         )
         buffer = Buffer.empty(event.x) if state.buffer is None else state.buffer
         buffer = buffer.extend(
@@ -372,13 +444,12 @@ class OnlineLearner:
     def _train(self, state: OnlineState, place: Place, noise: NoiseSource) -> Step:
         """Algorithm 3, lines 16 to 22: select, publish, begin the next epoch."""
         state = self._close_epoch(state)
-        rule: Rule | None
-        if self.parameters.selection == "dense":
-            rule = self._select_dense(state, place, noise)
-        elif self.parameters.teachers is None:
-            rule = self._select_proposed(state, place, noise)
-        else:
-            state, rule = self._joint_train(state, place, noise)
+        state, rule = self._select(state, place, noise)
+        p = self.parameters
+        changed = rule is not None and rule != state.rule
+        again = changed and p.repeats and state.calls + 1 < p.calls_max
+        # the call after a change only asks whether there is more: that there is not, is no failure
+        kept = state.kept + 1 if not state.repeated else state.kept
         published = replace(
             state,
             rule=state.rule if rule is None else rule,
@@ -386,10 +457,28 @@ class OnlineLearner:
             epoch=state.epoch + 1,
             epoch_position=place.position + 1,
             calls=state.calls + 1,
+            changed=state.changed or changed,
+            kept=0 if changed else kept,
+            repeated=state.repeated + 1 if again else 0,
             mistakes=0,
             threshold_noise=None,
         )
-        return Step(published, (_published("rule", published, place.position + 1),))
+        release = _published("rule", published, place.position + 1)
+        if again:
+            return Step(published, (release, CallRequested(place, self.call_event())))
+        return Step(published, (release,))
+
+    def _select(
+        self, state: OnlineState, place: Place, noise: NoiseSource
+    ) -> tuple[OnlineState, Rule | None]:
+        """The rule of one call, None for bottom; only Algorithm 4 changes the state."""
+        if self.parameters.selection == "dense":
+            return state, self._select_dense(state, place, noise)
+        if self.parameters.selection == "closure":
+            return state, self._select_closure(state, place, noise)
+        if self.parameters.teachers is None:
+            return state, self._select_proposed(state, place, noise)
+        return self._joint_train(state, place, noise)
 
     def _close_epoch(self, state: OnlineState) -> OnlineState:
         """Move the epoch's buffer to the archive (line 20: S^(i) with A_i added)."""
@@ -406,34 +495,50 @@ class OnlineLearner:
         assert state.statistics is not None
         scores = self.hypotheses.scores(state.statistics)
         draws = [
-            self._dense.sample(scores, self._draw(noise, place, draw, ExponentialMechanism.WORDS))
-            for draw in range(self.parameters.draws)
+            self._dense.sample(scores, noise.words(address, ExponentialMechanism.WORDS))
+            for address in self._draws(state, place)
         ]
-        rule = _majority([self.hypotheses.rule(index) for index in draws])
+        rule = _majority([self.hypotheses.rule(index) for index in draws], len(draws))
         assert rule is not None
         return rule
 
     def _select_proposed(self, state: OnlineState, place: Place, noise: NoiseSource) -> Rule | None:
         """Sparse sampling with one example a teacher: proposals minus vetoes; None is bottom."""
-        x = np.concatenate([epoch.x for epoch in state.archive])
-        y = np.concatenate([epoch.y for epoch in state.archive])
-        proposals = self.hypotheses.proposals(x, y)
-        drawn = self._draw_sparse(proposals.scores, place, noise)
-        return _majority([self.hypotheses.proposed_rule(proposals, index) for index in drawn])
+        x, y, _ = _columns(state.archive)
+        proposals = self.hypotheses.proposals(x, y, state.rule)
+        drawn = self._draw_sparse(state, proposals.scores, place, noise)
+        return self._majority(
+            [self.hypotheses.proposed_rule(proposals, index, state.rule) for index in drawn]
+        )
+
+    def _select_closure(self, state: OnlineState, place: Place, noise: NoiseSource) -> Rule | None:
+        """Sparse sampling over the closures that teachers propose; None is bottom.
+
+        A position's secret word chooses its teacher anew for every number of teachers, whatever the
+        examples are: in each call the data of one teacher differ between neighbours.
+        """
+        x, y, words = _columns(state.archive)
+        teachers = self.parameters.rung(state.kept).teachers
+        numbers = None if teachers is None else _numbers(words, teachers)
+        proposals = self.hypotheses.closures(x, y, numbers, state.rule)
+        drawn = self._draw_sparse(state, proposals.scores, place, noise)
+        return self._majority([self.hypotheses.closed_rule(proposals, index) for index in drawn])
 
     def _joint_train(
         self, state: OnlineState, place: Place, noise: NoiseSource
     ) -> tuple[OnlineState, Rule | None]:
-        """Algorithm 4 with k teachers.
+        """Algorithm 4 with k teachers; the module's docstring says what it leaves open.
 
-        Deviations: where the pseudo-code may fall through its `while` without a hypothesis, the
-        previous rule stays (bottom). Without a stage test, a call whose draws are all bottom is
-        taken as Below: the stage advances for the next call, at no further cost.
+        Without a stage test, a call that ends in bottom is taken as Below: the stage advances for
+        the next call, at no further cost.
         """
         dimension = self.hypotheses.littlestone_dimension
         while state.stage <= dimension + 1:
             lists = self._teacher_lists(state)
-            votes: Counter[Hashable] = Counter(key for each in lists for key in each)
+            # no longer than its cap and no key twice, whatever the class says: Lemma B rests on it
+            votes: Counter[Hashable] = Counter(
+                key for each in lists for key in dict.fromkeys(each[: self.parameters.list_cap])
+            )
             if self.parameters.stage_rate is not None:
                 most = max(votes.values(), default=0)
                 state, above = self._stage_test(state, most, place, noise)
@@ -442,10 +547,11 @@ class OnlineLearner:
                     continue
             keys = sorted(votes, key=repr)
             scores = np.array([votes[key] for key in keys], dtype=np.int64)
-            drawn = self._draw_sparse(scores, place, noise)
-            if not drawn and self.parameters.stage_rate is None:
+            drawn = self._draw_sparse(state, scores, place, noise)
+            rule = self._majority([self.hypotheses.essential_rule(keys[i]) for i in drawn])
+            if rule is None and self.parameters.stage_rate is None:
                 state = replace(state, stage=min(state.stage + 1, dimension + 1))
-            return state, _majority([self.hypotheses.essential_rule(keys[i]) for i in drawn])
+            return state, rule
         return state, None
 
     def _teacher_lists(self, state: OnlineState) -> list[list[Hashable]]:
@@ -465,6 +571,11 @@ class OnlineLearner:
     ) -> tuple[OnlineState, bool]:
         """Algorithm 4, line 8: is some hypothesis on more than 4k/5 lists? Halts on Below."""
         assert self.parameters.teachers is not None
+        if self.parameters.tests == "cohen_lyu":
+            gap = 4 * self.parameters.teachers // 5 + 1 - most
+            words = noise.words(self._address(place, "stage-query", state.stage), 1)
+            above = self._fresh_stage_test.first_above(np.array([gap], dtype=np.int64), words)
+            return state, above is not None
         for_threshold, for_query = self._stage_noises
         rho = state.stage_noise
         if rho is None:
@@ -475,13 +586,18 @@ class OnlineLearner:
         above = 5 * (most + nu - rho) > 4 * self.parameters.teachers
         return replace(state, stage_noise=rho if above else None), above
 
-    def _draw_sparse(self, scores: Scores, place: Place, noise: NoiseSource) -> list[int]:
+    def _draw_sparse(
+        self, state: OnlineState, scores: Scores, place: Place, noise: NoiseSource
+    ) -> list[int]:
         """The draws of one call that are not bottom."""
         draws = (
-            self._sparse.sample(scores, self._draw(noise, place, draw, SparseSample.WORDS))
-            for draw in range(self.parameters.draws)
+            self._sparse.sample(scores, noise.words(address, SparseSample.WORDS))
+            for address in self._draws(state, place)
         )
         return [index for index in draws if index is not None]
+
+    def _majority(self, rules: Sequence[Rule]) -> Rule | None:
+        return _majority(rules, self.parameters.draws)
 
     # -- mechanisms and addresses ------------------------------------------------------------
 
@@ -500,6 +616,11 @@ class OnlineLearner:
         rate = self.parameters.stage_rate
         return DiscreteLaplace(rate / 2), DiscreteLaplace(rate / 4)
 
+    @cached_property
+    def _fresh_stage_test(self) -> CohenLyuTest:
+        assert self.parameters.stage_rate is not None
+        return CohenLyuTest(self.parameters.stage_rate)
+
     @property
     def _stages(self) -> int:
         return self.hypotheses.littlestone_dimension + 1
@@ -508,14 +629,18 @@ class OnlineLearner:
     def _candidates_max(self) -> int:
         """Most candidates that a sparse selection of one season can have."""
         p = self.parameters
-        holders = p.horizon if p.teachers is None else p.teachers
+        rungs = p.rungs if p.selection == "closure" else p.rungs[:1]
+        holders = max(p.horizon if each.teachers is None else each.teachers for each in rungs)
         return holders * p.list_cap
 
     def _address(self, place: Place, purpose: str, draw: int = 0) -> Address:
         return Address(place.chain_head, self.name, purpose, place.position, draw)
 
-    def _draw(self, noise: NoiseSource, place: Place, draw: int, count: int) -> NDArray[np.uint64]:
-        return noise.words(self._address(place, "select", draw), count)
+    def _draws(self, state: OnlineState, place: Place) -> list[Address]:
+        """Addresses of one call's draws; no two calls at one position share any."""
+        draws = self.parameters.draws
+        first = state.repeated * draws
+        return [self._address(place, "select", first + draw) for draw in range(draws)]
 
     def _words(
         self, noise: NoiseSource, place: Place, purpose: str, count: int
@@ -525,23 +650,57 @@ class OnlineLearner:
         return noise.words(address, count, place.position - place.record_position)
 
 
-def _split(epoch: Buffer, teachers: int) -> list[DataSet]:
-    """One data set a teacher: the secret word of each position, modulo k, chooses (line 19).
+def _misfits(hypotheses: HypothesisClass, p: OnlineParameters) -> Iterator[str]:
+    """What parameters may not be for this class."""
+    name = hypotheses.name
+    of_examples = p.selection == "sparse" and p.teachers is None
+    most = hypotheses.proposals_per_example
+    if p.selection == "dense" and hypotheses.rule_count is None:
+        yield f"{name} has too many rules for dense selection; use sparse"
+    if of_examples and most is None:
+        yield f"{name} has no short lists of rules per example; use dense"
+    if of_examples and most is not None and p.list_cap < most:
+        yield f"an example of {name} proposes up to {most} rules, more than list_cap {p.list_cap}"
+    if of_examples and hypotheses.builds_up and p.draws > 1:
+        yield (
+            f"{name} adds to the published rule, which a majority of several draws does not allow: "
+            "it needs draws 1"
+        )
+    if p.selection == "closure" and not hypotheses.has_closures:
+        yield f"{name} is not closed under intersection; use dense or sparse"
+
+
+def _columns(archive: Sequence[Buffer]) -> tuple[Points, Labels, NDArray[np.uint64]]:
+    """Points, labels and secret teacher words of all that a season has kept."""
+    return (
+        np.concatenate([epoch.x for epoch in archive]),
+        np.concatenate([epoch.y for epoch in archive]),
+        np.concatenate([epoch.teacher for epoch in archive]),
+    )
+
+
+def _numbers(words: NDArray[np.uint64], teachers: int) -> NDArray[np.int64]:
+    """The teacher of each position: its secret word modulo k (Algorithm 3, line 19).
 
     The paper splits E into equal parts; that would move other examples when one is added, so the
     teacher of a position is fixed by its word alone.
     """
-    teacher = (epoch.teacher % np.uint64(teachers)).astype(np.int64)
+    return (words % np.uint64(teachers)).astype(np.int64)
+
+
+def _split(epoch: Buffer, teachers: int) -> list[DataSet]:
+    """One data set a teacher, of an epoch's examples."""
+    teacher = _numbers(epoch.teacher, teachers)
     order = np.argsort(teacher, kind="stable")
     cuts = np.searchsorted(teacher[order], np.arange(teachers + 1))
     return [(epoch.x[order[a:b]], epoch.y[order[a:b]]) for a, b in pairwise(cuts.tolist())]
 
 
-def _majority(rules: Sequence[Rule]) -> Rule | None:
-    """The majority vote of the drawn rules; the rule itself if there is one; None if none."""
-    if len(rules) > 1:
-        return MajorityRule(members=tuple(rules))
-    return rules[0] if rules else None
+def _majority(rules: Sequence[Rule], draws: int) -> Rule | None:
+    """The majority vote of the rules that `draws` draws came to; None if most were bottom."""
+    if 2 * len(rules) <= draws:
+        return None
+    return MajorityRule(members=tuple(rules)) if len(rules) > 1 else rules[0]
 
 
 def _published(kind: str, state: OnlineState, position: int) -> Published:

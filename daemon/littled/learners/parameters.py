@@ -1,14 +1,25 @@
 """Public parameters of the learners: fixed before any data, recorded in the store."""
 
-from dataclasses import dataclass, fields
+from collections.abc import Iterator
+from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, get_args
 
 from littled.budget.rounding import to_text
+from littled_protocol.limits import majority_members_max
 
-Selection = Literal["dense", "sparse"]
+Selection = Literal["dense", "sparse", "closure"]
 Accounting = Literal["pure", "zcdp"]
 Keep = Literal["examples", "mistakes", "both"]
+Tests = Literal["above_threshold", "cohen_lyu"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One rung of the ladder: the trigger's threshold U, and for closures the teachers k."""
+
+    trigger_threshold: int
+    teachers: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,19 +28,32 @@ class OnlineParameters:
 
     Privacy-critical (they set prices): `epsilon`, `horizon`, `trigger_rate`, `selection`,
     `selection_rate`, `selection_accounting`, `draws`, `list_cap`, `bottom_score`, `teachers`,
-    `stage_rate`, `calls_max`. Utility only: `noise_rate`, `trigger_threshold`, `buffer`,
-    `background_max`.
+    `stage_rate`, `calls_max`, `tests`, `tests_failure`. Utility only: `noise_rate`,
+    `trigger_threshold`, `opening_threshold`, `buffer`, `background_max`, `ladder`, `repeats`.
 
     - `horizon`: examples in a season.
     - `noise_rate`: share of labels that may contradict the best rule; the trigger counts mistakes
       beyond it.
     - `trigger_rate`, `trigger_threshold`: e and U of Lemma A (PRIVACY.md).
+    - `selection`: "dense", the exponential mechanism over all rules; "sparse", over what examples
+      or teachers propose; "closure", over the closures that teachers propose.
     - `selection_rate`: e of one unit of score; `draws`: R, odd.
-    - `teachers`: k of Algorithm 4, or None where every example is a teacher of its own.
+    - `teachers`: k of Algorithm 4 or of the closures; None where every example is a teacher of its
+      own.
     - `stage_rate`: e of the stage test of Algorithm 4, or None where bottom is taken as Below.
     - `calls_max`: calls of joint training that the season's caps have room for.
     - `buffer`: what an epoch keeps: a background sample of all examples, mistakes, or both;
       `background_max`: size of the background (0 for "mistakes").
+    - `ladder`: after j >= 1 calls in a row that kept the rule (repeated ones aside), rung
+      min(j, length) is in force in place of `trigger_threshold` and, for closures, of `teachers`; a
+      call that changes the rule goes back to those.
+    - `opening_threshold`: the trigger's threshold until a call of the season has changed the rule,
+      if it is another one; a first sparse selection needs to see more than later ones.
+    - `repeats`: a call that changed the rule is followed by another at the same position.
+    - `tests`: how the trigger and the stage test are made private; `tests_failure`: f of Lemma D
+      (PRIVACY.md), the failure mass of the trigger and of each segment of stage tests.
+
+    ValueError, one sentence, for values and combinations that no learner can have.
     """
 
     epsilon: Fraction
@@ -48,30 +72,134 @@ class OnlineParameters:
     bottom_score: int = 0
     teachers: int | None = None
     stage_rate: Fraction | None = None
+    ladder: tuple[Rung, ...] = ()
+    opening_threshold: int | None = None
+    repeats: bool = False
+    tests: Tests = "above_threshold"
+    tests_failure: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        """Say the first thing that is wrong, if anything is."""
+        for problem in (*_wrong_values(self), *_wrong_combinations(self)):
+            raise ValueError(problem)
 
     @property
     def keeps_mistakes(self) -> bool:
         """Whether the epoch's mistakes are kept whatever their priority."""
         return self.buffer != "examples"
 
+    @property
+    def rungs(self) -> tuple[Rung, ...]:
+        """Every rung that can be in force: the one that a season begins with, then the ladder."""
+        return (Rung(self.trigger_threshold, self.teachers), *self.ladder)
+
+    @property
+    def chooses_teachers(self) -> bool:
+        """Whether any rung shares the kept examples out to a number of teachers."""
+        return any(rung.teachers is not None for rung in self.rungs)
+
+    def rung(self, kept: int) -> Rung:
+        """The rung in force after `kept` calls in a row that kept the rule; a public function."""
+        return self.rungs[min(kept, len(self.ladder))]
+
+    def threshold(self, kept: int, *, changed: bool) -> int:
+        """U of an epoch: the opening one until a call changed the rule, then the rung's."""
+        if self.opening_threshold is not None and not changed:
+            return self.opening_threshold
+        return self.rung(kept).trigger_threshold
+
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able; fractions as "numerator/denominator"."""
+        """JSON-able; fractions as "numerator/denominator", rungs as maps."""
         return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
-        """The parameters that `to_dict` wrote; ValueError names what is missing or unknown."""
+        """The parameters that `to_dict` wrote; ValueError names what is missing or unknown.
+
+        Parameters that came later have defaults; what was stored before them lacks them.
+        """
         known = {each.name for each in fields(cls)}
-        if set(values) != known:
-            odd = ", ".join(sorted(known ^ set(values)))
+        needed = {each.name for each in fields(cls) if each.default is MISSING}
+        if not needed <= set(values) <= known:
+            odd = ", ".join(sorted((needed - set(values)) | (set(values) - known)))
             raise ValueError(f"stored parameters of the online learner differ in: {odd}")
-        fractions = {"epsilon", "noise_rate", "trigger_rate", "selection_rate", "stage_rate"}
-        read: dict[str, Any] = {
-            name: Fraction(value) if name in fractions and value is not None else value
-            for name, value in values.items()
-        }
-        return cls(**read)
+        return cls(**{name: _read(name, value) for name, value in values.items()})
+
+
+_FRACTIONS = frozenset(
+    {"epsilon", "noise_rate", "trigger_rate", "selection_rate", "stage_rate", "tests_failure"}
+)
 
 
 def _plain(value: object) -> object:
-    return to_text(value) if isinstance(value, Fraction) else value
+    if isinstance(value, Fraction):
+        return to_text(value)
+    if isinstance(value, tuple):
+        return [
+            {"trigger_threshold": each.trigger_threshold, "teachers": each.teachers}
+            for each in value
+        ]
+    return value
+
+
+def _read(name: str, value: Any) -> Any:
+    if name == "ladder":
+        return tuple(_read_rung(each) for each in value)
+    return Fraction(value) if name in _FRACTIONS and value is not None else value
+
+
+def _read_rung(value: Any) -> Rung:
+    if not isinstance(value, dict) or set(value) != {each.name for each in fields(Rung)}:
+        raise ValueError("a stored rung of the ladder must have a trigger_threshold and teachers")
+    return Rung(**value)
+
+
+def _wrong_values(p: OnlineParameters) -> Iterator[str]:
+    """What no value of one parameter may be."""
+    for name, words in (
+        ("selection", get_args(Selection)),
+        ("selection_accounting", get_args(Accounting)),
+        ("buffer", get_args(Keep)),
+        ("tests", get_args(Tests)),
+    ):
+        if getattr(p, name) not in words:
+            yield f"{name} must be one of {', '.join(words)}"
+    if p.horizon < 1:
+        yield "horizon must be at least 1"
+    if p.calls_max < 0 or p.background_max < 0 or p.noise_rate < 0:
+        yield "calls_max, background_max and noise_rate must not be negative"
+    if not (1 <= p.draws <= majority_members_max and p.draws % 2):
+        yield f"draws must be an odd number up to {majority_members_max}, for a majority"
+    thresholds = [rung.trigger_threshold for rung in p.rungs]
+    if not all(type(each) is int for each in (*thresholds, p.opening_threshold or 0)):
+        yield "a threshold of the trigger must be an integer"
+    teachers = [rung.teachers for rung in p.rungs if rung.teachers is not None]
+    if not all(type(each) is int and each >= 1 for each in teachers):
+        yield "a number of teachers must be an integer of at least 1"
+
+
+def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
+    """What parameters may not be together."""
+    of_examples = p.selection == "sparse" and p.teachers is None
+    of_essential_lists = p.selection == "sparse" and p.teachers is not None
+    if p.selection == "dense" and p.teachers is not None:
+        yield "dense selection has no teachers; use sparse or closure"
+    if p.selection != "closure" and any(rung.teachers is not None for rung in p.ladder):
+        yield "only closure selection changes its teachers on a ladder"
+    if p.stage_rate is not None and not of_essential_lists:
+        yield "a stage test needs sparse selection with a number of teachers"
+    if p.repeats and not (of_examples or p.selection == "closure"):
+        yield "repeats needs a selection that adds to the rule: closure, or sparse without teachers"
+    if p.opening_threshold is not None and not of_examples:
+        yield "an opening_threshold needs sparse selection without teachers"
+    if p.selection == "closure" and p.list_cap != 1:
+        yield "closure selection needs list_cap 1, as a teacher proposes one closure at the most"
+    if p.selection == "closure" and p.draws != 1:
+        yield (
+            "closure selection needs draws 1, as a majority is no rule of the class from which "
+            "the next closure could grow; for adaptive adversaries use dense or sparse"
+        )
+    if p.tests == "cohen_lyu" and not 0 < p.tests_failure < 1:
+        yield "cohen_lyu tests need a tests_failure above 0 and below 1"
+    if p.tests != "cohen_lyu" and p.tests_failure:
+        yield "only cohen_lyu tests have a tests_failure"

@@ -87,19 +87,7 @@ class AboveThreshold:
         `gaps` int64 (n,) with gap = U + rho - q_t, `words` uint64 (n,) uniform and independent.
         ValueError for other shapes or types.
         """
-        if gaps.dtype != np.int64 or words.dtype != np.uint64:
-            raise ValueError("the trigger takes gaps of int64 and words of uint64")
-        if gaps.ndim != 1 or gaps.shape != words.shape:
-            raise ValueError("the trigger takes one word for each gap, in one dimension")
-        reach = self._noise.reach
-        # Far from the threshold, the usual case, no word can be below the table's value 0.
-        if not len(gaps) or int(gaps.min()) > reach:
-            return None
-        rows = np.clip(gaps, -reach, reach + 1)
-        rows += reach
-        fires = words < self._noise.survival_table[rows]
-        first = int(fires.argmax())
-        return first if fires[first] else None
+        return first_above(self._noise, gaps, words)
 
     def precision_error(self, steps: int) -> Fraction:
         """Bound on the total variation of an epoch of at most `steps` steps from the ideal one.
@@ -111,3 +99,26 @@ class AboveThreshold:
         if steps < 0:
             raise ValueError("a number of steps cannot be negative")
         return self._noise.total_variation + Fraction(steps, 1 << 64)
+
+
+def first_above(
+    noise: DiscreteLaplace, gaps: NDArray[np.int64], words: NDArray[np.uint64]
+) -> int | None:
+    """Index of the first step whose fresh noise reaches its gap, None if none does.
+
+    `gaps` int64 (n,), `words` uint64 (n,) uniform and independent: a step is 1 iff its word is
+    below floor(2^64 * P[nu >= gap]). ValueError for other shapes or types.
+    """
+    if gaps.dtype != np.int64 or words.dtype != np.uint64:
+        raise ValueError("a threshold test takes gaps of int64 and words of uint64")
+    if gaps.ndim != 1 or gaps.shape != words.shape:
+        raise ValueError("a threshold test takes one word for each gap, in one dimension")
+    reach = noise.reach
+    # Far from the threshold, the usual case, no word can be below the table's value 0.
+    if not len(gaps) or int(gaps.min()) > reach:
+        return None
+    rows = np.clip(gaps, -reach, reach + 1)
+    rows += reach
+    fires = words < noise.survival_table[rows]
+    first = int(fires.argmax())
+    return first if fires[first] else None

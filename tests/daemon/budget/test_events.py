@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 
 from littled.budget.events import (
     Accounting,
+    CohenLyuStageTest,
+    CohenLyuTrigger,
     DenseSelection,
     PrecisionLoss,
     PrivacyEvent,
@@ -22,6 +24,7 @@ from littled.budget.events import (
     UnsupportedEvent,
     event_from_dict,
     event_to_dict,
+    kappa_upper,
     price,
 )
 from littled.budget.price import Price
@@ -32,12 +35,15 @@ STEP = Fraction(1, 1 << 80)
 RATES = st.fractions(0, 20)
 ACCOUNTING: st.SearchStrategy[Accounting] = st.sampled_from(("pure", "zcdp"))
 DRAWS = st.integers(0, 40)
+FAILURES = st.fractions(Fraction(1, 10**12), Fraction(999, 1000))
 EVENTS: st.SearchStrategy[PrivacyEvent] = st.one_of(
     st.builds(TriggerSeason, RATES),
     st.builds(StageTest, RATES),
     st.builds(DenseSelection, RATES, DRAWS, ACCOUNTING),
     st.builds(SparseSelection, RATES, st.integers(0, 500), st.integers(0, 400), DRAWS, ACCOUNTING),
     st.builds(PrecisionLoss, st.fractions(0, 1), st.fractions(0, 2000)),
+    st.builds(CohenLyuTrigger, RATES, FAILURES),
+    st.builds(CohenLyuStageTest, RATES, FAILURES),
 )
 
 
@@ -47,6 +53,59 @@ def test_trigger_and_stage_tests_are_pure_at_their_rate(rate: Fraction) -> None:
         cost = price(event)
         assert rate <= cost.epsilon_pure < rate + STEP
         assert (cost.rho, cost.delta) == (0, 0)
+
+
+@given(RATES, FAILURES)
+def test_tests_with_fresh_noise_cost_what_lemma_d_says(rate: Fraction, failure: Fraction) -> None:
+    trigger = price(CohenLyuTrigger(rate, failure))
+    segment = price(CohenLyuStageTest(rate, failure))
+    with mpmath.workprec(400):
+        e = mpmath.mpf(rate.numerator) / rate.denominator
+        wait = mpmath.log(mpmath.mpf(failure.denominator) / failure.numerator)
+        kappa = e / mpmath.log1p(mpmath.exp(-e))
+        for cost, ideal in ((trigger, max(e, kappa * wait)), (segment, e + kappa * wait)):
+            bound = mpmath.mpf(cost.epsilon_pure.numerator) / cost.epsilon_pure.denominator
+            assert ideal <= bound <= ideal * (1 + mpmath.mpf(10) ** -30) + mpmath.mpf(2) ** -79
+            assert cost.rho == 0
+            assert failure <= cost.delta < failure + STEP
+
+
+@pytest.mark.parametrize(
+    "rate", [ZERO, Fraction(1, 1 << 16), *map(Fraction, (1, 50, 60, 138, 1000))]
+)
+def test_kappa_is_rounded_up_at_every_size(rate: Fraction) -> None:
+    bound = kappa_upper(rate)
+    with mpmath.workprec(6000):
+        e = mpmath.mpf(rate.numerator) / rate.denominator
+        kappa = e / mpmath.log1p(mpmath.exp(-e))
+        ratio = mpmath.mpf(bound.numerator) / bound.denominator
+        assert kappa <= ratio <= kappa * (1 + mpmath.mpf(10) ** -25)
+
+
+@pytest.mark.parametrize("kind", [CohenLyuTrigger, CohenLyuStageTest])
+@pytest.mark.parametrize(
+    ("rate", "failure", "sentence"),
+    [
+        (Fraction(1), ZERO, "above 0 and below 1"),
+        (Fraction(1), Fraction(1), "above 0 and below 1"),
+        (Fraction(1001), Fraction(1, 2), "at most 1000"),
+        (Fraction(-1), Fraction(1, 2), "must not be negative"),
+    ],
+)
+def test_fresh_noise_needs_a_failure_mass_and_a_rate_that_promises_something(
+    kind: Any, rate: Fraction, failure: Fraction, sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        kind(rate, failure)
+
+
+def test_less_failure_costs_more_epsilon() -> None:
+    costs = [price(CohenLyuTrigger(Fraction(1, 8), Fraction(1, 2**n))) for n in range(1, 60)]
+    spent = [cost.epsilon_pure for cost in costs]
+    assert spent == sorted(spent)
+    # a wait of hazard ln 2 and the one Above cost nearly the same; longer waits cost more
+    assert Fraction(1, 8) <= spent[0] < Fraction(1, 7)
+    assert len(set(spent)) > 50
 
 
 def below_law(queries: Any, rate: float) -> Any:
@@ -203,6 +262,16 @@ def test_events_are_written_like_this_for_ever() -> None:
         "total_variation": f"1/{1 << 40}",
         "epsilon": "1/1",
     }
+    assert event_to_dict(CohenLyuTrigger(Fraction(1, 2), Fraction(1, 9))) == {
+        "type": "cohen_lyu_trigger",
+        "rate": "1/2",
+        "failure": "1/9",
+    }
+    assert event_to_dict(CohenLyuStageTest(Fraction(1, 2), Fraction(1, 9))) == {
+        "type": "cohen_lyu_stage_test",
+        "rate": "1/2",
+        "failure": "1/9",
+    }
 
 
 @pytest.mark.parametrize(
@@ -213,6 +282,8 @@ def test_events_are_written_like_this_for_ever() -> None:
         ({"type": 3}, "type of a privacy event is unsupported"),
         ({"type": ["trigger_season"]}, "type of a privacy event is unsupported"),
         ({"type": "trigger_season"}, "differs from this version's in: rate"),
+        ({"type": "cohen_lyu_trigger", "rate": "1/2"}, "differs from this version's in: failure"),
+        ({"type": "cohen_lyu_trigger", "rate": "1/2", "failure": "0/1"}, "above 0 and below 1"),
         (
             {"type": "stage_test", "rate": "1/2", "count": 9},
             "differs from this version's in: count",

@@ -1,19 +1,19 @@
 """The online learner's state machine: what it does, what it keeps, what it lets out."""
 
+import hashlib
+import json
 from dataclasses import fields, replace
 from fractions import Fraction
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass, Table, Thresholds, class_from_name
 from littled.learners.online import (
-    CallAdmitted,
     CallRefused,
     CallRequested,
     Examples,
@@ -24,7 +24,7 @@ from littled.learners.online import (
     SeasonOpened,
     SeasonPriced,
 )
-from littled.learners.parameters import OnlineParameters
+from littled.learners.parameters import OnlineParameters, Rung
 from littled.learners.snapshot import (
     SnapshotUnusable,
     online_from_dict,
@@ -32,11 +32,14 @@ from littled.learners.snapshot import (
     pack,
     unpack,
 )
-from littled_protocol.columns import point_type
+from littled.mechanisms.discrete_laplace import DiscreteLaplace
+from littled.mechanisms.noise import KeyedNoise
 from littled_protocol.rules import MajorityRule, PointsRule, PrefixRule, ThresholdRule
+from support.learning import HEAD, Listening, column, equal, run, stream
+from support.small_classes import Sets
 from support.tape import TapeNoise
 
-HEAD = bytes(32)
+TINY = Fraction(1, 10**6)
 DENSE = OnlineParameters(
     epsilon=Fraction(1),
     horizon=10_000,
@@ -58,53 +61,6 @@ TEACHERS = replace(
     SPARSE, buffer="mistakes", background_max=0, teachers=20, list_cap=300, bottom_score=8,
     selection_rate=Fraction(2), trigger_threshold=120,
 )  # fmt: skip
-
-Run = tuple[OnlineState, list[Published], list[OnlineState]]
-
-
-def column(hypotheses: HypothesisClass, values: Any) -> NDArray[Any]:
-    kind = point_type(hypotheses.point_type)
-    if kind.name == "u128":
-        return np.array([[v >> 64, v & (2**64 - 1)] for v in values], dtype=np.uint64)
-    return np.array(values, dtype=kind.dtype)
-
-
-def run(
-    learner: OnlineLearner, x: NDArray[Any], y: NDArray[np.uint8], noise: Any, cuts: list[int]
-) -> Run:
-    """Feed a stream cut at `cuts`, admitting every call; the states before each call too."""
-    opened = learner.step(learner.initial(), SeasonOpened(0, 0), noise)
-    state, out = opened.state, [e for e in opened.effects if isinstance(e, Published)]
-    before = []
-    edges = sorted({0, *cuts, len(y)})
-    for start, stop in pairwise(edges):
-        at = start
-        while at < stop:
-            step = learner.step(
-                state, Examples(Place(HEAD, start, at), x[at:stop], y[at:stop]), noise
-            )
-            state, at = step.state, at + step.consumed
-            for effect in step.effects:
-                if isinstance(effect, CallRequested):
-                    before.append(state)
-                    assert effect.place.position == at - 1
-                    trained = learner.step(state, CallAdmitted(effect.place), noise)
-                    state = trained.state
-                    out += [e for e in trained.effects if isinstance(e, Published)]
-                elif isinstance(effect, Published):
-                    out.append(effect)
-    return state, out, before
-
-
-def stream(seed: int, count: int, target: int = 5, size: int = 16) -> Any:
-    rng = np.random.default_rng(seed)
-    x = rng.integers(0, size, count).astype(np.uint8)
-    return x, (x >= target).astype(np.uint8)
-
-
-def equal(left: Any, right: Any) -> bool:
-    """Deep equality of states that hold arrays."""
-    return bool(pack(online_to_dict(left)) == pack(online_to_dict(right)))
 
 
 def test_dense_learner_finds_the_threshold() -> None:
@@ -176,6 +132,7 @@ def test_teachers_with_stage_test_and_majority() -> None:
         (class_from_name("points:8"), replace(SPARSE, background_max=16, buffer="examples")),
     ],
 )
+@settings(max_examples=40)
 @given(cuts=st.lists(st.integers(0, 600), max_size=6), seed=st.integers(0, 3))
 def test_results_do_not_depend_on_how_the_stream_is_cut(
     hypotheses: HypothesisClass,
@@ -365,8 +322,200 @@ def test_foreign_snapshots_are_refused() -> None:
         online_from_dict({"rule": {}})
 
 
-def test_parameters_survive_as_dict() -> None:
-    for parameters in (DENSE, SPARSE, replace(TEACHERS, stage_rate=Fraction(1, 3))):
-        assert OnlineParameters.from_dict(parameters.to_dict()) == parameters
-    with pytest.raises(ValueError, match="draws"):
-        OnlineParameters.from_dict({k: v for k, v in DENSE.to_dict().items() if k != "draws"})
+# --- parameters -----------------------------------------------------------------------------------
+
+CLOSURE = replace(
+    DENSE, selection="closure", buffer="mistakes", list_cap=1, bottom_score=10,
+    selection_rate=Fraction(1), ladder=(Rung(60, 12), Rung(90, None)),
+)  # fmt: skip
+FRESH = replace(TEACHERS, stage_rate=Fraction(1, 3), tests="cohen_lyu", tests_failure=TINY)
+GROWING = replace(SPARSE, repeats=True, opening_threshold=90)
+
+
+@pytest.mark.parametrize("parameters", [DENSE, SPARSE, TEACHERS, CLOSURE, FRESH, GROWING])
+def test_written_parameters_are_read_again(parameters: OnlineParameters) -> None:
+    written = json.loads(json.dumps(parameters.to_dict()))
+    assert OnlineParameters.from_dict(written) == parameters
+
+
+def test_parameters_are_written_like_this_for_ever() -> None:
+    written = CLOSURE.to_dict()
+    assert written["ladder"] == [
+        {"trigger_threshold": 60, "teachers": 12},
+        {"trigger_threshold": 90, "teachers": None},
+    ]
+    assert FRESH.to_dict()["tests_failure"] == "1/1000000"
+
+
+def test_plans_from_before_the_later_parameters_still_load() -> None:
+    later = {"ladder", "opening_threshold", "repeats", "tests", "tests_failure"}
+    for parameters in (DENSE, SPARSE, TEACHERS):
+        old = {name: value for name, value in parameters.to_dict().items() if name not in later}
+        assert OnlineParameters.from_dict(old) == parameters
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"patience": 3}, "differ in: patience"),
+        ({"draws": None, "patience": 3}, "differ in: draws, patience"),
+        ({"ladder": [{"trigger_threshold": 3}]}, "stored rung of the ladder"),
+        ({"ladder": [[3, None]]}, "stored rung of the ladder"),
+    ],
+)
+def test_other_stored_parameters_are_refused(changes: dict[str, Any], sentence: str) -> None:
+    values = {
+        k: v for k, v in (CLOSURE.to_dict() | changes).items() if v is not None or k != "draws"
+    }
+    with pytest.raises(ValueError, match=sentence):
+        OnlineParameters.from_dict(values)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "changes", "sentence"),
+    [
+        (DENSE, {"selection": "best"}, "selection must be one of dense, sparse, closure"),
+        (DENSE, {"selection_accounting": "free"}, "selection_accounting must be one of"),
+        (DENSE, {"buffer": "all"}, "buffer must be one of"),
+        (DENSE, {"tests": "none"}, "tests must be one of"),
+        (DENSE, {"horizon": 0}, "horizon must be at least 1"),
+        (DENSE, {"calls_max": -1}, "must not be negative"),
+        (DENSE, {"noise_rate": Fraction(-1, 9)}, "must not be negative"),
+        (DENSE, {"draws": 2}, "draws must be an odd number"),
+        (DENSE, {"draws": 0}, "draws must be an odd number"),
+        (DENSE, {"draws": 1025}, "draws must be an odd number up to 1024"),
+        (DENSE, {"trigger_threshold": 3.0}, "must be an integer"),
+        (SPARSE, {"opening_threshold": 3.5}, "must be an integer"),
+        (TEACHERS, {"teachers": 0}, "at least 1"),
+        (CLOSURE, {"ladder": (Rung(3, 0),)}, "at least 1"),
+        (DENSE, {"teachers": 5}, "dense selection has no teachers"),
+        (SPARSE, {"ladder": (Rung(3, 5),)}, "only closure selection changes its teachers"),
+        (TEACHERS, {"ladder": (Rung(3, 5),)}, "only closure selection changes its teachers"),
+        (SPARSE, {"stage_rate": Fraction(1)}, "a stage test needs sparse selection with"),
+        (CLOSURE, {"stage_rate": Fraction(1)}, "a stage test needs sparse selection with"),
+        (DENSE, {"repeats": True}, "repeats needs a selection that adds to the rule"),
+        (TEACHERS, {"repeats": True}, "repeats needs a selection that adds to the rule"),
+        (DENSE, {"opening_threshold": 9}, "opening_threshold needs sparse selection without"),
+        (TEACHERS, {"opening_threshold": 9}, "opening_threshold needs sparse selection without"),
+        (CLOSURE, {"opening_threshold": 9}, "opening_threshold needs sparse selection without"),
+        (CLOSURE, {"list_cap": 2}, "closure selection needs list_cap 1"),
+        (CLOSURE, {"draws": 3}, "closure selection needs draws 1"),
+        (FRESH, {"tests_failure": Fraction(0)}, "above 0 and below 1"),
+        (FRESH, {"tests_failure": Fraction(1)}, "above 0 and below 1"),
+        (DENSE, {"tests_failure": TINY}, "only cohen_lyu tests have a tests_failure"),
+    ],
+)
+def test_parameters_that_no_learner_can_have_are_refused(
+    parameters: OnlineParameters, changes: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        replace(parameters, **changes)
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "parameters", "sentence"),
+    [
+        (class_from_name("points:64"), DENSE, "too many rules for dense selection"),
+        (Thresholds(16), SPARSE, "no short lists of rules per example"),
+        (class_from_name("points:8"), replace(CLOSURE), "not closed under intersection"),
+        (class_from_name("prefixes:8"), replace(SPARSE, list_cap=8), "more than list_cap 8"),
+        (Sets(), replace(SPARSE, draws=3), "needs draws 1"),
+    ],
+)
+def test_parameters_that_do_not_fit_the_class_are_refused(
+    hypotheses: HypothesisClass, parameters: OnlineParameters, sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        OnlineLearner("s/l", hypotheses, parameters)
+
+
+def test_the_rung_in_force_is_a_function_of_public_counters() -> None:
+    first, last = Rung(30, None), Rung(90, None)
+    assert [CLOSURE.rung(kept) for kept in range(4)] == [first, Rung(60, 12), last, last]
+    assert [GROWING.threshold(3, changed=each) for each in (False, True)] == [90, 80]
+    assert [DENSE.rung(kept) for kept in range(3)] == [first] * 3
+
+
+# --- what a season keeps at the most --------------------------------------------------------------
+
+
+def thresholds_of_any_course(parameters: OnlineParameters) -> int:
+    """Largest sum of the thresholds of all epochs, over every outcome of every call."""
+    worst = 0
+    for outcomes in product((False, True), repeat=parameters.calls_max):
+        kept, changed, total = 0, False, 0
+        for outcome in outcomes:
+            total += parameters.threshold(kept, changed=changed)
+            kept, changed = (0, True) if outcome else (kept + 1, changed)
+        worst = max(worst, total)
+    return worst
+
+
+@given(
+    rungs=st.lists(st.integers(0, 50), max_size=4),
+    calls=st.integers(0, 6),
+    opening=st.none() | st.integers(0, 90),
+)
+def test_the_bound_of_kept_mistakes_allows_for_every_course_of_the_ladder(
+    rungs: list[int], calls: int, opening: int | None
+) -> None:
+    parameters = replace(
+        SPARSE, ladder=tuple(Rung(each) for each in rungs), calls_max=calls,
+        opening_threshold=opening,
+    )  # fmt: skip
+    learner = OnlineLearner("s/l", class_from_name("points:8"), parameters)
+    reach = DiscreteLaplace(parameters.trigger_rate).reach
+    assert learner.mistakes_kept_max == thresholds_of_any_course(parameters) + calls * 3 * reach
+
+
+def test_mistakes_that_the_trigger_allows_for_are_kept_as_well() -> None:
+    quiet = replace(SPARSE, noise_rate=Fraction(1, 7))
+    bounds = [
+        OnlineLearner("s/l", class_from_name("points:8"), each).mistakes_kept_max
+        for each in (SPARSE, quiet)
+    ]
+    assert bounds[1] == bounds[0] + 10_000 // 7
+    kept_in_background = replace(SPARSE, buffer="examples")
+    learner = OnlineLearner("s/l", class_from_name("points:8"), kept_in_background)
+    assert learner.mistakes_kept_max == 0
+
+
+# --- addresses of noise ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "parameters", "digest", "first"),
+    [
+        (Thresholds(16), DENSE, "65fef05f3546a9ef", [("select", 100, 0, 0, 4)]),
+        (class_from_name("points:8"), SPARSE, "e65e32bf4f13d3ef", [("select", 1478, 0, 0, 4)]),
+        (
+            Thresholds(16),
+            replace(TEACHERS, stage_rate=Fraction(2), draws=3),
+            "7ad57347352b2366",
+            [
+                ("stage-threshold", 617, 1, 0, 3),
+                ("stage-query", 617, 1, 0, 3),
+                ("stage-threshold", 617, 2, 0, 3),
+                ("stage-query", 617, 2, 0, 3),
+                *(("select", 617, draw, 0, 4) for draw in range(3)),
+            ],
+        ),
+    ],
+)
+def test_noise_has_the_addresses_that_it_had_in_the_first_version(
+    hypotheses: HypothesisClass,
+    parameters: OnlineParameters,
+    digest: str,
+    first: list[tuple[Any, ...]],
+) -> None:
+    """A journal from before must replay to the same bits, whatever came since."""
+    x, y = stream(2, 3000)
+    if parameters is SPARSE:
+        y = (x == 5).astype(np.uint8)
+    heard = Listening(KeyedNoise(bytes(range(32))))
+    run(OnlineLearner("s/l", hypotheses, parameters), x, y, heard, [700, 1500])
+    asked = [entry[1:] for entry in heard.entries]
+    assert [each for each in asked if each[0] in {"select", "stage-threshold", "stage-query"}][
+        : len(first)
+    ] == first
+    assert hashlib.blake2b(repr(asked).encode(), digest_size=8).hexdigest() == digest

@@ -1,0 +1,296 @@
+"""Whole seasons by exact enumeration: no neighbour's transcript exceeds what a season is charged.
+
+The mechanisms are replaced by their ideal laws, of which every outcome is tried in turn; what is
+tested is all the rest: what the learner asks them, in which order, and what it is charged.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from littled.budget.events import PrecisionLoss, PrivacyEvent, price
+from littled.budget.price import Price
+from littled.learners import online
+from littled.learners.online import OnlineLearner, OnlineState, Published
+from littled.learners.parameters import OnlineParameters, Rung
+from littled.mechanisms.above_threshold import AboveThreshold
+from littled.mechanisms.cohen_lyu import CohenLyuTest
+from littled.mechanisms.noise import Address
+from littled.mechanisms.sparse_sample import SparseSample
+from support.learning import Runner
+from support.small_classes import Cubes, Sets
+
+PARAMETERS = OnlineParameters(
+    epsilon=Fraction(8),
+    horizon=8,
+    noise_rate=Fraction(0),
+    trigger_rate=Fraction(1),
+    trigger_threshold=1,
+    selection="closure",
+    selection_rate=Fraction(3, 4),
+    selection_accounting="pure",
+    draws=1,
+    calls_max=2,
+    buffer="mistakes",
+    list_cap=1,
+    bottom_score=3,
+    tests="cohen_lyu",
+    tests_failure=Fraction(1, 20),
+)
+# Values of a threshold's noise that are tried; the rest has a mass below 10^-5 at rate 3.
+THRESHOLD_NOISE_MAX = 4
+
+Law = dict[tuple[Any, ...], float]
+
+
+class Choices:
+    """Outcomes in the order in which they are asked for: the given ones, then the first of each."""
+
+    def __init__(self) -> None:
+        self.begin([])
+
+    def begin(self, given: Sequence[int]) -> None:
+        self.given, self.probability = given, 1.0
+        self.taken: list[int] = []
+        self.counts: list[int] = []
+
+    def choose(self, weights: NDArray[np.float64]) -> int:
+        number = len(self.taken)
+        self.taken.append(self.given[number] if number < len(self.given) else 0)
+        self.counts.append(len(weights))
+        self.probability *= float(weights[self.taken[-1]] / weights.sum())
+        return self.taken[-1]
+
+    def others(self) -> Iterator[list[int]]:
+        """Ways on that were not given and not taken."""
+        for at in range(len(self.given), len(self.taken)):
+            for index in range(1, self.counts[at]):
+                yield [*self.taken[:at], index]
+
+
+def above(rate: Fraction, gap: int) -> NDArray[np.float64]:
+    """P[Below] and P[Above]."""
+    a = np.exp(-float(rate))
+    tail = a ** max(gap, 1 - gap) / (1 + a)
+    return np.array([1 - tail, tail] if gap > 0 else [tail, 1 - tail])
+
+
+@dataclass(frozen=True)
+class ChosenFresh(CohenLyuTest):
+    choices: Choices = field(compare=False)
+
+    def first_above(self, gaps: NDArray[np.int64], words: NDArray[np.uint64]) -> int | None:
+        fired = (i for i, g in enumerate(gaps) if self.choices.choose(above(self.rate, int(g))))
+        return next(fired, None)
+
+
+@dataclass(frozen=True)
+class ChosenAbove(AboveThreshold):
+    choices: Choices = field(compare=False)
+
+    first_above = ChosenFresh.first_above  # type: ignore[assignment]
+
+    def threshold_noise(self, words: NDArray[np.uint64]) -> int:
+        values = np.arange(-THRESHOLD_NOISE_MAX, THRESHOLD_NOISE_MAX + 1)
+        return int(values[self.choices.choose(np.exp(-float(self.rate) * np.abs(values)))])
+
+
+@dataclass(frozen=True)
+class ChosenSample(SparseSample):
+    choices: Choices = field(compare=False)
+
+    def sample(self, scores: NDArray[np.int64], words: NDArray[np.uint64]) -> int | None:
+        weights = np.exp(float(self.rate) * np.append(scores, self.bottom_score))
+        index = self.choices.choose(weights)
+        return index if index < len(scores) else None
+
+
+def with_choices(learner: OnlineLearner, choices: Choices) -> OnlineLearner:
+    p = learner.parameters
+    chosen = OnlineLearner(learner.name, learner.hypotheses, p)
+    kind = ChosenFresh if p.tests == "cohen_lyu" else ChosenAbove
+    sample = ChosenSample(p.selection_rate, p.list_cap, p.bottom_score, choices)
+    chosen.__dict__.update(_trigger=kind(p.trigger_rate, choices), _sparse=sample)
+    if p.stage_rate is not None:
+        chosen.__dict__["_fresh_stage_test"] = ChosenFresh(p.stage_rate, choices)
+    return chosen
+
+
+class TeachersOnly:
+    """No noise but the secret words that choose teachers: the position modulo 3 is the word."""
+
+    def words(self, address: Address, count: int, offset: int = 0) -> NDArray[np.uint64]:
+        places = np.arange(address.position + offset, address.position + offset + count)
+        return (places % 3 if address.purpose == "teacher" else places * 0).astype(np.uint64)
+
+
+Stream = tuple[tuple[int, int], ...]
+
+
+def law_of(learner: OnlineLearner, examples: Stream) -> Law:
+    """The probability of every transcript, given the secret words."""
+    choices, law = Choices(), defaultdict(float)
+    runner = Runner(with_choices(learner, choices), TeachersOnly())
+    runner.open()
+
+    def explore(at: int, state: OnlineState, said: tuple[Any, ...], probability: float) -> None:
+        if at == len(examples):
+            law[said] += probability
+            return
+        x, y = (np.array(each, dtype=np.uint8) for each in zip(examples[at], strict=True))
+        ways = [list[int]()]
+        while ways:
+            choices.begin(ways.pop())
+            runner.state = state
+            more = tuple(
+                (each.kind, each.position, each.rule)
+                for each in runner.feed(x, y, at)
+                if isinstance(each, Published)
+            )
+            reached, share = runner.state, choices.probability
+            ways.extend(choices.others())
+            explore(at + 1, reached, said + more, probability * share)
+
+    explore(0, runner.state, (), 1.0)
+    assert sum(law.values()) == pytest.approx(1)
+    return law
+
+
+def failure_mass(here: Law, there: Law, epsilon: float) -> float:
+    return sum(max(0.0, p - np.exp(epsilon) * there.get(said, 0.0)) for said, p in here.items())
+
+
+def charged(learner: OnlineLearner) -> Price:
+    """All that a season costs at the most, but for finite precision."""
+    events: list[PrivacyEvent] = [
+        each for each in learner.season_events() if not isinstance(each, PrecisionLoss)
+    ]
+    events += [learner.call_event()] * learner.parameters.calls_max
+    return sum(map(price, events), Price.zero())
+
+
+def neighbours(examples: Stream, points: int) -> Iterator[Stream]:
+    for at, other in product(range(len(examples)), product(range(points), (0, 1))):
+        if other != examples[at]:
+            yield (*examples[:at], other, *examples[at + 1 :])
+
+
+def worst_failures(
+    learner: OnlineLearner, streams: Sequence[Stream], epsilons: Sequence[float]
+) -> list[float]:
+    """The largest hockey-stick divergence of a stream and a neighbour at each epsilon."""
+    points, worst = 1 << learner.hypotheses.bits, [0.0] * len(epsilons)  # type: ignore[attr-defined]
+    for examples in streams:
+        here = law_of(learner, examples)
+        for other in neighbours(examples, points):
+            there = law_of(learner, other)
+            for i, epsilon in enumerate(epsilons):
+                both = failure_mass(here, there, epsilon), failure_mass(there, here, epsilon)
+                worst[i] = max(worst[i], *both)
+    return worst
+
+
+STREAMS: list[Stream] = [
+    ((1, 1), (1, 1), (2, 0), (1, 1)),
+    ((1, 1), (2, 1), (1, 1), (2, 0)),
+    ((2, 0), (2, 0), (3, 1), (1, 1)),
+]
+CASES: dict[str, OnlineLearner] = {
+    "closures": OnlineLearner("s/l", Cubes(2), PARAMETERS),
+    "closures of teachers": OnlineLearner("s/l", Cubes(2), replace(PARAMETERS, teachers=2)),
+    "ladder": OnlineLearner(
+        "s/l", Cubes(2), replace(PARAMETERS, ladder=(Rung(0, 2), Rung(2, None)), calls_max=3)
+    ),
+    "repeats": OnlineLearner(
+        "s/l", Cubes(2), replace(PARAMETERS, repeats=True, bottom_score=2, calls_max=3)
+    ),
+    "sets": OnlineLearner(
+        "s/l", Sets(2), replace(PARAMETERS, selection="sparse", repeats=True, opening_threshold=2),
+    ),
+    "stages": OnlineLearner(
+        "s/l", Cubes(1),
+        replace(
+            PARAMETERS, selection="sparse", teachers=2, list_cap=2, stage_rate=Fraction(1),
+            bottom_score=6, calls_max=1,
+        ),
+    ),
+}  # fmt: skip
+
+
+def check_season(case: str, streams: Sequence[Stream]) -> None:
+    learner = CASES[case]
+    if case == "stages":
+        streams = [tuple((x % 2, y) for x, y in each) for each in streams]
+    cost = charged(learner)
+    enough, little = worst_failures(learner, streams, (float(cost.epsilon_pure), 0.1))
+    assert enough <= float(cost.delta) + 1e-12
+    # the enumeration does see losses: a price that is much too low is exceeded
+    assert little > 0.1
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_seasons_with_fresh_tests_cost_at_most_what_they_are_charged(case: str) -> None:
+    check_season(case, [STREAMS[0][:3]])
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("case", CASES)
+def test_longer_seasons_cost_at_most_what_they_are_charged(case: str) -> None:
+    check_season(case, STREAMS)
+
+
+def test_a_season_with_threshold_noise_costs_at_most_what_it_is_charged() -> None:
+    parameters = replace(
+        PARAMETERS, tests="above_threshold", tests_failure=Fraction(0), trigger_rate=Fraction(3),
+        bottom_score=12, repeats=True, ladder=(Rung(0, 2),),
+    )  # fmt: skip
+    learner = OnlineLearner("s/l", Cubes(1), parameters)
+    cost = charged(learner)
+    epsilon, streams = float(cost.epsilon_pure), [((1, 1), (0, 1))]
+    enough, little = worst_failures(learner, streams, (epsilon, epsilon / 3))
+    assert enough <= float(cost.delta) + 1e-5
+    assert little > 1e-3
+
+
+# --- variants that must be caught -----------------------------------------------------------------
+
+
+def equal_parts(words: NDArray[np.uint64], teachers: int) -> NDArray[np.int64]:
+    """Algorithm 3, line 19, read literally: one example more moves others to other teachers."""
+    parts = np.array_split(np.arange(len(words)), teachers)
+    return np.repeat(np.arange(teachers), [len(part) for part in parts]).astype(np.int64)
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_split_that_moves_other_examples_is_caught(
+    broken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if broken:
+        monkeypatch.setattr(online, "_numbers", equal_parts)
+    # a trigger that hardly looks at its count, so that the selection's loss stands alone
+    parameters = replace(
+        PARAMETERS, teachers=3, trigger_rate=Fraction(1, 1 << 16), trigger_threshold=0,
+        tests_failure=Fraction(1, 1000), calls_max=1, selection_rate=Fraction(2), bottom_score=2,
+    )  # fmt: skip
+    learner = OnlineLearner("s/l", Cubes(2), parameters)
+    cost = charged(learner)
+    mistakes = [(1, 1), (1, 1), (2, 1), (2, 1), (1, 1), (1, 1)]
+    # a mistake more, or none, at the last position; transcripts whose call comes after it
+    laws = [law_of(learner, (*mistakes, last)) for last in ((0, 1), (0, 0))]
+    here, there = (
+        {said: p for said, p in law.items() if said and said[0][1] == len(mistakes) + 1}
+        for law in laws
+    )
+    mass = sum(here.values())
+    worst = max(
+        failure_mass(first, second, float(cost.epsilon_pure)) / mass
+        for first, second in ((here, there), (there, here))
+    )
+    assert (worst > 2 * float(cost.delta)) == broken

@@ -1,0 +1,141 @@
+"""Small classes by brute force: cubes, which are closed under intersection, and sets, built up."""
+
+from collections import Counter
+from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.classes.base import (
+    DataSet,
+    HypothesisClass,
+    Labels,
+    Points,
+    Proposals,
+    errors_allowed,
+    evenly_cut,
+)
+from littled_protocol.rules import PointsRule, Rule
+
+Members = frozenset[int]
+
+
+@dataclass(frozen=True)
+class _Small(HypothesisClass):
+    """Rules are sets of the points of a few bits, published as lists of members."""
+
+    bits: int = 3
+
+    @property
+    def name(self) -> str:
+        return f"{type(self).__name__.lower()}:{self.bits}"
+
+    @property
+    def point_type(self) -> str:
+        return "u8"
+
+    @property
+    def littlestone_dimension(self) -> int:
+        return self.bits + 1
+
+    def to_dict(self) -> dict[str, Any]:
+        return {"class": type(self).__name__.lower(), "bits": self.bits}
+
+    def contains(self, points: Points) -> bool:
+        return not len(points) or int(points.max()) < 1 << self.bits
+
+    def first_rule(self) -> PointsRule:
+        return PointsRule(bits=self.bits, members=())
+
+    def essential_rule(self, key: Hashable) -> Rule:
+        assert isinstance(key, frozenset)
+        return PointsRule(bits=self.bits, members=tuple(sorted(key)))
+
+
+@dataclass(frozen=True)
+class Cubes(_Small):
+    """All subcubes of {0, 1}^bits, and the empty set."""
+
+    def smallest(self, points: Iterable[int]) -> Members:
+        """The smallest cube around these points."""
+        held = list(points)
+        if not held:
+            return frozenset()
+        free = 0
+        for point in held:
+            free |= point ^ held[0]
+        return frozenset(p for p in range(1 << self.bits) if not (p ^ held[0]) & ~free)
+
+    def all(self) -> list[Members]:
+        points = range(1 << self.bits)
+        cubes = {self.smallest((a, b)) for a in points for b in points}
+        return [frozenset(), *sorted(cubes, key=sorted)]
+
+    @property
+    def has_closures(self) -> bool:
+        return True
+
+    def closures(
+        self, x: Points, y: Labels, teachers: NDArray[np.int64] | None, published: Rule
+    ) -> Proposals:
+        assert isinstance(published, PointsRule)
+        numbers = np.arange(len(x)) if teachers is None else teachers
+        votes: Counter[int] = Counter()
+        for teacher in np.unique(numbers):
+            mine = numbers == teacher
+            positive = {int(p) for p in x[mine & (y == 1)]}
+            negative = {int(p) for p in x[mine & (y == 0)]}
+            closure = self.smallest(sorted(positive | set(published.members)))
+            if positive - set(published.members) and not negative & closure:
+                votes[sum(1 << point for point in closure)] += 1
+        keys = sorted(votes)
+        scores = np.array([votes[key] for key in keys], dtype=np.int64)
+        return Proposals(scores, np.array(keys, dtype=np.uint64).reshape(-1, 1))
+
+    def closed_rule(self, proposals: Proposals, index: int) -> Rule:
+        mask = int(proposals.keys[index, 0])
+        members = (point for point in range(1 << self.bits) if mask >> point & 1)
+        return PointsRule(bits=self.bits, members=tuple(members))
+
+    def essential_list(
+        self, data_sets: Sequence[DataSet], tolerance: Fraction, cap: int
+    ) -> list[Hashable]:
+        """Every approximately consistent cube."""
+        good: list[Hashable] = [
+            cube
+            for cube in self.all()
+            if all(
+                sum((int(p) in cube) != label for p, label in zip(x, y, strict=True))
+                <= errors_allowed(tolerance, len(y))
+                for x, y in data_sets
+            )
+        ]
+        return [good[i] for i in evenly_cut(len(good), cap)]
+
+
+@dataclass(frozen=True)
+class Sets(_Small):
+    """All sets of points; one selection adds one point to the published set."""
+
+    @property
+    def proposals_per_example(self) -> int:
+        return 1
+
+    @property
+    def builds_up(self) -> bool:
+        return True
+
+    def proposals(self, x: Points, y: Labels, published: Rule) -> Proposals:
+        assert isinstance(published, PointsRule)
+        positive, negative = (Counter(int(p) for p in x[y == label]) for label in (1, 0))
+        found = sorted(set(positive) - set(published.members))
+        scores = np.array([positive[p] - negative[p] for p in found], dtype=np.int64)
+        return Proposals(scores, np.array(found, dtype=np.uint64).reshape(-1, 1))
+
+    def proposed_rule(self, proposals: Proposals, index: int, published: Rule) -> Rule:
+        assert isinstance(published, PointsRule)
+        members = sorted({*published.members, int(proposals.keys[index, 0])})
+        return PointsRule(bits=self.bits, members=tuple(members))
