@@ -29,7 +29,7 @@ from pydantic import (
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from littled.classes import ClassError, HypothesisClass, class_from_name
-from littled.planner import LearnerRequest, StreamRequest
+from littled.planner import LearnerRequest, PaperConstants, StreamRequest
 from littled.tables import TABLE_PREFIX, TableFileError, read_table
 from littled_protocol import limits
 from littled_protocol.rules import Words
@@ -38,6 +38,7 @@ CONFIGURATION_BYTES_MAX = 1 << 20  # a file somebody wrote by hand is far smalle
 STREAMS_MAX = 256  # each stream has a thread and a journal of its own
 LEARNERS_PER_STREAM_MAX = 64  # all of them share one budget
 TEACHERS_MAX = 100_000  # each teacher has a data set of its own
+PAPER_CONSTANT_MAX = 10**6  # far beyond any number of teachers that a machine can train
 HORIZON_MAX = 10**15  # positions stay far inside 63 bits
 EPSILON_MIN, EPSILON_MAX = Decimal("1e-6"), Decimal("1e4")
 DELTA_MIN = Decimal("1e-30")
@@ -104,18 +105,47 @@ class YWords(_Part):
         return self
 
 
+Constant = Annotated[Number, Field(gt=0, le=PAPER_CONSTANT_MAX)]
+Share = Annotated[Number, Field(gt=0, lt=1)]
+
+
+class PaperConfiguration(_Part):
+    """The constants of paper mode (`littled.planner.PaperConstants`) and its split of epsilon."""
+
+    calls: Constant = Decimal(1)
+    teachers: Constant = Decimal(1)
+    threshold: Constant = Decimal(1)
+    draws: Constant = Decimal(1)
+    trigger_share: Share = Decimal("0.25")
+    stage_share: Share = Decimal("0.25")
+
+    @model_validator(mode="after")
+    def _leaves_something(self) -> Self:
+        """The draws need a part of epsilon as well."""
+        if self.trigger_share + self.stage_share >= 1:
+            raise ValueError("must leave a part of epsilon to the draws: its shares add up to 1")
+        return self
+
+    def constants(self) -> PaperConstants:
+        """What the planner is told."""
+        return PaperConstants(*(Fraction(getattr(self, name)) for name in type(self).model_fields))
+
+
 class LearnerConfiguration(_Part):
     """One learner of a stream: its kind, its class of rules and its public parameters.
 
-    `class_name` is written `class` in a file: `thresholds:SIZE`, `points:BITS`, `prefixes:BITS` or
-    `table:FILE`, where a relative FILE is looked for beside the configuration.
+    `class_name` is written `class` in a file: a name that `class_from_name` knows, such as
+    `thresholds:256`, or `table:FILE`, where a relative FILE is looked for beside the configuration.
     """
 
     kind: Literal["online"] = "online"
     class_name: str = Field(alias="class", min_length=1)
     noise_rate: Number = Field(default=Decimal(0), ge=0, lt=Decimal("0.5"))
-    selection: Literal["auto", "dense", "sparse"] = "auto"
+    selection: Literal["auto", "dense", "sparse", "closure", "paper"] = "auto"
     teachers: int | None = Field(default=None, ge=2, le=TEACHERS_MAX)
+    adversary: Literal["oblivious", "adaptive"] = "oblivious"
+    failure_probability: Share = Decimal("0.05")
+    paper: PaperConfiguration = PaperConfiguration()
 
     _hypothesis_class: HypothesisClass = PrivateAttr()
 
@@ -195,6 +225,9 @@ class StreamConfiguration(_Part):
                     noise_rate=Fraction(learner.noise_rate),
                     selection=learner.selection,
                     teachers=learner.teachers,
+                    adversary=learner.adversary,
+                    failure_probability=Fraction(learner.failure_probability),
+                    paper=learner.paper.constants(),
                     words=words,
                 )
                 for name, learner in self.learners.items()

@@ -1,6 +1,7 @@
 """`littled plan`: what a budget buys, before anything is created."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
 from typing import Any
@@ -9,13 +10,32 @@ import click
 from rich.table import Table
 
 from littled.budget.conversion import guarantee
-from littled.cli.failures import WRONG_USE, Failure, explained
-from littled.cli.output import amount, number, print_json, print_pairs
+from littled.cli.failures import WRONG_USE, Failure
+from littled.cli.output import amount, console, number, print_json, print_pairs
 from littled.configuration import ConfigurationError, checked_configuration
-from littled.planner import LearnerPlan, PlanError, StreamPlan, plan_stream
+from littled.planner import (
+    Comparison,
+    LearnerPlan,
+    PlanError,
+    StreamPlan,
+    compare_ways,
+    plan_stream,
+)
 
 STREAM, LEARNER = "stream", "learner"
-WAYS = {"dense": "all rules of the class", "sparse": "rules that examples propose"}
+WAYS = {
+    "dense": "among all rules of the class",
+    "sparse": "among rules that examples propose",
+    "closure": "among the smallest rules around teachers' examples",
+    "teachers": "among essential hypotheses of teachers (Algorithm 4)",
+    "paper": "Algorithms 1 to 4 with the paper's parameters",
+    "experts": "baseline of Asi et al. 2023",
+}
+CLASSES = (
+    "thresholds:SIZE, points:BITS, sparse_sets:BITS:MEMBERS, prefixes:BITS, affine:BITS:DIMENSION, "
+    "stumps:FEATURES:BUCKETS, conjunctions:BITS or table:FILE."
+)
+PAPER_CONSTANTS = ("calls", "teachers", "threshold", "draws")
 
 
 class DecimalParameter(click.ParamType[Decimal]):
@@ -35,36 +55,50 @@ class DecimalParameter(click.ParamType[Decimal]):
 
 @click.command()
 @click.option("--class", "class_name", required=True, metavar="CLASS",
-              help="thresholds:SIZE, points:BITS, prefixes:BITS or table:FILE.")  # fmt: skip
+              help=CLASSES)  # fmt: skip
 @click.option("--epsilon", required=True, type=DecimalParameter(), help="Budget of a season.")
 @click.option("--delta", required=True, type=DecimalParameter(), help="Failure mass of a season.")
 @click.option("--horizon", required=True, type=int, help="Examples in a season.")
 @click.option("--noise-rate", type=DecimalParameter(), default="0", show_default=True,
               help="Share of labels that may contradict the best rule.")  # fmt: skip
-@click.option("--selection", type=click.Choice(["auto", "dense", "sparse"]), default="auto",
-              show_default=True, help="How the next rule is selected.")  # fmt: skip
+@click.option("--selection", default="auto", show_default=True,
+              type=click.Choice(["auto", "dense", "sparse", "closure", "paper"]),
+              help="How the next rule is selected.")  # fmt: skip
 @click.option("--teachers", type=int, help="Teachers of sparse selection; else one an example.")
+@click.option("--adversary", default="oblivious", show_default=True,
+              type=click.Choice(["oblivious", "adaptive"]),
+              help="Whether examples may depend on published rules.")  # fmt: skip
+@click.option("--failure-probability", type=DecimalParameter(), default="0.05", show_default=True,
+              help="Chance that a bound on mistakes does not hold.")  # fmt: skip
+@click.option("--paper-calls", type=DecimalParameter(), help="C in K = C d^3 calls.")
+@click.option("--paper-teachers", type=DecimalParameter(),
+              help="C in k = C d^3.5 ln(T) ln(1/delta) / epsilon teachers.")  # fmt: skip
+@click.option("--paper-threshold", type=DecimalParameter(), help="C in U = C d^3 ln(d ln T) k.")
+@click.option("--paper-draws", type=DecimalParameter(), help="C in R = C ln(T) draws.")
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
 def plan(
     class_name: str,
     epsilon: Decimal,
     delta: Decimal,
     horizon: int,
-    noise_rate: Decimal,
-    selection: str,
-    teachers: int | None,
     as_json: bool,
+    teachers: int | None,
+    **more: Any,
 ) -> None:
     """Show what a learner could do with a budget: nothing is created, no data is needed.
 
-    The guarantee holds whatever the data are. The number of mistakes is a rough estimate for a
-    stream that some rule of the class fits up to the noise rate.
+    The guarantee of privacy holds whatever the data are. Numbers of mistakes are for a stream that
+    some rule of the class fits (up to the noise rate): "expected" on a stream that is bad for this
+    way of selection, "at most" but for the failure probability.
     """
-    learner: dict[str, Any] = {
-        "class": class_name,
-        "noise_rate": noise_rate,
-        "selection": selection,
+    constants = {
+        name: value
+        for name in PAPER_CONSTANTS
+        if (value := more.pop(f"paper_{name}", None)) is not None
     }
+    learner: dict[str, Any] = {"class": class_name, **more}
+    if constants:
+        learner["paper"] = constants
     if teachers is not None:
         learner["teachers"] = teachers
     stream = {
@@ -78,13 +112,19 @@ def plan(
     except ConfigurationError as error:
         raise Failure(as_option(str(error)), WRONG_USE) from None
     request = checked.streams[STREAM].request()
-    with explained(PlanError, status=WRONG_USE):
+    try:
         found = plan_stream(request)
-    facts = plan_facts(found, found.plans[0])
+        ways = compare_ways(request)
+    except PlanError as error:
+        raise Failure(str(error).removeprefix(f"learner {LEARNER}: "), WRONG_USE) from None
+    facts = plan_facts(found, found.plans[0], ways[0])
+    facts["failure_probability"] = float(request.learners[0].failure_probability)
     if as_json:
-        print_json(facts, indent=2)
-    else:
-        print_pairs(facts_in_words(facts))
+        print_json({**facts, "ways": [asdict(each) for each in ways]}, indent=2)
+        return
+    print_pairs(facts_in_words(facts))
+    console().print()
+    console().print(ways_table(ways))
 
 
 def as_option(sentence: str) -> str:
@@ -92,10 +132,10 @@ def as_option(sentence: str) -> str:
     stream = f"streams.{STREAM}."
     key, space, rest = sentence.partition(" ")
     name = key.removeprefix(f"{stream}learners.{LEARNER}.").removeprefix(stream)
-    return f"--{name.replace('_', '-')}{space}{rest}"
+    return f"--{name.replace('_', '-').replace('.', '-')}{space}{rest}"
 
 
-def plan_facts(stream: StreamPlan, learner: LearnerPlan) -> dict[str, Any]:
+def plan_facts(stream: StreamPlan, learner: LearnerPlan, chosen: Comparison) -> dict[str, Any]:
     """A plan of one learner as a JSON object; exact numbers as "numerator/denominator"."""
     parameters = learner.parameters
     epsilon, delta = guarantee(stream.caps, stream.delta_z)
@@ -106,13 +146,18 @@ def plan_facts(stream: StreamPlan, learner: LearnerPlan) -> dict[str, Any]:
         "delta": float(stream.delta),
         "horizon": stream.horizon,
         "noise_rate": float(parameters.noise_rate),
-        "selection": parameters.selection,
+        "selection": chosen.way,
         "accounting": parameters.selection_accounting,
         "rules_max": parameters.calls_max,
         "trigger_threshold": parameters.trigger_threshold,
         "trigger_rate": float(parameters.trigger_rate),
         "selection_rate": float(parameters.selection_rate),
-        "mistakes_about": parameters.calls_max * parameters.trigger_threshold,
+        "teachers": [rung.teachers for rung in parameters.rungs if rung.teachers],
+        "draws": parameters.draws,
+        "list_cap": parameters.list_cap,
+        "bottom_score": parameters.bottom_score,
+        "mistakes_expected": chosen.expected_mistakes,
+        "mistakes_guaranteed": chosen.guaranteed_mistakes,
         "guarantee": {"epsilon": float(epsilon), "delta": float(delta)},
         "plan": stream.to_dict(),
     }
@@ -130,11 +175,62 @@ def facts_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
         f"season of {number(facts['horizon'])} examples",
         "guarantee": f"({amount(proven['epsilon'])}, {amount(proven['delta'])})-differentially "
         f"private per example ({accounting})",
-        "selection": f"{facts['selection']}: among {WAYS[facts['selection']]}",
+        "selection": f"{facts['selection']}: {WAYS[facts['selection']]}",
         "new rules": f"at most {facts['rules_max']} in a season, each after about "
         f"{number(facts['trigger_threshold'])} mistakes{beyond}",
-        "mistakes": f"about {number(facts['mistakes_about'])}{beyond} if every new rule is needed",
+        "mistakes": f"about {mistakes(facts['mistakes_expected'])}{beyond} on a bad stream, "
+        f"{bound(facts['mistakes_guaranteed'], facts['failure_probability'])}",
     }
+
+
+def mistakes(count: float | None) -> str:
+    """A number of mistakes for people: two digits say all there is to know."""
+    if count is None:
+        return "-"
+    digits = max(0, len(str(int(count))) - 2)
+    return number(round(count / 10**digits) * 10**digits)
+
+
+def bound(count: float | None, failure: float) -> str:
+    """What is proven about the number of mistakes."""
+    if count is None:
+        return "no bound is proven"
+    return f"at most {mistakes(count)} but for a chance of {amount(100 * failure)} %"
+
+
+def ways_table(ways: Sequence[Comparison]) -> Table:
+    """What each way of selection would do, the chosen one first."""
+    table = Table(title="ways of selection", title_justify="left", title_style="bold")
+    table.add_column("way")
+    for column in ("expected mistakes", "at most", "calls", "retrain", "memory"):
+        table.add_column(column, justify="right")
+    table.add_column("remark")
+    for each in ways:
+        table.add_row(
+            each.way,
+            mistakes(each.expected_mistakes),
+            mistakes(each.guaranteed_mistakes),
+            "-" if each.calls_max is None else str(each.calls_max),
+            duration(each.retrain_seconds),
+            size(each.memory_bytes),
+            each.remark or WAYS[each.way],
+            style="bold" if each.chosen else "",
+        )
+    return table
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds or milliseconds for people."""
+    if seconds is None:
+        return "-"
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{max(1, round(1000 * seconds))} ms"
+
+
+def size(count: int | None) -> str:
+    """Bytes for people."""
+    if count is None:
+        return "-"
+    return f"{count / 2**20:.0f} MiB" if count >= 2**20 else f"{max(1, count >> 10)} KiB"
 
 
 def plan_table(stream: StreamPlan) -> Table:

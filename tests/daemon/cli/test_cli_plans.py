@@ -22,15 +22,53 @@ def test_a_plan_keeps_its_promise(littled: Littled) -> None:
 def test_a_plan_is_told_in_words(littled: Littled) -> None:
     said = littled("plan", "--class", "prefixes:128", *BUDGET, "--noise-rate", "0.1")
     assert (said.status, said.err) == (0, "")
-    names = [line.split("  ")[0] for line in said.out.splitlines()]
+    names = [line.split("  ")[0] for line in said.out.partition("\n\n")[0].splitlines()]
     assert names == ["class", "budget", "guarantee", "selection", "new rules", "mistakes"]
     assert "prefixes:128, Littlestone dimension 8" in said.out
     assert "mistakes beyond 10 % of the examples" in said.out
 
 
+def test_every_way_of_selection_has_a_row_with_a_number_or_a_reason(littled: Littled) -> None:
+    ways = littled("plan", "--class", "thresholds:256", *BUDGET, "--json").json["ways"]
+    assert [each["way"] for each in ways] == [
+        *("dense", "sparse", "closure", "teachers", "paper", "experts"),
+    ]
+    assert [each["chosen"] for each in ways] == [True] + 5 * [False]
+    for each in ways:
+        assert each["expected_mistakes"] or each["remark"]
+    assert ways[0]["expected_mistakes"] < ways[0]["guaranteed_mistakes"]
+    assert ways[0]["expected_mistakes"] < ways[-1]["expected_mistakes"]
+    said = littled("plan", "--class", "thresholds:256", *BUDGET).out
+    assert "chosen: fewest expected mistakes" in said
+    assert "the first retrain would come after U = 665,886,446 mistakes" in " ".join(
+        said.replace("│", " ").split()
+    )
+
+
+def test_paper_mode_takes_the_papers_constants(littled: Littled) -> None:
+    paper = ["plan", "--class", "points:64", *BUDGET, "--selection", "paper"]
+    refused = littled(*paper)
+    assert refused.status == 2
+    assert "B = k / 10 = 19 does not hide a list of L = 8 rules" in refused.sentence
+    facts = littled(*paper, "--paper-teachers", "60", "--paper-calls", "2", "--json").json
+    assert facts["selection"] == "paper"
+    assert (facts["rules_max"], facts["list_cap"], facts["draws"]) == (2, 8, 15)
+
+
+def test_adaptive_adversaries_and_failure_probabilities(littled: Littled) -> None:
+    adaptive = ["plan", "--class", "thresholds:16", *BUDGET, "--adversary", "adaptive", "--json"]
+    facts = littled(*adaptive).json
+    assert facts["draws"] > 1
+    rare = littled(*adaptive, "--failure-probability", "0.001").json
+    assert rare["mistakes_guaranteed"] > facts["mistakes_guaranteed"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [
+        (["--failure-probability", "1"], "--failure-probability must be less than 1, not 1"),
+        (["--paper-draws", "-1"], "--paper-draws must be greater than 0, not -1"),
+        (["--selection", "closure"], "points:64 has no closures"),
         (["--epsilon", "0"], "--epsilon must be greater than 0, not 0"),
         (["--epsilon", "inf"], "--epsilon must be finite, not infinity"),
         (["--epsilon", "much"], "invalid value for '--epsilon': 'much' is not a number"),

@@ -45,7 +45,7 @@ WAYS = [
 
 
 @pytest.mark.parametrize("ask", WAYS, ids=lambda a: f"{a.hypotheses.name}-{a.teachers}")
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(
     epsilon=st.fractions("1/4", 4, max_denominator=1000),
     exponent=st.integers(4, 10),

@@ -1,0 +1,160 @@
+"""Tail bounds on mistakes and calls. Utility only, in floating point: no price depends on them.
+
+**When the trigger fires.** An epoch fires when q + nu >= U + rho (Lemma A, PRIVACY.md), nu and rho
+discrete Laplace of rate e, so P[nu >= x] <= exp(-e x). With `reach` x = ln(T / m) / e, at most m
+of a season's T steps are expected to have noise of x or more; the number of those steps is at most
+a quantile of the Poisson law of mean m. Every other fire has seen at least U + rho - x mistakes.
+
+**How often a dense selection can be wrong.** Let every rule h weigh exp(-e errors(h)) and W be
+the sum, so W <= N for N rules, and W >= 1 as long as some rule has no errors. Fix the stream (the
+adversary is oblivious). The rule of an epoch is drawn from these weights; let it fire after M of
+its mistakes. Every rule that makes its M-th mistake of the epoch no later has lost a factor
+exp(-e M) by then. Ordered by the time of the M-th mistake, the share of weight up to and with a
+rule drawn by weight is stochastically at least uniform. So a fire lowers ln W by at least
+X = -ln(1 - (1 - exp(-e M)) q), q uniform, whatever happened before, and
+
+    P[at least n fires after the first call] <= P[X_1 + ... + X_n <= ln N].
+
+(This is the "halving by sampling" of Lyu's section 2 with one draw instead of O(log T): one
+uniform rank costs a constant factor in the number of calls and saves the factor O(log T) in price.)
+
+**Adaptive adversaries** see the rule before they choose points, so its rank is not uniform. The
+majority of R draws differs from the weights' own vote by at most eta at every point, except with
+the probability of uniform convergence over the dual class. Where it errs, rules of at least
+1/2 - eta of the weight err as well; over M mistakes at least (1/2 - eta - c) / (1 - c) of the
+weight makes c M of them (reverse Markov, as in Claim 6.4), so every fire lowers ln W by at least
+-ln(1 - share (1 - exp(-e c M))).
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+# The logarithm of the weights is followed on a grid of so many steps, rounded against us.
+GRID_STEPS = 128
+FIRES_MAX = 400
+# Threshold noise beyond this many multiples of 1/rate is taken as if it were at its worst.
+NOISE_RANGE = 25.0
+
+
+@dataclass(frozen=True, slots=True)
+class TriggerNoise:
+    """What the trigger's noise can do in a season of `horizon` steps, at `rate`."""
+
+    rate: float
+    horizon: int
+
+    def reach(self, exceedances: float) -> float:
+        """Noise that at most this many steps of the season are expected to reach."""
+        return max(math.log(self.horizon / exceedances), 0.0) / self.rate
+
+    def overshoot(self, epochs: int, failure: float) -> float:
+        """Mistakes beyond U that no epoch waits for, but for this probability.
+
+        Half of it is for rho, the other half for the noise of the step at which the mistakes
+        reach U + rho + y: it stays below -y with probability at most exp(-e y).
+        """
+        return 2 * math.log(2 * max(epochs, 1) / failure) / self.rate
+
+    def undershoot(self, epochs: int, failure: float) -> float:
+        """How far below 0 rho falls in no epoch, but for this probability."""
+        return math.log(max(epochs, 1) / failure) / self.rate
+
+
+def poisson_quantile(mean: float, failure: float) -> int:
+    """The least n that a Poisson variable exceeds with at most this probability."""
+    n, term = 0, math.exp(-mean)
+    below = term
+    while 1 - below > failure and n < 10_000:
+        n += 1
+        term *= mean / n
+        below += term
+    return n
+
+
+@lru_cache(maxsize=4096)
+def fires_beyond(
+    log_rules: float, rate: float, threshold: float, trigger_rate: float
+) -> tuple[float, ...]:
+    """P[X_1 + ... + X_n <= ln N] for n = 1, 2, ... until it is negligible.
+
+    `threshold` is U minus the reach; M = threshold + rho, never below 0.
+    """
+    if log_rules <= 0:
+        return ()
+    steps = _lowering(log_rules, rate, threshold, trigger_rate)
+    weight = np.zeros(GRID_STEPS + 1)
+    weight[0] = 1.0
+    tails: list[float] = []
+    while len(tails) < FIRES_MAX:
+        weight = np.convolve(weight, steps)[: GRID_STEPS + 1]
+        tails.append(float(weight.sum()))
+        if tails[-1] < 1e-6:
+            break
+    return tuple(tails)
+
+
+def _lowering(
+    log_rules: float, rate: float, threshold: float, trigger_rate: float
+) -> NDArray[np.float64]:
+    """Law of X on the grid 0, ln(N)/steps, ..., rounded down; mass above ln N is left out."""
+    reach = math.ceil(NOISE_RANGE / trigger_rate)
+    stride = max(1, reach // 100)  # a coarse grid of rho, each cell at its lowest value
+    rho = np.arange(-reach, reach + 1, stride)
+    mass = np.exp(-trigger_rate * np.abs(rho))
+    mass /= mass.sum()
+    share = -np.expm1(-rate * np.maximum(rho + threshold - stride / 2, 0.0))
+    edges = np.linspace(0.0, log_rules, GRID_STEPS + 1)
+    reached = np.where(
+        share[:, None] > 0,
+        np.minimum(-np.expm1(-edges)[None, :] / np.maximum(share, 1e-300)[:, None], 1.0),
+        1.0,
+    )
+    below = mass @ reached
+    law = np.zeros(GRID_STEPS + 1)
+    law[:GRID_STEPS] = np.diff(below)
+    law[0] += below[0]
+    return law
+
+
+def calls_needed(tails: tuple[float, ...], failure: float) -> int | None:
+    """Calls that suffice but for this probability, the first one included; None if none do."""
+    for fires, tail in enumerate(tails):
+        if tail <= failure:
+            return fires + 1
+    return None if tails else 1
+
+
+def calls_expected(tails: tuple[float, ...]) -> float:
+    """Expected number of calls on the worst oblivious stream, the first one included."""
+    return 1.0 + sum(tails)
+
+
+def draws_for_majority(points: float, dual_dimension: int, deviation: float, failure: float) -> int:
+    """Odd number R of draws whose majority is everywhere within `deviation` of the weights' vote.
+
+    The smaller of two bounds. Hoeffding and a union over the points, of which there are
+    exp(`points`): 2 N exp(-2 R eta^2). Vapnik and Chervonenkis over the dual class of dimension
+    D: 4 ((2R)^D + 1) exp(-R eta^2 / 8). Source: Lyu, remark after Lemma 6.2.
+    """
+    union = (math.log(2) + points - math.log(failure)) / (2 * deviation**2)
+    draws = 8.0 / deviation**2
+    for _ in range(60):
+        growth = math.log1p(1 / (2 * draws) ** dual_dimension) + dual_dimension * math.log(
+            2 * draws
+        )
+        draws = 8 * (math.log(4) + growth - math.log(failure)) / deviation**2
+    return math.ceil(min(union, draws)) | 1
+
+
+def adaptive_lowering(rate: float, mistakes: float, deviation: float) -> float:
+    """Least lowering of ln W at a fire of a majority rule after so many mistakes."""
+    best = 0.0
+    for part in np.linspace(0.01, 0.49, 49):
+        share = (0.5 - deviation - part) / (1 - part)
+        if share > 0 and mistakes > 0:
+            best = max(best, -math.log1p(share * math.expm1(-rate * part * mistakes)))
+    return best

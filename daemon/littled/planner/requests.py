@@ -1,0 +1,115 @@
+"""What a configuration asks of the planner."""
+
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Literal, get_args
+
+from littled.classes import HypothesisClass
+from littled_protocol.rules import Words
+
+Way = Literal["dense", "sparse", "closure", "teachers", "paper"]
+Asked = Literal["auto", "dense", "sparse", "closure", "paper"]
+Adversary = Literal["oblivious", "adaptive"]
+
+WAYS: tuple[Way, ...] = get_args(Way)
+
+# With longer fractions the trigger's 64-bit arithmetic could overflow.
+NOISE_RATE_DENOMINATOR_MAX = 10**9
+# Chance, aimed at, that the calls of a season run out, or that noise upsets a plan otherwise.
+FAILURE_PROBABILITY = Fraction(1, 20)
+
+
+class PlanError(ValueError):
+    """No plan exists for what was asked; one sentence with the reason and what would be right."""
+
+
+@dataclass(frozen=True, slots=True)
+class PaperConstants:
+    """The constants that Lyu's Algorithms 3 and 4 leave open, and the split of epsilon.
+
+    With d the Littlestone dimension and T the horizon (natural logarithms): `calls` C in
+    K = C d^3; `teachers` in k = C d^3.5 ln(T) ln(1/delta) / epsilon; `threshold` C in
+    U = C d^3 ln(d ln T) k; `draws` in R = C ln T. `trigger_share` and `stage_share` of epsilon pay
+    for the two AboveThreshold tests, what is left for the draws.
+    """
+
+    calls: Fraction = Fraction(1)
+    teachers: Fraction = Fraction(1)
+    threshold: Fraction = Fraction(1)
+    draws: Fraction = Fraction(1)
+    trigger_share: Fraction = Fraction(1, 4)
+    stage_share: Fraction = Fraction(1, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerRequest:
+    """What a configuration asks of one learner."""
+
+    name: str
+    hypotheses: HypothesisClass
+    noise_rate: Fraction = Fraction(0)
+    selection: Asked = "auto"
+    teachers: int | None = None
+    adversary: Adversary = "oblivious"
+    failure_probability: Fraction = FAILURE_PROBABILITY
+    paper: PaperConstants = field(default_factory=PaperConstants)
+    words: Words = field(default_factory=Words)
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRequest:
+    """What a configuration asks of one stream."""
+
+    name: str
+    epsilon: Fraction
+    delta: Fraction
+    horizon: int
+    learners: tuple[LearnerRequest, ...]
+
+
+def check_requests(learners: tuple[LearnerRequest, ...]) -> None:
+    """PlanError for what cannot be planned whatever the budget."""
+    if len({each.hypotheses.point_type for each in learners}) != 1:
+        kinds = ", ".join(f"{x.name} reads {x.hypotheses.point_type}" for x in learners)
+        raise PlanError(f"all learners of a stream must read one type of x: {kinds}")
+    for each in learners:
+        if each.selection == "paper" and len(learners) > 1:
+            raise PlanError(
+                f"learner {each.name}: paper mode divides a whole budget; give it a stream alone"
+            )
+        if each.noise_rate.denominator > NOISE_RATE_DENOMINATOR_MAX:
+            raise PlanError(f"learner {each.name}: noise_rate may have at most 9 decimal places")
+        if not 0 < each.failure_probability < 1:
+            raise PlanError(f"learner {each.name}: failure_probability must be between 0 and 1")
+
+
+def allowed_ways(request: LearnerRequest) -> tuple[Way, ...]:
+    """The ways of selection that the request leaves open; PlanError for a contradiction."""
+    name, asked, teachers = request.hypotheses.name, request.selection, request.teachers
+    if asked == "paper":
+        if teachers is not None:
+            raise PlanError(
+                f"learner {request.name}: in paper mode the number of teachers follows from the "
+                "constants; set paper.teachers instead of teachers"
+            )
+        return ("paper",)
+    if asked == "auto":
+        return ("dense", "sparse", "closure") if teachers is None else ("teachers",)
+    if asked == "sparse":
+        if teachers is not None:
+            return ("teachers",)
+        if request.hypotheses.proposals_per_example is None:
+            raise PlanError(
+                f"learner {request.name}: {name} has no short list of rules per example, so sparse "
+                "selection needs a number of teachers, for example teachers = 200"
+            )
+        return ("sparse",)
+    if teachers is not None:
+        raise PlanError(
+            f"learner {request.name}: {asked} selection has no teachers of its own; use sparse"
+        )
+    if asked == "dense" and request.hypotheses.rule_count is None:
+        raise PlanError(f"learner {request.name}: {name} has too many rules for dense selection")
+    if asked == "closure" and not request.hypotheses.has_closures:
+        raise PlanError(f"learner {request.name}: {name} has no closures; use dense or sparse")
+    return (asked,)

@@ -1,0 +1,236 @@
+"""The search for a plan: every way, every division of the budget, the fewest expected mistakes."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+from itertools import product
+from typing import get_args
+
+from littled.budget.conversion import guarantee
+from littled.budget.events import price
+from littled.budget.price import Price
+from littled.learners.online import OnlineLearner
+from littled.learners.parameters import Accounting
+from littled.planner.budgets import DELTA_Z_SHARE, Budget
+from littled.planner.costs import retrain_memory_bytes, retrain_seconds
+from littled.planner.experts import EXPERTS_LIMITS, EXPERTS_REMARK, experts_mistakes
+from littled.planner.paper import paper_budget, paper_estimate
+from littled.planner.plans import LearnerPlan, StreamPlan
+from littled.planner.requests import (
+    WAYS,
+    LearnerRequest,
+    PlanError,
+    StreamRequest,
+    Way,
+    allowed_ways,
+    check_requests,
+)
+from littled.planner.ways import Draft, Estimate, preference
+
+TRIGGER_SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+
+
+def plan_stream(request: StreamRequest) -> StreamPlan:
+    """The plan with the fewest expected mistakes whose caps are within (epsilon, delta).
+
+    Learners share the budget evenly; one way of accounting and one share for the trigger serve
+    them all, so that their prices add up to the caps exactly.
+
+    Raises PlanError if the learners read different points, if what is asked contradicts itself, or
+    if the budget is too small.
+    """
+    return _checked(request, tuple(each.plan for each in _best(request)))
+
+
+@lru_cache(maxsize=16)
+def _best(request: StreamRequest) -> tuple[Estimate, ...]:
+    """The best estimates, one a learner, in the order in which the learners step."""
+    check_requests(request.learners)
+    ordered = sorted(request.learners, key=lambda each: each.name)
+    ways = [allowed_ways(each) for each in ordered]
+    best: tuple[float, tuple[Estimate, ...]] | None = None
+    for budget in _budgets(request):
+        found = [_best_way(each, budget, open_) for each, open_ in zip(ordered, ways, strict=True)]
+        feasible = tuple(each for each in found if each is not None)
+        mistakes = sum(map(preference, feasible))
+        if len(feasible) == len(ordered) and (best is None or mistakes < best[0]):
+            best = (mistakes, feasible)
+    if best is None:
+        raise PlanError(_why_not(request))
+    return best[1]
+
+
+def _budgets(request: StreamRequest) -> Iterator[Budget]:
+    """Every way to divide the budget that the search tries."""
+    for share, accounting in product(TRIGGER_SHARES, get_args(Accounting)):
+        yield Budget(
+            request.epsilon,
+            request.delta,
+            request.horizon,
+            len(request.learners),
+            accounting,
+            share,
+        )
+
+
+def _best_way(request: LearnerRequest, budget: Budget, ways: tuple[Way, ...]) -> Estimate | None:
+    """The best of the ways that are open to this learner."""
+    found = [
+        each for way in ways if applies(request, way) and (each := _estimate(request, budget, way))
+    ]
+    return min(found, key=preference, default=None)
+
+
+def _estimate(request: LearnerRequest, budget: Budget, way: Way) -> Estimate | None:
+    if way == "paper":
+        return paper_estimate(request, budget)
+    return Draft(request, budget).estimate(way)
+
+
+def applies(request: LearnerRequest, way: Way) -> bool:
+    """Whether the class has what this way needs."""
+    return why_not(request, way) is None
+
+
+def why_not(request: LearnerRequest, way: Way) -> str | None:
+    """Why this way does not apply to this learner, whatever the budget; None if it does."""
+    hypotheses = request.hypotheses
+    reasons: dict[Way, tuple[tuple[bool, str], ...]] = {
+        "dense": (
+            (hypotheses.rule_count is None, "the class has too many rules to weigh each of them"),
+        ),
+        "sparse": (
+            (
+                hypotheses.proposals_per_example is None,
+                "an example does not propose a short list of rules",
+            ),
+        ),
+        "closure": (
+            (not hypotheses.has_closures, "the class is not closed under intersection"),
+            (bool(request.noise_rate), "one wrong label spoils a closure: it needs noise_rate 0"),
+            (
+                request.adversary == "adaptive",
+                "no majority of closures is defined, which an adaptive adversary calls for",
+            ),
+        ),
+        "teachers": ((request.teachers is None, "needs to be asked for, by a number of teachers"),),
+        "paper": (),
+    }
+    return next((reason for holds, reason in reasons[way] if holds), None)
+
+
+def _why_not(request: StreamRequest) -> str:
+    """One sentence on why no plan was found."""
+    for each in request.learners:
+        reasons = [why_not(each, way) for way in allowed_ways(each)]
+        if all(reasons):
+            return (
+                f"learner {each.name}: no way of selection applies: {'; '.join(map(str, reasons))}"
+            )
+    return (
+        f"epsilon {float(request.epsilon)} with delta {float(request.delta)} does not pay for the "
+        f"calls that its learners need over {request.horizon} examples; raise epsilon or delta"
+    )
+
+
+def _checked(request: StreamRequest, plans: tuple[LearnerPlan, ...]) -> StreamPlan:
+    """The plan with its caps, once exact arithmetic has shown that they keep the promise."""
+    caps = sum((_caps(plan.learner(request.name)) for plan in plans), Price.zero())
+    delta_z = request.delta * DELTA_Z_SHARE if caps.rho else Fraction(0)
+    epsilon, delta = guarantee(caps, delta_z)
+    if epsilon > request.epsilon or delta > request.delta:
+        raise PlanError(
+            f"the best plan found does not keep within epsilon "
+            f"{float(request.epsilon)} and delta {float(request.delta)}; raise delta"
+        )
+    return StreamPlan(
+        request.name, request.epsilon, request.delta, delta_z, request.horizon, caps, plans
+    )
+
+
+def _caps(learner: OnlineLearner) -> Price:
+    """Everything that a season of this learner can be charged."""
+    fixed = sum((price(event) for event in learner.season_events()), Price.zero())
+    return fixed + price(learner.call_event()) * learner.parameters.calls_max
+
+
+# -- what else could have been done --------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What one way of selection would do in a season, or why it cannot.
+
+    Mistakes are utility only: `expected` on a stream that is bad for this way, `guaranteed` but
+    for the failure probability; None where nothing is known. `retrain_seconds` and `memory_bytes`
+    are models of one joint training on one core of a usual machine.
+    """
+
+    way: str
+    chosen: bool
+    expected_mistakes: float | None = None
+    guaranteed_mistakes: float | None = None
+    calls_max: int | None = None
+    retrain_seconds: float | None = None
+    memory_bytes: int | None = None
+    remark: str = ""
+
+
+def compare_ways(request: StreamRequest) -> tuple[Comparison, ...]:
+    """Every way for the only learner of `request`, the chosen one first; PlanError without a plan.
+
+    The last row is the baseline "experts" of Asi, Feldman, Koren and Talwar (2023).
+    """
+    (learner,) = request.learners
+    (best,) = _best(request)
+    others = (_other(request, learner, way) for way in WAYS if way != best.way)
+    asked = learner.selection != "auto" or learner.teachers is not None
+    remark = "chosen: asked for" if asked else "chosen: fewest expected mistakes"
+    chosen = _row(best, chosen=True, remark=remark)
+    return (chosen, *others, _experts_row(request, learner))
+
+
+def _row(estimate: Estimate, *, chosen: bool, remark: str = "") -> Comparison:
+    parameters = estimate.plan.parameters
+    return Comparison(
+        way=estimate.way,
+        chosen=chosen,
+        expected_mistakes=estimate.expected_mistakes,
+        guaranteed_mistakes=estimate.guaranteed_mistakes,
+        calls_max=parameters.calls_max,
+        retrain_seconds=retrain_seconds(estimate.plan),
+        memory_bytes=retrain_memory_bytes(estimate.plan),
+        remark=remark,
+    )
+
+
+def _other(request: StreamRequest, learner: LearnerRequest, way: Way) -> Comparison:
+    """The row of a way that was not chosen."""
+    asked = learner if way == "teachers" else replace(learner, teachers=None)
+    reason = why_not(asked, way)
+    if reason is not None:
+        return Comparison(way, False, remark=reason)
+    if way == "paper":
+        return _paper_row(request, asked)
+    found = [each for b in _budgets(request) if (each := _estimate(asked, b, way))]
+    if not found:
+        return Comparison(way, False, remark="the budget does not pay for enough calls")
+    return _row(min(found, key=preference), chosen=False)
+
+
+def _paper_row(request: StreamRequest, learner: LearnerRequest) -> Comparison:
+    try:
+        found = paper_estimate(learner, paper_budget(request))
+    except PlanError as error:
+        return Comparison("paper", False, remark=str(error).partition(": ")[2])
+    return _row(found, chosen=False)
+
+
+def _experts_row(request: StreamRequest, learner: LearnerRequest) -> Comparison:
+    found = experts_mistakes(request, learner)
+    if found is None:
+        return Comparison("experts", False, remark=EXPERTS_LIMITS)
+    return Comparison(
+        "experts", False, found.expected_mistakes, None, found.calls_max, remark=EXPERTS_REMARK
+    )

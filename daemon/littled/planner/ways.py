@@ -1,0 +1,447 @@
+"""Ways of selection: for each, the parameters with the fewest expected mistakes under a budget.
+
+Every estimate is for a realizable stream (or one with the given noise rate) and is utility only.
+`guaranteed` is a bound that holds but for the failure probability whatever oblivious realizable
+stream comes (an adaptive one where that was asked for); it rests on `littled.planner.bounds` and is
+None where nothing is proven.
+"""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import product
+from typing import Any
+
+from littled.learners.parameters import OnlineParameters, Rung
+from littled.planner.bounds import (
+    TriggerNoise,
+    adaptive_lowering,
+    calls_expected,
+    calls_needed,
+    draws_for_majority,
+    fires_beyond,
+    poisson_quantile,
+)
+from littled.planner.budgets import Budget
+from littled.planner.plans import LearnerPlan
+from littled.planner.requests import LearnerRequest, Way
+from littled_protocol import limits
+
+# Background examples that a sparse learner keeps per epoch.
+BACKGROUND_EXAMPLES = 1 << 14
+BACKGROUND_EXAMPLES_NOISY = 1 << 16
+# Candidates of one sparse selection, at most: about 70 bytes each while it runs. Memory must not
+# depend on private data beyond what the plan allows for, or running out of it would tell.
+CANDIDATES_MAX = 1 << 23
+TEACHER_LIST_CAP = 256
+CALLS_MAX = 256
+# Steps of a season whose noise alone may be expected to fire; each needs a spare call.
+EXCEEDANCES = (0.01, 0.3, 2.0)
+# Multiples of 1/e that a season's thresholds are tried at.
+MARGINS = (1.0, 1.7, 2.7, 4.5)
+# A plan whose number of calls is proven to suffice is preferred to one with so much fewer mistakes.
+UNPROVEN_FACTOR = 1.15
+# Steps between two mistakes, up to which estimates allow for early fires.
+USUAL_PACE_STEPS = 1000
+# Calls tried where nothing better is known than to try.
+CALLS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
+# Calls beyond one for every part of a closure, for those that come too early.
+SPARE_CLOSURES = 3
+# Parts of `closure_examples` that a teacher holds at the rungs of the ladder.
+CLOSURE_PARTS = (0.85, 0.95, 1.05, 1.14, 1.23, 1.32, 1.42, 1.55, 1.75)
+# Share of teachers that come to the same closure once they hold `closure_examples` examples.
+AGREEING_SHARE = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A feasible plan of one learner with what it is expected to do in a season."""
+
+    way: Way
+    plan: LearnerPlan
+    expected_mistakes: float
+    guaranteed_mistakes: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """One learner, one way and one way to divide the budget: makes estimates."""
+
+    request: LearnerRequest
+    budget: Budget
+
+    # -- what every way needs ----------------------------------------------------------------
+
+    @property
+    def trigger(self) -> TriggerNoise:
+        """The trigger's noise."""
+        return TriggerNoise(float(self.budget.trigger_rate), self.budget.horizon)
+
+    @property
+    def failure(self) -> float:
+        """Failure probability of each of the three parts of a bound."""
+        return float(self.request.failure_probability) / 3
+
+    def estimate(self, way: Way) -> Estimate | None:
+        """The best plan of this way, None if the budget pays for none."""
+        if self.budget.trigger_rate <= 0:
+            return None
+        found: Iterator[Estimate]
+        if way == "teachers":
+            found = self._teachers()
+        elif self.request.noise_rate:
+            found = self._noisy(way)
+        elif way == "dense":
+            adaptive = self.request.adversary == "adaptive"
+            found = self._dense_adaptive() if adaptive else self._dense()
+        elif way == "sparse":
+            found = self._proposing()
+        else:
+            found = self._closure()
+        ordered = sorted(found, key=preference)
+        return next((each for each in ordered if not self._too_large(each.plan)), None)
+
+    def _parameters(self, way: Way, calls: int, threshold: float, **more: Any) -> OnlineParameters:
+        """Parameters of `calls` calls; the selection's rate is 0 where the budget has no room."""
+        draws = more.setdefault("draws", 1)
+        return OnlineParameters(
+            epsilon=self.budget.epsilon,
+            horizon=self.budget.horizon,
+            noise_rate=self.request.noise_rate,
+            trigger_rate=self.budget.trigger_rate,
+            trigger_threshold=max(1, math.ceil(threshold)),
+            selection="sparse" if way == "teachers" else way,  # type: ignore[arg-type]
+            selection_rate=self.budget.selection_rate(calls * draws),
+            selection_accounting=self.budget.accounting,
+            calls_max=calls,
+            **more,
+        )
+
+    def _made(
+        self, way: Way, parameters: OnlineParameters, expected: float, guaranteed: float | None
+    ) -> Estimate:
+        if guaranteed is not None:
+            guaranteed = min(guaranteed, float(self.budget.horizon))
+        request = self.request
+        plan = LearnerPlan(request.name, request.hypotheses, parameters, request.words)
+        return Estimate(way, plan, expected, guaranteed)
+
+    # -- dense -------------------------------------------------------------------------------
+
+    def _dense(self) -> Iterator[Estimate]:
+        """Oblivious adversary: one draw a call, the number of calls from its exact tail."""
+        rules = math.log(self.request.hypotheses.rule_count or 1)
+        trigger, failure = self.trigger, self.failure
+        for exceedances in EXCEEDANCES:
+            reach = trigger.reach(exceedances)
+            spare = poisson_quantile(exceedances, failure)
+            for margin in MARGINS:
+                calls = self._enough_calls(rules, reach, margin, spare)
+                if calls is None:
+                    continue
+                rate = float(self.budget.selection_rate(calls))
+                threshold = math.ceil(reach + margin / rate)
+                usual = fires_beyond(rules, _short(rate), threshold, trigger.rate)
+                over = trigger.overshoot(calls, failure)
+                yield self._made(
+                    "dense",
+                    self._parameters("dense", calls, threshold, buffer="examples"),
+                    calls_expected(usual) * threshold,
+                    (calls + 1) * (threshold + over),
+                )
+
+    def _enough_calls(
+        self, rules: float, reach: float, margin: float, spare: int, draws: int = 1
+    ) -> int | None:
+        """The least number of calls that suffices at the rate that it leaves for each."""
+        calls = max(2, math.ceil(rules))
+        while calls <= CALLS_MAX:
+            rate = float(self.budget.selection_rate(calls * draws))
+            if rate <= 0:
+                return None
+            seen = math.ceil(reach + margin / rate) - reach
+            tails = fires_beyond(rules, _short(rate), round(seen, 1), self.trigger.rate)
+            needed = calls_needed(tails, self.failure)
+            if needed is None:
+                return None
+            if needed + spare <= calls:
+                return calls
+            calls = max(calls + 1, min(needed + spare, calls + calls // 2))
+        return None
+
+    def _dense_adaptive(self) -> Iterator[Estimate]:
+        """Adaptive adversary: the majority of R draws, every fire lowers the weights for sure."""
+        hypotheses = self.request.hypotheses
+        rules = math.log(hypotheses.rule_count or 1)
+        trigger, failure = self.trigger, self.failure
+        for exceedances in EXCEEDANCES:
+            reach, spare = trigger.reach(exceedances), poisson_quantile(exceedances, failure)
+            for deviation in (1 / 12, 1 / 8, 1 / 6, 1 / 5, 1 / 4, 1 / 3):
+                for reached in (0.5, 1.0, 2.0, 4.0, 8.0):
+                    lowering = adaptive_lowering(1.0, reached, deviation)
+                    calls = math.ceil(rules / lowering) + 1 + spare if lowering else CALLS_MAX + 1
+                    draws = self._majority_draws(deviation, failure / calls)
+                    if calls > CALLS_MAX or draws > limits.majority_members_max:
+                        continue
+                    rate = float(self.budget.selection_rate(calls * draws))
+                    if rate <= 0:
+                        continue
+                    below = trigger.undershoot(calls, failure)
+                    threshold = math.ceil(reach + below + reached / rate)
+                    made = self._parameters(
+                        "dense", calls, threshold, buffer="examples", draws=draws
+                    )
+                    most = (calls + 1) * (threshold + trigger.overshoot(calls, failure))
+                    yield self._made("dense", made, (calls - spare) * threshold, most)
+
+    def _majority_draws(self, deviation: float, failure: float) -> int:
+        """R for a majority that is right everywhere up to `deviation`."""
+        hypotheses = self.request.hypotheses
+        return draws_for_majority(
+            _log_points(hypotheses.point_type), hypotheses.dual_vc_dimension, deviation, failure
+        )
+
+    # -- sparse, one example a teacher -------------------------------------------------------
+
+    def _proposing(self) -> Iterator[Estimate]:
+        hypotheses = self.request.hypotheses
+        if hypotheses.proposals_per_example != 1:
+            return self._proposed_of_many()
+        return self._proposed() if hypotheses.builds_up else self._proposed_once()
+
+    def _proposed_once(self) -> Iterator[Estimate]:
+        """Points: as `_proposed`, with a single member, so that one selection does it all.
+
+        A first call when the member should outweigh bottom; if it does not, a last one when it must.
+        """
+        trigger, failure, calls = self.trigger, self.failure, 2
+        reach = trigger.reach(EXCEEDANCES[0])
+        rate = self.budget.selection_rate(calls)
+        if rate <= 0:
+            return
+        bottom = self.budget.bottom_score(1, rate, calls)
+        below, over = trigger.undershoot(calls, failure), trigger.overshoot(calls, failure)
+        first = math.ceil(bottom + 2 / rate + self._early)
+        seen = bottom + math.log(1 / failure) / float(rate)
+        last = math.ceil(max(seen - (first - reach - below), 0.0) + reach + below)
+        parameters = self._sparse("sparse", calls, first, 1, bottom, ladder=(Rung(last),))
+        yield self._made("sparse", parameters, first + last / 8, first + last + 2 * over)
+
+    def _proposed(self) -> Iterator[Estimate]:
+        """Positive examples propose themselves: sparse sets.
+
+        On a realizable stream only members of the target are ever proposed, and nothing vetoes
+        them, so every selection but bottom is right, whoever chooses the stream. A member that has
+        B + ln(calls / failure) / e kept positive examples is not beaten by bottom but for the
+        failure probability; so no member can cost more, and one epoch.
+        """
+        members = self.request.hypotheses.littlestone_dimension
+        trigger, failure = self.trigger, self.failure
+        for exceedances in EXCEEDANCES:
+            reach, spare = trigger.reach(exceedances), poisson_quantile(exceedances, failure)
+            for calls in range(2 * members + spare, min(8 * members + 16, CALLS_MAX)):
+                # a fire's last selection is bottom: as many fires as all members can pay for
+                fires = calls - spare - members
+                rate = self.budget.selection_rate(calls)
+                if rate <= 0 or fires < 1:
+                    continue
+                bottom = self.budget.bottom_score(1, rate, calls)
+                seen = bottom + math.log(calls / failure) / float(rate)
+                least = members * seen / fires + trigger.undershoot(calls, failure) + reach
+                usual = bottom + 3 / float(rate)
+                for threshold in {least, usual + self._early}:
+                    parameters = self._sparse("sparse", calls, threshold, 1, bottom)
+                    over = trigger.overshoot(calls, failure)
+                    yield self._made(
+                        "sparse",
+                        parameters,
+                        members * math.ceil(usual / threshold) * threshold,
+                        members * seen + threshold + over if threshold >= least else None,
+                    )
+
+    def _proposed_of_many(self) -> Iterator[Estimate]:
+        """Positive examples propose a path of rules each: prefixes.
+
+        The first selection needs enough votes to outweigh bottom; after it, the paths are searched
+        like the rules of a dense class. How often that can fail is modelled, not proven.
+        """
+        rules = math.log(self.request.hypotheses.proposals_per_example or 1)
+        draws = 1
+        if self.request.adversary == "adaptive":
+            draws = self._majority_draws(1 / 4, self.failure / 16)
+        for exceedances, margin in product(EXCEEDANCES, MARGINS):
+            reach = self.trigger.reach(exceedances)
+            calls = self._enough_calls(rules, reach, margin, 0, draws)
+            if calls is not None:
+                yield self._path_search(rules, calls, draws, reach, margin, 0.0)
+        # better fewer calls than the model asks for than no learner at all
+        reach = self.trigger.reach(max(EXCEEDANCES))
+        for calls in CALLS:
+            if self.budget.selection_rate(calls * draws) > 0:
+                short = float(self.budget.horizon) * (1 + 1 / calls)
+                yield self._path_search(rules, calls, draws, reach, MARGINS[1], short)
+
+    def _path_search(
+        self, rules: float, calls: int, draws: int, reach: float, margin: float, penalty: float
+    ) -> Estimate:
+        """One plan of `_proposed_of_many`; `penalty` is what too few calls are reckoned to cost."""
+        list_cap = self.request.hypotheses.proposals_per_example or 1
+        rate = self.budget.selection_rate(calls * draws)
+        threshold = math.ceil(reach + margin / float(rate))
+        bottom = self.budget.bottom_score(list_cap, rate, calls * draws)
+        opening = max(threshold, math.ceil(bottom + 2 / float(rate)))
+        usual = fires_beyond(rules, _short(float(rate)), threshold, self.trigger.rate)
+        parameters = self._sparse(
+            "sparse", calls, threshold, list_cap, bottom, draws=draws, opening_threshold=opening,
+            ladder=(Rung(threshold),),
+        )  # fmt: skip
+        expected = opening + (calls_expected(usual) - 1) * threshold + penalty
+        return self._made("sparse", parameters, expected, None)
+
+    @property
+    def _early(self) -> float:
+        """Mistakes by which a fire usually comes before U."""
+        return math.log(USUAL_PACE_STEPS) / self.trigger.rate
+
+    def _sparse(
+        self, way: Way, calls: int, threshold: float, list_cap: int, bottom: int, **more: Any
+    ) -> OnlineParameters:
+        keep = "examples" if self.request.noise_rate else "both"
+        if way in ("closure", "teachers") and keep == "both":
+            keep = "mistakes"
+        return self._parameters(
+            way, calls, threshold,
+            buffer=keep,
+            background_max=0 if keep == "mistakes" else self._background(calls, keep),
+            list_cap=list_cap,
+            bottom_score=bottom,
+            repeats=way == "sparse" and self.request.hypotheses.builds_up,
+            **more,
+        )  # fmt: skip
+
+    @property
+    def _per_example(self) -> int:
+        """Candidates that one kept example can add to a selection."""
+        return self.request.hypotheses.proposals_per_example or 1
+
+    def _background(self, calls: int, keep: str) -> int:
+        """Size of an epoch's background; half of the room for candidates is for mistakes."""
+        wanted = BACKGROUND_EXAMPLES_NOISY if self.request.noise_rate else BACKGROUND_EXAMPLES
+        room = CANDIDATES_MAX // (1 if keep == "examples" else 2)
+        return min(wanted, room // (calls * self._per_example))
+
+    def _too_large(self, plan: LearnerPlan) -> bool:
+        """Whether the mistakes that a season may keep do not fit beside its background."""
+        if plan.parameters.selection == "dense":
+            return False
+        return plan.learner("").mistakes_kept_max * self._per_example > CANDIDATES_MAX // 2
+
+    # -- sparse, closures --------------------------------------------------------------------
+
+    def _closure(self) -> Iterator[Estimate]:
+        """Teachers propose the closure of the published rule and of their own positive examples.
+
+        The ladder: first every example is a teacher of its own, which finds one part more when all
+        mistakes agree on it; if that fails, a few examples each; then as many as usually span the
+        whole target. Expected mistakes are the worse of two streams, parts revealed one at a time
+        and all at once; nothing is proven about others.
+        """
+        hypotheses = self.request.hypotheses
+        parts, enough = hypotheses.littlestone_dimension, hypotheses.closure_examples
+        if self.request.adversary == "adaptive":
+            return
+        calls = min(parts + SPARE_CLOSURES, CALLS_MAX)
+        rate = self.budget.selection_rate(calls)
+        if rate <= 0:
+            return
+        bottom = self.budget.bottom_score(1, rate, calls)
+        votes = bottom + 2 / float(rate)
+        teachers = math.ceil(votes / AGREEING_SHARE)
+        threshold = math.ceil(votes + self._early)
+        ladder, seen = [], float(threshold)
+        for examples in (4.0, *(enough * part for part in CLOSURE_PARTS)):
+            more = math.ceil(max(examples * teachers - seen, votes / 2))
+            ladder.append(Rung(more, teachers))
+            seen += more
+        usual = max(enough * teachers, threshold)
+        parameters = self._sparse("closure", calls, threshold, 1, bottom, ladder=tuple(ladder))
+        seen = float(usual)
+        yield self._made("closure", parameters, max(parts * threshold, seen), None)
+
+    # -- sparse, k teachers (Algorithm 4) ----------------------------------------------------
+
+    def _teachers(self) -> Iterator[Estimate]:
+        """Algorithm 4 with Lemma B and bottom taken as Below; estimates are rough."""
+        hypotheses, teachers = self.request.hypotheses, self.request.teachers or 2
+        list_cap = min(TEACHER_LIST_CAP, hypotheses.rule_count or TEACHER_LIST_CAP)
+        choices = hypotheses.rule_count or 1 << min(hypotheses.littlestone_dimension, 60)
+        for calls in CALLS:
+            rate = self.budget.selection_rate(calls)
+            if rate <= 0:
+                break
+            bottom = self.budget.bottom_score(list_cap, rate, calls)
+            margin = math.log(list_cap / self.failure) / float(rate)
+            # a teacher's list is short once it holds a few examples, so all k need some
+            seen = max(3.0 * teachers, bottom + margin)
+            parameters = self._sparse("teachers", calls, 1, list_cap, bottom, teachers=teachers)
+            yield from self._by_calls("teachers", parameters, seen, choices, spare=1.0)
+
+    # -- noisy labels ------------------------------------------------------------------------
+
+    def _noisy(self, way: Way) -> Iterator[Estimate]:
+        """Labels that contradict every rule at the noise rate: heuristics, nothing proven."""
+        hypotheses = self.request.hypotheses
+        for calls in CALLS if way != "closure" else ():
+            rate = self.budget.selection_rate(calls)
+            if rate <= 0:
+                break
+            if way == "dense":
+                parameters = self._parameters("dense", calls, 1, buffer="examples")
+                yield from self._by_calls(way, parameters, 0.0, hypotheses.rule_count or 1, 6.0)
+                continue
+            list_cap = hypotheses.proposals_per_example or 1
+            bottom = self.budget.bottom_score(list_cap, rate, calls)
+            parameters = self._sparse("sparse", calls, 1, list_cap, bottom)
+            seen = bottom + math.log(list_cap / self.failure) / float(rate)
+            parts = hypotheses.littlestone_dimension if hypotheses.builds_up else 1
+            yield from self._by_calls(way, parameters, parts * seen, list_cap**parts, 6.0)
+
+    def _by_calls(
+        self, way: Way, parameters: OnlineParameters, seen: float, choices: int, spare: float
+    ) -> Iterator[Estimate]:
+        """Each needed call costs U and the trigger's own delay; too few calls cost dearly.
+
+        U is what keeps noise alone quiet for a whole season and what a selection needs to see.
+        """
+        rate, trigger = float(parameters.selection_rate), self.trigger
+        noise = float(self.request.noise_rate)
+        # honest noise strays from its rate by about one standard deviation over a season
+        quiet = trigger.reach(float(self.request.failure_probability))
+        quiet += math.sqrt(noise * (1 - noise) * self.budget.horizon)
+        threshold = math.ceil(quiet) + math.ceil(seen)
+        needed = 1 + math.log(choices) / math.log1p(rate * threshold)
+        calls = parameters.calls_max
+        if calls < needed:
+            return
+        mistakes = needed * (threshold + 1 / trigger.rate)
+        if calls < needed + spare:
+            mistakes = 1e6 * needed * threshold
+        parameters = replace(parameters, trigger_threshold=threshold)
+        yield self._made(way, parameters, mistakes, None)
+
+
+def preference(estimate: Estimate) -> float:
+    """Fewest expected mistakes; a plan with a proven bound may have somewhat more."""
+    proven = estimate.guaranteed_mistakes is not None
+    return estimate.expected_mistakes * (1.0 if proven else UNPROVEN_FACTOR)
+
+
+def _short(rate: float) -> float:
+    """A rate rounded down a little, so that tails are computed once for rates that are alike."""
+    return float(f"{rate * 0.999:.3g}")
+
+
+def _log_points(point_type: str) -> float:
+    """ln of the number of points of a type; infinite for rows, which have their dual bound."""
+    bits = {"u8": 8, "u16": 16, "u32": 32, "u64": 64, "u128": 128}.get(point_type)
+    return math.inf if bits is None else bits * math.log(2)
