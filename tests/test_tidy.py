@@ -89,8 +89,20 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
     "clients/littled_client/errors.py": ("tests/clients/test_blocking.py", "names only"),
     **{
         f"daemon/littled/classes/{name}.py": ALL_CLASSES
-        for name in ("base", "points", "prefixes", "registry", "table", "thresholds", "wide")
+        for name in ("base", "points", "prefixes", "table", "thresholds", "wide")
     },
+    "daemon/littled/planner/plans.py": (
+        "tests/daemon/planner/test_search.py",
+        "values: made, stored and read there",
+    ),
+    "daemon/littled/planner/requests.py": (
+        "tests/daemon/planner/test_search.py",
+        "what is asked and refused there",
+    ),
+    "daemon/littled/planner/budgets.py": (
+        "tests/daemon/planner/test_ways.py",
+        "rates of the ways that are planned there",
+    ),
     **{
         f"daemon/littled/learners/{name}.py": ONE_LEARNER
         for name in ("buffer", "parameters", "snapshot")

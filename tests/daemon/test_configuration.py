@@ -157,7 +157,11 @@ LEARNER = "streams.flights.learners.late"
         (line("0.1", "0.5"), f"{LEARNER}.noise_rate", "must be less than 0.5"),
         (line("0.1", "-0.1"), f"{LEARNER}.noise_rate", "must be at least 0"),
         (GOOD + 'kind = "offline"', f"{LEARNER}.kind", "must be 'online', not 'offline'"),
-        (GOOD + 'selection = "odd"', f"{LEARNER}.selection", "must be 'auto', 'dense' or 'sparse'"),
+        (
+            GOOD + 'selection = "odd"',
+            f"{LEARNER}.selection",
+            "must be 'auto', 'dense', 'sparse', 'closure' or 'paper'",
+        ),
         (GOOD + "teachers = 1", f"{LEARNER}.teachers", "must be at least 2, not 1"),
         (GOOD + "classs = 1", f"{LEARNER}.classs", "did you mean class?"),
         (GOOD + '[streams.flights.learners."a b"]', "streams.flights.learners.a b", "a name"),

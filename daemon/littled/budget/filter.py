@@ -13,9 +13,10 @@ Renyi order a the divergence of the two transcripts is at most the largest sum o
 a * rho_i over all paths, hence at most epsilon_pure + a * rho; the mass outside is at most delta.
 
 Actions that release step by step while others run (the triggers of a season, a segment of stage
-tests) are admitted as a whole when they begin, and are pure: whatever the others release in
+tests) are admitted as a whole when they begin, and are pure, or pure outside a set of transcripts
+of mass delta_i (Lemma D, one-sided; PRIVACY.md, Composition): whatever the others release in
 between, the ratio of their own factors of a transcript's probability is at most exp(epsilon_i) on
-every transcript. So this factor can be taken out of every Renyi integral, and the induction over
+every transcript that is left. So this factor can be taken out of every Renyi integral, and the induction over
 the remaining actions, each a single release, goes on unchanged.
 
 The same admissions serve all orders at once, so the order that converts best may be chosen

@@ -7,6 +7,8 @@ order a > 1. A pure epsilon-DP mechanism has the price (epsilon, 0, 0), a rho-zC
 and a failure mass is the third amount. Prices of mechanisms that run one after the other, each
 seeing what the earlier ones released, add up componentwise: conditioned on the first parts of all
 mixtures, Renyi divergences add, and the probability to leave them is at most the sum of the deltas.
+Tests that release step by step may be pure outside a set of transcripts of mass d instead
+(Lemma D, one-sided; PRIVACY.md, Composition).
 """
 
 from collections.abc import Mapping

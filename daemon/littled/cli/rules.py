@@ -145,7 +145,7 @@ def words_facts(words: Words) -> dict[str, Any]:
 def _columns(found: Rule) -> str | tuple[str, ...]:
     """Names for the columns of a rule's points: one, or one for each feature."""
     _, _, features = found.x_type.partition("x")
-    return tuple(f"feature {i + 1}" for i in range(int(features))) if features else "x"
+    return tuple(f"feature {i}" for i in range(int(features))) if features else "x"
 
 
 def _batches(lines: Iterable[str]) -> Iterator[list[str]]:

@@ -35,6 +35,8 @@ BACKGROUND_EXAMPLES_NOISY = 1 << 16
 CANDIDATES_MAX = 1 << 23
 TEACHER_LIST_CAP = 256
 CALLS_MAX = 256
+# By so many bytes a rule may be larger in a release than the class's first rule as JSON.
+WIRE_SPARE_BYTES = 128
 # Steps of a season whose noise alone may be expected to fire; each needs a spare call.
 EXCEEDANCES = (0.01, 0.3, 2.0)
 # Multiples of 1/e that a season's thresholds are tried at.
@@ -99,7 +101,7 @@ class Draft:
         else:
             found = self._closure()
         ordered = sorted(found, key=preference)
-        return next((each for each in ordered if not self._too_large(each.plan)), None)
+        return next((each for each in ordered if self._fits(each.plan)), None)
 
     def _parameters(self, way: Way, calls: int, threshold: float, **more: Any) -> OnlineParameters:
         """Parameters of `calls` calls; the selection's rate is 0 where the budget has no room."""
@@ -330,11 +332,19 @@ class Draft:
         room = CANDIDATES_MAX // (1 if keep == "examples" else 2)
         return min(wanted, room // (calls * self._per_example))
 
-    def _too_large(self, plan: LearnerPlan) -> bool:
-        """Whether the mistakes that a season may keep do not fit beside its background."""
-        if plan.parameters.selection == "dense":
-            return False
-        return plan.learner("").mistakes_kept_max * self._per_example > CANDIDATES_MAX // 2
+    def _fits(self, plan: LearnerPlan) -> bool:
+        """Whether a majority fits into a frame, and what a season may keep into memory.
+
+        Mistakes that a season may keep need room beside its background.
+        """
+        parameters = plan.parameters
+        if parameters.draws > 1:
+            rule = len(plan.hypotheses.first_rule().to_json())
+            if (rule + WIRE_SPARE_BYTES) * parameters.draws > limits.frame_bytes_max:
+                return False
+        if parameters.selection == "dense":
+            return True
+        return plan.learner("").mistakes_kept_max * self._per_example <= CANDIDATES_MAX // 2
 
     # -- sparse, closures --------------------------------------------------------------------
 
