@@ -1,145 +1,212 @@
-"""Mistakes of the online learner on realizable streams, under a fixed budget.
+"""Mistakes of the online learner and of other methods, on realizable streams at a fixed budget.
 
-    python benchmarks/learning.py [--seeds 20] [--horizon 1000000] [CLASS ...]
+    python benchmarks/learning.py [--quick] [--seeds 20] [--horizon 1000000] [--jobs 2]
+        [--kinds uniform clustered adversarial] [--classes thresholds:256 ...] [--no-baselines]
+        [--output build/learning]
 
-Runs the engine as the daemon runs it (planner, filter, noise, learner), without sockets and disk,
-and counts mistakes from the public transcript: every published rule is applied from the position
-of its release on. One JSON line per class, with the plan that was used.
+For every class, kind of stream (`_streams.py`) and seed: littled as the daemon runs it, without
+sockets and disk (`_runs.py`), and all baselines that apply (`_baselines.py`) on the same examples,
+at the same (1, 1e-6)-differential privacy. Baselines with free parameters are first tuned on
+streams of their own, for each class and kind. Writes to the output folder:
+
+- `learning.md`: the tables;
+- `learning.jsonl`: the same figures and the plans, one JSON object a line;
+- `runs.jsonl`: every single run;
+- `mistakes.png`, `over-time-CLASS.png`: figures, if matplotlib is installed (extra `plots`).
+
+Seconds are those of the processor. With the defaults all of it takes minutes on two cores.
 """
 
 import argparse
-import hashlib
-import json
+import importlib.util
+import multiprocessing
+import os
 import statistics
+import sys
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
-from fractions import Fraction
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict
+from pathlib import Path
+from typing import TypeVar
 
-import numpy as np
+from _baselines import Variant
+from _report import ClassFacts, figures, markdown, write_json_lines
+from _runs import Run, Task, applicable, hypotheses_of, perform, plan_for, tune
+from _streams import KINDS, parsed
 
-from littled.classes import class_from_name
-from littled.engine import Transcript, replay
-from littled.mechanisms.noise import KeyedNoise
-from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
-from littled.store.records import Record
-from littled_protocol.codec import decode
-from littled_protocol.columns import encode_labels, point_type
-from littled_protocol.messages import Release
-from littled_protocol.rules import rule_from_dict
+from littled.classes.base import ClassError
+from littled.planner import PlanError, StreamPlan
 
-RECORD_EXAMPLES = 10_000
+CLASSES = (
+    "thresholds:256",
+    "thresholds:65536",
+    "points:64",
+    "prefixes:128",
+    "sparse_sets:64:4",
+    "affine:64:8",
+    "stumps:16:64",
+    "conjunctions:10",
+    "conjunctions:64",
+    "table:1000x500",
+)
+OVER_TIME = ("thresholds:65536", "affine:64:8")
+TUNING_SEEDS = 2
+QUICK_SEEDS, QUICK_HORIZON = 2, 100_000
 
-
-def thresholds(size: int, count: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Uniform points, uniform target."""
-    x = rng.integers(0, size, count)
-    return x, x >= rng.integers(0, size + 1)
-
-
-def points(bits: int, count: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    """Ids drawn uniformly from 1,000 random ids, one of them the target."""
-    ids = rng.integers(0, 2**bits, 1000, dtype=np.uint64)
-    x = ids[rng.integers(0, 1000, count)]
-    return x, x == ids[0]
+Result = TypeVar("Result")
+Map = Callable[[Callable[[Task], Result], Sequence[Task]], Iterator[Result]]
 
 
-def prefixes(bits: int, count: int, rng: np.random.Generator) -> tuple[Any, Any]:
-    """A block of length 24 to 64; half of the addresses inside, half neighbours at all scales.
+def facts_of(name: str, horizon: int) -> tuple[ClassFacts, StreamPlan | None]:
+    """What is public about a class, and littled's plan for it."""
+    try:
+        dimension = hypotheses_of(name).littlestone_dimension
+        plan = plan_for(name, horizon)
+    except ClassError as error:
+        return ClassFacts(name, None, None, f"littled does not run: {error}"), None
+    except PlanError as error:
+        return ClassFacts(name, dimension, None, f"littled does not run: {error}"), None
+    parameters = plan.plans[0].parameters.to_dict()
+    return ClassFacts(name, dimension, parameters, ""), plan
 
-    A neighbour shares its first s bits with the block, differs in the next, and is random behind;
-    s is uniform below the block's length.
-    """
-    assert bits == 128
-    length = int(rng.integers(24, 65))
-    target = rng.integers(0, 2**64, 2, dtype=np.uint64)
-    x = rng.integers(0, 2**64, (count, 2), dtype=np.uint64)
-    inside = rng.random(count) < 0.5
-    shared = np.where(inside, length, rng.integers(0, length, count))
-    keep = np.where(
-        shared >= 64, ~np.uint64(0), ~(~np.uint64(0) >> (shared % 64).astype(np.uint64))
+
+def tuned(
+    tasks: Sequence[Task], over: "Pool", seeds: int
+) -> dict[tuple[str, str], dict[str, Variant]]:
+    """For each class and kind the best variant of every baseline that applies."""
+    totals: dict[tuple[str, str], dict[str, dict[int, list[int]]]] = {}
+    for task, grids in zip(tasks, over.map(tune, tasks, f"tuning on {seeds} seeds"), strict=True):
+        kept = totals.setdefault((task.class_name, task.kind), {})
+        for name, runs in grids.items():
+            for number, run in enumerate(runs):
+                kept.setdefault(name, defaultdict(list))[number].append(run.mistakes)
+    chosen: dict[tuple[str, str], dict[str, Variant]] = {}
+    for (class_name, kind), grids_seen in totals.items():
+        chosen[class_name, kind] = {
+            baseline.name: baseline.variants(class_name)[
+                min(seen, key=lambda number: statistics.mean(seen[number]))
+                if (seen := grids_seen.get(baseline.name))
+                else 0
+            ]
+            for baseline in applicable(class_name)
+        }
+    return chosen
+
+
+class Pool:
+    """Processes for tasks, or this process alone; says on standard error how far it is."""
+
+    def __init__(self, jobs: int) -> None:
+        """`jobs` processes."""
+        self._pool = None
+        if jobs > 1:
+            # a product that is spread over threads gets in the way of the other process
+            os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+            context = multiprocessing.get_context("spawn")
+            self._pool = ProcessPoolExecutor(jobs, mp_context=context)
+
+    def map(
+        self, work: Callable[[Task], Result], tasks: Sequence[Task], what: str
+    ) -> Iterator[Result]:
+        """The results in order."""
+        begun = time.perf_counter()
+        results = map(work, tasks) if self._pool is None else self._pool.map(work, tasks)
+        for number, result in enumerate(results, 1):
+            yield result
+            if number % max(1, len(tasks) // 20) == 0 or number == len(tasks):
+                seconds = time.perf_counter() - begun
+                print(f"{what}: {number}/{len(tasks)}, {seconds:.0f} s", file=sys.stderr)
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.shutdown()
+
+
+def measure(arguments: argparse.Namespace) -> tuple[list[Run], list[ClassFacts]]:
+    """All runs of all classes, and what is public about these."""
+    facts, plans = [], {}
+    for name in arguments.classes:
+        fact, plans[name] = facts_of(name, arguments.horizon)
+        facts.append(fact)
+        if fact.note:
+            print(f"{name}: {fact.note}", file=sys.stderr)
+    pool = Pool(arguments.jobs)
+    chosen: dict[tuple[str, str], dict[str, Variant]] = {}
+    cells = [(name, kind) for name in arguments.classes for kind in arguments.kinds]
+    if arguments.baselines:
+        trials = [
+            Task(name, kind, seed, arguments.horizon, None, {})
+            for name, kind in cells
+            for seed in range(arguments.tuning_seeds)
+        ]
+        chosen = tuned(trials, pool, arguments.tuning_seeds)
+    tasks = [
+        Task(name, kind, seed, arguments.horizon, plans[name], chosen.get((name, kind), {}))
+        for name, kind in cells
+        for seed in range(arguments.seeds)
+    ]
+    runs = [run for found in pool.map(perform, tasks, "streams") for run in found]
+    pool.close()
+    return runs, facts
+
+
+def write(runs: Sequence[Run], facts: Sequence[ClassFacts], horizon: int, output: Path) -> None:
+    """Every file of the output folder."""
+    output.mkdir(parents=True, exist_ok=True)
+    found = figures(runs)
+    report = markdown(found, facts, horizon)
+    (output / "learning.md").write_text(report, encoding="utf-8")
+    rows = [{"horizon": horizon, **each.to_dict()} for each in found]
+    write_json_lines(output / "learning.jsonl", [*rows, *(asdict(fact) for fact in facts)])
+    singles = [{k: v for k, v in asdict(run).items() if k != "timeline"} for run in runs]
+    write_json_lines(output / "runs.jsonl", singles)
+    print(report)
+    if importlib.util.find_spec("matplotlib") is None:
+        print("No figures were drawn: matplotlib is not installed (pip install 'littled[plots]').")
+        return
+    from _plots import over_time, overview  # noqa: PLC0415 -- matplotlib is optional
+
+    overview(output / "mistakes.png", found, facts, horizon)
+    for name in OVER_TIME:
+        if any(each.class_name == name for each in found):
+            path = output / f"over-time-{name.replace(':', '-')}.png"
+            over_time(path, found, name, horizon)
+    print(f"The figures are in {output}.")
+
+
+def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--classes", nargs="+", default=list(CLASSES), metavar="CLASS")
+    parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
+    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--horizon", type=int, default=1_000_000)
+    parser.add_argument("--tuning-seeds", type=int, default=TUNING_SEEDS)
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--baselines", action=argparse.BooleanOptionalAction, default=True)
+    parser.add_argument("--output", type=Path, default=Path("build/learning"))
+    parser.add_argument(
+        "--quick", action="store_true", help=f"{QUICK_SEEDS} seeds of {QUICK_HORIZON:,} examples"
     )
-    x[:, 0] = (target[0] & keep) | (x[:, 0] & ~keep)
-    flip = np.uint64(1) << (63 - np.minimum(shared, 63)).astype(np.uint64)
-    differs = (x[:, 0] ^ target[0]) & flip
-    x[:, 0] ^= np.where(inside | (differs != 0), np.uint64(0), flip)
-    return x, inside
-
-
-STREAMS = {"thresholds": thresholds, "points": points, "prefixes": prefixes}
-
-
-def records(x: Any, y: Any, x_type: str, seed: int) -> Iterator[Record]:
-    """Journal records of 10,000 examples with a chain head of their own."""
-    kind = point_type(x_type)
-    x = x if x_type == "u128" else x.astype(kind.dtype)
-    labels = y.astype(np.uint8)
-    for number, first in enumerate(range(0, len(y), RECORD_EXAMPLES)):
-        part = slice(first, first + RECORD_EXAMPLES)
-        count = len(labels[part])
-        head = hashlib.blake2b(f"{seed}/{number}".encode(), digest_size=32).digest()
-        yield Record(
-            "bench", number, first, "bench", first, count,
-            kind.encode(x[part]), encode_labels(labels[part]), head,
-        )  # fmt: skip
-
-
-def mistakes(transcript: Transcript, x: Any, y: Any, x_type: str) -> tuple[int, int]:
-    """Mistakes and published rules, from the public releases only."""
-    kind = point_type(x_type)
-    x = x if x_type == "u128" else x.astype(kind.dtype)
-    releases = [decode(each.body) for each in transcript.releases]
-    wrong = 0
-    ends = [each.position for each in releases[1:]] + [len(y)]
-    for release, end in zip(releases, ends, strict=True):
-        assert isinstance(release, Release)
-        assert release.rule is not None
-        part = slice(release.position, end)
-        wrong += int((rule_from_dict(release.rule).evaluate(x[part]) != y[part]).sum())
-    return wrong, len(releases)
-
-
-def run(name: str, seeds: int, horizon: int) -> dict[str, Any]:
-    """All seeds of one class."""
-    hypotheses = class_from_name(name)
-    plan: StreamPlan = plan_stream(
-        StreamRequest(
-            "bench", Fraction(1), Fraction(1, 10**6), horizon, (LearnerRequest("l", hypotheses),)
-        )
-    )
-    kind, _, parameter = name.partition(":")
-    found, published, begun = [], [], time.perf_counter()
-    with ThreadPoolExecutor(1) as executor:
-        for seed in range(seeds):
-            x, y = STREAMS[kind](int(parameter), horizon, np.random.default_rng(seed))
-            noise = KeyedNoise(hashlib.blake2b(bytes([seed]), digest_size=32).digest())
-            transcript = replay(plan, noise, records(x, y, plan.x_type, seed), executor)
-            wrong, rules = mistakes(transcript, x, y, plan.x_type)
-            found.append(wrong)
-            published.append(rules)
-    return {
-        "class": name,
-        "mistakes_median": statistics.median(found),
-        "mistakes_p95": sorted(found)[max(0, -(-95 * len(found) // 100) - 1)],
-        "mistakes_max": max(found),
-        "published_mean": statistics.mean(published),
-        "seconds_per_run": round((time.perf_counter() - begun) / seeds, 2),
-        "seeds": seeds,
-        "horizon": horizon,
-        "plan": plan.plans[0].parameters.to_dict(),
-    }
+    found = parser.parse_args(arguments)
+    if found.quick:
+        found.seeds, found.horizon, found.tuning_seeds = QUICK_SEEDS, QUICK_HORIZON, 1
+    for name in found.classes:
+        try:
+            parsed(name)
+        except ValueError as error:
+            parser.error(str(error))
+    return found
 
 
 def main() -> None:
-    """Parse the command line and print a JSON line per class."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("classes", nargs="*", metavar="CLASS")
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--horizon", type=int, default=1_000_000)
-    arguments = parser.parse_args()
-    for name in arguments.classes or ["thresholds:256", "points:64", "prefixes:128"]:
-        print(json.dumps(run(name, arguments.seeds, arguments.horizon)), flush=True)
+    """Measure and write."""
+    arguments = parsed_arguments()
+    runs, facts = measure(arguments)
+    write(runs, facts, arguments.horizon, arguments.output)
 
 
 if __name__ == "__main__":

@@ -16,8 +16,8 @@ Actions that release step by step while others run (the triggers of a season, a 
 tests) are admitted as a whole when they begin, and are pure, or pure outside a set of transcripts
 of mass delta_i (Lemma D, one-sided; PRIVACY.md, Composition): whatever the others release in
 between, the ratio of their own factors of a transcript's probability is at most exp(epsilon_i) on
-every transcript that is left. So this factor can be taken out of every Renyi integral, and the induction over
-the remaining actions, each a single release, goes on unchanged.
+every transcript that is left. So this factor can be taken out of every Renyi integral, and the
+induction over the remaining actions, each a single release, goes on unchanged.
 
 The same admissions serve all orders at once, so the order that converts best may be chosen
 (`littled.budget.conversion.guarantee`). A refusal is a function of public values and costs nothing.

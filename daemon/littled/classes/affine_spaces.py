@@ -44,9 +44,7 @@ def reduced(vector: int, basis: Iterable[int]) -> int:
     They come in falling order, or each was itself reduced modulo those before it.
     """
     for other in basis:
-        cleared = vector ^ other
-        if cleared < vector:  # as min does, in half the time
-            vector = cleared
+        vector = min(vector, vector ^ other)
     return vector
 
 
@@ -238,14 +236,20 @@ class AffineVersionSpace(VersionSpace):
 
 
 class _Search:
-    """The search for the consistent hulls of least dimension, where some errors are allowed."""
+    """The search for the consistent hulls of least dimension, where some errors are allowed.
+
+    The first point that is taken in is the offset; the others are looked at in turn. One that is
+    outside the hull so far is taken in, and left out later if that is few enough errors.
+    """
 
     def __init__(self, space: AffineVersionSpace) -> None:
         positives, negatives = space.counts
-        missed = [(x, errors_at(positives, x)) for x in sorted(set().union(*positives))]
+        points = [(x, errors_at(positives, x)) for x in sorted(set().union(*positives))]
         # points that must be taken in come first, so that nothing is decided without them
-        self.points = sorted(missed, key=lambda each: not space.too_many(each[1]))
-        self.negatives = [(x, errors_at(negatives, x)) for x in set().union(*negatives)]
+        points.sort(key=lambda each: not space.too_many(each[1]))
+        self.points = [x for x, _ in points]
+        self.missed = [errors for _, errors in points]
+        self.negatives = {x: errors_at(negatives, x) for x in set().union(*negatives)}
         self.slack = space.allowed
         self.best = space.dimension
         self.found: list[Subspace] = []
@@ -253,57 +257,88 @@ class _Search:
 
     def least(self) -> list[Subspace]:
         """The hulls in canonical form, sorted."""
-        self.waiting = [_Branch(0, None, (), self.slack, ())]
+        self.waiting = self._beginnings()[::-1]
         steps = 0
         while self.waiting and steps < SEARCH_STEPS_MAX:
-            branch = self.waiting.pop()
-            steps += 1 + len(self.points) - branch.start
-            self._follow(branch)
+            branch: _Branch | None = self.waiting.pop()
+            while branch is not None and any(branch.points):
+                steps += len(branch.points)
+                branch = self._next(branch)
+            if branch is not None:
+                if len(branch.basis) < self.best:
+                    self.best, self.found = len(branch.basis), []
+                self.found.append((branch.offset, branch.basis))
+            steps += 1
         return sorted([canonical(offset, basis) for offset, basis in self.found])
 
-    def _follow(self, branch: "_Branch") -> None:
-        """Take in all further points outside; leaving out one of them is a branch to do later."""
-        start, offset, basis, slack, left = branch
-        for i in range(start, len(self.points)):
-            point, errors = self.points[i]
-            vector = point if offset is None else reduced(point ^ offset, basis)
-            if offset is not None and not vector:
-                continue
-            rest = minus(slack, errors)
-            if min(rest) >= 0:
-                self.waiting.append(_Branch(i + 1, offset, basis, rest, (*left, point)))
-            if offset is None:
-                offset = point
-                continue
-            basis = (*basis, vector)
-            if len(basis) > self.best:
-                return
-            for other in left:
-                if not reduced(other ^ offset, basis):
-                    return
-        if offset is not None:
-            self._finish(offset, basis, slack)
+    def _beginnings(self) -> list["_Branch"]:
+        """One for each point that can be the first to be taken in."""
+        found, slack = [], self.slack
+        for i, (offset, errors) in enumerate(zip(self.points, self.missed, strict=True)):
+            points = [x ^ offset for x in self.points[i + 1 :]]
+            left = [x ^ offset for x in self.points[:i]]
+            negatives, wrong = [x ^ offset for x in self.negatives], list(self.negatives.values())
+            branch = _Branch(offset, (), i + 1, points, left, negatives, wrong, slack)
+            found.append(branch)
+            slack = minus(slack, errors)
+            if min(slack) < 0:
+                break
+        return [branch for each in found if (branch := _without_inner_negatives(each))]
 
-    def _finish(self, offset: int, basis: tuple[int, ...], slack: Errors) -> None:
-        """Keep a hull if its negative points fit into the slack and none is known that is less."""
-        for point, errors in self.negatives:
-            if not reduced(point ^ offset, basis):
-                slack = minus(slack, errors)
-        if min(slack) < 0:
-            return
-        if len(basis) < self.best:
-            self.best, self.found = len(basis), []
-        self.found.append((offset, basis))
+    def _next(self, branch: "_Branch") -> "_Branch | None":
+        """Take in the first point outside, None where that cannot be; to leave it out is later."""
+        offset, basis, done, points, left, negatives, wrong, slack = branch
+        vector = next(filter(None, points))
+        at = points.index(vector) + 1
+        done, points = done + at, points[at:]
+        rest = minus(slack, self.missed[done - 1])
+        if min(rest) >= 0:
+            outside = [*left, vector]
+            self.waiting.append(
+                _Branch(offset, basis, done, points, outside, negatives, wrong, rest)
+            )
+        left = [y if (y := x ^ vector) < x else x for x in left]
+        if len(basis) == self.best or not all(left):
+            return None
+        points = [y if (y := x ^ vector) < x else x for x in points]
+        negatives = [y if (y := x ^ vector) < x else x for x in negatives]
+        basis = (*basis, vector)
+        return _without_inner_negatives(
+            _Branch(offset, basis, done, points, left, negatives, wrong, slack)
+        )
 
 
 class _Branch(NamedTuple):
-    """A hull of points before number `start`, the points left out and the slack that remains."""
+    """A hull so far, and what is left to do; points are offsets from it, modulo the basis.
 
-    start: int
-    offset: int | None
+    `points` are those from number `done` on, 0 inside the hull; `left` and `negatives` are all
+    outside, and `wrong` the errors at the negative ones.
+    """
+
+    offset: int
     basis: tuple[int, ...]
+    done: int
+    points: list[int]
+    left: list[int]
+    negatives: list[int]
+    wrong: list[Errors]
     slack: Errors
-    left: tuple[int, ...]
+
+
+def _without_inner_negatives(branch: _Branch) -> _Branch | None:
+    """The branch after the errors at negative points that came inside; None for too many."""
+    if all(branch.negatives):
+        return branch
+    negatives, wrong, slack = [], [], branch.slack
+    for x, errors in zip(branch.negatives, branch.wrong, strict=True):
+        if x:
+            negatives.append(x)
+            wrong.append(errors)
+        else:
+            slack = minus(slack, errors)
+    if min(slack) < 0:
+        return None
+    return branch._replace(negatives=negatives, wrong=wrong, slack=slack)
 
 
 @cache

@@ -110,11 +110,10 @@ class SetVersionSpace(VersionSpace):
 
     def smallest_parts(self, cap: int) -> list[tuple[int, ...]]:
         """The list of `essential`, whose keys a sub-class may write in another way."""
-        if all(map(le, map(len, self.positives), self.allowed)):
-            return [()][:cap]
-        if any(self.allowed):
+        few = all(map(le, map(len, self.positives), self.allowed))
+        if any(self.allowed) and not few:
             return self._search(cap)
-        inside: set[int] = set().union(*self.positives)
+        inside: set[int] = set() if few else set().union(*self.positives)
         fits = len(inside) <= self.members and all(map(inside.isdisjoint, self.negatives))
         return [tuple(sorted(inside))][:cap] if fits else []
 

@@ -22,7 +22,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.littlestone.decomposition import DecompositionTree, Problem, Split, leaves
-from littled.littlestone.subclasses import SUBCLASSES_MAX, SubClasses, as_class
+from littled.littlestone.subclasses import (
+    SUBCLASSES_MAX,
+    CostExceeded,
+    SubClasses,
+    as_class,
+)
+
+# Splits on one branch that the search follows; each is two levels of recursion.
+SEARCH_DEPTH_MAX = 300
 
 
 def decomposition_dimension(
@@ -133,12 +141,15 @@ class _Search:
         """Whether such a subtree can hang below a node with these rows at this depth."""
         if self._completes(rows, depth):
             return True
-        new = rows not in self._bounds
         fitting, failing = self._bounds.get(rows, (-1, self._deepest(rows) + 1))
         if depth <= fitting or depth >= failing:
             return depth <= fitting
-        if new:
+        if rows not in self._bounds:
             self._classes.charge()
+        if depth >= SEARCH_DEPTH_MAX:
+            raise CostExceeded(
+                f"decompositions are not searched beyond {SEARCH_DEPTH_MAX} splits on a branch"
+            )
         found = not self._is_hopeless(rows, depth) and self._fitting_part(rows, depth) is not None
         self._bounds[rows] = (depth, failing) if found else (fitting, depth)
         return found

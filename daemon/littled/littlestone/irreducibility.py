@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from littled.littlestone.subclasses import SUBCLASSES_MAX, CostExceeded, SubClasses
 
 # Points on one path of the search for fewest; each is one level of recursion.
-SEARCH_DEPTH_MAX = 400
+SEARCH_DEPTH_MAX = 300
 
 
 def reducibility(matrix: NDArray[np.bool_], *, subclasses_max: int = SUBCLASSES_MAX) -> int | None:

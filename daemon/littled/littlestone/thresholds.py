@@ -150,8 +150,7 @@ def largest_thresholds(
 
     Exact: thresholds are chosen from the first to the last. What can follow depends on two sets
     alone: the rows that say 0 at all points chosen so far, and the points at which all rows chosen
-    so far say 1. Counting labels in these sets bounds what can follow; a pair of sets that was
-    reached with as many thresholds before is not searched again.
+    so far say 1. Counting labels in these sets bounds what can follow.
 
     Raises CostExceeded after `subclasses_max` choices of a threshold.
     """
@@ -173,7 +172,6 @@ class _Ladder:
     def __init__(self, classes: SubClasses) -> None:
         self._classes = classes
         self._says_one = [classes.hypothesis(row) for row in range(len(classes.rows))]
-        self._reached: dict[tuple[int, int], int] = {}
 
     def longest(self) -> ThresholdsInside:
         """As many thresholds as there are."""
@@ -189,17 +187,9 @@ class _Ladder:
                 continue
             if len(state.rows) > len(best.rows):
                 best = state
-            if len(state.rows) + self._room(state) > len(best.rows) and self._is_new(state):
+            if len(state.rows) + self._room(state) > len(best.rows):
                 ahead.append(self._next(state))
         return ThresholdsInside(best.points, tuple(self._classes.rows[row] for row in best.rows))
-
-    def _is_new(self, state: _State) -> bool:
-        """Whether these sets were not reached with as many thresholds before."""
-        sets, size = (state.rows_left, state.points_left), len(state.rows)
-        if self._reached.get(sets, -1) >= size:
-            return False
-        self._reached[sets] = size
-        return True
 
     def _next(self, state: _State) -> Iterator[_State]:
         """States with one more threshold; rows that say 1 often and points that say 0 often first.

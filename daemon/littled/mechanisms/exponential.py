@@ -52,6 +52,8 @@ LIMBS = 4
 CANDIDATES_MAX = 1 << 31
 # Weights are packed in pieces, as a list of a million Python integers takes 50 MB.
 _PIECE = 1 << 14
+# Scores are counted in pieces: counting keeps other threads from running, and a million take 2 ms.
+_COUNTED_PIECE = 1 << 16
 
 _INT64_MIN = -(1 << 63)
 
@@ -128,7 +130,11 @@ def _groups(
     """The distances below `reach` that occur, rising, and how often each of them does."""
     # Counting is cheaper than sorting unless the table is much longer than the scores.
     if reach <= 4 * len(distances) + 1024:
-        counts = np.bincount(distances, minlength=reach + 1)[:reach]
+        size = max(_COUNTED_PIECE, reach)
+        counts = np.zeros(reach + 1, dtype=np.int64)
+        for start in range(0, len(distances), size):
+            counts += np.bincount(distances[start : start + size], minlength=reach + 1)
+        counts = counts[:reach]
         found = np.flatnonzero(counts)
         return found, counts[found].astype(np.uint64)
     found, repeats = np.unique(distances, return_counts=True)

@@ -214,7 +214,7 @@ class Draft:
     def _proposed_once(self) -> Iterator[Estimate]:
         """Points: as `_proposed`, with a single member, so that one selection does it all.
 
-        A first call when the member should outweigh bottom; if it does not, a last one when it must.
+        A first call when the member should outweigh bottom; if it does not, one when it must.
         """
         trigger, failure, calls = self.trigger, self.failure, 2
         reach = trigger.reach(EXCEEDANCES[0])

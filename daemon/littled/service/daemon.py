@@ -18,7 +18,6 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, MutableMapping, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
@@ -49,6 +48,7 @@ from littled.service.metrics import Metrics, Sample
 from littled.service.notify import Notifier, inherited_sockets
 from littled.service.sessions import Door, House, Session, TransportName
 from littled.service.subscribers import Releases
+from littled.service.training import Trainers
 from littled.service.writer import Writer
 from littled.store.records import Record, StoredRelease
 from littled.store.store import Store
@@ -196,12 +196,12 @@ class Daemon:
 
     async def run(self) -> None:
         """Start, serve until told to stop, and stop; raises what ended the daemon otherwise."""
-        executor = ThreadPoolExecutor(1, thread_name_prefix="littled-training")
+        trainers = Trainers()
         stops = (signal.SIGTERM, signal.SIGINT)
         for number in stops:
             self._loop.add_signal_handler(number, self._stop_on, number)
         try:
-            await self._prepare(executor)
+            await self._prepare(trainers)
             if not self._over.is_set():
                 async with asyncio.TaskGroup() as tasks:
                     await self._serve(tasks)
@@ -210,19 +210,23 @@ class Daemon:
                 self._loop.remove_signal_handler(number)
             for host in self._hosts:
                 host.stop()
-            executor.shutdown(wait=False, cancel_futures=True)
+            trainers.close()
             await asyncio.to_thread(self._writer.close)
         if self._failure is not None:
             raise self._failure
 
-    async def _prepare(self, executor: Executor) -> None:
+    async def _prepare(self, trainers: Trainers) -> None:
         """Load what was published, and let every engine catch up with its journal."""
         for learner in self.words:
             self.releases.announce(await asyncio.to_thread(self._store.releases, learner))
         noise = KeyedNoise(self._store.noise_key)
+        executors = [await asyncio.to_thread(trainers.executor, plan) for plan in self._plans]
         # Threads cannot be interrupted: on a stop each ends after the record in hand.
         await asyncio.gather(
-            *(asyncio.to_thread(host.begin, self._build, noise, executor) for host in self._hosts)
+            *(
+                asyncio.to_thread(host.begin, self._build, noise, executor)
+                for host, executor in zip(self._hosts, executors, strict=True)
+            )
         )
         for host in self._hosts:
             position = await self._writer.ask(partial(self._store.position, host.stream))

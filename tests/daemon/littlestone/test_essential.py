@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from littled.littlestone import (
     CostExceeded,
+    Whole,
     decomposition_dimension,
     decomposition_leaves,
     essential_hypotheses,
@@ -247,6 +248,12 @@ def test_wrong_parameters_are_refused(p: int, d: int, sentence: str) -> None:
             function(thresholds(3), p, d)
 
 
-def test_cost_is_limited() -> None:
+def test_cost_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(CostExceeded, match="more than 5 sub-classes"):
         essential_hypotheses(sparse_sets(8, 2), 2, 2, subclasses_max=5)
+    # seven points are 4-irreducible, so they may stay together; but six splits part them all
+    assert valid_decomposition(points(7), 2, 2) == Whole()
+    assert essential(points(7), 2, 2) == set(as_rows(points(7)))
+    monkeypatch.setattr("littled.littlestone.essential.SEARCH_DEPTH_MAX", 3)
+    with pytest.raises(CostExceeded, match="not searched beyond 3 splits on a branch"):
+        essential_hypotheses(points(7), 2, 2)

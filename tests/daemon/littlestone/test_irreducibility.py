@@ -139,11 +139,30 @@ def test_no_more_points_than_needed_are_on_a_path() -> None:
         assert (found.dimension(rows) < 2) == (left_out == len(path))
 
 
+@pytest.mark.parametrize(
+    ("rows", "first_found", "least"),
+    [
+        (["0010", "0101", "0110", "0111", "1000", "1110"], 2, 1),
+        (["00001", "00010", "00011", "00100", "01000", "10000", "11100"], 3, 2),
+    ],
+)
+def test_points_none_of_which_can_be_spared_need_not_be_fewest(
+    rows: list[str], first_found: int, least: int
+) -> None:
+    matrix = np.array([list(map(int, row)) for row in rows], dtype=bool)
+    found = SubClasses(matrix)
+    paths = [Reductions(found).path(found.everything, k) for k in (first_found, least, least - 1)]
+    assert [path and len(path) for path in paths] == [first_found, least, None]
+    assert reducibility(matrix) == least
+    assert is_k_irreducible(as_rows(matrix), least - 1)
+    assert not is_k_irreducible(as_rows(matrix), least)
+
+
 def test_cost_is_limited_and_said() -> None:
     with pytest.raises(CostExceeded, match="more than 10 sub-classes"):
         reducibility(points(20), subclasses_max=10)
-    with pytest.raises(CostExceeded, match="not searched beyond 400 points"):
-        reducibility(points(450))
+    with pytest.raises(CostExceeded, match="not searched beyond 300 points"):
+        reducibility(points(350))
 
 
 def test_negative_k_is_refused() -> None:

@@ -1,5 +1,6 @@
 """Thresholds inside a class (Alon et al., Theorem 10): both directions, and the largest number."""
 
+from functools import cache
 from itertools import permutations
 
 import numpy as np
@@ -35,6 +36,28 @@ def most_by_definition(matrix: Matrix) -> int:
             if all((found == each).all(axis=1).any() for each in wanted):
                 return k
     return 0
+
+
+def most_by_recursion(matrix: Matrix) -> int:
+    """The same, from the first threshold to the last, without any bound."""
+
+    @cache
+    def most(rows: frozenset[int], columns: frozenset[int]) -> int:
+        return max(
+            (
+                1
+                + most(
+                    frozenset(h for h in rows if not matrix[h, x]),
+                    frozenset(z for z in columns if matrix[row, z]),
+                )
+                for row in rows
+                for x in columns
+                if matrix[row, x]
+            ),
+            default=0,
+        )
+
+    return most(frozenset(range(len(matrix))), frozenset(range(matrix.shape[1])))
 
 
 def shattering_class(depth: int, seed: int) -> tuple[Matrix, ShatteredTree]:
@@ -135,6 +158,14 @@ def test_known_numbers(matrix: Matrix, most: int) -> None:
     found = largest_thresholds(matrix)
     assert are_thresholds(matrix, found.points, found.rows)
     assert len(found.rows) == most
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_largest_number_equals_a_plain_recursion(seed: int) -> None:
+    cells = np.random.default_rng(seed).random((10, 9)) < 0.5
+    found = largest_thresholds(cells)
+    assert are_thresholds(cells, found.points, found.rows)
+    assert len(found.rows) == most_by_recursion(cells)
 
 
 def test_shuffled_thresholds_are_put_in_order() -> None:

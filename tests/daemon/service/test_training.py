@@ -224,8 +224,6 @@ def test_the_process_does_not_hear_stop_signals(trainers: Trainers) -> None:
     assert signal.SIGTERM not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
-
-
 # --- The whole daemon -----------------------------------------------------------------------------
 
 
