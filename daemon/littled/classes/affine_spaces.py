@@ -6,7 +6,7 @@ the highest bit of a vector from x, and reduces x modulo a basis vector by vecto
 """
 
 from collections import Counter
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cache, cached_property
@@ -257,33 +257,38 @@ class _Search:
 
     def least(self) -> list[Subspace]:
         """The hulls in canonical form, sorted."""
-        self.waiting = self._beginnings()[::-1]
         steps = 0
-        while self.waiting and steps < SEARCH_STEPS_MAX:
-            branch: _Branch | None = self.waiting.pop()
-            while branch is not None and any(branch.points):
-                steps += len(branch.points)
-                branch = self._next(branch)
-            if branch is not None:
-                if len(branch.basis) < self.best:
-                    self.best, self.found = len(branch.basis), []
-                self.found.append((branch.offset, branch.basis))
-            steps += 1
+        for beginning in self._beginnings():
+            self.waiting = [beginning]
+            while self.waiting and steps < SEARCH_STEPS_MAX:
+                branch: _Branch | None = self.waiting.pop()
+                while branch is not None and any(branch.points):
+                    steps += len(branch.points)
+                    branch = self._next(branch)
+                if branch is not None:
+                    if len(branch.basis) < self.best:
+                        self.best, self.found = len(branch.basis), []
+                    self.found.append((branch.offset, branch.basis))
+            steps += len(self.points)
+            if steps >= SEARCH_STEPS_MAX:
+                break
         return sorted([canonical(offset, basis) for offset, basis in self.found])
 
-    def _beginnings(self) -> list["_Branch"]:
+    def _beginnings(self) -> Iterator["_Branch"]:
         """One for each point that can be the first to be taken in."""
-        found, slack = [], self.slack
+        slack = self.slack
         for i, (offset, errors) in enumerate(zip(self.points, self.missed, strict=True)):
             points = [x ^ offset for x in self.points[i + 1 :]]
             left = [x ^ offset for x in self.points[:i]]
             negatives, wrong = [x ^ offset for x in self.negatives], list(self.negatives.values())
-            branch = _Branch(offset, (), i + 1, points, left, negatives, wrong, slack)
-            found.append(branch)
+            beginning = _without_inner_negatives(
+                _Branch(offset, (), i + 1, points, left, negatives, wrong, slack)
+            )
+            if beginning is not None:
+                yield beginning
             slack = minus(slack, errors)
             if min(slack) < 0:
                 break
-        return [branch for each in found if (branch := _without_inner_negatives(each))]
 
     def _next(self, branch: "_Branch") -> "_Branch | None":
         """Take in the first point outside, None where that cannot be; to leave it out is later."""

@@ -248,7 +248,7 @@ def plan_table(stream: StreamPlan) -> Table:
         table.add_row(
             each.name,
             each.hypotheses.name,
-            parameters.selection,
+            "paper" if parameters.tests == "cohen_lyu" else parameters.selection,
             str(parameters.calls_max),
             each.hypotheses.first_rule().describe(each.words),
         )

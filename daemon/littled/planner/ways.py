@@ -50,7 +50,7 @@ CALLS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
 # Calls beyond one for every part of a closure, for those that come too early.
 SPARE_CLOSURES = 3
 # Parts of `closure_examples` that a teacher holds at the rungs of the ladder.
-CLOSURE_PARTS = (0.85, 0.95, 1.05, 1.14, 1.23, 1.32, 1.42, 1.55, 1.75)
+CLOSURE_PARTS = (0.85, 0.96, 1.07, 1.17, 1.28, 1.4, 1.6, 2.2, 3.5)
 # Share of teachers that come to the same closure once they hold `closure_examples` examples.
 AGREEING_SHARE = 0.8
 
