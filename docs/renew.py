@@ -1,0 +1,108 @@
+"""Write what `littled plan` and `littled dim` print into the pages that quote it.
+
+    .venv/bin/python docs/renew.py
+
+A quotation is a fenced block after a comment that says how to make it:
+
+    ```sh
+    littled plan --class thresholds:256 --epsilon 1 --delta 1e-6 --horizon 1000000
+    ```
+
+    <!-- printed: lines -->
+    ```text
+    ...
+    ```
+
+`lines` keeps the facts that a page is about, `all` is the whole output, `error` the sentence of a
+command that is refused, and `ways` the ways of selection as a table of this page instead of a
+fenced block, up to the next empty line. `tests/test_documents.py` compares every quotation with
+what is printed now.
+"""
+
+import contextlib
+import io
+import json
+import re
+import shlex
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from littled.cli.entry import run
+from littled.cli.plans import mistakes
+
+FOLDER = Path(__file__).parent
+PAGES = sorted(FOLDER.rglob("*.md"))
+# The facts of a plan that pages are about; the others follow from the command.
+LINES = ("class", "selection", "new rules", "mistakes")
+QUOTATION = re.compile(
+    r"^```sh\n(?P<command>littled (?:plan|dim) [^`]*?)\n```\n\n"
+    r"<!-- printed: (?P<how>lines|all|error|ways) -->\n"
+    r"(?P<printed>```text\n.*?^```$|.*?(?=\n\n))",
+    re.MULTILINE | re.DOTALL,
+)
+HEREDOC = re.compile(r"^cat > (\S+) <<'END'\n(.*?)^END$", re.MULTILINE | re.DOTALL)
+
+
+def files(text: str) -> dict[str, str]:
+    """The files that the commands of a page write, by name."""
+    return dict(HEREDOC.findall(text))
+
+
+def renewed(text: str) -> str:
+    """The page with every quotation as it is printed now."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+        for name, content in files(text).items():
+            Path(name).write_text(content, encoding="utf-8")
+        return QUOTATION.sub(_quotation, text)
+
+
+def _quotation(found: re.Match[str]) -> str:
+    before = found[0].removesuffix(found["printed"])
+    command = found["command"].replace("\\\n", " ")
+    how = found["how"]
+    if how == "ways":
+        return before + "\n".join(ways_rows(json.loads(output(f"{command} --json", 0))["ways"]))
+    printed = output(command, 2 if how == "error" else 0)
+    if how == "lines":
+        kept = [line for line in printed.splitlines() if line.startswith(LINES)]
+        printed = "\n".join(kept)
+    return f"{before}```text\n{printed.rstrip()}\n```"
+
+
+def ways_rows(ways: list[dict[str, Any]]) -> Iterator[str]:
+    """The possible ways of selection as a table in Markdown, the chosen one bold."""
+    yield "| way | expected mistakes | at most | calls |"
+    yield "|---|---|---|---|"
+    for way in ways:
+        if way["expected_mistakes"] is None:
+            continue
+        name = f"**{way['way']}**" if way["chosen"] else way["way"]
+        most = mistakes(way["guaranteed_mistakes"])
+        yield f"| {name} | {mistakes(way['expected_mistakes'])} | {most} | {way['calls_max']} |"
+
+
+def output(command: str, status: int) -> str:
+    """What a command prints when it ends with this exit status; RuntimeError for another one."""
+    out, err = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+        found = run(shlex.split(command)[1:])
+    if found != status:
+        raise RuntimeError(f"{command} ended with status {found}: {err.getvalue()}")
+    return out.getvalue() + err.getvalue()
+
+
+def main() -> None:
+    """Renew every page of this folder, and name those that have changed."""
+    for page in PAGES:
+        old = page.read_text(encoding="utf-8")
+        new = renewed(old)
+        if new != old:
+            page.write_text(new, encoding="utf-8")
+            sys.stdout.write(f"{page.relative_to(FOLDER)}\n")
+
+
+if __name__ == "__main__":
+    main()
