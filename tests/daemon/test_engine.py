@@ -40,8 +40,8 @@ PLAN = plan_stream(
         Fraction(1, 10**6),
         3000,
         (
-            LearnerRequest("first", class_from_name("thresholds:64")),
-            LearnerRequest("second", class_from_name("thresholds:32")),
+            LearnerRequest("first", class_from_name("thresholds:64"), selection="dense"),
+            LearnerRequest("second", class_from_name("thresholds:32"), selection="dense"),
         ),
     )
 )

@@ -1,7 +1,8 @@
 """Version spaces by brute force: the rows of an explicit class that err little enough."""
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -49,10 +50,46 @@ def restricted(matrix: Matrix, parts: list[Part], tolerance: Fraction) -> Matrix
     return matrix[good]
 
 
+def all_sets(bits: int, most: int) -> Matrix:
+    """All sets of at most `most` points of so many bits."""
+    points = range(1 << bits)
+    sizes = range(min(most, len(points)) + 1)
+    chosen = [set(each) for size in sizes for each in combinations(points, size)]
+    return np.array([[point in each for point in points] for each in chosen])
+
+
+def all_blocks(bits: int) -> Matrix:
+    """The constant 0 and every block of addresses of so many bits."""
+    points = range(1 << bits)
+    blocks = [(length, value) for length in range(bits + 1) for value in range(1 << length)]
+    rows = [[x >> (bits - length) == value for x in points] for length, value in blocks]
+    return np.array([[False] * len(points), *rows])
+
+
+def span(points: Iterable[int]) -> frozenset[int]:
+    """The smallest set around these points that holds the XOR of any three of its points."""
+    found: set[int] = set()
+    for point in points:
+        if point not in found:
+            found |= {x ^ point ^ min(found) for x in found} | {point}
+    return frozenset(found)
+
+
+def all_subspaces(bits: int, dimension: int) -> Matrix:
+    """The constant 0 and every affine subspace of at most this dimension."""
+    points = range(1 << bits)
+    rules = {span(each) for size in range(dimension + 2) for each in combinations(points, size)}
+    return np.array([[point in rule for point in points] for rule in sorted(rules, key=sorted)])
+
+
+def a_part(points: int, sizes: int) -> st.SearchStrategy[Part]:
+    """One data set of up to `sizes` examples, with labels as noisy as can be."""
+    return st.lists(st.tuples(st.integers(0, points - 1), st.integers(0, 1)), max_size=sizes)
+
+
 def parts_of(points: int, sizes: int = 6, count: int = 3) -> st.SearchStrategy[list[Part]]:
-    """Up to `count` data sets of up to `sizes` examples, with labels as noisy as can be."""
-    example = st.tuples(st.integers(0, points - 1), st.integers(0, 1))
-    return st.lists(st.lists(example, max_size=sizes), max_size=count)
+    """Up to `count` data sets of up to `sizes` examples."""
+    return st.lists(a_part(points, sizes), max_size=count)
 
 
 def tolerances() -> st.SearchStrategy[Fraction]:

@@ -105,6 +105,19 @@ class SparseSelection(PrivacyEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class PrepaidSelection(PrivacyEvent):
+    """A selection that was charged when its season opened: it costs nothing more.
+
+    For learners whose calls see what their own epoch has kept and nothing older. Epochs have public
+    limits, so one replaced example is in one selection at most, and all selections of a season
+    together cost what one of them does (PRIVACY.md, "Fresh selections").
+    """
+
+    name: ClassVar[str] = "prepaid_selection"
+    draws: int
+
+
+@dataclass(frozen=True, slots=True)
 class PrecisionLoss(PrivacyEvent):
     """Noise of finite precision in place of the ideal one, for everything of one season.
 
@@ -191,6 +204,11 @@ def _dense_selection(event: DenseSelection) -> Price:
 def _sparse_selection(event: SparseSelection) -> Price:
     failure = Price(Fraction(0), Fraction(0), event.failure)
     return (_draw(event.rate, event.accounting) + failure) * event.draws
+
+
+@_prices(PrepaidSelection)
+def _prepaid_selection(event: PrepaidSelection) -> Price:
+    return Price.zero() * event.draws
 
 
 @_prices(PrecisionLoss)

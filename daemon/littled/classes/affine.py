@@ -124,7 +124,7 @@ class AffineSubspaces(HypothesisClass):
         if teachers is None:
             return self._own_closures(start, vectors[proposing])
         members = np.flatnonzero(proposing)
-        members = members[np.argsort(teachers[members], kind="stable")]
+        members = members[np.argsort(teachers[members])]
         starts = starts_of_runs(teachers[members])
         sizes = np.diff(starts, append=len(members))
         hulls = _Hulls(self, start, vectors[members], np.repeat(np.arange(len(starts)), sizes))

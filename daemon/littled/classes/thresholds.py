@@ -116,6 +116,8 @@ class ThresholdVersionSpace(NumberedVersionSpace):
 def _agreements(statistics: NDArray[np.int64]) -> Scores:
     """Agreements of every threshold 0..size from label counts (2, size)."""
     zeros, ones = statistics
-    below = np.concatenate(([0], np.cumsum(zeros)))
-    above = np.concatenate((np.cumsum(ones[::-1])[::-1], [0]))
-    return (below + above).astype(np.int64)
+    agreements = np.empty(len(zeros) + 1, dtype=np.int64)
+    agreements[0] = ones.sum()
+    np.cumsum(zeros - ones, out=agreements[1:])
+    agreements[1:] += agreements[0]
+    return agreements

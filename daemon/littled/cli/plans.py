@@ -24,7 +24,8 @@ from littled.planner import (
 
 STREAM, LEARNER = "stream", "learner"
 WAYS = {
-    "dense": "among all rules of the class",
+    "dense": "among all rules of the class, remembering the season",
+    "fresh": "among all rules of the class, by each epoch alone",
     "sparse": "among rules that examples propose",
     "closure": "among the smallest rules around teachers' examples",
     "teachers": "among essential hypotheses of teachers (Algorithm 4)",
@@ -62,7 +63,7 @@ class DecimalParameter(click.ParamType[Decimal]):
 @click.option("--noise-rate", type=DecimalParameter(), default="0", show_default=True,
               help="Share of labels that may contradict the best rule.")  # fmt: skip
 @click.option("--selection", default="auto", show_default=True,
-              type=click.Choice(["auto", "dense", "sparse", "closure", "paper"]),
+              type=click.Choice(["auto", "dense", "fresh", "sparse", "closure", "paper"]),
               help="How the next rule is selected.")  # fmt: skip
 @click.option("--teachers", type=int, help="Teachers of sparse selection; else one an example.")
 @click.option("--adversary", default="oblivious", show_default=True,

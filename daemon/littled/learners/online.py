@@ -51,13 +51,14 @@ from littled.budget.events import (
     CohenLyuTrigger,
     DenseSelection,
     PrecisionLoss,
+    PrepaidSelection,
     PrivacyEvent,
     SparseSelection,
     StageTest,
     TriggerSeason,
 )
 from littled.classes import HypothesisClass
-from littled.classes.base import DataSet, Labels, Points, Scores
+from littled.classes.base import DataSet, Labels, Points, Scores, errors_allowed
 from littled.learners.buffer import Buffer
 from littled.learners.parameters import OnlineParameters
 from littled.mechanisms.above_threshold import AboveThreshold
@@ -148,6 +149,9 @@ class Published:
 
 Effect = SeasonPriced | CallRequested | Published
 
+# Essential lists by the teacher and the errors allowed on each of the teacher's data sets.
+_Lists = dict[tuple[int, tuple[int, ...]], list[Hashable]]
+
 
 @dataclass(frozen=True, slots=True)
 class OnlineState:
@@ -229,10 +233,18 @@ class OnlineLearner:
             # one segment of the stage test ends at each Below; d + 1 segments at the most
             segments = [segment] * self._stages
         loss = PrecisionLoss(total_variation=self.precision_error(), epsilon=p.epsilon)
-        return (trigger, *segments, loss)
+        # every example is in one epoch, so in one selection: all of them together cost one
+        selections = [self._selection_event()] if p.fresh else []
+        return (trigger, *segments, *selections, loss)
 
     def call_event(self) -> PrivacyEvent:
         """Privacy event of one call of joint training."""
+        if self.parameters.fresh:
+            return PrepaidSelection(draws=self.parameters.draws)
+        return self._selection_event()
+
+    def _selection_event(self) -> PrivacyEvent:
+        """What one selection costs an example that is in it."""
         p = self.parameters
         if p.selection == "dense":
             return DenseSelection(
@@ -257,6 +269,9 @@ class OnlineLearner:
         if not p.keeps_mistakes:
             return 0
         expected = p.horizon * p.noise_rate.numerator // p.noise_rate.denominator
+        if p.fresh:
+            highest = max(p.opening_threshold or 0, *(each.trigger_threshold for each in p.rungs))
+            return expected + 3 * self._trigger.reach + max(highest, 0)
         return expected + p.calls_max * 3 * self._trigger.reach + self._thresholds_sum_max
 
     @property
@@ -463,10 +478,18 @@ class OnlineLearner:
             mistakes=0,
             threshold_noise=None,
         )
+        if p.fresh:
+            published = self._forgetful(published)
         release = _published("rule", published, place.position + 1)
         if again:
             return Step(published, (release, CallRequested(place, self.call_event())))
         return Step(published, (release,))
+
+    def _forgetful(self, state: OnlineState) -> OnlineState:
+        """The state without anything that the epochs so far have kept."""
+        dense = self.parameters.selection == "dense"
+        statistics = self.hypotheses.empty_statistics() if dense else None
+        return replace(state, archive=(), statistics=statistics, pending=())
 
     def _select(
         self, state: OnlineState, place: Place, noise: NoiseSource
@@ -533,8 +556,9 @@ class OnlineLearner:
         the next call, at no further cost.
         """
         dimension = self.hypotheses.littlestone_dimension
+        known: _Lists = {}
         while state.stage <= dimension + 1:
-            lists = self._teacher_lists(state)
+            lists = self._teacher_lists(state, known)
             # no longer than its cap and no key twice, whatever the class says: Lemma B rests on it
             votes: Counter[Hashable] = Counter(
                 key for each in lists for key in dict.fromkeys(each[: self.parameters.list_cap])
@@ -554,17 +578,23 @@ class OnlineLearner:
             return state, rule
         return state, None
 
-    def _teacher_lists(self, state: OnlineState) -> list[list[Hashable]]:
-        """Lists L_1..L_k of essential hypotheses at the present stage (Algorithm 4, lines 3-6)."""
+    def _teacher_lists(self, state: OnlineState, known: _Lists) -> Iterator[list[Hashable]]:
+        """Lists L_1..L_k of essential hypotheses at the present stage (Algorithm 4, lines 3-6).
+
+        `known` holds those of earlier stages of this call. A version space depends on the tolerance
+        only through the errors that it allows on each data set; from one stage to the next these
+        change for few teachers.
+        """
         p = self.parameters
         assert p.teachers is not None
         dimension = max(self.hypotheses.littlestone_dimension, 1)
         tolerance = Fraction(1, 10) * (1 - Fraction(1, 5 * dimension)) ** state.stage
         shares = [_split(epoch, p.teachers) for epoch in state.archive]
-        return [
-            self.hypotheses.essential_list(data_sets, tolerance, p.list_cap)
-            for data_sets in (list(each) for each in zip(*shares, strict=True))
-        ]
+        for teacher, data_sets in enumerate(zip(*shares, strict=True)):
+            key = teacher, tuple([errors_allowed(tolerance, len(y)) for _, y in data_sets])
+            if key not in known:
+                known[key] = self.hypotheses.essential_list(data_sets, tolerance, p.list_cap)
+            yield known[key]
 
     def _stage_test(
         self, state: OnlineState, most: int, place: Place, noise: NoiseSource
@@ -693,7 +723,8 @@ def _split(epoch: Buffer, teachers: int) -> list[DataSet]:
     teacher = _numbers(epoch.teacher, teachers)
     order = np.argsort(teacher, kind="stable")
     cuts = np.searchsorted(teacher[order], np.arange(teachers + 1))
-    return [(epoch.x[order[a:b]], epoch.y[order[a:b]]) for a, b in pairwise(cuts.tolist())]
+    x, y = epoch.x[order], epoch.y[order]
+    return [(x[a:b], y[a:b]) for a, b in pairwise(cuts.tolist())]
 
 
 def _majority(rules: Sequence[Rule], draws: int) -> Rule | None:

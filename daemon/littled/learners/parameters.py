@@ -28,7 +28,7 @@ class OnlineParameters:
 
     Privacy-critical (they set prices): `epsilon`, `horizon`, `trigger_rate`, `selection`,
     `selection_rate`, `selection_accounting`, `draws`, `list_cap`, `bottom_score`, `teachers`,
-    `stage_rate`, `calls_max`, `tests`, `tests_failure`. Utility only: `noise_rate`,
+    `stage_rate`, `calls_max`, `fresh`, `tests`, `tests_failure`. Utility only: `noise_rate`,
     `trigger_threshold`, `opening_threshold`, `buffer`, `background_max`, `ladder`, `repeats`.
 
     - `horizon`: examples in a season.
@@ -50,6 +50,8 @@ class OnlineParameters:
     - `opening_threshold`: the trigger's threshold until a call of the season has changed the rule,
       if it is another one; a first sparse selection needs to see more than later ones.
     - `repeats`: a call that changed the rule is followed by another at the same position.
+    - `fresh`: a call sees what its own epoch has kept and nothing older, so an example is in one
+      selection at most; all selections of a season are charged as one, when it opens.
     - `tests`: how the trigger and the stage test are made private; `tests_failure`: f of Lemma D
       (PRIVACY.md), the failure mass of the trigger and of each segment of stage tests.
 
@@ -75,6 +77,7 @@ class OnlineParameters:
     ladder: tuple[Rung, ...] = ()
     opening_threshold: int | None = None
     repeats: bool = False
+    fresh: bool = False
     tests: Tests = "above_threshold"
     tests_failure: Fraction = Fraction(0)
 
@@ -192,6 +195,8 @@ def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
         yield "repeats needs a selection that adds to the rule: closure, or sparse without teachers"
     if p.opening_threshold is not None and not of_examples:
         yield "an opening_threshold needs sparse selection without teachers"
+    if p.fresh and (p.repeats or of_essential_lists):
+        yield "fresh needs one selection an epoch, without essential lists and without repeats"
     if p.selection == "closure" and p.list_cap != 1:
         yield "closure selection needs list_cap 1, as a teacher proposes one closure at the most"
     if p.selection == "closure" and p.draws != 1:

@@ -32,5 +32,6 @@ def retrain_memory_bytes(plan: LearnerPlan) -> int:
 def _candidates(plan: LearnerPlan) -> int:
     """Candidates that all examples kept in a season can add up to."""
     parameters = plan.parameters
-    kept = plan.learner("").mistakes_kept_max + parameters.calls_max * parameters.background_max
+    epochs = 1 if parameters.fresh else parameters.calls_max
+    kept = plan.learner("").mistakes_kept_max + epochs * parameters.background_max
     return kept * (plan.hypotheses.proposals_per_example or 1)

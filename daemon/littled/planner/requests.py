@@ -7,8 +7,8 @@ from typing import Literal, get_args
 from littled.classes import HypothesisClass
 from littled_protocol.rules import Words
 
-Way = Literal["dense", "sparse", "closure", "teachers", "paper"]
-Asked = Literal["auto", "dense", "sparse", "closure", "paper"]
+Way = Literal["dense", "fresh", "sparse", "closure", "teachers", "paper"]
+Asked = Literal["auto", "dense", "fresh", "sparse", "closure", "paper"]
 Adversary = Literal["oblivious", "adaptive"]
 
 WAYS: tuple[Way, ...] = get_args(Way)
@@ -94,7 +94,7 @@ def allowed_ways(request: LearnerRequest) -> tuple[Way, ...]:
             )
         return ("paper",)
     if asked == "auto":
-        return ("dense", "sparse", "closure") if teachers is None else ("teachers",)
+        return ("dense", "fresh", "sparse", "closure") if teachers is None else ("teachers",)
     if asked == "sparse":
         if teachers is not None:
             return ("teachers",)
@@ -108,8 +108,8 @@ def allowed_ways(request: LearnerRequest) -> tuple[Way, ...]:
         raise PlanError(
             f"learner {request.name}: {asked} selection has no teachers of its own; use sparse"
         )
-    if asked == "dense" and request.hypotheses.rule_count is None:
-        raise PlanError(f"learner {request.name}: {name} has too many rules for dense selection")
+    if asked in ("dense", "fresh") and request.hypotheses.rule_count is None:
+        raise PlanError(f"learner {request.name}: {name} has too many rules for {asked} selection")
     if asked == "closure" and not request.hypotheses.has_closures:
         raise PlanError(f"learner {request.name}: {name} has no closures; use dense or sparse")
     return (asked,)

@@ -100,6 +100,11 @@ def why_not(request: LearnerRequest, way: Way) -> str | None:
         "dense": (
             (hypotheses.rule_count is None, "the class has too many rules to weigh each of them"),
         ),
+        "fresh": (
+            (hypotheses.rule_count is None, "the class has too many rules to weigh each of them"),
+            (bool(request.noise_rate), "one epoch says too little where labels are noisy"),
+            (request.adversary == "adaptive", "an adaptive adversary calls for a memory"),
+        ),
         "sparse": (
             (
                 hypotheses.proposals_per_example is None,

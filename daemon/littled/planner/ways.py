@@ -47,10 +47,11 @@ UNPROVEN_FACTOR = 1.15
 USUAL_PACE_STEPS = 1000
 # Calls tried where nothing better is known than to try.
 CALLS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
-# Calls beyond one for every part of a closure, for those that come too early.
-SPARE_CLOSURES = 3
-# Parts of `closure_examples` that a teacher holds at the rungs of the ladder.
-CLOSURE_PARTS = (0.85, 0.96, 1.07, 1.17, 1.28, 1.4, 1.6, 2.2, 3.5)
+# Examples that a teacher holds at the rungs of the ladder: a few, then parts of `closure_examples`.
+CLOSURE_FEW = 4
+CLOSURE_PARTS = (1.1, 1.6, 2.4, 3.6, 6.0)
+# Fresh selections cost nothing each, but the finite precision of each is counted.
+FRESH_CALLS_MAX = 10_000
 # Share of teachers that come to the same closure once they hold `closure_examples` examples.
 AGREEING_SHARE = 0.8
 
@@ -96,8 +97,11 @@ class Draft:
         elif way == "dense":
             adaptive = self.request.adversary == "adaptive"
             found = self._dense_adaptive() if adaptive else self._dense()
+        elif way == "fresh":
+            found = self._dense_fresh()
         elif way == "sparse":
-            found = self._proposing()
+            single = self.request.hypotheses.proposals_per_example == 1
+            found = self._proposed() if single else self._proposed_of_many()
         else:
             found = self._closure()
         ordered = sorted(found, key=preference)
@@ -196,6 +200,24 @@ class Draft:
                     most = (calls + 1) * (threshold + trigger.overshoot(calls, failure))
                     yield self._made("dense", made, (calls - spare) * threshold, most)
 
+    def _dense_fresh(self) -> Iterator[Estimate]:
+        """Fresh selections among all rules: one is paid for, any number can be made.
+
+        A selection knows its own epoch only, which holds every example since the last one. The
+        expected number of calls is that of a learner that remembers; a stream that goes round in
+        three or more regions can make this one forget, so nothing is proven.
+        """
+        rules = math.log(self.request.hypotheses.rule_count or 1)
+        rate = self.budget.selection_rate(1)
+        if rate <= 0:
+            return
+        for exceedances, margin in product(EXCEEDANCES, MARGINS):
+            threshold = math.ceil(self.trigger.reach(exceedances) + margin / float(rate))
+            usual = fires_beyond(rules, _short(float(rate)), threshold, self.trigger.rate)
+            parameters = self._parameters("dense", 1, threshold, buffer="examples", fresh=True)
+            parameters = replace(parameters, calls_max=min(FRESH_CALLS_MAX, self.budget.horizon))
+            yield self._made("fresh", parameters, calls_expected(usual) * threshold, None)
+
     def _majority_draws(self, deviation: float, failure: float) -> int:
         """R for a majority that is right everywhere up to `deviation`."""
         hypotheses = self.request.hypotheses
@@ -205,100 +227,70 @@ class Draft:
 
     # -- sparse, one example a teacher -------------------------------------------------------
 
-    def _proposing(self) -> Iterator[Estimate]:
-        hypotheses = self.request.hypotheses
-        if hypotheses.proposals_per_example != 1:
-            return self._proposed_of_many()
-        return self._proposed() if hypotheses.builds_up else self._proposed_once()
-
-    def _proposed_once(self) -> Iterator[Estimate]:
-        """Points: as `_proposed`, with a single member, so that one selection does it all.
-
-        A first call when the member should outweigh bottom; if it does not, one when it must.
-        """
-        trigger, failure, calls = self.trigger, self.failure, 2
-        reach = trigger.reach(EXCEEDANCES[0])
-        rate = self.budget.selection_rate(calls)
-        if rate <= 0:
-            return
-        bottom = self.budget.bottom_score(1, rate, calls)
-        below, over = trigger.undershoot(calls, failure), trigger.overshoot(calls, failure)
-        first = math.ceil(bottom + 2 / rate + self._early)
-        seen = bottom + math.log(1 / failure) / float(rate)
-        last = math.ceil(max(seen - (first - reach - below), 0.0) + reach + below)
-        parameters = self._sparse("sparse", calls, first, 1, bottom, ladder=(Rung(last),))
-        yield self._made("sparse", parameters, first + last / 8, first + last + 2 * over)
-
     def _proposed(self) -> Iterator[Estimate]:
-        """Positive examples propose themselves: sparse sets.
+        """Positive examples propose themselves: points and sparse sets, by fresh selections.
 
         On a realizable stream only members of the target are ever proposed, and nothing vetoes
-        them, so every selection but bottom is right, whoever chooses the stream. A member that has
-        B + ln(calls / failure) / e kept positive examples is not beaten by bottom but for the
-        failure probability; so no member can cost more, and one epoch.
+        them, so every selection but bottom is right, whoever chooses the stream. The first rung is
+        for a single member that all mistakes are of. At the last rung the members that are missing
+        share so many mistakes that one of them has B + ln(1 / failure) / e of an epoch, which
+        bottom does not beat but for the failure probability. So no member costs more than a climb.
         """
         members = self.request.hypotheses.littlestone_dimension
-        trigger, failure = self.trigger, self.failure
-        for exceedances in EXCEEDANCES:
-            reach, spare = trigger.reach(exceedances), poisson_quantile(exceedances, failure)
-            for calls in range(2 * members + spare, min(8 * members + 16, CALLS_MAX)):
-                # a fire's last selection is bottom: as many fires as all members can pay for
-                fires = calls - spare - members
-                rate = self.budget.selection_rate(calls)
-                if rate <= 0 or fires < 1:
-                    continue
-                bottom = self.budget.bottom_score(1, rate, calls)
-                seen = bottom + math.log(calls / failure) / float(rate)
-                least = members * seen / fires + trigger.undershoot(calls, failure) + reach
-                usual = bottom + 3 / float(rate)
-                for threshold in {least, usual + self._early}:
-                    parameters = self._sparse("sparse", calls, threshold, 1, bottom)
-                    over = trigger.overshoot(calls, failure)
-                    yield self._made(
-                        "sparse",
-                        parameters,
-                        members * math.ceil(usual / threshold) * threshold,
-                        members * seen + threshold + over if threshold >= least else None,
-                    )
+        trigger, failure = self.trigger, self.failure / members
+        rate = self.budget.selection_rate(1)
+        if rate <= 0:
+            return
+        bottom = self.budget.bottom_score(1, rate, 1)
+        first = math.ceil(bottom + 2 / rate + self._early)
+        seen = bottom + math.log(1 / failure) / float(rate)
+        below = trigger.undershoot(members, failure) + trigger.reach(EXCEEDANCES[0])
+        last = math.ceil(max(members * seen + below, first))
+        climb = [first]
+        while 2 * climb[-1] < last:
+            climb.append(2 * climb[-1])
+        ladder = tuple(Rung(each) for each in (*climb[1:], last))
+        parameters = self._fresh("sparse", first, bottom, ladder)
+        epochs = members * (len(ladder) + 1)
+        most = members * (sum(climb) + last) + epochs * trigger.overshoot(epochs, failure)
+        # one at a time, or all at once: the number of missing members says how high to climb
+        together = sum(sum(climb[: 1 + math.ceil(math.log2(n))]) for n in range(1, members + 1))
+        yield self._made("sparse", parameters, max(members * first, together), most)
+
+    def _fresh(
+        self,
+        way: Way,
+        threshold: int,
+        bottom: int,
+        ladder: tuple[Rung, ...],
+        list_cap: int = 1,
+        draws: int = 1,
+    ) -> OnlineParameters:
+        """Parameters of fresh selections, of which one is paid for and any number can be made."""
+        parameters = self._sparse(
+            way, 1, threshold, list_cap, bottom, ladder=ladder, draws=draws, fresh=True
+        )
+        return replace(parameters, calls_max=min(FRESH_CALLS_MAX, self.budget.horizon))
 
     def _proposed_of_many(self) -> Iterator[Estimate]:
-        """Positive examples propose a path of rules each: prefixes.
+        """Positive examples propose a path of rules each: prefixes, by fresh selections.
 
-        The first selection needs enough votes to outweigh bottom; after it, the paths are searched
-        like the rules of a dense class. How often that can fail is modelled, not proven.
+        A path is searched like the rules of a dense class; how often that can fail is modelled, not
+        proven. Epochs without positive examples propose nothing, so the ladder lengthens them.
         """
-        rules = math.log(self.request.hypotheses.proposals_per_example or 1)
+        list_cap = self.request.hypotheses.proposals_per_example or 1
         draws = 1
         if self.request.adversary == "adaptive":
             draws = self._majority_draws(1 / 4, self.failure / 16)
-        for exceedances, margin in product(EXCEEDANCES, MARGINS):
-            reach = self.trigger.reach(exceedances)
-            calls = self._enough_calls(rules, reach, margin, 0, draws)
-            if calls is not None:
-                yield self._path_search(rules, calls, draws, reach, margin, 0.0)
-        # better fewer calls than the model asks for than no learner at all
-        reach = self.trigger.reach(max(EXCEEDANCES))
-        for calls in CALLS:
-            if self.budget.selection_rate(calls * draws) > 0:
-                short = float(self.budget.horizon) * (1 + 1 / calls)
-                yield self._path_search(rules, calls, draws, reach, MARGINS[1], short)
-
-    def _path_search(
-        self, rules: float, calls: int, draws: int, reach: float, margin: float, penalty: float
-    ) -> Estimate:
-        """One plan of `_proposed_of_many`; `penalty` is what too few calls are reckoned to cost."""
-        list_cap = self.request.hypotheses.proposals_per_example or 1
-        rate = self.budget.selection_rate(calls * draws)
-        threshold = math.ceil(reach + margin / float(rate))
-        bottom = self.budget.bottom_score(list_cap, rate, calls * draws)
-        opening = max(threshold, math.ceil(bottom + 2 / float(rate)))
-        usual = fires_beyond(rules, _short(float(rate)), threshold, self.trigger.rate)
-        parameters = self._sparse(
-            "sparse", calls, threshold, list_cap, bottom, draws=draws, opening_threshold=opening,
-            ladder=(Rung(threshold),),
-        )  # fmt: skip
-        expected = opening + (calls_expected(usual) - 1) * threshold + penalty
-        return self._made("sparse", parameters, expected, None)
+        rate = self.budget.selection_rate(draws)
+        if rate <= 0 or draws > limits.majority_members_max:
+            return
+        bottom = self.budget.bottom_score(list_cap, rate, draws)
+        threshold = math.ceil(bottom + 2 / rate + self._early)
+        ladder = tuple(Rung(threshold << height) for height in (1, 2, 3))
+        parameters = self._fresh("sparse", threshold, bottom, ladder, list_cap, draws)
+        usual = fires_beyond(math.log(list_cap), _short(float(rate)), threshold, self.trigger.rate)
+        yield self._made("sparse", parameters, calls_expected(usual) * threshold, None)
 
     @property
     def _early(self) -> float:
@@ -317,7 +309,6 @@ class Draft:
             background_max=0 if keep == "mistakes" else self._background(calls, keep),
             list_cap=list_cap,
             bottom_score=bottom,
-            repeats=way == "sparse" and self.request.hypotheses.builds_up,
             **more,
         )  # fmt: skip
 
@@ -351,32 +342,26 @@ class Draft:
     def _closure(self) -> Iterator[Estimate]:
         """Teachers propose the closure of the published rule and of their own positive examples.
 
-        The ladder: first every example is a teacher of its own, which finds one part more when all
-        mistakes agree on it; if that fails, a few examples each; then as many as usually span the
-        whole target. Expected mistakes are the worse of two streams, parts revealed one at a time
-        and all at once; nothing is proven about others.
+        What the published rule already says is not lost when older examples are forgotten, so
+        selections are fresh. The ladder: first every example is a teacher of its own, which finds
+        one part more when all mistakes agree on it; if that fails, a few examples each; then as
+        many as usually span the whole target, and more. Expected mistakes are the worse of two
+        streams, parts revealed one at a time and all at once; nothing is proven about others.
         """
         hypotheses = self.request.hypotheses
         parts, enough = hypotheses.littlestone_dimension, hypotheses.closure_examples
-        if self.request.adversary == "adaptive":
-            return
-        calls = min(parts + SPARE_CLOSURES, CALLS_MAX)
-        rate = self.budget.selection_rate(calls)
+        rate = self.budget.selection_rate(1)
         if rate <= 0:
             return
-        bottom = self.budget.bottom_score(1, rate, calls)
+        bottom = self.budget.bottom_score(1, rate, 1)
         votes = bottom + 2 / float(rate)
         teachers = math.ceil(votes / AGREEING_SHARE)
         threshold = math.ceil(votes + self._early)
-        ladder, seen = [], float(threshold)
-        for examples in (4.0, *(enough * part for part in CLOSURE_PARTS)):
-            more = math.ceil(max(examples * teachers - seen, votes / 2))
-            ladder.append(Rung(more, teachers))
-            seen += more
-        usual = max(enough * teachers, threshold)
-        parameters = self._sparse("closure", calls, threshold, 1, bottom, ladder=tuple(ladder))
-        seen = float(usual)
-        yield self._made("closure", parameters, max(parts * threshold, seen), None)
+        examples = (CLOSURE_FEW, *(enough * part for part in CLOSURE_PARTS))
+        ladder = tuple(Rung(max(threshold, math.ceil(m * teachers)), teachers) for m in examples)
+        parameters = self._fresh("closure", threshold, bottom, ladder)
+        together = threshold + ladder[0].trigger_threshold + ladder[1].trigger_threshold
+        yield self._made("closure", parameters, max(parts * threshold, together), None)
 
     # -- sparse, k teachers (Algorithm 4) ----------------------------------------------------
 

@@ -12,7 +12,7 @@ BUDGET = ["--epsilon", "1", "--delta", "1e-6", "--horizon", "1000000"]
 def test_a_plan_keeps_its_promise(littled: Littled) -> None:
     facts = littled("plan", "--class", "thresholds:256", *BUDGET, "--json").json
     assert (facts["class"], facts["littlestone_dimension"]) == ("thresholds:256", 8)
-    assert (facts["selection"], facts["noise_rate"]) == ("dense", 0)
+    assert (facts["selection"], facts["noise_rate"]) == ("fresh", 0)
     assert 0 < facts["guarantee"]["epsilon"] <= 1
     assert 0 < facts["guarantee"]["delta"] <= 1e-6
     assert Fraction(facts["plan"]["epsilon"]) == 1
@@ -31,13 +31,15 @@ def test_a_plan_is_told_in_words(littled: Littled) -> None:
 def test_every_way_of_selection_has_a_row_with_a_number_or_a_reason(littled: Littled) -> None:
     ways = littled("plan", "--class", "thresholds:256", *BUDGET, "--json").json["ways"]
     assert [each["way"] for each in ways] == [
-        *("dense", "sparse", "closure", "teachers", "paper", "experts"),
+        *("fresh", "dense", "sparse", "closure", "teachers", "paper", "experts"),
     ]
-    assert [each["chosen"] for each in ways] == [True] + 5 * [False]
+    assert [each["chosen"] for each in ways] == [True] + 6 * [False]
     for each in ways:
         assert each["expected_mistakes"] or each["remark"]
-    assert ways[0]["expected_mistakes"] < ways[0]["guaranteed_mistakes"]
-    assert ways[0]["expected_mistakes"] < ways[-1]["expected_mistakes"]
+    assert ways[1]["expected_mistakes"] < ways[1]["guaranteed_mistakes"]
+    assert (
+        ways[0]["expected_mistakes"] < ways[1]["expected_mistakes"] < ways[-1]["expected_mistakes"]
+    )
     said = littled("plan", "--class", "thresholds:256", *BUDGET).out
     assert "chosen: fewest expected mistakes" in said
     assert "the first retrain would come after U = 665,886,446 mistakes" in " ".join(

@@ -214,6 +214,12 @@ CASES: dict[str, OnlineLearner] = {
     "sets": OnlineLearner(
         "s/l", Sets(2), replace(PARAMETERS, selection="sparse", repeats=True, opening_threshold=2),
     ),
+    "fresh closures": OnlineLearner(
+        "s/l", Cubes(2), replace(PARAMETERS, fresh=True, ladder=(Rung(0, 2),), calls_max=4)
+    ),
+    "fresh sets": OnlineLearner(
+        "s/l", Sets(2), replace(PARAMETERS, selection="sparse", fresh=True, calls_max=4)
+    ),
     "stages": OnlineLearner(
         "s/l", Cubes(1),
         replace(
@@ -260,6 +266,25 @@ def test_a_season_with_threshold_noise_costs_at_most_what_it_is_charged() -> Non
 
 
 # --- variants that must be caught -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_calls_that_see_older_epochs_cost_more_than_one_selection(fresh: bool) -> None:
+    """What a fresh learner is charged does not pay for one that remembers."""
+    parameters = replace(
+        PARAMETERS, trigger_rate=Fraction(1, 1 << 16), trigger_threshold=0, bottom_score=1,
+        tests_failure=Fraction(1, 1000), selection_rate=Fraction(3), calls_max=3,
+    )  # fmt: skip
+    cost = charged(OnlineLearner("s/l", Cubes(2), replace(parameters, fresh=True)))
+    learner = OnlineLearner("s/l", Cubes(2), replace(parameters, fresh=fresh))
+    # one example proposes at every call; delta pays for the proposals that only one side has
+    epsilon, streams = float(cost.epsilon_pure) / 2, [((1, 1), (0, 0), (0, 0))]
+    (worst,) = worst_failures(learner, streams, [epsilon])
+    (alone,) = worst_failures(
+        OnlineLearner("s/l", Cubes(2), replace(parameters, fresh=True, calls_max=1)),
+        streams, [epsilon],
+    )  # fmt: skip
+    assert (worst > 1.2 * alone) != fresh
 
 
 def equal_parts(words: NDArray[np.uint64], teachers: int) -> NDArray[np.int64]:

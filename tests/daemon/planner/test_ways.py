@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from littled.budget.events import price
+from littled.budget.price import Price
 from littled.classes import class_from_name
 from littled.learners.online import (
     CallAdmitted,
@@ -83,8 +85,9 @@ def one_by_one(rng: np.random.Generator) -> tuple[Any, Any]:
 @pytest.mark.parametrize("name", ["thresholds:256", "sparse_sets:32:4", "points:32"])
 def test_a_proven_bound_holds(name: str) -> None:
     """Hard streams stay below what is guaranteed, and the learner does not halt early."""
-    (chosen, *_) = compare_ways(request(name))
-    plan = plan_stream(request(name)).plans[0]
+    remembering: Any = "dense" if name.startswith("thresholds") else "auto"
+    (chosen, *_) = compare_ways(request(name, selection=remembering))
+    plan = plan_stream(request(name, selection=remembering)).plans[0]
     learner = plan.learner("s")
     assert chosen.guaranteed_mistakes is not None
     assert chosen.expected_mistakes is not None
@@ -144,19 +147,52 @@ def test_closures_climb_a_ladder() -> None:
     assert parameters.selection == "closure"
     assert parameters.teachers is None
     assert all(rung.teachers for rung in parameters.ladder)
-    assert (
-        sum(rung.trigger_threshold for rung in parameters.ladder)
-        > 10 * parameters.trigger_threshold
-    )
-    assert parameters.calls_max >= 9
+    heights = [parameters.trigger_threshold, *(r.trigger_threshold for r in parameters.ladder)]
+    assert heights == sorted(heights)
+    assert heights[-1] > 10 * heights[0]
     assert parameters.buffer == "mistakes"
     assert found.guaranteed_mistakes is None
 
 
-def test_the_prefixes_first_selection_waits_for_more() -> None:
-    parameters = estimate("prefixes:128", "sparse").plan.parameters
-    assert parameters.opening_threshold is not None
-    assert parameters.opening_threshold > parameters.bottom_score > parameters.trigger_threshold
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [
+        ("affine:64:8", "closure"),
+        ("sparse_sets:64:4", "sparse"),
+        ("prefixes:128", "sparse"),
+        ("points:64", "sparse"),
+        ("thresholds:256", "fresh"),
+    ],
+)
+def test_fresh_selections_are_paid_for_once(name: str, way: Any) -> None:
+    """One selection takes what the trigger leaves of epsilon; calls run out only by precision."""
+    found = Draft(LearnerRequest("l", class_from_name(name)), budget("pure")).estimate(way)
+    assert found is not None
+    parameters = found.plan.parameters
+    assert parameters.fresh
+    assert parameters.calls_max == 10_000
+    assert 2 * parameters.selection_rate + parameters.trigger_rate > Fraction(999, 1000)
+    learner = found.plan.learner("s")
+    assert price(learner.call_event()) == Price.zero()
+    paid = [event for event in learner.season_events() if "selection" in event.name]
+    assert len(paid) == 1
+
+
+@pytest.mark.parametrize("kind", ["thresholds", "sets"])
+def test_fresh_learners_make_few_mistakes_on_hard_streams(kind: str) -> None:
+    name = "thresholds:256" if kind == "thresholds" else "sparse_sets:32:4"
+    (chosen, *_) = compare_ways(request(name))
+    learner = plan_stream(request(name)).plans[0].learner("s")
+    assert learner.parameters.fresh
+    found = []
+    for key in range(6):
+        rng = np.random.default_rng(key)
+        x, y = searched(256, rng) if kind == "thresholds" else one_by_one(rng)
+        wrong, halted = mistakes(learner, x.astype(point_dtype(name)), y.astype(np.uint8), key)
+        found.append(wrong)
+        assert not halted
+    assert chosen.expected_mistakes is not None
+    assert np.median(found) <= 1.3 * chosen.expected_mistakes
 
 
 def test_noisy_streams_have_no_guarantee() -> None:
