@@ -1,0 +1,234 @@
+"""From runs to figures, a table in Markdown and JSON lines."""
+
+import json
+import math
+import statistics
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from _baselines import BASELINES, DELTA, EPSILON, Variant
+from _runs import LITTLED, Run
+from _streams import KINDS, Kind
+
+METHODS = (LITTLED, *(baseline.name for baseline in BASELINES))
+TITLES = {LITTLED: "littled"} | {baseline.name: baseline.title for baseline in BASELINES}
+LOWER_LINE = "soa"
+
+
+@dataclass(frozen=True)
+class Figures:
+    """All runs of one method on one class and kind.
+
+    spent: largest share of each cap over the runs. retrain_*: seconds of one call of training.
+    timeline: mean number of mistakes up to even positions.
+    """
+
+    class_name: str
+    kind: Kind
+    method: str
+    variant: Variant
+    seeds: int
+    mistakes_median: float
+    mistakes_p95: int
+    mistakes_max: int
+    publications_mean: float
+    spent: Mapping[str, float]
+    retrain_median_seconds: float | None
+    retrain_max_seconds: float | None
+    seconds_per_run: float
+    timeline: Sequence[float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able, without the timeline."""
+        return {name: value for name, value in asdict(self).items() if name != "timeline"}
+
+
+@dataclass(frozen=True)
+class ClassFacts:
+    """What is public about a class: its dimension, the plan, or why there is none."""
+
+    name: str
+    dimension: int | None
+    plan: Mapping[str, Any] | None
+    note: str
+
+
+def figures(runs: Iterable[Run]) -> list[Figures]:
+    """One entry for each class, kind and method, in the order of the classes' first runs."""
+    groups: dict[tuple[str, Kind, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        groups[run.class_name, run.kind, run.method].append(run)
+    return [_figures(group) for group in groups.values()]
+
+
+def _figures(runs: Sequence[Run]) -> Figures:
+    found = sorted(run.mistakes for run in runs)
+    retrains = [seconds for run in runs for seconds in run.retrains]
+    first = runs[0]
+    return Figures(
+        class_name=first.class_name,
+        kind=first.kind,
+        method=first.method,
+        variant=first.variant,
+        seeds=len(runs),
+        mistakes_median=statistics.median(found),
+        mistakes_p95=found[max(0, -(-95 * len(found) // 100) - 1)],
+        mistakes_max=found[-1],
+        publications_mean=statistics.mean(run.publications for run in runs),
+        spent={name: max(run.spent[name] for run in runs) for name in first.spent},
+        retrain_median_seconds=statistics.median(retrains) if retrains else None,
+        retrain_max_seconds=max(retrains) if retrains else None,
+        seconds_per_run=statistics.mean(run.seconds for run in runs),
+        timeline=[statistics.mean(each) for each in zip(*(r.timeline for r in runs), strict=True)],
+    )
+
+
+# --- Files ----------------------------------------------------------------------------------------
+
+
+def write_json_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
+    """One JSON object a line."""
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows), encoding="utf-8")
+
+
+def markdown(found: Sequence[Figures], facts: Sequence[ClassFacts], horizon: int) -> str:
+    """The report."""
+    by_key = {(each.class_name, each.kind, each.method): each for each in found}
+    methods = [m for m in METHODS if any(each.method == m for each in found)]
+    parts = [
+        "# Mistakes on realizable streams",
+        f"({float(EPSILON):g}, {float(DELTA):g})-differential privacy, {horizon:,} examples, "
+        f"oblivious streams of three kinds, up to {max(each.seeds for each in found)} seeds. "
+        "Mistakes are the median over the seeds, with the 95th percentile in brackets; the fewest "
+        "of a private method are bold. Reference lines: d, the Littlestone dimension, which no "
+        f"learner undercuts on every stream, and ln(T) / epsilon = {log_line(horizon):.1f}.",
+        _mistakes_table(by_key, facts, methods),
+        "## littled in detail",
+        "Budget spent: the largest share of each cap (pure epsilon / rho / delta) over the seeds.",
+        _littled_table(by_key, facts),
+        "## Where a private baseline makes fewer mistakes in the median",
+        _beaten(by_key, facts, methods),
+        "## What does not apply",
+        _refusals(facts, methods),
+        "## What was chosen for the baselines with free parameters",
+        "For each class and kind, the variant with the fewest mistakes on tuning streams.",
+        _choices(by_key, facts, methods),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def log_line(horizon: int) -> float:
+    """ln(T) / epsilon."""
+    return math.log(horizon) / float(EPSILON)
+
+
+Index = Mapping[tuple[str, Kind, str], Figures]
+
+
+def _row(cells: Iterable[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def _mistakes_table(by_key: Index, facts: Sequence[ClassFacts], methods: Sequence[str]) -> str:
+    lines = [_row(["class", "d", "stream", *(TITLES[m] for m in methods)])]
+    lines.append(_row(["---", "---:", "---", *("---:" for _ in methods)]))
+    for fact in facts:
+        for kind in KINDS:
+            here = {m: by_key[key] for m in methods if (key := (fact.name, kind, m)) in by_key}
+            if not here:
+                continue
+            private = [each.mistakes_median for m, each in here.items() if m != LOWER_LINE]
+            least = min(private, default=-1.0)
+            cells = [_cell(here.get(m), least, m) for m in methods]
+            dimension = "-" if fact.dimension is None else str(fact.dimension)
+            lines.append(_row([fact.name, dimension, kind, *cells]))
+    return "\n".join(lines)
+
+
+def _cell(each: Figures | None, least: float, method: str) -> str:
+    if each is None:
+        return "-"
+    median = f"{each.mistakes_median:,.0f}"
+    if each.mistakes_median == least and method != LOWER_LINE:
+        median = f"**{median}**"
+    return f"{median} ({each.mistakes_p95:,})"
+
+
+def _littled_table(by_key: Index, facts: Sequence[ClassFacts]) -> str:
+    names = ["class", "stream", "way", "mistakes", "95 %", "publications", "budget spent"]
+    lines = [_row([*names, "retrain median", "retrain max", "seconds a run"])]
+    lines.append(_row(["---", "---", "---", *("---:" for _ in range(7))]))
+    for fact in facts:
+        for kind in KINDS:
+            each = by_key.get((fact.name, kind, LITTLED))
+            if each is None:
+                continue
+            shares = (each.spent.get(name) for name in ("epsilon_pure", "rho", "delta"))
+            way = str((fact.plan or {}).get("selection", "-"))
+            cells = [fact.name, kind, way, f"{each.mistakes_median:,.0f}", f"{each.mistakes_p95:,}"]
+            cells.append(f"{each.publications_mean:.1f}")
+            cells.append(" / ".join("-" if s is None else f"{s:.0%}" for s in shares))
+            cells += [_seconds(each.retrain_median_seconds), _seconds(each.retrain_max_seconds)]
+            lines.append(_row([*cells, f"{each.seconds_per_run:.2f} s"]))
+    return "\n".join(lines)
+
+
+def _seconds(value: float | None) -> str:
+    return "-" if value is None else f"{value * 1000:.1f} ms"
+
+
+def _beaten(by_key: Index, facts: Sequence[ClassFacts], methods: Sequence[str]) -> str:
+    lines = []
+    for fact in facts:
+        for kind in KINDS:
+            ours = by_key.get((fact.name, kind, LITTLED))
+            for method in methods:
+                other = by_key.get((fact.name, kind, method))
+                if ours is None or other is None or method in (LITTLED, LOWER_LINE):
+                    continue
+                if other.mistakes_median < ours.mistakes_median:
+                    worst = max(
+                        by_key[fact.name, each, method].mistakes_median
+                        for each in KINDS
+                        if (fact.name, each, method) in by_key
+                    )
+                    lines.append(
+                        f"- {fact.name}, {kind}: {TITLES[method]}, {other.mistakes_median:,.0f} "
+                        f"against {ours.mistakes_median:,.0f} "
+                        f"(the method's worst kind of stream: {worst:,.0f})"
+                    )
+    return "\n".join(lines) or "Nowhere."
+
+
+def _refusals(facts: Sequence[ClassFacts], methods: Sequence[str]) -> str:
+    lines = [f"- {fact.name}: {fact.note}" for fact in facts if fact.note]
+    for baseline in BASELINES:
+        classes: dict[str, list[str]] = defaultdict(list)
+        for fact in facts:
+            reason = baseline.refusal(fact.name)
+            if reason is not None and baseline.name in methods:
+                classes[reason].append(fact.name)
+        lines += [f"- {baseline.title}: {why} ({', '.join(of)})" for why, of in classes.items()]
+    return "\n".join(lines)
+
+
+def _choices(by_key: Index, facts: Sequence[ClassFacts], methods: Sequence[str]) -> str:
+    tuned = [m for m in methods if any(key[2] == m and by_key[key].variant for key in by_key)]
+    if not tuned:
+        return ""
+    lines = [_row(["class", "stream", *(TITLES[m] for m in tuned)])]
+    lines.append(_row("---" for _ in range(2 + len(tuned))))
+    for fact in facts:
+        for kind in KINDS:
+            here = [by_key.get((fact.name, kind, m)) for m in tuned]
+            if any(here):
+                cells = ("-" if each is None else _in_words(each.variant) for each in here)
+                lines.append(_row([fact.name, kind, *cells]))
+    return "\n".join(lines)
+
+
+def _in_words(variant: Variant) -> str:
+    return ", ".join(f"{name} {value}" for name, value in variant.items())
