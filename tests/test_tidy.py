@@ -88,8 +88,7 @@ ONE_LEARNER = ("tests/daemon/learners/test_online.py", "parts of one state machi
 TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
     "clients/littled_client/errors.py": ("tests/clients/test_blocking.py", "names only"),
     **{
-        f"daemon/littled/classes/{name}.py": ALL_CLASSES
-        for name in ("base", "table", "thresholds")
+        f"daemon/littled/classes/{name}.py": ALL_CLASSES for name in ("base", "table", "thresholds")
     },
     "daemon/littled/planner/plans.py": (
         "tests/daemon/planner/test_search.py",

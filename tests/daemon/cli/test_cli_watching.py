@@ -61,7 +61,7 @@ def test_the_status_is_for_people_and_programs(littled: Littled, fed: Daemon) ->
     said = littled("status", "-a", fed.address)
     assert (said.status, said.err) == (0, "")
     assert f"littled at {fed.address}" in said.out
-    assert "flights: 20,000 examples, season 1 of 1,000,000 examples each, epsilon 0." in said.out
+    assert "flights: 20,000 examples, season 1 of 1,000,000 examples each, epsilon " in said.out
     assert stream["learners"]["late"]["rule"] in said.out
     assert "never 1" in said.out
 
