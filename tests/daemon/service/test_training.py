@@ -58,7 +58,8 @@ def records(count: int = EXAMPLES) -> list[Record]:
     return [
         Record(
             "flights", first // RECORD, first, "me", first, RECORD,
-            x[2 * first : 2 * (first + RECORD)], y[first : first + RECORD], bytes([first % 251] * 32),
+            x[2 * first : 2 * (first + RECORD)], y[first : first + RECORD],
+            bytes([first % 251] * 32),
         )
         for first in range(0, count, RECORD)
     ]  # fmt: skip
