@@ -230,8 +230,9 @@ class Busy:
         x, y = self.workload.examples(self.sent + 3, count)
         if by_chance:
             y = coins(np.random.default_rng(self.sent), count)
-        for first in range(0, count, FRAME_EXAMPLES):
-            part = slice(first, first + FRAME_EXAMPLES)
+        frame = FRAME_EXAMPLES if by_chance or not self.workload.warm else 10 * FRAME_EXAMPLES
+        for first in range(0, count, frame):
+            part = slice(first, first + frame)
             columns = kind.encode(x[part]), encode_labels(y[part])
             while feeder.connection.credit_left_bytes < sum(map(len, columns)) + 1_000:
                 feeder.receive(Ack)

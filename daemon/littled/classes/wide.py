@@ -75,7 +75,8 @@ def tally(points: NDArray[np.unsignedinteger[Any]], y: NDArray[np.uint8]) -> Tal
     if not len(starts):
         return Tally(ordered, starts, starts)
     examples = np.diff(starts, append=len(ordered))
-    positive = np.add.reduceat(y.take(order), starts, dtype=np.int64)
+    # wide before the sum: one that widens on its way keeps other threads from running meanwhile
+    positive = np.add.reduceat(y.take(order).astype(np.int64), starts)
     return Tally(ordered.take(starts, axis=0), positive, examples - positive)
 
 
