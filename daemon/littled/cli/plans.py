@@ -177,7 +177,7 @@ def facts_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
         "guarantee": f"({amount(proven['epsilon'])}, {amount(proven['delta'])})-differentially "
         f"private per example ({accounting})",
         "selection": f"{facts['selection']}: {WAYS[facts['selection']]}",
-        "new rules": f"at most {facts['rules_max']} in a season, each after about "
+        "new rules": f"at most {number(facts['rules_max'])} in a season, each after about "
         f"{number(facts['trigger_threshold'])} mistakes{beyond}",
         "mistakes": f"about {mistakes(facts['mistakes_expected'])}{beyond} on a bad stream, "
         f"{bound(facts['mistakes_guaranteed'], facts['failure_probability'])}",
@@ -211,7 +211,7 @@ def ways_table(ways: Sequence[Comparison]) -> Table:
             each.way,
             mistakes(each.expected_mistakes),
             mistakes(each.guaranteed_mistakes),
-            "-" if each.calls_max is None else str(each.calls_max),
+            "-" if each.calls_max is None else number(each.calls_max),
             duration(each.retrain_seconds),
             size(each.memory_bytes),
             each.remark or WAYS[each.way],

@@ -186,7 +186,7 @@ def test_a_stop_during_a_replay_is_quick(store: Path) -> None:
             peer.acknowledged(number + 1)
         daemon.kill()
     with serving(store, engine="slow", ready=False) as again:
-        time.sleep(1.5)
+        time.sleep(3)  # until it hears signals, which no line of its log tells
         again.process.send_signal(signal.SIGTERM)
         again.wait_for("stopping")
         (store / "go").touch()
