@@ -266,21 +266,27 @@ async def test_too_many_streams_of_events(site: Site, monkeypatch: pytest.Monkey
 async def test_a_reader_that_does_not_read_is_dropped(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("littled_protocol.limits.send_seconds", 0.2)
-    site.house.stored.extend(large(version) for version in range(1, 401))  # 15 MB as events
-    site.house.releases.announce(site.house.stored)
+    monkeypatch.setattr("littled_protocol.limits.send_seconds", 1.0)
+    monkeypatch.setattr(http_module, "HTTP_EVENT_STREAMS_MAX", 1)
     loop = asyncio.get_running_loop()
+    url = site.url("/rules/flights/late/events")
     with socket.socket() as deaf:
-        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        deaf.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 16)
         deaf.setblocking(False)
         await loop.sock_connect(deaf, ("127.0.0.1", site.port))
-        request = b"GET /rules/flights/late/events HTTP/1.1\r\nHost: a\r\n\r\n"
-        await loop.sock_sendall(deaf, request)
-        await asyncio.sleep(1.0)
-        received = 0
-        while data := await asyncio.wait_for(loop.sock_recv(deaf, 1 << 20), 10):
-            received += len(data)
-        assert 0 < received < 8 << 20
+        await loop.sock_sendall(deaf, b"GET /rules/flights/late/events HTTP/1.1\r\nHost: a\r\n\r\n")
+        assert b"200 OK" in await asyncio.wait_for(loop.sock_recv(deaf, 1 << 10), 10)
+        await asyncio.sleep(1.5)
+        assert (await site.get("/rules/flights/late/events"))[0] == 503  # quiet is not deaf
+        site.house.stored.extend(large(version) for version in range(1, 401))  # 15 MB as events
+        site.house.releases.announce(site.house.stored)
+        deadline = loop.time() + 20
+        while True:  # its place is free again, although it is still connected and reads nothing
+            async with site.client.get(url) as response:
+                if response.status == 200:
+                    break
+            assert loop.time() < deadline
+            await asyncio.sleep(0.05)
     assert (await site.get("/healthz"))[0] == 200
 
 
