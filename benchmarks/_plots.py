@@ -15,6 +15,7 @@ from matplotlib import pyplot as plt
 # Colours that people with a colour vision deficiency can tell apart (Okabe and Ito), and markers.
 LOOKS: dict[str, tuple[str, str]] = {
     "littled": ("#000000", "D"),
+    "independent": ("#882255", "D"),
     "soa": ("#999999", "_"),
     "exponential": ("#E69F00", "s"),
     "doubling": ("#F0C808", "^"),

@@ -6,15 +6,18 @@ import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from _baselines import BASELINES, DELTA, EPSILON, Variant
-from _runs import LITTLED, Run
+from _runs import ADVERSARIES, INDEPENDENT, LITTLED, Run
 from _streams import KINDS, Kind
 
-METHODS = (LITTLED, *(baseline.name for baseline in BASELINES))
-TITLES = {LITTLED: "littled"} | {baseline.name: baseline.title for baseline in BASELINES}
+METHODS = (*ADVERSARIES, *(baseline.name for baseline in BASELINES))
+TITLES = {LITTLED: "littled", INDEPENDENT: "littled, independent"} | {
+    baseline.name: baseline.title for baseline in BASELINES
+}
 LOWER_LINE = "soa"
 
 
@@ -23,7 +26,7 @@ class Figures:
     """All runs of one method on one class and kind.
 
     spent: largest share of each cap over the runs. retrain_*: seconds of one call of training.
-    timeline: mean number of mistakes up to even positions.
+    timeline: mean number of mistakes up to even positions. told: as in `Run`.
     """
 
     class_name: str
@@ -40,6 +43,7 @@ class Figures:
     retrain_max_seconds: float | None
     seconds_per_run: float
     timeline: Sequence[float]
+    told: bool
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able, without the timeline."""
@@ -48,19 +52,19 @@ class Figures:
 
 @dataclass(frozen=True)
 class ClassFacts:
-    """What is public about a class: its dimension, the plan, or why there is none."""
+    """What is public about a class: its dimension, littled's plans, or why there are none."""
 
     name: str
     dimension: int | None
-    plan: Mapping[str, Any] | None
+    plans: Mapping[str, Mapping[str, Any]]
     note: str
 
 
 def figures(runs: Iterable[Run]) -> list[Figures]:
-    """One entry for each class, kind and method, in the order of the classes' first runs."""
-    groups: dict[tuple[str, Kind, str], list[Run]] = defaultdict(list)
+    """One for each class, kind, method and way to tune it, in the order of the first runs."""
+    groups: dict[tuple[str, Kind, str, bool], list[Run]] = defaultdict(list)
     for run in runs:
-        groups[run.class_name, run.kind, run.method].append(run)
+        groups[run.class_name, run.kind, run.method, run.told].append(run)
     return [_figures(group) for group in groups.values()]
 
 
@@ -83,6 +87,7 @@ def _figures(runs: Sequence[Run]) -> Figures:
         retrain_max_seconds=max(retrains) if retrains else None,
         seconds_per_run=statistics.mean(run.seconds for run in runs),
         timeline=[statistics.mean(each) for each in zip(*(r.timeline for r in runs), strict=True)],
+        told=first.told,
     )
 
 
@@ -96,7 +101,8 @@ def write_json_lines(path: Path, rows: Iterable[Mapping[str, Any]]) -> None:
 
 def markdown(found: Sequence[Figures], facts: Sequence[ClassFacts], horizon: int) -> str:
     """The report."""
-    by_key = {(each.class_name, each.kind, each.method): each for each in found}
+    by_key = {(x.class_name, x.kind, x.method): x for x in found if not x.told}
+    told = by_key | {(x.class_name, x.kind, x.method): x for x in found if x.told}
     methods = [m for m in METHODS if any(each.method == m for each in found)]
     parts = [
         "# Mistakes on realizable streams",
@@ -104,18 +110,29 @@ def markdown(found: Sequence[Figures], facts: Sequence[ClassFacts], horizon: int
         f"oblivious streams of three kinds, up to {max(each.seeds for each in found)} seeds. "
         "Mistakes are the median over the seeds, with the 95th percentile in brackets; the fewest "
         "of a private method are bold. Reference lines: d, the Littlestone dimension, which no "
-        f"learner undercuts on every stream, and ln(T) / epsilon = {log_line(horizon):.1f}.",
+        f"learner undercuts on every stream, and ln(T) / epsilon = {log_line(horizon):.1f}. "
+        '"littled, independent" is planned for independent examples, which uniform streams are.',
+        "## One setting for all kinds of streams",
+        "Baselines with free parameters have one variant for each class, the one with the fewest "
+        "mistakes on its worst kind of tuning streams.",
         _mistakes_table(by_key, facts, methods),
+        "## Baselines that are told the kind of stream",
+        "For each class and kind they have the variant with the fewest mistakes on tuning streams "
+        "of this kind. littled is not told.",
+        _mistakes_table(told, facts, methods),
         "## littled in detail",
         "Budget spent: the largest share of each cap (pure epsilon / rho / delta) over the seeds.",
         _littled_table(by_key, facts),
         "## Where a private baseline makes fewer mistakes in the median",
-        _beaten(by_key, facts, methods),
+        "With one setting for all kinds of streams, against littled:",
+        _beaten(by_key, LITTLED, KINDS, facts, methods),
+        "Told that the stream is uniform, against littled, independent:",
+        _beaten(told, INDEPENDENT, ("uniform",), facts, methods),
         "## What does not apply",
         _refusals(facts, methods),
         "## What was chosen for the baselines with free parameters",
-        "For each class and kind, the variant with the fewest mistakes on tuning streams.",
-        _choices(by_key, facts, methods),
+        "For all kinds of streams, and for each of them.",
+        _choices(by_key, told, facts, methods),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
@@ -161,45 +178,55 @@ def _littled_table(by_key: Index, facts: Sequence[ClassFacts]) -> str:
     names = ["class", "stream", "way", "mistakes", "95 %", "publications", "budget spent"]
     lines = [_row([*names, "retrain median", "retrain max", "seconds a run"])]
     lines.append(_row(["---", "---", "---", *("---:" for _ in range(7))]))
-    for fact in facts:
-        for kind in KINDS:
-            each = by_key.get((fact.name, kind, LITTLED))
-            if each is None:
-                continue
-            shares = (each.spent.get(name) for name in ("epsilon_pure", "rho", "delta"))
-            way = str((fact.plan or {}).get("selection", "-"))
-            cells = [fact.name, kind, way, f"{each.mistakes_median:,.0f}", f"{each.mistakes_p95:,}"]
-            cells.append(f"{each.publications_mean:.1f}")
-            cells.append(" / ".join("-" if s is None else f"{s:.0%}" for s in shares))
-            cells += [_seconds(each.retrain_median_seconds), _seconds(each.retrain_max_seconds)]
-            lines.append(_row([*cells, f"{each.seconds_per_run:.2f} s"]))
+    for fact, method, kind in product(facts, ADVERSARIES, KINDS):
+        each = by_key.get((fact.name, kind, method))
+        if each is None:
+            continue
+        shares = (each.spent.get(name) for name in ("epsilon_pure", "rho", "delta"))
+        cells = [
+            fact.name,
+            kind,
+            _way(fact.plans[method]),
+            f"{each.mistakes_median:,.0f}",
+            f"{each.mistakes_p95:,}",
+        ]
+        cells.append(f"{each.publications_mean:.1f}")
+        cells.append(" / ".join("-" if s is None else f"{s:.0%}" for s in shares))
+        cells += [_seconds(each.retrain_median_seconds), _seconds(each.retrain_max_seconds)]
+        lines.append(_row([*cells, f"{each.seconds_per_run:.2f} s"]))
     return "\n".join(lines)
+
+
+def _way(parameters: Mapping[str, Any]) -> str:
+    first = parameters["schedule_first"]
+    return str(parameters["selection"]) + ("" if first is None else f", scheduled from {first}")
 
 
 def _seconds(value: float | None) -> str:
     return "-" if value is None else f"{value * 1000:.1f} ms"
 
 
-def _beaten(by_key: Index, facts: Sequence[ClassFacts], methods: Sequence[str]) -> str:
+def _beaten(
+    by_key: Index,
+    mine: str,
+    kinds: Sequence[Kind],
+    facts: Sequence[ClassFacts],
+    methods: Sequence[str],
+) -> str:
+    others = [method for method in methods if method not in (*ADVERSARIES, LOWER_LINE)]
     lines = []
-    for fact in facts:
-        for kind in KINDS:
-            ours = by_key.get((fact.name, kind, LITTLED))
-            for method in methods:
-                other = by_key.get((fact.name, kind, method))
-                if ours is None or other is None or method in (LITTLED, LOWER_LINE):
-                    continue
-                if other.mistakes_median < ours.mistakes_median:
-                    worst = max(
-                        by_key[fact.name, each, method].mistakes_median
-                        for each in KINDS
-                        if (fact.name, each, method) in by_key
-                    )
-                    lines.append(
-                        f"- {fact.name}, {kind}: {TITLES[method]}, {other.mistakes_median:,.0f} "
-                        f"against {ours.mistakes_median:,.0f} "
-                        f"(the method's worst kind of stream: {worst:,.0f})"
-                    )
+    for fact, kind, method in product(facts, kinds, others):
+        ours = by_key.get((fact.name, kind, mine))
+        other = by_key.get((fact.name, kind, method))
+        if ours is None or other is None or other.mistakes_median >= ours.mistakes_median:
+            continue
+        here = [by_key.get((fact.name, each, method)) for each in KINDS]
+        worst = max(each.mistakes_median for each in here if each is not None)
+        lines.append(
+            f"- {fact.name}, {kind}: {TITLES[method]}, {other.mistakes_median:,.0f} "
+            f"against {ours.mistakes_median:,.0f} "
+            f"(the method's worst kind of stream: {worst:,.0f})"
+        )
     return "\n".join(lines) or "Nowhere."
 
 
@@ -215,18 +242,21 @@ def _refusals(facts: Sequence[ClassFacts], methods: Sequence[str]) -> str:
     return "\n".join(lines)
 
 
-def _choices(by_key: Index, facts: Sequence[ClassFacts], methods: Sequence[str]) -> str:
+def _choices(
+    by_key: Index, told: Index, facts: Sequence[ClassFacts], methods: Sequence[str]
+) -> str:
     tuned = [m for m in methods if any(key[2] == m and by_key[key].variant for key in by_key)]
     if not tuned:
         return ""
     lines = [_row(["class", "stream", *(TITLES[m] for m in tuned)])]
     lines.append(_row("---" for _ in range(2 + len(tuned))))
     for fact in facts:
-        for kind in KINDS:
-            here = [by_key.get((fact.name, kind, m)) for m in tuned]
-            if any(here):
-                cells = ("-" if each is None else _in_words(each.variant) for each in here)
-                lines.append(_row([fact.name, kind, *cells]))
+        kinds = [kind for kind in KINDS if any((fact.name, kind, m) in told for m in tuned)]
+        rows = [("all", kinds[0], by_key)] if kinds else []
+        for name, kind, index in (*rows, *((kind, kind, told) for kind in kinds)):
+            here = [index.get((fact.name, kind, m)) for m in tuned]
+            cells = ("-" if each is None else _in_words(each.variant) for each in here)
+            lines.append(_row([fact.name, name, *cells]))
     return "\n".join(lines)
 
 

@@ -10,9 +10,9 @@ import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Executor, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from _baselines import BASELINES, DELTA, EPSILON, Baseline, Variant
@@ -35,7 +35,9 @@ RECORD_EXAMPLES = 10_000
 # Seeds from here on are for choosing among a baseline's variants, and for nothing else.
 TUNING_SEED = 1_000_000
 TIMELINE_POINTS = 400
-LITTLED = "littled"
+# littled as it is planned by itself, and as it is planned for independent examples.
+LITTLED, INDEPENDENT = "littled", "independent"
+ADVERSARIES: dict[str, Literal["oblivious", "none"]] = {LITTLED: "oblivious", INDEPENDENT: "none"}
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Run:
 
     spent: shares of the caps, by amount, littled only. retrains: processor seconds of each call of
     joint training, littled only. timeline: mistakes up to each of `TIMELINE_POINTS` even positions.
+    told: whether the variant was chosen for this kind of stream, instead of once for all kinds.
     """
 
     class_name: str
@@ -57,18 +60,24 @@ class Run:
     spent: Mapping[str, float]
     retrains: tuple[float, ...]
     timeline: tuple[int, ...]
+    told: bool = False
 
 
 @dataclass(frozen=True)
 class Task:
-    """What one process does at a time. plan: None leaves littled out; chosen: methods, variants."""
+    """What one process does at a time.
+
+    plans: littled's, by method. chosen: baselines and their variants, one for all kinds of streams;
+    told: those that were chosen for this kind.
+    """
 
     class_name: str
     kind: Kind
     seed: int
     horizon: int
-    plan: StreamPlan | None
+    plans: Mapping[str, StreamPlan]
     chosen: Mapping[str, Variant]
+    told: Mapping[str, Variant]
 
 
 def hypotheses_of(class_name: str) -> HypothesisClass:
@@ -83,18 +92,23 @@ def hypotheses_of(class_name: str) -> HypothesisClass:
     return Table.from_matrix([f"rule {number}" for number in range(len(matrix))], matrix)
 
 
-def plan_for(class_name: str, horizon: int) -> StreamPlan:
-    """The planner's own plan, nothing chosen by hand."""
-    learners = (LearnerRequest("l", hypotheses_of(class_name)),)
+def plan_for(class_name: str, horizon: int, method: str = LITTLED) -> StreamPlan:
+    """The planner's own plan, nothing chosen by hand but the adversary that the method names."""
+    learners = (LearnerRequest("l", hypotheses_of(class_name), adversary=ADVERSARIES[method]),)
     return plan_stream(StreamRequest("bench", EPSILON, DELTA, horizon, learners))
 
 
 def perform(task: Task) -> list[Run]:
     """All methods of a task."""
     stream = make_stream(task.class_name, task.kind, task.horizon, task.seed)
-    runs = [] if task.plan is None else [run_littled(stream, task.plan)]
-    chosen = (baseline for baseline in BASELINES if baseline.name in task.chosen)
-    return runs + [run_baseline(stream, each, task.chosen[each.name]) for each in chosen]
+    runs = [run_littled(stream, plan, method) for method, plan in task.plans.items()]
+    for baseline in (each for each in BASELINES if each.name in task.chosen):
+        variant, told = task.chosen[baseline.name], task.told[baseline.name]
+        runs.append(run_baseline(stream, baseline, variant))
+        if len(baseline.variants(task.class_name)) > 1:
+            again = runs[-1] if told == variant else run_baseline(stream, baseline, told)
+            runs.append(replace(again, told=True))
+    return runs
 
 
 def tune(task: Task) -> dict[str, list[Run]]:
@@ -157,7 +171,7 @@ class TimedExecutor(Executor):
         return future
 
 
-def run_littled(stream: Stream, plan: StreamPlan) -> Run:
+def run_littled(stream: Stream, plan: StreamPlan, method: str = LITTLED) -> Run:
     """The engine over the stream's journal, with noise of the stream's seed."""
     noise = KeyedNoise(hashlib.blake2b(f"{stream.seed}".encode(), digest_size=32).digest())
     executor = TimedExecutor()
@@ -166,7 +180,7 @@ def run_littled(stream: Stream, plan: StreamPlan) -> Run:
     seconds = time.process_time() - begun
     wrong = mistakes(transcript, stream)
     return Run(
-        stream.class_name, stream.kind, stream.seed, LITTLED, {}, len(wrong),
+        stream.class_name, stream.kind, stream.seed, method, {}, len(wrong),
         len(transcript.releases), seconds, spent_shares(transcript, plan.caps),
         tuple(executor.seconds), timeline(wrong, len(stream)),
     )  # fmt: skip

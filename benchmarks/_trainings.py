@@ -200,13 +200,18 @@ DENSE_STREAM = {"batch": 200}
 
 
 def sparse(list_cap: int) -> dict[str, Any]:
-    """One example a teacher; bottom is next to never drawn, so the first call changes the rule."""
-    return {"selection": "sparse", "list_cap": list_cap, "bottom_score": 0}
+    """One example a teacher; bottom is always drawn, so the rule stays as it is."""
+    return {"selection": "sparse", "list_cap": list_cap, "bottom_score": 10**6}
 
 
-def sparse_stream(kept: int) -> dict[str, Any]:
+# No id passes, so the rule stays as it is.
+FLIPPING = {"selection": "histogram", "bottom_score": 10**6}
+
+
+def growing_stream(kept: int) -> dict[str, Any]:
     """One call once so many are kept, and another one every few mistakes from then on."""
-    return {"warm": kept + 1_000, "batch": 100, "stream": {"opening_threshold": kept}}
+    ladder = {"trigger_threshold": kept, "ladder": (Rung(20),)}
+    return {"warm": kept + 1_000, "batch": 100, "stream": ladder}
 
 
 TEACHING = {
@@ -239,12 +244,12 @@ WORKLOADS = (
     Workload("table 10000 x 2000", numbers(2_000), CANDIDATES, DENSE, source=table),
     Workload(
         "prefixes:128", different(2), POSITIVES_OF_PREFIXES, sparse(129),
-        **sparse_stream(POSITIVES_OF_PREFIXES),
+        **growing_stream(POSITIVES_OF_PREFIXES),
     ),
-    Workload("points:64", different(1), CANDIDATES, sparse(1), **sparse_stream(CANDIDATES)),
-    Workload("points:128", different(2), CANDIDATES, sparse(1)),
-    Workload("sparse_sets:64:16", different(1), CANDIDATES, sparse(1)),
-    Workload("sparse_sets:128:16", different(2), CANDIDATES, sparse(1)),
+    Workload("points:64", different(1), CANDIDATES, FLIPPING, **growing_stream(CANDIDATES)),
+    Workload("points:128", different(2), CANDIDATES, FLIPPING),
+    Workload("sparse_sets:64:16", different(1), CANDIDATES, FLIPPING),
+    Workload("sparse_sets:128:16", different(2), CANDIDATES, FLIPPING),
     Workload("affine:64:8", subspace, KEPT, CLOSING, **CLOSING_STREAM),
     Workload("affine:64:8", different(1), CANDIDATES, {**CLOSING, "teachers": None}),
     Workload("conjunctions:64", subcube, KEPT, CLOSING),

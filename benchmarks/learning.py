@@ -1,13 +1,15 @@
 """Mistakes of the online learner and of other methods, on realizable streams at a fixed budget.
 
-    python benchmarks/learning.py [--quick] [--seeds 20] [--horizon 1000000] [--jobs 2]
+    python benchmarks/learning.py [--quick] [--seeds 12] [--horizon 1000000] [--jobs 2]
         [--kinds uniform clustered adversarial] [--classes thresholds:256 ...] [--no-baselines]
         [--output build/learning]
 
 For every class, kind of stream (`_streams.py`) and seed: littled as the daemon runs it, without
 sockets and disk (`_runs.py`), and all baselines that apply (`_baselines.py`) on the same examples,
-at the same (1, 1e-6)-differential privacy. Baselines with free parameters are first tuned on
-streams of their own, for each class and kind. Writes to the output folder:
+at the same (1, 1e-6)-differential privacy. littled runs twice: as it is planned by itself, and as
+it is planned for independent examples. Baselines with free parameters are first tuned on streams of
+their own, in two ways: once for all kinds of streams, by the worst kind's mean, as littled's plan
+is one for all of them; and for each kind separately. Writes to the output folder:
 
 - `learning.md`: the tables;
 - `learning.jsonl`: the same figures and the plans, one JSON object a line;
@@ -24,8 +26,7 @@ import os
 import statistics
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict
 from pathlib import Path
@@ -33,8 +34,8 @@ from typing import TypeVar
 
 from _baselines import Variant
 from _report import ClassFacts, figures, markdown, write_json_lines
-from _runs import Run, Task, applicable, hypotheses_of, perform, plan_for, tune
-from _streams import KINDS, parsed
+from _runs import ADVERSARIES, Run, Task, applicable, hypotheses_of, perform, plan_for, tune
+from _streams import KINDS, Kind, parsed
 
 from littled.classes.base import ClassError
 from littled.planner import PlanError, StreamPlan
@@ -59,39 +60,50 @@ Result = TypeVar("Result")
 Map = Callable[[Callable[[Task], Result], Sequence[Task]], Iterator[Result]]
 
 
-def facts_of(name: str, horizon: int) -> tuple[ClassFacts, StreamPlan | None]:
-    """What is public about a class, and littled's plan for it."""
+def facts_of(name: str, horizon: int) -> tuple[ClassFacts, dict[str, StreamPlan]]:
+    """What is public about a class, and littled's plans for it, by method."""
     try:
         dimension = hypotheses_of(name).littlestone_dimension
-        plan = plan_for(name, horizon)
+        plans = {method: plan_for(name, horizon, method) for method in ADVERSARIES}
     except ClassError as error:
-        return ClassFacts(name, None, None, f"littled does not run: {error}"), None
+        return ClassFacts(name, None, {}, f"littled does not run: {error}"), {}
     except PlanError as error:
-        return ClassFacts(name, dimension, None, f"littled does not run: {error}"), None
-    parameters = plan.plans[0].parameters.to_dict()
-    return ClassFacts(name, dimension, parameters, ""), plan
+        return ClassFacts(name, dimension, {}, f"littled does not run: {error}"), {}
+    parameters = {method: plan.plans[0].parameters.to_dict() for method, plan in plans.items()}
+    return ClassFacts(name, dimension, parameters, ""), plans
 
 
-def tuned(
-    tasks: Sequence[Task], over: "Pool", seeds: int
-) -> dict[tuple[str, str], dict[str, Variant]]:
-    """For each class and kind the best variant of every baseline that applies."""
-    totals: dict[tuple[str, str], dict[str, dict[int, list[int]]]] = {}
+# Mistakes on the tuning streams by class, baseline, number of the variant, and kind.
+Trials = dict[tuple[str, str], dict[int, dict[Kind, list[int]]]]
+Choices = dict[str, Variant]
+
+
+def trials(tasks: Sequence[Task], over: "Pool", seeds: int) -> Trials:
+    """Every variant of every baseline that has a choice, on all tuning streams."""
+    found: Trials = {}
     for task, grids in zip(tasks, over.map(tune, tasks, f"tuning on {seeds} seeds"), strict=True):
-        kept = totals.setdefault((task.class_name, task.kind), {})
         for name, runs in grids.items():
+            kept = found.setdefault((task.class_name, name), {})
             for number, run in enumerate(runs):
-                kept.setdefault(name, defaultdict(list))[number].append(run.mistakes)
-    chosen: dict[tuple[str, str], dict[str, Variant]] = {}
-    for (class_name, kind), grids_seen in totals.items():
-        chosen[class_name, kind] = {
-            baseline.name: baseline.variants(class_name)[
-                min(seen, key=lambda number: statistics.mean(seen[number]))
-                if (seen := grids_seen.get(baseline.name))
-                else 0
-            ]
-            for baseline in applicable(class_name)
-        }
+                by_kind = kept.setdefault(number, {})
+                by_kind.setdefault(task.kind, []).append(run.mistakes)
+    return found
+
+
+def best_variants(class_name: str, found: Trials, kinds: Sequence[Kind]) -> Choices:
+    """For every baseline that applies the variant with the fewest mistakes.
+
+    These are the mean over the tuning streams of a kind, of the worst of these kinds.
+    """
+
+    def worst(by_kind: Mapping[Kind, list[int]]) -> float:
+        return max(statistics.mean(by_kind[kind]) for kind in kinds)
+
+    chosen: Choices = {}
+    for baseline in applicable(class_name):
+        seen = found.get((class_name, baseline.name), {0: {}})
+        number = min(seen, key=lambda each: worst(seen[each])) if len(seen) > 1 else 0
+        chosen[baseline.name] = baseline.variants(class_name)[number]
     return chosen
 
 
@@ -134,20 +146,27 @@ def measure(arguments: argparse.Namespace) -> tuple[list[Run], list[ClassFacts]]
         if fact.note:
             print(f"{name}: {fact.note}", file=sys.stderr)
     pool = Pool(arguments.jobs)
-    chosen: dict[tuple[str, str], dict[str, Variant]] = {}
     cells = [(name, kind) for name in arguments.classes for kind in arguments.kinds]
+    chosen: dict[str, Choices] = {}
+    told: dict[tuple[str, str], Choices] = {}
     if arguments.baselines:
-        trials = [
-            Task(name, kind, seed, arguments.horizon, None, {})
+        tuning = [
+            Task(name, kind, seed, arguments.horizon, {}, {}, {})
             for name, kind in cells
             for seed in range(arguments.tuning_seeds)
         ]
-        chosen = tuned(trials, pool, arguments.tuning_seeds)
+        found = trials(tuning, pool, arguments.tuning_seeds)
+        for name in arguments.classes:
+            chosen[name] = best_variants(name, found, arguments.kinds)
+        told = {(name, kind): best_variants(name, found, [kind]) for name, kind in cells}
     tasks = [
-        Task(name, kind, seed, arguments.horizon, plans[name], chosen.get((name, kind), {}))
+        Task(
+            name, kind, seed, arguments.horizon, plans[name],
+            chosen.get(name, {}), told.get((name, kind), {}),
+        )
         for name, kind in cells
         for seed in range(arguments.seeds)
-    ]
+    ]  # fmt: skip
     runs = [run for found in pool.map(perform, tasks, "streams") for run in found]
     pool.close()
     return runs, facts
@@ -169,11 +188,12 @@ def write(runs: Sequence[Run], facts: Sequence[ClassFacts], horizon: int, output
         return
     from _plots import over_time, overview  # noqa: PLC0415 -- matplotlib is optional
 
-    overview(output / "mistakes.png", found, facts, horizon)
+    shown = [each for each in found if not each.told]
+    overview(output / "mistakes.png", shown, facts, horizon)
     for name in OVER_TIME:
-        if any(each.class_name == name for each in found):
+        if any(each.class_name == name for each in shown):
             path = output / f"over-time-{name.replace(':', '-')}.png"
-            over_time(path, found, name, horizon)
+            over_time(path, shown, name, horizon)
     print(f"The figures are in {output}.")
 
 
@@ -182,7 +202,7 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--classes", nargs="+", default=list(CLASSES), metavar="CLASS")
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
-    parser.add_argument("--seeds", type=int, default=20)
+    parser.add_argument("--seeds", type=int, default=12)
     parser.add_argument("--horizon", type=int, default=1_000_000)
     parser.add_argument("--tuning-seeds", type=int, default=TUNING_SEEDS)
     parser.add_argument("--jobs", type=int, default=2, help="processes")

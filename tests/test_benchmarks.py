@@ -308,28 +308,63 @@ def test_a_small_run_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[st
     arguments = learning.parsed_arguments([*command.split(), "--output", str(tmp_path)])
     arguments.tuning_seeds = 1
     found, facts = learning.measure(arguments)
-    assert Counter(run.method for run in found) == dict.fromkeys(
-        (
-            "littled",
-            "soa",
-            "exponential",
-            "doubling",
-            "realizable-experts",
-            "dartboard",
-            "gradient",
-        ),
-        2,
-    )
+    one = ("littled", "independent", "soa", "realizable-experts", "dartboard")
+    tuned = ("exponential", "doubling", "gradient")
+    assert Counter((run.method, run.told) for run in found) == {
+        **{(method, False): 2 for method in (*one, *tuned)},
+        **{(method, True): 2 for method in tuned},
+    }
     learning.write(found, facts, arguments.horizon, tmp_path)
     table = (tmp_path / "learning.md").read_text()
-    assert "| thresholds:256 | 8 | uniform |" in table
+    assert table.count("| thresholds:256 | 8 | uniform |") == 2
+    assert "dense, scheduled from" in table
     assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == len(found)
     assert "igures" in capsys.readouterr().out
 
 
-def test_littleds_run_is_consistent() -> None:
+def test_one_setting_is_chosen_by_its_worst_kind_and_others_by_their_own() -> None:
+    """Variant 0 is best on uniform streams, 2 on clustered ones; 1 is bad on neither."""
+    found = {
+        ("affine:64:8", "aggregate"): {
+            0: {"uniform": [10, 20], "clustered": [900, 1000]},
+            1: {"uniform": [90, 110], "clustered": [100, 120]},
+            2: {"uniform": [200, 200], "clustered": [50, 60]},
+        }
+    }
+    (baseline,) = (each for each in baselines.BASELINES if each.name == "aggregate")
+    variants = baseline.variants("affine:64:8")
+    for kinds, number in ((["uniform"], 0), (["clustered"], 2), (["uniform", "clustered"], 1)):
+        chosen = learning.best_variants("affine:64:8", found, kinds)
+        assert chosen == {"soa": {}, "aggregate": variants[number]}
+
+
+def test_the_report_compares_each_setting_with_its_own() -> None:
+    def run(method: str, mistakes: int, kind: str = "uniform", told: bool = False) -> Any:
+        return runs.Run(
+            "points:64", kind, 0, method, {"every": mistakes} if method == "histogram" else {},
+            mistakes, 1, 0.0, {}, (), (1,), told,
+        )  # fmt: skip
+
+    found = report.figures(
+        [
+            run("littled", 70), run("independent", 50), run("histogram", 80),
+            run("histogram", 45, told=True), run("littled", 90, "clustered"),
+            run("histogram", 85, "clustered"), run("histogram", 60, "clustered", told=True),
+        ]
+    )  # fmt: skip
+    plans = {method: {"selection": "x", "schedule_first": None} for method in runs.ADVERSARIES}
+    facts = [report.ClassFacts("points:64", 1, plans, "")]
+    beaten = report.markdown(found, facts, 1000).partition("## Where")[2].partition("## What")[0]
+    assert "points:64, clustered: stable histogram of mistakes, 85 against 90" in beaten
+    assert "points:64, uniform: stable histogram of mistakes, 45 against 50" in beaten
+    assert beaten.count("against") == 4  # two of them in the headings
+
+
+@pytest.mark.parametrize("method", list(runs.ADVERSARIES))
+def test_littleds_run_is_consistent(method: str) -> None:
     stream = streams.make_stream("thresholds:256", "uniform", 5000, seed=1)
-    run = runs.run_littled(stream, runs.plan_for("thresholds:256", 5000))
+    run = runs.run_littled(stream, runs.plan_for("thresholds:256", 5000, method), method)
+    assert run.method == method
     assert run.mistakes == run.timeline[-1]
     assert len(run.retrains) >= run.publications - 1
     assert all(0 <= share <= 1 for share in run.spent.values())

@@ -2,7 +2,10 @@
 
 import re
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
+
+import pytest
 
 from littled.budget.conversion import guarantee
 from littled.budget.events import (
@@ -16,19 +19,20 @@ from littled.budget.events import (
     kappa_upper,
     price,
 )
+from littled.classes import class_from_name
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.exponential import ExponentialMechanism
+from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner.costs import CANDIDATE_BYTES
+from littled.planner.requests import Asked
+from littled.planner.sizes import CANDIDATES_MAX, MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX
 
 TEXT = (Path(__file__).parent.parent / "PRIVACY.md").read_text(encoding="utf-8")
-# The parameters of the worked example in section 2.
-TRIGGER_RATE = Fraction(2, 5)
-SELECTION_RATE = Fraction(43, 1000)
-CALLS = 10
+# The class and the budget of the worked example in section 2.
 HORIZON = 1_000_000
 RULES = 257
-DELTA_Z = Fraction(9, 10_000_000)
 
 
 def number(pattern: str) -> Fraction:
@@ -37,43 +41,99 @@ def number(pattern: str) -> Fraction:
     return Fraction(found)
 
 
-def test_the_worked_example_is_what_the_code_computes() -> None:
-    trigger, selection = AboveThreshold(TRIGGER_RATE), ExponentialMechanism(SELECTION_RATE)
-    loss = PrecisionLoss(
-        total_variation=trigger.precision_error(HORIZON)
-        + CALLS * trigger.precision_error(0)
-        + CALLS * selection.total_variation(RULES),
-        epsilon=Fraction(1),
-    )
-    call = DenseSelection(rate=SELECTION_RATE, draws=1, accounting="zcdp")
-    caps = price(TriggerSeason(rate=TRIGGER_RATE)) + price(call) * CALLS + price(loss)
-    epsilon, delta = guarantee(caps, DELTA_Z)
-
-    tiny = Fraction(1, 1 << 70)
-    assert abs(caps.epsilon_pure - number(r"epsilon_pure = (0\.\d+), rho")) < tiny
-    assert abs(caps.rho - number(r"rho = (0\.\d+), epsilon_z <")) < Fraction(1, 10**6)
-    assert epsilon - caps.epsilon_pure < number(r"epsilon_z < (0\.\d+)")
-    assert caps.delta < number(r"delta_p < (\S+), so")
-    promised, failure = (
-        number(r"so the season is \((\S+), "),
-        number(r"season is \(\S+, (\S+)\)-DP"),
-    )
-    assert promised - Fraction(1, 10**4) < epsilon < promised
-    assert failure - Fraction(1, 10**12) < delta < failure
+@cache
+def planned(selection: Asked) -> StreamPlan:
+    """What the planner takes for the class and the budget of the worked example."""
+    learner = LearnerRequest("l", class_from_name("thresholds:256"), selection=selection)
+    return plan_stream(StreamRequest("s", Fraction(1), Fraction(1, 10**6), HORIZON, (learner,)))
 
 
-def test_the_example_names_its_parameters() -> None:
-    (example,) = re.findall(r"\*Example\.\*(.*?)\n\n", TEXT, re.DOTALL)
-    said = " ".join(example.split())
+def example(selection: Asked) -> str:
+    """The part of the worked example that is about this plan, in one line."""
+    (whole,) = re.findall(r"\*Example\.\*(.*?)\n\n", TEXT, re.DOTALL)
+    default, _, dense = " ".join(whole.split()).partition("With selection = dense")
+    return default if selection == "auto" else dense.partition("`littled plan")[0]
+
+
+@pytest.mark.parametrize("selection", ["auto", "dense"])
+def test_the_worked_example_is_what_the_planner_takes(selection: Asked) -> None:
+    stream, said = planned(selection), example(selection)
+    (plan,) = stream.plans
+    parameters = plan.parameters
+    assert plan.hypotheses.rule_count == RULES
+    assert parameters.selection == "dense"
+    assert parameters.fresh == (selection == "auto")
+    assert "booked as pure" in said or parameters.selection_accounting == "zcdp"
     for words in (
-        f"{RULES} rules",
-        f"e_t = {TRIGGER_RATE}",
-        f"e_s = {SELECTION_RATE}",
-        f"C = {CALLS}",
-        f"T = {HORIZON:,}",
-        f"delta_z = {DELTA_Z.numerator}/{DELTA_Z.denominator:,}",
+        f"e_t = {parameters.trigger_rate},",
+        f"e_s = {parameters.selection_rate},",
+        f"R = {parameters.draws},",
+        f"S = {1 if parameters.fresh else parameters.calls_max}",
+        f"C = {parameters.calls_max:,}",
     ):
         assert words in said
+    if stream.delta_z:
+        assert f"delta_z = {stream.delta_z.numerator}/{stream.delta_z.denominator:,}" in said
+    assert f"T = {HORIZON:,}" in example("auto")
+
+
+@pytest.mark.parametrize("selection", ["auto", "dense"])
+def test_the_worked_example_is_what_the_code_computes(selection: Asked) -> None:
+    stream, said = planned(selection), example(selection)
+    p = stream.plans[0].parameters
+    trigger, mechanism = AboveThreshold(p.trigger_rate), ExponentialMechanism(p.selection_rate)
+    loss = PrecisionLoss(
+        total_variation=trigger.precision_error(HORIZON)
+        + p.calls_max * trigger.precision_error(0)
+        + p.calls_max * mechanism.total_variation(RULES),
+        epsilon=Fraction(1),
+    )
+    draw = DenseSelection(rate=p.selection_rate, draws=1, accounting=p.selection_accounting)
+    selections = price(draw) * (1 if p.fresh else p.calls_max)
+    caps = price(TriggerSeason(rate=p.trigger_rate)) + selections + price(loss)
+    assert caps == stream.caps
+    epsilon, delta = guarantee(caps, stream.delta_z)
+
+    def number(pattern: str) -> Fraction:
+        (found,) = re.findall(pattern, said)
+        return Fraction(found)
+
+    assert abs(caps.epsilon_pure - number(r"epsilon_pure = ([\d.]+), rho")) < Fraction(1, 10**6)
+    assert 0 <= number(r"rho = ([\d.]+),") - caps.rho < Fraction(1, 10**6)
+    if stream.delta_z:
+        assert epsilon - caps.epsilon_pure < number(r"epsilon_z < (0\.\d+)")
+    assert caps.delta < number(r"delta_p < (\S+), so")
+    promised, failure = number(r"the season is \((\S+), "), number(r"season is \(\S+, (\S+)\)-DP")
+    assert promised - Fraction(1, 10**4) < epsilon <= promised
+    assert failure * Fraction(95, 100) < delta < failure
+
+
+def test_each_row_of_a_selection_names_what_such_a_learner_is_charged() -> None:
+    """Also of fresh learners of every way: what they are charged once, and at each call."""
+    rows = [line for line in TEXT.splitlines() if line.startswith("| the rule after a call")]
+    fresh, remembering = [
+        [row for row in rows if ("*fresh*" in row) == each] for each in (True, False)
+    ]
+    assert len(fresh) == 1
+    assert all("learner that remembers" in row for row in remembering)
+    for name, selection in (
+        ("thresholds:256", "fresh"),
+        ("thresholds:256", "dense"),
+        ("prefixes:32", "sparse"),
+        ("affine:32:4", "closure"),
+        ("points:32", "histogram"),
+    ):
+        learner = LearnerRequest("l", class_from_name(name), selection=selection)  # type: ignore[arg-type]
+        stream = StreamRequest("s", Fraction(1), Fraction(1, 10**6), HORIZON, (learner,))
+        (plan,) = plan_stream(stream).plans
+        once = {event.name for event in plan.learner("s").season_events()}
+        call = plan.learner("s").call_event().name
+        if plan.parameters.fresh:
+            (paid,) = (each for each in once if each.endswith("_selection"))
+            assert f"`{paid}`" in fresh[0].partition(", once a season")[0]
+            assert f"`{call}`, each call" in fresh[0]
+        else:
+            assert any(f"`{call}`, each call" in row for row in remembering)
 
 
 def test_every_kind_of_event_has_a_row_in_the_table_of_prices() -> None:
@@ -120,10 +180,22 @@ def test_fresh_noise_costs_what_lemma_d_says() -> None:
 
 def test_the_precision_is_the_one_of_section_five() -> None:
     assert "2^(K - 189), K the least number with e 2^K >= 134" in TEXT
-    # 2/5 * 2^9 = 204.8 >= 134 > 2/5 * 2^8
-    assert DiscreteLaplace(TRIGGER_RATE).total_variation == Fraction(1, 1 << 180)
-    step = AboveThreshold(TRIGGER_RATE).precision_error(1) - Fraction(1, 1 << 180)
+    trigger_rate, selection_rate = Fraction(1, 2), Fraction(1, 4)
+    # 1/2 * 2^9 = 256 >= 134 > 1/2 * 2^8
+    assert DiscreteLaplace(trigger_rate).total_variation == Fraction(1, 1 << 180)
+    step = AboveThreshold(trigger_rate).precision_error(1) - Fraction(1, 1 << 180)
     assert step == Fraction(1, 1 << 64)
-    assert ExponentialMechanism(SELECTION_RATE).total_variation(RULES) == Fraction(RULES, 1 << 126)
+    assert ExponentialMechanism(selection_rate).total_variation(RULES) == Fraction(RULES, 1 << 126)
     assert "with fresh noise 2^-64" in TEXT
-    assert CohenLyuTest(TRIGGER_RATE).precision_error(3) == Fraction(3, 1 << 64)
+    assert CohenLyuTest(trigger_rate).precision_error(3) == Fraction(3, 1 << 64)
+
+
+def test_the_limits_of_a_plan_are_the_ones_of_section_nine() -> None:
+    said = " ".join(TEXT.partition("## 9.")[2].partition("## 10.")[0].split())
+    assert f"{MEMORY_BYTES_MAX >> 30} GiB" in said
+    assert f"{SNAPSHOT_BYTES_MAX // 10**6} MB" in said
+    assert CANDIDATES_MAX == 1 << 23
+    assert f"2^23 candidates of about {CANDIDATE_BYTES} bytes" in said
+    unit = (Path(__file__).parent.parent / "systemd" / "littled.service").read_text()
+    (granted,) = re.findall(r"^MemoryMax=(\d+)G$", unit, re.MULTILINE)
+    assert f"the systemd unit grants {granted} GiB" in said

@@ -141,9 +141,9 @@ class LearnerConfiguration(_Part):
     kind: Literal["online"] = "online"
     class_name: str = Field(alias="class", min_length=1)
     noise_rate: Number = Field(default=Decimal(0), ge=0, lt=Decimal("0.5"))
-    selection: Literal["auto", "dense", "fresh", "sparse", "closure", "paper"] = "auto"
+    selection: Literal["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"] = "auto"
     teachers: int | None = Field(default=None, ge=2, le=TEACHERS_MAX)
-    adversary: Literal["oblivious", "adaptive"] = "oblivious"
+    adversary: Literal["none", "oblivious", "adaptive"] = "oblivious"
     failure_probability: Share = Decimal("0.05")
     paper: PaperConfiguration = PaperConfiguration()
 

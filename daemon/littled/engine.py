@@ -193,18 +193,11 @@ class Engine:
             done += step.consumed
             for effect in step.effects:
                 if isinstance(effect, CallRequested):
-                    self._settle(name, learner, effect)
+                    self._call(name, learner, effect)
                 else:
                     self._publish(name, step, charge=None)
 
-    def _settle(self, name: str, learner: OnlineLearner, request: CallRequested) -> None:
-        """Settle a call, and those that follow it at the same position, one after the other."""
-        requests = [request]
-        while requests:
-            step = self._call(name, learner, requests.pop())
-            requests = [each for each in step.effects if isinstance(each, CallRequested)]
-
-    def _call(self, name: str, learner: OnlineLearner, request: CallRequested) -> Step:
+    def _call(self, name: str, learner: OnlineLearner, request: CallRequested) -> None:
         """Price first; then reserve, train and publish, or refuse and halt."""
         state = self._course.states[name]
         try:
@@ -212,13 +205,12 @@ class Engine:
         except BudgetRefused:
             step = learner.step(state, CallRefused(request.place), self._noise)
             self._publish(name, step, charge=None)
-            return step
+            return
         self._outlet.charge(entry)
         step = self._executor.submit(
             learner.step, state, CallAdmitted(request.place), self._noise
         ).result()
         self._publish(name, step, charge=entry.number)
-        return step
 
     def _publish(self, name: str, step: Step, charge: int | None) -> None:
         releases = [

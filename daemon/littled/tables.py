@@ -9,6 +9,7 @@ line is one rule: its name, then a 0 or a 1 for every point.
 """
 
 import csv
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +24,21 @@ class TableFileError(ValueError):
     """A file that is no table of rules; one sentence."""
 
 
+@dataclass(frozen=True, slots=True)
+class NamedTable:
+    """A table, and the names of its points; "point 7" where the file names none."""
+
+    table: Table
+    point_names: tuple[str, ...]
+
+
 def read_table(path: Path) -> Table:
-    """The table in the CSV file `path`.
+    """The table in the CSV file `path`; raises as `read_named_table`."""
+    return read_named_table(path).table
+
+
+def read_named_table(path: Path) -> NamedTable:
+    """The table in the CSV file `path` with its points' names, all from one reading.
 
     Raises TableFileError for a file that cannot be read or is not written as above, and ClassError
     for rules that make no class.
@@ -50,4 +64,6 @@ def read_table(path: Path) -> Table:
                 f"rule {number - 1} of the table {path} needs a name and {points} values 0 or 1"
             )
     matrix = np.array([[cell.strip() == "1" for cell in row[1:]] for row in rows[1:]], dtype=bool)
-    return Table.from_matrix([row[0].strip() for row in rows[1:]], matrix)
+    table = Table.from_matrix([row[0].strip() for row in rows[1:]], matrix)
+    names = (name.strip() or f"point {point}" for point, name in enumerate(rows[0][1:]))
+    return NamedTable(table, tuple(names))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from littled.classes import ClassError
-from littled.tables import TableFileError, read_table
+from littled.tables import TableFileError, read_named_table, read_table
 
 WEEK = "rule,monday,tuesday,saturday,sunday\nweekend,0,0,1,1\nnever,0,0,0,0\n"
 
@@ -23,6 +23,12 @@ def test_a_table_is_read_as_it_is_written(tmp_path: Path) -> None:
     assert table.points == 4
     assert table.rule(0).evaluate(np.arange(4, dtype=np.uint8)).tolist() == [0, 0, 1, 1]
     assert table.rule(1).evaluate(np.arange(4, dtype=np.uint8)).tolist() == [0, 0, 0, 0]
+
+
+def test_points_have_their_names_or_their_numbers(tmp_path: Path) -> None:
+    found = read_named_table(written(tmp_path, "\ufeff\n rule , a ,\n x,0,1\n"))
+    assert found.point_names == ("a", "point 1")
+    assert found.table == read_table(written(tmp_path, "rule,b,c\nx,0,1\n"))
 
 
 def test_blank_lines_and_spaces_do_not_matter(tmp_path: Path) -> None:

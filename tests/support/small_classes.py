@@ -1,4 +1,4 @@
-"""Small classes by brute force: cubes, which are closed under intersection, and sets, built up."""
+"""Small classes by brute force: cubes, which are closed under intersection, and sets."""
 
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
@@ -49,6 +49,10 @@ class _Small(HypothesisClass):
 
     def first_rule(self) -> PointsRule:
         return PointsRule(bits=self.bits, members=())
+
+    @property
+    def longest_rule(self) -> PointsRule:
+        return PointsRule(bits=self.bits, members=tuple(range(1 << self.bits)))
 
     def essential_rule(self, key: Hashable) -> Rule:
         assert isinstance(key, frozenset)
@@ -118,24 +122,22 @@ class Cubes(_Small):
 
 @dataclass(frozen=True)
 class Sets(_Small):
-    """All sets of points; one selection adds one point to the published set."""
+    """All sets of points; a selection flips points."""
 
     @property
-    def proposals_per_example(self) -> int:
-        return 1
-
-    @property
-    def builds_up(self) -> bool:
+    def has_flips(self) -> bool:
         return True
 
-    def proposals(self, x: Points, y: Labels, published: Rule) -> Proposals:
+    def flips(self, x: Points, y: Labels, published: Rule, *, vetoes: bool) -> Proposals:
         assert isinstance(published, PointsRule)
-        positive, negative = (Counter(int(p) for p in x[y == label]) for label in (1, 0))
-        found = sorted(set(positive) - set(published.members))
-        scores = np.array([positive[p] - negative[p] for p in found], dtype=np.int64)
+        pairs = list(zip(x.tolist(), y.tolist(), strict=True))
+        wrong = Counter(p for p, label in pairs if (p in published.members) != label)
+        right = Counter(p for p, label in pairs if (p in published.members) == label)
+        found = sorted(wrong)
+        scores = np.array([wrong[p] - right[p] * vetoes for p in found], dtype=np.int64)
         return Proposals(scores, np.array(found, dtype=np.uint64).reshape(-1, 1))
 
-    def proposed_rule(self, proposals: Proposals, index: int, published: Rule) -> Rule:
+    def flipped_rule(self, flips: Proposals, passing: NDArray[np.int64], published: Rule) -> Rule:
         assert isinstance(published, PointsRule)
-        members = sorted({*published.members, int(proposals.keys[index, 0])})
-        return PointsRule(bits=self.bits, members=tuple(members))
+        passed = {int(key) for key in flips.keys[passing, 0]}
+        return self.essential_rule(frozenset(published.members) ^ passed)

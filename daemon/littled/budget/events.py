@@ -168,6 +168,39 @@ class CohenLyuStageTest(PrivacyEvent):
         _check_cohen_lyu(self.name, self.rate, self.failure)
 
 
+@dataclass(frozen=True, slots=True)
+class HistogramSelection(PrivacyEvent):
+    """One histogram of `littled.mechanisms.stable_histogram` (Lemma E there).
+
+    Rate e, threshold B; `change` is the most by which one score changes: 1, or 2 where examples may
+    veto. It costs pure 2e or (change * e^2)-zCDP, as `accounting` says, and `failure` in delta.
+    """
+
+    name: ClassVar[str] = "histogram_selection"
+    rate: Fraction
+    threshold: int
+    change: int
+    accounting: Accounting
+
+    def __post_init__(self) -> None:
+        """Also ValueError for what Lemma E does not cover."""
+        PrivacyEvent.__post_init__(self)
+        if self.change not in (1, 2):
+            raise ValueError(f"change of {self.name} must be 1 or 2")
+
+    @property
+    def failure(self) -> Fraction:
+        """Upper bound of delta_1 = exp(-e (B - 1)) / (1 + exp(-e)), rounded up; 1 for B <= 1."""
+        if self.threshold <= 1:
+            return Fraction(1)
+        tail = exp_upper(self.rate * (1 - self.threshold))
+        if self.rate <= EPSILON_MAX:
+            # E above exp(e) makes 1 / (1 + exp(-e)) at most E / (E + 1)
+            bound = exp_upper(self.rate)
+            tail *= bound / (bound + 1)
+        return min(Fraction(1), round_up(tail))
+
+
 Event = TypeVar("Event", bound=PrivacyEvent)
 
 _KINDS: dict[str, type[PrivacyEvent]] = {}
@@ -231,6 +264,14 @@ def _cohen_lyu_trigger(event: CohenLyuTrigger) -> Price:
 def _cohen_lyu_stage_test(event: CohenLyuStageTest) -> Price:
     epsilon = event.rate + kappa_upper(event.rate) * ln_upper(1 / event.failure)
     return Price(round_up(epsilon), Fraction(0), round_up(event.failure))
+
+
+@_prices(HistogramSelection)
+def _histogram_selection(event: HistogramSelection) -> Price:
+    failure = Price(Fraction(0), Fraction(0), event.failure)
+    if event.accounting == "pure":
+        return _pure(2 * event.rate) + failure
+    return Price(Fraction(0), round_up(event.change * event.rate**2), Fraction(0)) + failure
 
 
 def kappa_upper(rate: Fraction) -> Fraction:

@@ -19,6 +19,15 @@ between, the ratio of their own factors of a transcript's probability is at most
 every transcript that is left. So this factor can be taken out of every Renyi integral, and the
 induction over the remaining actions, each a single release, goes on unchanged.
 
+Fresh selections (`PrepaidSelection`) are admitted as one when the season opens, and each of them
+at the price 0. Fix the position t* at which two streams differ. For the induction, a call's price
+is that of one selection, rho_c and the mass w_c outside its mixture's first part, if its epoch
+contains t*; otherwise it is 0, as the call's factors are equal on both sides. Both are functions of
+the transcript before the draw: the limits of epochs are public. On every path at most one call of a
+learner has another price than 0, so that these prices sum, on every path, to at most what was
+admitted at the opening, and both inductions (over Renyi orders, and over the mass outside) hold
+with the admitted amounts (PRIVACY.md, Composition).
+
 The same admissions serve all orders at once, so the order that converts best may be chosen
 (`littled.budget.conversion.guarantee`). A refusal is a function of public values and costs nothing.
 """

@@ -91,6 +91,17 @@ class AffineSubspaces(HypothesisClass):
         """Always 0."""
         return self.essential_rule(NOWHERE)
 
+    @property
+    def longest_rule(self) -> AffineRule:
+        """`dimension` vectors and an offset, with the highest leading bits that they can have.
+
+        Where numbers are integers, their length grows with the leading bit. An offset has none of
+        the vectors' leading bits, so all of these are different bits: no others are longer in sum.
+        """
+        top = range(self.bits - 1, self.bits - 1 - self.dimension, -1)
+        offset = (1 << self.bits - self.dimension) >> 1
+        return self.essential_rule((offset, tuple(1 << bit for bit in top)))
+
     # -- closures ----------------------------------------------------------------------------
 
     @property

@@ -1,11 +1,14 @@
 """What a hypothesis class answers.
 
-A class is a public, immutable value. It serves four ways of selecting the next rule:
+A class is a public, immutable value. It serves five ways of selecting the next rule:
 
 - *dense*: the class is finite and small. `statistics` condenses labelled examples to an integer
   array of fixed size and `scores` gives, for every rule, the number of examples it agrees with;
 - *sparse, one example a teacher*: a positive example proposes at most `list_cap` rules, a negative
   example vetoes rules; `proposals` lists every proposed rule with proposals minus vetoes;
+- *histogram*: a rule is a set of ids; an example that contradicts the published rule votes to flip
+  its id, `flips` counts these votes, and `flipped_rule` flips all ids that the selection lets pass;
+- *closure*: a teacher proposes the smallest rule around its positive examples: `closures`;
 - *sparse, k teachers*: `essential_list` is the list of essential hypotheses (Lyu, Definition 4.3)
   of the rules that are approximately consistent with one teacher's data sets.
 
@@ -108,6 +111,14 @@ class HypothesisClass(ABC):
     def first_rule(self) -> Rule:
         """The rule published before any data: a public constant, so it costs nothing."""
 
+    @property
+    @abstractmethod
+    def longest_rule(self) -> Rule:
+        """A rule that no other one that a selection can come to exceeds on the wire, in bytes.
+
+        What fits into a frame with this rule, or with a majority of copies of it, fits with any.
+        """
+
     # -- dense selection ---------------------------------------------------------------------
 
     @property
@@ -142,23 +153,41 @@ class HypothesisClass(ABC):
         """Most rules that one example proposes; None where examples do not propose rules."""
         return None
 
-    @property
-    def builds_up(self) -> bool:
-        """Whether one selection adds one part to the published rule, so that several follow."""
-        return False
-
-    def proposals(self, x: Points, y: Labels, published: Rule) -> Proposals:
+    def proposals(self, x: Points, y: Labels) -> Proposals:
         """Every rule that a positive example proposes, with proposals minus vetoes.
 
         A positive example proposes the rules of its list (at most `proposals_per_example`) and
-        vetoes nothing; a negative example proposes nothing and vetoes rules. The lists may depend
-        on the published rule, which is public.
+        vetoes nothing; a negative example proposes nothing and vetoes rules.
         """
         raise ClassError(f"{self.name} has no short lists of rules per example; use dense")
 
-    def proposed_rule(self, proposals: Proposals, index: int, published: Rule) -> Rule:
+    def proposed_rule(self, proposals: Proposals, index: int) -> Rule:
         """The rule behind candidate `index`."""
         raise ClassError(f"{self.name} has no short lists of rules per example; use dense")
+
+    # -- histograms --------------------------------------------------------------------------
+
+    @property
+    def has_flips(self) -> bool:
+        """Whether rules are sets of ids, so that a selection can flip ids one by one."""
+        return False
+
+    def flips(self, x: Points, y: Labels, published: Rule, *, vetoes: bool) -> Proposals:
+        """Every id whose label some example contradicts, in rising order, with votes to flip it.
+
+        An example votes to flip its id if the published rule errs on it: to add the id, or to take
+        it away. With `vetoes` an example on which the rule is right counts against flipping its
+        id, and a score is votes minus vetoes.
+        """
+        raise ClassError(f"{self.name} has no rules that are sets of ids; use another selection")
+
+    def flipped_rule(self, flips: Proposals, passing: NDArray[np.int64], published: Rule) -> Rule:
+        """The published rule with the ids of the candidates `passing` (n,), n >= 1, flipped.
+
+        A function of these ids and of the published rule alone, also where the set would have more
+        members than the class allows.
+        """
+        raise ClassError(f"{self.name} has no rules that are sets of ids; use another selection")
 
     # -- sparse selection, closures ----------------------------------------------------------
 

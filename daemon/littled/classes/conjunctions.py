@@ -84,6 +84,11 @@ class Conjunctions(HypothesisClass):
         """Always 0: all literals."""
         return ConjunctionRule(self.bits, self._mask, self._mask)
 
+    @property
+    def longest_rule(self) -> ConjunctionRule:
+        """All literals: both masks have all digits, or are the longest integers."""
+        return self.first_rule()
+
     # -- dense selection ---------------------------------------------------------------------
 
     @property

@@ -5,6 +5,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from littled.classes.base import (
     ClassError,
     DataSet,
@@ -14,8 +17,8 @@ from littled.classes.base import (
     Proposals,
 )
 from littled.classes.set_spaces import SetVersionSpace
-from littled.classes.sparse_sets import point_votes
-from littled.classes.wide import fits_bits, to_int
+from littled.classes.sparse_sets import flipped_ids, id_flips
+from littled.classes.wide import fits_bits
 from littled_protocol.rules import PointsRule, Rule
 
 NOTHING = -1
@@ -69,17 +72,28 @@ class PointFunctions(HypothesisClass):
         return PointsRule(bits=self.bits, members=())
 
     @property
-    def proposals_per_example(self) -> int:
-        """A positive example proposes its own id."""
-        return 1
+    def longest_rule(self) -> PointsRule:
+        """The greatest id: the most digits, or the longest integer."""
+        return PointsRule(bits=self.bits, members=((1 << self.bits) - 1,))
 
-    def proposals(self, x: Points, y: Labels, published: Rule) -> Proposals:
-        """Every id seen with label 1, with its positive minus its negative examples."""
-        return point_votes(x, y)
+    @property
+    def has_flips(self) -> bool:
+        """A rule is a set of at most one id."""
+        return True
 
-    def proposed_rule(self, proposals: Proposals, index: int, published: Rule) -> PointsRule:
-        """The rule of the id behind candidate `index`."""
-        return self.essential_rule(to_int(proposals.keys[index]))
+    def flips(self, x: Points, y: Labels, published: Rule, *, vetoes: bool) -> Proposals:
+        """Every id on which the published rule errs, with votes to flip it."""
+        return id_flips(x, y, published, vetoes=vetoes)
+
+    def flipped_rule(
+        self, flips: Proposals, passing: NDArray[np.int64], published: Rule
+    ) -> PointsRule:
+        """The smallest new id that passes, in place of the published one; or nothing at all.
+
+        On a realizable stream the target alone is ever new, so an id that passes is the target,
+        whether or not the id that was published before has been seen again.
+        """
+        return flipped_ids(flips, passing, published, members_max=1)
 
     def version_space(
         self, data_sets: Sequence[DataSet], tolerance: Fraction

@@ -23,7 +23,7 @@ from littled.classes.base import (
 )
 from littled.classes.prefix_spaces import NOWHERE, PrefixVersionSpace, dimension_of_blocks
 from littled.classes.wide import Pairs, as_pairs, fits_bits, tally, to_int
-from littled_protocol.rules import PrefixRule, Rule
+from littled_protocol.rules import PrefixRule
 
 
 @dataclass(frozen=True)
@@ -80,11 +80,16 @@ class Prefixes(HypothesisClass):
         return PrefixRule(bits=self.bits, value=0, length=None)
 
     @property
+    def longest_rule(self) -> PrefixRule:
+        """The greatest address: its value has the most digits, or is the longest integer."""
+        return PrefixRule(bits=self.bits, value=(1 << self.bits) - 1, length=self.bits)
+
+    @property
     def proposals_per_example(self) -> int:
         """A positive example proposes all prefixes of its address."""
         return self.bits + 1
 
-    def proposals(self, x: Points, y: Labels, published: Rule) -> Proposals:
+    def proposals(self, x: Points, y: Labels) -> Proposals:
         """Every prefix of an address with label 1; keys (length, high, low), (candidates, 3)."""
         counts = tally(x, y)
         addresses, positive = as_pairs(counts.ids), counts.positive
@@ -101,7 +106,7 @@ class Prefixes(HypothesisClass):
             keys.append(np.column_stack((np.full(len(found), length, dtype=np.uint64), found)))
         return Proposals(np.concatenate(scores), np.concatenate(keys))
 
-    def proposed_rule(self, proposals: Proposals, index: int, published: Rule) -> PrefixRule:
+    def proposed_rule(self, proposals: Proposals, index: int) -> PrefixRule:
         """The prefix behind candidate `index`."""
         key = proposals.keys[index]
         return self.essential_rule(self._key(int(key[0]), to_int(key[1:])))

@@ -1,12 +1,12 @@
-"""Sparse sets of ids: `x` is one of at most so many ids, built up one by one."""
+"""Sparse sets of ids: `x` is one of at most so many ids, added and taken away as they err."""
 
-from collections import Counter
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from littled.classes.base import (
     ClassError,
@@ -18,10 +18,9 @@ from littled.classes.base import (
 )
 from littled.classes.set_spaces import SetVersionSpace
 from littled.classes.wide import as_pairs, fits_bits, tally, to_int
-from littled_protocol.columns import point_type
-from littled_protocol.rules import MajorityRule, PointsRule, Rule
+from littled_protocol.rules import PointsRule, Rule
 
-# A set is published whole, again and again, and every id of it costs a selection.
+# A set is published whole, again and again.
 MEMBERS_MAX = 1024
 
 
@@ -83,33 +82,26 @@ class SparseSets(HypothesisClass):
         return PointsRule(bits=self.bits, members=())
 
     @property
-    def proposals_per_example(self) -> int:
-        """A positive example proposes its own id."""
-        return 1
+    def longest_rule(self) -> PointsRule:
+        """The greatest ids, as many as a set may have: greater integers are no shorter."""
+        ids = 1 << self.bits
+        members = min(self.members, ids)
+        return PointsRule(bits=self.bits, members=tuple(range(ids - members, ids)))
 
     @property
-    def builds_up(self) -> bool:
-        """A selection adds one id, so several follow one another."""
+    def has_flips(self) -> bool:
+        """A rule is a set of ids."""
         return True
 
-    def proposals(self, x: Points, y: Labels, published: Rule) -> Proposals:
-        """Every id with label 1 that `published` lacks, its positive minus its negative examples.
+    def flips(self, x: Points, y: Labels, published: Rule, *, vetoes: bool) -> Proposals:
+        """Every id on which the published rule errs, with votes to add it or to take it away."""
+        return id_flips(x, y, published, vetoes=vetoes)
 
-        Nothing is proposed once `published` has all the ids it may have; both are public.
-        """
-        held = _members(published)
-        found = point_votes(x, y)
-        if len(held) >= self.members:
-            return Proposals(found.scores[:0], found.keys[:0])
-        wide = point_type(self.point_type).columns == 2
-        says = published.evaluate(found.keys if wide else found.keys[:, 1])
-        lacking = np.flatnonzero(says == 0)
-        return Proposals(found.scores[lacking], found.keys.take(lacking, axis=0))
-
-    def proposed_rule(self, proposals: Proposals, index: int, published: Rule) -> PointsRule:
-        """The published ids and the one behind candidate `index`."""
-        members = {*_members(published), to_int(proposals.keys[index])}
-        return self.essential_rule(tuple(sorted(members)))
+    def flipped_rule(
+        self, flips: Proposals, passing: NDArray[np.int64], published: Rule
+    ) -> PointsRule:
+        """The published ids with those that pass added or taken away: `flipped_ids`."""
+        return flipped_ids(flips, passing, published, members_max=self.members)
 
     def version_space(self, data_sets: Sequence[DataSet], tolerance: Fraction) -> SetVersionSpace:
         """The sets that err little enough on every data set."""
@@ -121,18 +113,39 @@ class SparseSets(HypothesisClass):
         return PointsRule(bits=self.bits, members=key)
 
 
-def point_votes(x: Points, y: Labels) -> Proposals:
-    """Every id seen with label 1, with its positive minus its negative examples."""
+def id_flips(x: Points, y: Labels, published: Rule, *, vetoes: bool) -> Proposals:
+    """Every id on which the published rule errs, rising: its errors, with `vetoes` less its hits.
+
+    `keys` are (high, low) pairs.
+    """
     counts = tally(x, y)
-    proposed = np.flatnonzero(counts.positive)
-    scores = (counts.positive - counts.negative)[proposed]
-    return Proposals(scores, as_pairs(counts.ids.take(proposed, axis=0)))
+    member = published.evaluate(counts.ids) == 1
+    errors = np.where(member, counts.negative, counts.positive)
+    found = np.flatnonzero(errors)
+    scores = errors
+    if vetoes:
+        scores = errors - np.where(member, counts.positive, counts.negative)
+    return Proposals(scores[found], as_pairs(counts.ids.take(found, axis=0)))
 
 
-def _members(published: Rule) -> list[int]:
-    """The ids to which a published set, or a majority of such sets, says 1; in no order."""
-    if isinstance(published, MajorityRule):
-        counts = Counter(id_ for member in published.members for id_ in _members(member))
-        return [id_ for id_, count in counts.items() if 2 * count > len(published.members)]
+def flipped_ids(
+    flips: Proposals, passing: NDArray[np.int64], published: Rule, *, members_max: int
+) -> PointsRule:
+    """The published set without the members that pass, and with the other ids that pass.
+
+    The first `members_max` of the new ids come in, one after the other in rising order. Each takes
+    a free place, or the place of the old member that follows it on the circle of all ids. So on a
+    stream that some set of the class fits, an old member that no longer belongs leaves in the end,
+    even if it is never seen again. For as long as one stays, a true member may lose its place only
+    to a true one before it on the circle; it makes mistakes, comes back, and takes the place of one
+    further on. Places are lost further and further on, never past a member that does not belong.
+    """
     assert isinstance(published, PointsRule)
-    return list(published.members)
+    old = set(published.members)
+    passed = [to_int(pair) for pair in flips.keys[passing]]
+    new = sorted(set(passed) - old)[:members_max]
+    old -= set(passed)
+    for number, id_ in enumerate(new, start=1):
+        if len(old) + number > members_max:
+            old.remove(min(old, key=lambda member: (member < id_, member)))
+    return PointsRule(bits=published.bits, members=tuple(sorted({*old, *new})))

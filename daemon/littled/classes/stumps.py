@@ -97,6 +97,11 @@ class Stumps(HypothesisClass):
         return StumpRule(self.features, self.buckets, 0, 0, at_least=False)
 
     @property
+    def longest_rule(self) -> StumpRule:
+        """The last threshold of the last feature: greater integers are no shorter."""
+        return StumpRule(self.features, self.buckets, self.features - 1, self.buckets - 1, True)
+
+    @property
     def rule_count(self) -> int:
         """Two directions of every threshold of every feature, and two constants."""
         return 2 * self._half

@@ -125,6 +125,11 @@ class Table(NumberedPoints):
         return self.rule(int((self.matrix != majority).sum(axis=1).argmin()))
 
     @property
+    def longest_rule(self) -> TableRule:
+        """The row with the longest name: all else is equally long in every row."""
+        return self.rule(max(range(len(self.packed)), key=self._name_bytes))
+
+    @property
     def point_count(self) -> int:
         """One point for each column."""
         return self.points
@@ -148,6 +153,9 @@ class Table(NumberedPoints):
             values=self.packed[index],
             size=self.points,
         )
+
+    def _name_bytes(self, index: int) -> int:
+        return len(self.rule_names[index].encode())
 
     def version_space(self, data_sets: Sequence[DataSet], tolerance: Fraction) -> "RowVersionSpace":
         """The rows that err little enough on every data set, exactly."""

@@ -67,6 +67,11 @@ class Thresholds(NumberedPoints):
         return ThresholdRule(size=self.size, threshold=(self.size + 1) // 2)
 
     @property
+    def longest_rule(self) -> ThresholdRule:
+        """The greatest threshold: greater integers are no shorter."""
+        return ThresholdRule(size=self.size, threshold=self.size)
+
+    @property
     def point_count(self) -> int:
         """One point for each number below `size`."""
         return self.size

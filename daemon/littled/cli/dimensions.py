@@ -1,6 +1,5 @@
 """`littled dim`: what the rules of a table can shatter, with a tree that proves it."""
 
-import csv
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from littled.littlestone import (
     dual_vapnik_chervonenkis_dimension,
     vapnik_chervonenkis_dimension,
 )
-from littled.tables import TableFileError, read_table
+from littled.tables import TableFileError, read_named_table
 
 SUBCLASSES_MAX = 200_000
 
@@ -38,8 +37,8 @@ def dim(file: Path, limit: int, as_json: bool) -> None:
     the search visits too many sub-classes.
     """
     with explained(TableFileError, ClassError, status=WRONG_USE):
-        table = read_table(file)
-    points = point_names(file)
+        named = read_named_table(file)
+    table, points = named.table, named.point_names
     bounds, tree = bounds_and_witness(table.matrix, subclasses_max=limit)
     facts = {
         "rules": len(table.rule_names),
@@ -56,13 +55,6 @@ def dim(file: Path, limit: int, as_json: bool) -> None:
     print_pairs(facts_in_words(facts))
     click.echo(f"\nwitness tree of depth {bounds.lower}:")
     click.echo(describe_tree(tree, points, table.rule_names))
-
-
-def point_names(file: Path) -> list[str]:
-    """The points' names in the first line of a table that `read_table` has accepted."""
-    lines = csv.reader(file.read_text(encoding="utf-8-sig").splitlines(), strict=True)
-    first = next(row for row in lines if row)
-    return [name.strip() or f"point {point}" for point, name in enumerate(first[1:])]
 
 
 def within(limit: int, search: Callable[..., int], matrix: Any) -> int | None:

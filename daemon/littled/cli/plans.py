@@ -13,6 +13,7 @@ from littled.budget.conversion import guarantee
 from littled.cli.failures import WRONG_USE, Failure
 from littled.cli.output import amount, console, number, print_json, print_pairs
 from littled.configuration import ConfigurationError, checked_configuration
+from littled.learners.parameters import OnlineParameters
 from littled.planner import (
     Comparison,
     LearnerPlan,
@@ -28,6 +29,7 @@ WAYS = {
     "fresh": "among all rules of the class, by each epoch alone",
     "sparse": "among rules that examples propose",
     "closure": "among the smallest rules around teachers' examples",
+    "histogram": "every id whose noisy count of mistakes passes",
     "teachers": "among essential hypotheses of teachers (Algorithm 4)",
     "paper": "Algorithms 1 to 4 with the paper's parameters",
     "experts": "baseline of Asi et al. 2023",
@@ -63,12 +65,14 @@ class DecimalParameter(click.ParamType[Decimal]):
 @click.option("--noise-rate", type=DecimalParameter(), default="0", show_default=True,
               help="Share of labels that may contradict the best rule.")  # fmt: skip
 @click.option("--selection", default="auto", show_default=True,
-              type=click.Choice(["auto", "dense", "fresh", "sparse", "closure", "paper"]),
+              type=click.Choice([
+                  "auto", "dense", "fresh", "sparse", "closure", "histogram", "paper",
+              ]),
               help="How the next rule is selected.")  # fmt: skip
 @click.option("--teachers", type=int, help="Teachers of sparse selection; else one an example.")
 @click.option("--adversary", default="oblivious", show_default=True,
-              type=click.Choice(["oblivious", "adaptive"]),
-              help="Whether examples may depend on published rules.")  # fmt: skip
+              type=click.Choice(["none", "oblivious", "adaptive"]),
+              help="Whether somebody may choose the order, or after seeing rules.")  # fmt: skip
 @click.option("--failure-probability", type=DecimalParameter(), default="0.05", show_default=True,
               help="Chance that a bound on mistakes does not hold.")  # fmt: skip
 @click.option("--paper-calls", type=DecimalParameter(), help="C in K = C d^3 calls.")
@@ -152,6 +156,7 @@ def plan_facts(stream: StreamPlan, learner: LearnerPlan, chosen: Comparison) -> 
         "rules_max": parameters.calls_max,
         "trigger_threshold": parameters.trigger_threshold,
         "trigger_rate": float(parameters.trigger_rate),
+        "schedule_first": parameters.schedule_first,
         "selection_rate": float(parameters.selection_rate),
         "teachers": [rung.teachers for rung in parameters.rungs if rung.teachers],
         "draws": parameters.draws,
@@ -177,11 +182,20 @@ def facts_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
         "guarantee": f"({amount(proven['epsilon'])}, {amount(proven['delta'])})-differentially "
         f"private per example ({accounting})",
         "selection": f"{facts['selection']}: {WAYS[facts['selection']]}",
-        "new rules": f"at most {number(facts['rules_max'])} in a season, each after about "
-        f"{number(facts['trigger_threshold'])} mistakes{beyond}",
-        "mistakes": f"about {mistakes(facts['mistakes_expected'])}{beyond} on a bad stream, "
+        "new rules": f"at most {number(facts['rules_max'])} in a season, "
+        f"{occasions(facts, beyond)}",
+        "mistakes": f"about {mistakes(facts['mistakes_expected'])}{beyond} on a bad stream"
+        f"{'' if facts['schedule_first'] is None else ' of independent examples'}, "
         f"{bound(facts['mistakes_guaranteed'], facts['failure_probability'])}",
     }
+
+
+def occasions(facts: Mapping[str, Any], beyond: str) -> str:
+    """When new rules come."""
+    first = facts["schedule_first"]
+    if first is None:
+        return f"each after about {number(facts['trigger_threshold'])} mistakes{beyond}"
+    return f"after {number(first)} examples, {number(2 * first)}, {number(4 * first)} and so on"
 
 
 def mistakes(count: float | None) -> str:
@@ -199,9 +213,10 @@ def bound(count: float | None, failure: float) -> str:
     return f"at most {mistakes(count)} but for a chance of {amount(100 * failure)} %"
 
 
-def ways_table(ways: Sequence[Comparison]) -> Table:
-    """What each way of selection would do, the chosen one first."""
-    table = Table(title="ways of selection", title_justify="left", title_style="bold")
+def ways_table(ways: Sequence[Comparison], learner: str = "") -> Table:
+    """What each way of selection would do for a learner, the chosen one first."""
+    title = f"ways of selection for {learner}" if learner else "ways of selection"
+    table = Table(title=title, title_justify="left", title_style="bold")
     table.add_column("way")
     for column in ("expected mistakes", "at most", "calls", "retrain", "memory"):
         table.add_column(column, justify="right")
@@ -234,6 +249,15 @@ def size(count: int | None) -> str:
     return f"{count / 2**20:.0f} MiB" if count >= 2**20 else f"{max(1, count >> 10)} KiB"
 
 
+def way_of(parameters: OnlineParameters) -> str:
+    """The way of selection that a plan's parameters are of, as in the table of ways."""
+    if parameters.tests == "cohen_lyu":
+        return "paper"
+    if parameters.selection == "sparse" and parameters.teachers is not None:
+        return "teachers"
+    return "fresh" if parameters.selection == "dense" and parameters.fresh else parameters.selection
+
+
 def plan_table(stream: StreamPlan) -> Table:
     """A stream and what each of its learners may do, for people."""
     table = Table(
@@ -249,7 +273,7 @@ def plan_table(stream: StreamPlan) -> Table:
         table.add_row(
             each.name,
             each.hypotheses.name,
-            "paper" if parameters.tests == "cohen_lyu" else parameters.selection,
+            way_of(parameters),
             str(parameters.calls_max),
             each.hypotheses.first_rule().describe(each.words),
         )

@@ -9,10 +9,10 @@ import click
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.options import StoreFiles, store_options
 from littled.cli.output import console, notes, number, print_json
-from littled.cli.plans import plan_table
+from littled.cli.plans import plan_table, ways_table
 from littled.cli.replaying import Comparison, compare_stream
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
-from littled.planner import PlanError, StreamPlan, plan_stream
+from littled.planner import PlanError, StreamPlan, compare_ways, plan_stream
 from littled.store.errors import StoreError, StoreRefused
 from littled.store.store import Store
 from littled.store.verify import Report
@@ -32,8 +32,9 @@ from littled.store.verify import verify as check_store
 def init(store: Path, configuration: Path, files: StoreFiles) -> None:
     """Create STORE, a new folder, for the streams of a configuration.
 
-    Budgets and learners are fixed here for good. The noise key is drawn here too: keep a copy of it
-    somewhere safe, since nobody can add to the store without it.
+    Budgets and learners are fixed here for good; what other ways of selection would do with the
+    same budget is shown for each learner, as by `littled plan`. The noise key is drawn here too:
+    keep a copy of it somewhere safe, since nobody can add to the store without it.
     """
     with explained(ConfigurationError, status=WRONG_USE):
         wanted = load_configuration(configuration)
@@ -50,6 +51,9 @@ def init(store: Path, configuration: Path, files: StoreFiles) -> None:
     screen.print(f"created {store}")
     for plan in plans.values():
         screen.print(plan_table(plan))
+        request = wanted.streams[plan.stream].request()
+        for name in plan.learners:
+            screen.print(ways_table(compare_ways(request, name), f"{plan.stream}/{name}"))
         if plan.delta * plan.horizon > 1:
             notes().print(
                 f"note: streams.{plan.stream}.delta is greater than 1/horizon; one example of a "

@@ -7,19 +7,17 @@ noise is a function of the durable history (`littled.mechanisms.noise`). The ord
 
 1. `Examples`: the published rule predicts, mistakes are counted, and at each position the
    trigger says fire or not (Algorithm 3, lines 9 to 15). At the first fire the rest of the batch
-   is left unconsumed and `CallRequested` names the price of the call.
+   is left unconsumed and `CallRequested` names the price of the call. With a schedule there is
+   no trigger and nothing is tested: epochs end once the season has had `schedule_first`
+   examples, twice as many, four times, and so on.
 2. The engine asks the filter. `CallAdmitted`: the teachers are trained jointly and the selection
    is published. `CallRefused`: the learner halts; its last rule stays published.
-3. With `repeats`, a call that changed the rule is followed by another `CallRequested` at the same
-   position, as long as calls are left: one selection adds one part to the rule, and the data may
-   have more to say. It is charged, selected and published like any call.
 
 What is released: the positions of fires, the selected rules, bottoms (a call that keeps the rule)
 and halts. What each costs is in `season_events` and `call_event`; why is in PRIVACY.md. Every call
-makes exactly one release, repeated or not, whether or not the rule changed: the ledger shows that a
-call took place, so silence would only say "bottom" in another way, and every charge has the one
-release that it paid for. The epoch before a repeated call is empty, and both releases have the same
-position.
+makes exactly one release, whether or not the rule changed: the ledger shows that a call took place,
+so silence would only say "bottom" in another way, and every charge has the one release that it paid
+for.
 
 Where Algorithms 3 and 4 are silent:
 
@@ -36,6 +34,7 @@ Where Algorithms 3 and 4 are silent:
 - *No call left, or refused by the budget*: the learner halts at that fire, and its rule stays.
 """
 
+import math
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -50,6 +49,7 @@ from littled.budget.events import (
     CohenLyuStageTest,
     CohenLyuTrigger,
     DenseSelection,
+    HistogramSelection,
     PrecisionLoss,
     PrepaidSelection,
     PrivacyEvent,
@@ -60,13 +60,14 @@ from littled.budget.events import (
 from littled.classes import HypothesisClass
 from littled.classes.base import DataSet, Labels, Points, Scores, errors_allowed
 from littled.learners.buffer import Buffer
-from littled.learners.parameters import OnlineParameters
+from littled.learners.parameters import OnlineParameters, Rung
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.exponential import ExponentialMechanism
 from littled.mechanisms.noise import Address, NoiseSource
 from littled.mechanisms.sparse_sample import SparseSample
+from littled.mechanisms.stable_histogram import StableHistogram
 from littled_protocol.rules import MajorityRule, Rule
 
 # Examples whose counting is put off until it is worth a pass over the statistics.
@@ -129,7 +130,7 @@ class SeasonPriced:
 
 @dataclass(frozen=True, slots=True)
 class CallRequested:
-    """The trigger fired, or a call is to be repeated; a call would cost `event`."""
+    """The trigger fired; a call would cost `event`."""
 
     place: Place
     event: PrivacyEvent
@@ -149,18 +150,16 @@ class Published:
 
 Effect = SeasonPriced | CallRequested | Published
 
-# Essential lists by the teacher and the errors allowed on each of the teacher's data sets.
-_Lists = dict[tuple[int, tuple[int, ...]], list[Hashable]]
+# The last essential list of each teacher, with the errors it allowed on each of its data sets.
+_Lists = dict[int, tuple[tuple[int, ...], list[Hashable]]]
 
 
 @dataclass(frozen=True, slots=True)
 class OnlineState:
-    """Everything the learner knows. Public: the fields up to `repeated`; the rest never leaves.
+    """Everything the learner knows. Public: the fields up to `kept`; the rest never leaves.
 
-    Of the season: `calls` made, whether one of them `changed` the rule, and how many fires in a row
-    `kept` it (repeated calls aside); `repeated` counts the calls made so far at this same position.
-    `archive` holds, for each earlier epoch of the season, its buffer; `statistics` the counts of a
-    dense class.
+    Of the season: `calls` made, and how many of them in a row `kept` the rule. `archive` holds, for
+    each earlier epoch of the season, its buffer; `statistics` the counts of a dense class.
     """
 
     rule: Rule
@@ -170,9 +169,7 @@ class OnlineState:
     epoch_position: int = 0
     halted: bool = False
     calls: int = 0
-    changed: bool = False
     kept: int = 0
-    repeated: int = 0
     mistakes: int = 0
     threshold_noise: int | None = None
     stage: int = 1
@@ -203,7 +200,7 @@ class OnlineLearner:
     name: str
     hypotheses: HypothesisClass
     parameters: OnlineParameters
-    _trigger: AboveThreshold | CohenLyuTest = field(init=False, repr=False, compare=False)
+    _trigger: AboveThreshold | CohenLyuTest | None = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Check the parameters against the class, and build the noise tables once."""
@@ -211,7 +208,8 @@ class OnlineLearner:
         for problem in _misfits(self.hypotheses, p):
             raise ValueError(problem)
         kind = AboveThreshold if p.tests == "above_threshold" else CohenLyuTest
-        object.__setattr__(self, "_trigger", kind(p.trigger_rate))
+        trigger = kind(p.trigger_rate) if p.schedule_first is None else None
+        object.__setattr__(self, "_trigger", trigger)
 
     # -- public facts ------------------------------------------------------------------------
 
@@ -222,9 +220,11 @@ class OnlineLearner:
     def season_events(self) -> tuple[PrivacyEvent, ...]:
         """Privacy events charged when a season opens: trigger, stage tests, finite precision."""
         p, fresh = self.parameters, self.parameters.tests == "cohen_lyu"
-        trigger: PrivacyEvent = TriggerSeason(rate=p.trigger_rate)
+        trigger: list[PrivacyEvent] = []
+        if p.schedule_first is None:
+            trigger = [TriggerSeason(rate=p.trigger_rate)]
         if fresh:
-            trigger = CohenLyuTrigger(rate=p.trigger_rate, failure=p.tests_failure)
+            trigger = [CohenLyuTrigger(rate=p.trigger_rate, failure=p.tests_failure)]
         segments: list[PrivacyEvent] = []
         if p.stage_rate is not None:
             segment: PrivacyEvent = StageTest(rate=p.stage_rate)
@@ -235,7 +235,7 @@ class OnlineLearner:
         loss = PrecisionLoss(total_variation=self.precision_error(), epsilon=p.epsilon)
         # every example is in one epoch, so in one selection: all of them together cost one
         selections = [self._selection_event()] if p.fresh else []
-        return (trigger, *segments, *selections, loss)
+        return (*trigger, *segments, *selections, loss)
 
     def call_event(self) -> PrivacyEvent:
         """Privacy event of one call of joint training."""
@@ -249,6 +249,13 @@ class OnlineLearner:
         if p.selection == "dense":
             return DenseSelection(
                 rate=p.selection_rate, draws=p.draws, accounting=p.selection_accounting
+            )
+        if p.selection == "histogram":
+            return HistogramSelection(
+                rate=p.selection_rate,
+                threshold=p.bottom_score,
+                change=2 if self._vetoes else 1,
+                accounting=p.selection_accounting,
             )
         return SparseSelection(
             rate=p.selection_rate,
@@ -264,15 +271,31 @@ class OnlineLearner:
 
         The threshold's noise and a step's reach are each below this allowance but for a chance of
         about 2^-64. What the trigger does not count, by the public noise rate, is kept as well.
+        With a schedule it is the longest epoch, or what `mistakes_max` comes to but for such a
+        chance.
         """
         p = self.parameters
         if not p.keeps_mistakes:
             return 0
+        if self._trigger is None:
+            return self._scheduled_mistakes_max
         expected = p.horizon * p.noise_rate.numerator // p.noise_rate.denominator
         if p.fresh:
-            highest = max(p.opening_threshold or 0, *(each.trigger_threshold for each in p.rungs))
+            highest = max(each.trigger_threshold for each in p.rungs)
             return expected + 3 * self._trigger.reach + max(highest, 0)
         return expected + p.calls_max * 3 * self._trigger.reach + self._thresholds_sum_max
+
+    @property
+    def _scheduled_mistakes_max(self) -> int:
+        """Mistakes that the longest epoch of the schedule keeps at the most.
+
+        The positions that may keep one are chosen independently, m = `mistakes_max` on average. By
+        Chernoff's bound m + t or more are with probability at most exp(-t^2 / (2 m + 2 t / 3)).
+        """
+        p = self.parameters
+        longest = p.epoch_length(p.calls_max - 1) or 0
+        most = p.mistakes_max
+        return min(longest, most + 10 * math.isqrt(most) + 100 if most else longest)
 
     @property
     def _thresholds_sum_max(self) -> int:
@@ -280,25 +303,30 @@ class OnlineLearner:
         p = self.parameters
         thresholds = [max(0, rung.trigger_threshold) for rung in p.rungs]
         # most[j]: of the epochs that are left, with rung j in force; a call keeps, or changes
-        most, opening = [0] * len(thresholds), 0
+        most = [0] * len(thresholds)
         for _ in range(p.calls_max):
-            opening = max(0, p.opening_threshold or 0) + max(opening, most[0])
             most = [
                 threshold + max(kept, most[0])
                 for threshold, kept in zip(thresholds, [*most[1:], most[-1]], strict=True)
             ]
-        return most[0] if p.opening_threshold is None else opening
+        return most[0]
 
     def precision_error(self) -> Fraction:
         """Bound on the total variation distance of a season from its ideal real-valued noise."""
         p = self.parameters
         # every example is one step of some epoch; every epoch draws a threshold noise of its own
-        error = self._trigger.precision_error(p.horizon)
-        error += p.calls_max * self._trigger.precision_error(0)
+        error = Fraction(0)
+        if self._trigger is not None:
+            error += self._trigger.precision_error(p.horizon)
+            error += p.calls_max * self._trigger.precision_error(0)
         draws = p.calls_max * p.draws
         if p.selection == "dense":
             assert self.hypotheses.rule_count is not None
             error += draws * self._dense.total_variation(self.hypotheses.rule_count)
+        elif p.selection == "histogram":
+            # an example adds one candidate at the most to every histogram that it is in
+            candidates = p.horizon if p.fresh else p.calls_max * p.horizon
+            error += self._histogram.total_variation(candidates)
         else:
             error += draws * self._sparse.total_variation(self._candidates_max)
         if p.stage_rate is not None:
@@ -332,9 +360,7 @@ class OnlineLearner:
             epoch_position=event.position,
             halted=False,
             calls=0,
-            changed=False,
             kept=0,
-            repeated=0,
             stage=1,
             stage_noise=None,
         )
@@ -344,9 +370,7 @@ class OnlineLearner:
 
     def _halt(self, state: OnlineState, place: Place) -> Step:
         """Algorithm 3, line 18: the last rule stays published and no more noise is drawn."""
-        halted = replace(
-            self._without_data(state), halted=True, repeated=0, version=state.version + 1
-        )
+        halted = replace(self._without_data(state), halted=True, version=state.version + 1)
         return Step(halted, (_published("halt", halted, place.position + 1),))
 
     def _without_data(self, state: OnlineState) -> OnlineState:
@@ -367,6 +391,8 @@ class OnlineLearner:
         count = len(event.y)
         if state.halted or not count:
             return Step(state, consumed=count)
+        if self._trigger is None:
+            return self._follow_schedule(state, event, noise)
         place = event.place
         mistake = state.rule.evaluate(event.x) != event.y
         total = state.mistakes + np.cumsum(mistake, dtype=np.int64)
@@ -375,7 +401,7 @@ class OnlineLearner:
             rho = self._threshold_noise(place, noise)
         expected = self._expected_mistakes(state, place.position, count)
         words = self._words(noise, place, "trigger", count)
-        threshold = self.parameters.threshold(state.kept, changed=state.changed)
+        threshold = self._rung(state).trigger_threshold
         gaps = threshold + rho - (total - expected)
         fired = self._trigger.first_above(gaps, words)
         consumed = count if fired is None else fired + 1
@@ -391,6 +417,21 @@ class OnlineLearner:
         if state.calls >= self.parameters.calls_max:
             return replace(self._halt(state, at), consumed=consumed)
         return Step(state, (CallRequested(at, self.call_event()),), consumed)
+
+    def _follow_schedule(self, state: OnlineState, event: Examples, noise: NoiseSource) -> Step:
+        """A batch up to the public end of the epoch; nothing is tested and no noise drawn."""
+        place, count = event.place, len(event.y)
+        length = self.parameters.epoch_length(state.calls)
+        if length is None:  # no call will see any of this
+            return Step(state, consumed=count)
+        left = length - (place.position - state.epoch_position)
+        kept = Examples(place, event.x[:left], event.y[:left])
+        mistake = state.rule.evaluate(kept.x) != kept.y
+        state = self._remember(state, kept, mistake, noise)
+        if count < left:
+            return Step(state, consumed=count)
+        at = replace(place, position=place.position + left - 1)
+        return Step(state, (CallRequested(at, self.call_event()),), left)
 
     def _threshold_noise(self, place: Place, noise: NoiseSource) -> int:
         """The epoch's rho; tests with fresh noise have a plain threshold and draw nothing."""
@@ -419,18 +460,23 @@ class OnlineLearner:
         mistake: NDArray[np.bool_],
         noise: NoiseSource,
     ) -> OnlineState:
-        """Keep what the next joint training may use."""
+        """Keep what the next joint training may use; nothing where no call is left."""
         p = self.parameters
+        if state.calls >= p.calls_max:
+            return state
         if p.selection == "dense":
             if p.buffer == "mistakes":
                 event = replace(event, x=event.x[mistake], y=event.y[mistake])
             return self._count(replace(state, pending=(*state.pending, (event.x, event.y))))
         count = len(event.y)
+        priority = self._words(noise, event.place, "buffer", count)
+        if p.mistakes_max:
+            mistake = mistake & (priority <= self._mistakes_limit(state))
         arriving = Buffer(
             event.x,
             event.y,
             mistake,
-            self._words(noise, event.place, "buffer", count),
+            priority,
             self._words(noise, event.place, "teacher", count)
             if p.chooses_teachers
             else np.zeros(count, dtype=np.uint64),
@@ -440,6 +486,17 @@ class OnlineLearner:
             arriving, background_max=p.background_max, keep_mistakes=p.keeps_mistakes
         )
         return replace(state, buffer=buffer)
+
+    def _mistakes_limit(self, state: OnlineState) -> np.uint64:
+        """Highest priority of a position of this epoch that may keep a mistake; public.
+
+        It is fixed before the epoch begins, so whether a position may keep one depends on nothing
+        that was seen, and no mistake pushes out another.
+        """
+        p = self.parameters
+        length = p.epoch_length(state.calls) or 1
+        share = min(p.mistakes_max, length)
+        return np.uint64((share << 64) // length - 1)
 
     def _count(self, state: OnlineState, *, now: bool = False) -> OnlineState:
         """Fold the pending examples into the statistics, now or when there are enough of them."""
@@ -460,11 +517,7 @@ class OnlineLearner:
         """Algorithm 3, lines 16 to 22: select, publish, begin the next epoch."""
         state = self._close_epoch(state)
         state, rule = self._select(state, place, noise)
-        p = self.parameters
         changed = rule is not None and rule != state.rule
-        again = changed and p.repeats and state.calls + 1 < p.calls_max
-        # the call after a change only asks whether there is more: that there is not, is no failure
-        kept = state.kept + 1 if not state.repeated else state.kept
         published = replace(
             state,
             rule=state.rule if rule is None else rule,
@@ -472,18 +525,13 @@ class OnlineLearner:
             epoch=state.epoch + 1,
             epoch_position=place.position + 1,
             calls=state.calls + 1,
-            changed=state.changed or changed,
-            kept=0 if changed else kept,
-            repeated=state.repeated + 1 if again else 0,
+            kept=0 if changed else state.kept + 1,
             mistakes=0,
             threshold_noise=None,
         )
-        if p.fresh:
+        if self.parameters.fresh:
             published = self._forgetful(published)
-        release = _published("rule", published, place.position + 1)
-        if again:
-            return Step(published, (release, CallRequested(place, self.call_event())))
-        return Step(published, (release,))
+        return Step(published, (_published("rule", published, place.position + 1),))
 
     def _forgetful(self, state: OnlineState) -> OnlineState:
         """The state without anything that the epochs so far have kept."""
@@ -499,6 +547,8 @@ class OnlineLearner:
             return state, self._select_dense(state, place, noise)
         if self.parameters.selection == "closure":
             return state, self._select_closure(state, place, noise)
+        if self.parameters.selection == "histogram":
+            return state, self._select_histogram(state, place, noise)
         if self.parameters.teachers is None:
             return state, self._select_proposed(state, place, noise)
         return self._joint_train(state, place, noise)
@@ -519,7 +569,7 @@ class OnlineLearner:
         scores = self.hypotheses.scores(state.statistics)
         draws = [
             self._dense.sample(scores, noise.words(address, ExponentialMechanism.WORDS))
-            for address in self._draws(state, place)
+            for address in self._draws(place)
         ]
         rule = _majority([self.hypotheses.rule(index) for index in draws], len(draws))
         assert rule is not None
@@ -528,11 +578,25 @@ class OnlineLearner:
     def _select_proposed(self, state: OnlineState, place: Place, noise: NoiseSource) -> Rule | None:
         """Sparse sampling with one example a teacher: proposals minus vetoes; None is bottom."""
         x, y, _ = _columns(state.archive)
-        proposals = self.hypotheses.proposals(x, y, state.rule)
-        drawn = self._draw_sparse(state, proposals.scores, place, noise)
-        return self._majority(
-            [self.hypotheses.proposed_rule(proposals, index, state.rule) for index in drawn]
-        )
+        proposals = self.hypotheses.proposals(x, y)
+        drawn = self._draw_sparse(proposals.scores, place, noise)
+        return self._majority([self.hypotheses.proposed_rule(proposals, i) for i in drawn])
+
+    def _select_histogram(
+        self, state: OnlineState, place: Place, noise: NoiseSource
+    ) -> Rule | None:
+        """Every id that passes is flipped at once; None if none does.
+
+        The ids are in rising order, and each has one word of the call's one address. How many words
+        are read depends on the examples, which nobody sees: no other draw has this address. That a
+        neighbour may give an id another word is of no matter, see the mechanism.
+        """
+        x, y, _ = _columns(state.archive)
+        flips = self.hypotheses.flips(x, y, state.rule, vetoes=self._vetoes)
+        (address,) = self._draws(place)
+        words = noise.words(address, len(flips.scores))
+        passing = self._histogram.passing(flips.scores, words)
+        return self.hypotheses.flipped_rule(flips, passing, state.rule) if len(passing) else None
 
     def _select_closure(self, state: OnlineState, place: Place, noise: NoiseSource) -> Rule | None:
         """Sparse sampling over the closures that teachers propose; None is bottom.
@@ -541,10 +605,10 @@ class OnlineLearner:
         examples are: in each call the data of one teacher differ between neighbours.
         """
         x, y, words = _columns(state.archive)
-        teachers = self.parameters.rung(state.kept).teachers
+        teachers = self._rung(state).teachers
         numbers = None if teachers is None else _numbers(words, teachers)
         proposals = self.hypotheses.closures(x, y, numbers, state.rule)
-        drawn = self._draw_sparse(state, proposals.scores, place, noise)
+        drawn = self._draw_sparse(proposals.scores, place, noise)
         return self._majority([self.hypotheses.closed_rule(proposals, index) for index in drawn])
 
     def _joint_train(
@@ -571,7 +635,7 @@ class OnlineLearner:
                     continue
             keys = sorted(votes, key=repr)
             scores = np.array([votes[key] for key in keys], dtype=np.int64)
-            drawn = self._draw_sparse(state, scores, place, noise)
+            drawn = self._draw_sparse(scores, place, noise)
             rule = self._majority([self.hypotheses.essential_rule(keys[i]) for i in drawn])
             if rule is None and self.parameters.stage_rate is None:
                 state = replace(state, stage=min(state.stage + 1, dimension + 1))
@@ -581,9 +645,9 @@ class OnlineLearner:
     def _teacher_lists(self, state: OnlineState, known: _Lists) -> Iterator[list[Hashable]]:
         """Lists L_1..L_k of essential hypotheses at the present stage (Algorithm 4, lines 3-6).
 
-        `known` holds those of earlier stages of this call. A version space depends on the tolerance
-        only through the errors that it allows on each data set; from one stage to the next these
-        change for few teachers.
+        `known` holds those of the stage before in this call. A version space depends on the
+        tolerance only through the errors that it allows on each data set; from one stage to the
+        next these change for few teachers, and they never rise again.
         """
         p = self.parameters
         assert p.teachers is not None
@@ -591,10 +655,11 @@ class OnlineLearner:
         tolerance = Fraction(1, 10) * (1 - Fraction(1, 5 * dimension)) ** state.stage
         shares = [_split(epoch, p.teachers) for epoch in state.archive]
         for teacher, data_sets in enumerate(zip(*shares, strict=True)):
-            key = teacher, tuple([errors_allowed(tolerance, len(y)) for _, y in data_sets])
-            if key not in known:
-                known[key] = self.hypotheses.essential_list(data_sets, tolerance, p.list_cap)
-            yield known[key]
+            allowed = tuple([errors_allowed(tolerance, len(y)) for _, y in data_sets])
+            if teacher not in known or known[teacher][0] != allowed:
+                found = self.hypotheses.essential_list(data_sets, tolerance, p.list_cap)
+                known[teacher] = allowed, found
+            yield known[teacher][1]
 
     def _stage_test(
         self, state: OnlineState, most: int, place: Place, noise: NoiseSource
@@ -616,13 +681,11 @@ class OnlineLearner:
         above = 5 * (most + nu - rho) > 4 * self.parameters.teachers
         return replace(state, stage_noise=rho if above else None), above
 
-    def _draw_sparse(
-        self, state: OnlineState, scores: Scores, place: Place, noise: NoiseSource
-    ) -> list[int]:
+    def _draw_sparse(self, scores: Scores, place: Place, noise: NoiseSource) -> list[int]:
         """The draws of one call that are not bottom."""
         draws = (
             self._sparse.sample(scores, noise.words(address, SparseSample.WORDS))
-            for address in self._draws(state, place)
+            for address in self._draws(place)
         )
         return [index for index in draws if index is not None]
 
@@ -641,6 +704,18 @@ class OnlineLearner:
         return SparseSample(p.selection_rate, list_cap=p.list_cap, bottom_score=p.bottom_score)
 
     @cached_property
+    def _histogram(self) -> StableHistogram:
+        return StableHistogram(self.parameters.selection_rate, self.parameters.bottom_score)
+
+    @property
+    def _vetoes(self) -> bool:
+        """Whether an example on which the rule is right counts against flipping its id.
+
+        Where some rule fits all examples, an id whose label is contradicted once has to be flipped.
+        """
+        return self.parameters.noise_rate > 0
+
+    @cached_property
     def _stage_noises(self) -> tuple[DiscreteLaplace, DiscreteLaplace]:
         assert self.parameters.stage_rate is not None
         rate = self.parameters.stage_rate
@@ -650,6 +725,11 @@ class OnlineLearner:
     def _fresh_stage_test(self) -> CohenLyuTest:
         assert self.parameters.stage_rate is not None
         return CohenLyuTest(self.parameters.stage_rate)
+
+    def _rung(self, state: OnlineState) -> Rung:
+        """The rung of the ladder in force; a public function of public state."""
+        dense = self.parameters.selection == "dense"
+        return self.parameters.rung(state.calls if dense else state.kept)
 
     @property
     def _stages(self) -> int:
@@ -666,11 +746,9 @@ class OnlineLearner:
     def _address(self, place: Place, purpose: str, draw: int = 0) -> Address:
         return Address(place.chain_head, self.name, purpose, place.position, draw)
 
-    def _draws(self, state: OnlineState, place: Place) -> list[Address]:
-        """Addresses of one call's draws; no two calls at one position share any."""
-        draws = self.parameters.draws
-        first = state.repeated * draws
-        return [self._address(place, "select", first + draw) for draw in range(draws)]
+    def _draws(self, place: Place) -> list[Address]:
+        """Addresses of one call's draws; no two calls are at one position."""
+        return [self._address(place, "select", draw) for draw in range(self.parameters.draws)]
 
     def _words(
         self, noise: NoiseSource, place: Place, purpose: str, count: int
@@ -691,13 +769,10 @@ def _misfits(hypotheses: HypothesisClass, p: OnlineParameters) -> Iterator[str]:
         yield f"{name} has no short lists of rules per example; use dense"
     if of_examples and most is not None and p.list_cap < most:
         yield f"an example of {name} proposes up to {most} rules, more than list_cap {p.list_cap}"
-    if of_examples and hypotheses.builds_up and p.draws > 1:
-        yield (
-            f"{name} adds to the published rule, which a majority of several draws does not allow: "
-            "it needs draws 1"
-        )
     if p.selection == "closure" and not hypotheses.has_closures:
         yield f"{name} is not closed under intersection; use dense or sparse"
+    if p.selection == "histogram" and not hypotheses.has_flips:
+        yield f"{name} has no rules that are sets of ids, which histogram selection needs"
 
 
 def _columns(archive: Sequence[Buffer]) -> tuple[Points, Labels, NDArray[np.uint64]]:

@@ -3,12 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
+from itertools import chain
 from typing import Any, Literal, Self, get_args
 
 from littled.budget.rounding import to_text
 from littled_protocol.limits import majority_members_max
 
-Selection = Literal["dense", "sparse", "closure"]
+Selection = Literal["dense", "sparse", "closure", "histogram"]
 Accounting = Literal["pure", "zcdp"]
 Keep = Literal["examples", "mistakes", "both"]
 Tests = Literal["above_threshold", "cohen_lyu"]
@@ -29,14 +30,16 @@ class OnlineParameters:
     Privacy-critical (they set prices): `epsilon`, `horizon`, `trigger_rate`, `selection`,
     `selection_rate`, `selection_accounting`, `draws`, `list_cap`, `bottom_score`, `teachers`,
     `stage_rate`, `calls_max`, `fresh`, `tests`, `tests_failure`. Utility only: `noise_rate`,
-    `trigger_threshold`, `opening_threshold`, `buffer`, `background_max`, `ladder`, `repeats`.
+    `trigger_threshold`, `buffer`, `background_max`, `ladder`, `schedule_first`, `mistakes_max`;
+    but where a histogram is booked as zCDP, whether `noise_rate` is 0 sets its price.
 
     - `horizon`: examples in a season.
     - `noise_rate`: share of labels that may contradict the best rule; the trigger counts mistakes
       beyond it.
     - `trigger_rate`, `trigger_threshold`: e and U of Lemma A (PRIVACY.md).
     - `selection`: "dense", the exponential mechanism over all rules; "sparse", over what examples
-      or teachers propose; "closure", over the closures that teachers propose.
+      or teachers propose; "closure", over the closures that teachers propose; "histogram", every
+      id whose score passes `bottom_score`, all at once.
     - `selection_rate`: e of one unit of score; `draws`: R, odd.
     - `teachers`: k of Algorithm 4 or of the closures; None where every example is a teacher of its
       own.
@@ -44,16 +47,19 @@ class OnlineParameters:
     - `calls_max`: calls of joint training that the season's caps have room for.
     - `buffer`: what an epoch keeps: a background sample of all examples, mistakes, or both;
       `background_max`: size of the background (0 for "mistakes").
-    - `ladder`: after j >= 1 calls in a row that kept the rule (repeated ones aside), rung
-      min(j, length) is in force in place of `trigger_threshold` and, for closures, of `teachers`; a
-      call that changes the rule goes back to those.
-    - `opening_threshold`: the trigger's threshold until a call of the season has changed the rule,
-      if it is another one; a first sparse selection needs to see more than later ones.
-    - `repeats`: a call that changed the rule is followed by another at the same position.
+    - `ladder`: after j >= 1 calls in a row that kept the rule, rung min(j, length) is in force in
+      place of `trigger_threshold` and, for closures, of `teachers`; a call that changes the rule
+      goes back to those. For dense selection, which hardly ever keeps a rule, j counts all calls of
+      the season.
     - `fresh`: a call sees what its own epoch has kept and nothing older, so an example is in one
       selection at most; all selections of a season are charged as one, when it opens.
     - `tests`: how the trigger and the stage test are made private; `tests_failure`: f of Lemma D
       (PRIVACY.md), the failure mass of the trigger and of each segment of stage tests.
+    - `schedule_first`: epochs end at public times instead of when a trigger fires: once the season
+      has had so many examples, twice as many, four times, and so on; or None for a trigger.
+      `calls_max` is then the number of these times before the season's last example.
+    - `mistakes_max`: with a schedule, about how many mistakes an epoch keeps at the most: those at
+      a public share of its positions, which secret words choose.
 
     ValueError, one sentence, for values and combinations that no learner can have.
     """
@@ -75,15 +81,16 @@ class OnlineParameters:
     teachers: int | None = None
     stage_rate: Fraction | None = None
     ladder: tuple[Rung, ...] = ()
-    opening_threshold: int | None = None
-    repeats: bool = False
     fresh: bool = False
     tests: Tests = "above_threshold"
     tests_failure: Fraction = Fraction(0)
+    schedule_first: int | None = None
+    mistakes_max: int = 0
 
     def __post_init__(self) -> None:
         """Say the first thing that is wrong, if anything is."""
-        for problem in (*_wrong_values(self), *_wrong_combinations(self)):
+        problems = chain(_wrong_values(self), _wrong_combinations(self), _wrong_schedule(self))
+        for problem in problems:
             raise ValueError(problem)
 
     @property
@@ -101,15 +108,19 @@ class OnlineParameters:
         """Whether any rung shares the kept examples out to a number of teachers."""
         return any(rung.teachers is not None for rung in self.rungs)
 
-    def rung(self, kept: int) -> Rung:
-        """The rung in force after `kept` calls in a row that kept the rule; a public function."""
-        return self.rungs[min(kept, len(self.ladder))]
+    def rung(self, calls: int) -> Rung:
+        """The rung in force after so many of the calls that the ladder counts; public."""
+        return self.rungs[min(calls, len(self.ladder))]
 
-    def threshold(self, kept: int, *, changed: bool) -> int:
-        """U of an epoch: the opening one until a call changed the rule, then the rung's."""
-        if self.opening_threshold is not None and not changed:
-            return self.opening_threshold
-        return self.rung(kept).trigger_threshold
+    def epoch_length(self, calls: int) -> int | None:
+        """Examples of the scheduled epoch after so many calls; None: it has no end of its own.
+
+        A call after the season's last example would be of no use. Public.
+        """
+        first = self.schedule_first
+        if first is None or first << calls >= self.horizon:
+            return None
+        return first << max(calls - 1, 0)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; fractions as "numerator/denominator", rungs as maps."""
@@ -132,6 +143,11 @@ class OnlineParameters:
 _FRACTIONS = frozenset(
     {"epsilon", "noise_rate", "trigger_rate", "selection_rate", "stage_rate", "tests_failure"}
 )
+
+
+def scheduled_calls(first: int, horizon: int) -> int:
+    """Calls of a season with a schedule: at first, 2 first, 4 first, ... below the horizon."""
+    return (-(-horizon // first) - 1).bit_length()
 
 
 def _plain(value: object) -> object:
@@ -169,12 +185,18 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
             yield f"{name} must be one of {', '.join(words)}"
     if p.horizon < 1:
         yield "horizon must be at least 1"
+    if p.schedule_first is not None and not (
+        type(p.schedule_first) is int and p.schedule_first >= 1
+    ):
+        yield "schedule_first must be an integer of at least 1"
+    if type(p.mistakes_max) is not int or p.mistakes_max < 0:
+        yield "mistakes_max must be an integer of at least 0"
     if p.calls_max < 0 or p.background_max < 0 or p.noise_rate < 0:
         yield "calls_max, background_max and noise_rate must not be negative"
     if not (1 <= p.draws <= majority_members_max and p.draws % 2):
         yield f"draws must be an odd number up to {majority_members_max}, for a majority"
     thresholds = [rung.trigger_threshold for rung in p.rungs]
-    if not all(type(each) is int for each in (*thresholds, p.opening_threshold or 0)):
+    if not all(type(each) is int for each in thresholds):
         yield "a threshold of the trigger must be an integer"
     teachers = [rung.teachers for rung in p.rungs if rung.teachers is not None]
     if not all(type(each) is int and each >= 1 for each in teachers):
@@ -183,20 +205,15 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
 
 def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
     """What parameters may not be together."""
-    of_examples = p.selection == "sparse" and p.teachers is None
     of_essential_lists = p.selection == "sparse" and p.teachers is not None
-    if p.selection == "dense" and p.teachers is not None:
-        yield "dense selection has no teachers; use sparse or closure"
+    if p.selection in ("dense", "histogram") and p.teachers is not None:
+        yield f"{p.selection} selection has no teachers; use sparse or closure"
     if p.selection != "closure" and any(rung.teachers is not None for rung in p.ladder):
         yield "only closure selection changes its teachers on a ladder"
     if p.stage_rate is not None and not of_essential_lists:
         yield "a stage test needs sparse selection with a number of teachers"
-    if p.repeats and not (of_examples or p.selection == "closure"):
-        yield "repeats needs a selection that adds to the rule: closure, or sparse without teachers"
-    if p.opening_threshold is not None and not of_examples:
-        yield "an opening_threshold needs sparse selection without teachers"
-    if p.fresh and (p.repeats or of_essential_lists):
-        yield "fresh needs one selection an epoch, without essential lists and without repeats"
+    if p.fresh and of_essential_lists:
+        yield "fresh needs selections without essential lists"
     if p.selection == "closure" and p.list_cap != 1:
         yield "closure selection needs list_cap 1, as a teacher proposes one closure at the most"
     if p.selection == "closure" and p.draws != 1:
@@ -204,7 +221,26 @@ def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
             "closure selection needs draws 1, as a majority is no rule of the class from which "
             "the next closure could grow; for adaptive adversaries use dense or sparse"
         )
+    if p.selection == "histogram" and p.draws != 1:
+        yield "histogram selection needs draws 1, as it releases everything that passes"
     if p.tests == "cohen_lyu" and not 0 < p.tests_failure < 1:
         yield "cohen_lyu tests need a tests_failure above 0 and below 1"
     if p.tests != "cohen_lyu" and p.tests_failure:
         yield "only cohen_lyu tests have a tests_failure"
+
+
+def _wrong_schedule(p: OnlineParameters) -> Iterator[str]:
+    """What a schedule does not go with, and what goes with a schedule only."""
+    if p.schedule_first is None:
+        if p.mistakes_max:
+            yield "only an epoch of a schedule has a mistakes_max; a trigger bounds its mistakes"
+        return
+    if not p.fresh:
+        yield "a schedule needs fresh selections"
+    if p.trigger_rate or p.trigger_threshold or p.ladder or p.tests != "above_threshold":
+        yield "a schedule has no trigger: neither rate nor threshold, ladder or tests with failure"
+    calls = scheduled_calls(p.schedule_first, p.horizon)
+    if p.calls_max != calls:
+        yield f"a schedule from {p.schedule_first} over {p.horizon} examples has calls_max {calls}"
+    if p.selection != "dense" and p.keeps_mistakes and not p.mistakes_max:
+        yield "epochs of a schedule that keep mistakes need a mistakes_max"

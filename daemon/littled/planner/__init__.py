@@ -8,7 +8,8 @@ from littled.planner.requests import (
     StreamRequest,
 )
 from littled.planner.search import Comparison, compare_ways, plan_stream
-from littled.planner.ways import CANDIDATES_MAX, Estimate
+from littled.planner.sizes import CANDIDATES_MAX
+from littled.planner.ways import Estimate
 
 __all__ = [
     "CANDIDATES_MAX",

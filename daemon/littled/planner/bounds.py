@@ -59,6 +59,17 @@ class TriggerNoise:
         """
         return 2 * math.log(2 * max(epochs, 1) / failure) / self.rate
 
+    def delays(self, epochs: int, failure: float) -> float:
+        """Mistakes beyond U that so many epochs wait for together, but for this probability.
+
+        An epoch waits for max(rho, 0) + Y at the most, where Y > y only if the step that reaches y
+        mistakes beyond U + rho has noise below -y: P[Y >= k] <= a^k, a = exp(-e). Hence
+        E a^(-Y / 2) <= 1 + a^(1/2) and E a^(-max(rho, 0) / 2) = 1 + a^(1/2) / (1 + a), whose
+        product is at most 3. With n epochs Markov's inequality bounds the chance of a sum of x or
+        more by 3^n exp(-e x / 2).
+        """
+        return 2 * (epochs * math.log(3) - math.log(failure)) / self.rate
+
     def undershoot(self, epochs: int, failure: float) -> float:
         """How far below 0 rho falls in no epoch, but for this probability."""
         return math.log(max(epochs, 1) / failure) / self.rate

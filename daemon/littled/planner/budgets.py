@@ -45,11 +45,23 @@ class Budget:
         rho = rho_of_epsilon(left * self.share, self.delta * DELTA_Z_SHARE) / self.share
         return rate_below(math.sqrt(float(2 * rho / draws)) * (1 - 1e-9))
 
+    def histogram_rate(self, change: int) -> Fraction:
+        """Largest e of one histogram whose scores change by `change` at the most (Lemma E)."""
+        return self.selection_rate(1 if self.accounting == "pure" else 2 * change)
+
+    def histogram_threshold(self, rate: Fraction) -> int:
+        """Least B for which exp(-e (B - 1)) / (1 + exp(-e)) stays within its part of delta."""
+        return max(2, 1 + math.ceil(-math.log(self._tail * (1 + math.exp(-rate))) / float(rate)))
+
     def bottom_score(self, list_cap: int, rate: Fraction, draws: int) -> int:
         """Least B whose L exp(e (1 - B)), over all draws, stays within its part of delta."""
+        return 1 + math.ceil(math.log(list_cap * draws / self._tail) / float(rate))
+
+    @property
+    def _tail(self) -> float:
+        """A learner's part of delta for what a selection may show of a single example."""
         share = (1 - DELTA_Z_SHARE) if self.accounting == "zcdp" else Fraction(9, 10)
-        delta = self.delta * share * LIST_FAILURE_SHARE / (self.share * draws)
-        return 1 + math.ceil(math.log(list_cap / float(delta)) / float(rate))
+        return float(self.delta * share * LIST_FAILURE_SHARE / self.share)
 
 
 def rate_below(value: float | Fraction) -> Fraction:

@@ -36,7 +36,7 @@ def experts_mistakes(request: StreamRequest, learner: LearnerRequest) -> Experts
     With a budget of rho zCDP for the K restarts, each is a pure e-DP test, so e^2/2-zCDP.
     """
     rules = learner.hypotheses.rule_count
-    if rules is None or learner.noise_rate or learner.adversary == "adaptive":
+    if rules is None or learner.noise_rate or learner.adversary != "oblivious":
         return None
     failure = float(learner.failure_probability) / 3
     rho = float(rho_of_epsilon(request.epsilon / 2, request.delta * DELTA_Z_SHARE / 2))

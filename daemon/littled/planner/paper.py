@@ -8,7 +8,8 @@ With d the Littlestone dimension, T the horizon and C the constants of `PaperCon
 The noise of the paper's tests is stated up to constants that it does not give; here the rates are
 the largest whose proven price (Lemma D for both tests, Lemma B for the draws) fits into the shares
 of epsilon. The paper's B = k / 10 hides a list only if L exp(e (1 - B)) is below delta; where that
-fails, or U lies beyond the horizon, the plan is refused with the numbers.
+fails, or U lies beyond the horizon, the plan is refused with the numbers; so it is where frames,
+lists, snapshots or memory could come to more than any plan may (`littled.planner.sizes`).
 """
 
 import math
@@ -20,6 +21,7 @@ from littled.learners.parameters import OnlineParameters
 from littled.planner.budgets import DELTA_Z_SHARE, Budget, rate_below
 from littled.planner.plans import LearnerPlan
 from littled.planner.requests import LearnerRequest, PaperConstants, PlanError, StreamRequest
+from littled.planner.sizes import misfit
 from littled.planner.ways import Estimate
 from littled_protocol import limits
 
@@ -84,6 +86,9 @@ def paper_estimate(request: LearnerRequest, budget: Budget) -> Estimate:
         tests_failure=_failure(delta, d + 1),
     )
     plan = LearnerPlan(request.name, request.hypotheses, parameters, request.words)
+    reason = misfit(plan)
+    if reason is not None:
+        raise PlanError(f"learner {request.name}: {reason}")
     return Estimate("paper", plan, min((calls + 1) * threshold, horizon), None)
 
 

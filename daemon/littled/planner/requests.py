@@ -7,9 +7,9 @@ from typing import Literal, get_args
 from littled.classes import HypothesisClass
 from littled_protocol.rules import Words
 
-Way = Literal["dense", "fresh", "sparse", "closure", "teachers", "paper"]
-Asked = Literal["auto", "dense", "fresh", "sparse", "closure", "paper"]
-Adversary = Literal["oblivious", "adaptive"]
+Way = Literal["dense", "fresh", "sparse", "closure", "histogram", "teachers", "paper"]
+Asked = Literal["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"]
+Adversary = Literal["none", "oblivious", "adaptive"]
 
 WAYS: tuple[Way, ...] = get_args(Way)
 
@@ -94,7 +94,9 @@ def allowed_ways(request: LearnerRequest) -> tuple[Way, ...]:
             )
         return ("paper",)
     if asked == "auto":
-        return ("dense", "fresh", "sparse", "closure") if teachers is None else ("teachers",)
+        if teachers is not None:
+            return ("teachers",)
+        return ("dense", "fresh", "sparse", "closure", "histogram")
     if asked == "sparse":
         if teachers is not None:
             return ("teachers",)
@@ -112,4 +114,9 @@ def allowed_ways(request: LearnerRequest) -> tuple[Way, ...]:
         raise PlanError(f"learner {request.name}: {name} has too many rules for {asked} selection")
     if asked == "closure" and not request.hypotheses.has_closures:
         raise PlanError(f"learner {request.name}: {name} has no closures; use dense or sparse")
+    if asked == "histogram" and not request.hypotheses.has_flips:
+        raise PlanError(
+            f"learner {request.name}: {name} has no rules that are sets of ids; use points or "
+            "sparse_sets, or another selection"
+        )
     return (asked,)

@@ -26,6 +26,8 @@ from littled.planner.requests import (
     allowed_ways,
     check_requests,
 )
+from littled.planner.schedules import SCHEDULED_WAYS, ScheduledDraft
+from littled.planner.sizes import misfit, misfit_together
 from littled.planner.ways import Draft, Estimate, preference
 
 TRIGGER_SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
@@ -37,8 +39,8 @@ def plan_stream(request: StreamRequest) -> StreamPlan:
     Learners share the budget evenly; one way of accounting and one share for the trigger serve
     them all, so that their prices add up to the caps exactly.
 
-    Raises PlanError if the learners read different points, if what is asked contradicts itself, or
-    if the budget is too small.
+    Raises PlanError if the learners read different points, if what is asked contradicts itself, if
+    the budget is too small, or if a plan could take more than `littled.planner.sizes` allows.
     """
     return _checked(request, tuple(each.plan for each in _best(request)))
 
@@ -83,9 +85,31 @@ def _best_way(request: LearnerRequest, budget: Budget, ways: tuple[Way, ...]) ->
 
 
 def _estimate(request: LearnerRequest, budget: Budget, way: Way) -> Estimate | None:
+    """The best plan of one way that exceeds no limit."""
+    found = _estimates(request, budget, way)
+    return next((each for each in found if misfit(each.plan) is None), None)
+
+
+def _estimates(request: LearnerRequest, budget: Budget, way: Way) -> list[Estimate]:
+    """All plans of one way that the budget pays for, the best first."""
     if way == "paper":
-        return paper_estimate(request, budget)
-    return Draft(request, budget).estimate(way)
+        return [paper_estimate(request, budget)]
+    if request.adversary == "none" and way in SCHEDULED_WAYS:
+        return _independent_estimates(request, budget, way)
+    return Draft(request, budget).estimates(way)
+
+
+def _independent_estimates(request: LearnerRequest, budget: Budget, way: Way) -> list[Estimate]:
+    """With a schedule; a set of ids may keep its trigger, if that is reckoned to be better.
+
+    How rare ids are is not known, so that an id may have to wait for the end of a long epoch; a
+    trigger counts its mistakes and does not make it wait.
+    """
+    scheduled = ScheduledDraft(request, budget).estimate(way)
+    found = [] if scheduled is None else [scheduled]
+    if way == "histogram":
+        found += Draft(request, budget).estimates(way)
+    return sorted(found, key=preference)
 
 
 def applies(request: LearnerRequest, way: Way) -> bool:
@@ -95,14 +119,18 @@ def applies(request: LearnerRequest, way: Way) -> bool:
 
 def why_not(request: LearnerRequest, way: Way) -> str | None:
     """Why this way does not apply to this learner, whatever the budget; None if it does."""
-    hypotheses = request.hypotheses
+    hypotheses, independent = request.hypotheses, request.adversary == "none"
     reasons: dict[Way, tuple[tuple[bool, str], ...]] = {
         "dense": (
             (hypotheses.rule_count is None, "the class has too many rules to weigh each of them"),
+            (independent, "where examples are independent, fresh knows as much at a lower price"),
         ),
         "fresh": (
             (hypotheses.rule_count is None, "the class has too many rules to weigh each of them"),
-            (bool(request.noise_rate), "one epoch says too little where labels are noisy"),
+            (
+                bool(request.noise_rate) and not independent,
+                "one epoch says too little where labels are noisy",
+            ),
             (request.adversary == "adaptive", "an adaptive adversary calls for a memory"),
         ),
         "sparse": (
@@ -119,6 +147,7 @@ def why_not(request: LearnerRequest, way: Way) -> str | None:
                 "no majority of closures is defined, which an adaptive adversary calls for",
             ),
         ),
+        "histogram": ((not hypotheses.has_flips, "the rules are no sets of ids"),),
         "teachers": ((request.teachers is None, "needs to be asked for, by a number of teachers"),),
         "paper": (),
     }
@@ -133,10 +162,26 @@ def _why_not(request: StreamRequest) -> str:
             return (
                 f"learner {each.name}: no way of selection applies: {'; '.join(map(str, reasons))}"
             )
+        found = _found(request, each, allowed_ways(each))
+        reason = misfit(min(found, key=preference).plan) if found else None
+        if reason is not None and not any(misfit(estimate.plan) is None for estimate in found):
+            return f"learner {each.name}: {reason}"
     return (
         f"epsilon {float(request.epsilon)} with delta {float(request.delta)} does not pay for the "
         f"calls that its learners need over {request.horizon} examples; raise epsilon or delta"
     )
+
+
+def _found(
+    request: StreamRequest, learner: LearnerRequest, ways: tuple[Way, ...]
+) -> list[Estimate]:
+    """Every plan of some ways that the budget pays for, however it is divided."""
+    return [
+        estimate
+        for way, budget in product(ways, _budgets(request))
+        if applies(learner, way)
+        for estimate in _estimates(learner, budget, way)
+    ]
 
 
 def _checked(request: StreamRequest, plans: tuple[LearnerPlan, ...]) -> StreamPlan:
@@ -149,6 +194,9 @@ def _checked(request: StreamRequest, plans: tuple[LearnerPlan, ...]) -> StreamPl
             f"the best plan found does not keep within epsilon "
             f"{float(request.epsilon)} and delta {float(request.delta)}; raise delta"
         )
+    reason = misfit_together(plans)
+    if reason is not None:
+        raise PlanError(reason)
     return StreamPlan(
         request.name, request.epsilon, request.delta, delta_z, request.horizon, caps, plans
     )
@@ -182,13 +230,14 @@ class Comparison:
     remark: str = ""
 
 
-def compare_ways(request: StreamRequest) -> tuple[Comparison, ...]:
-    """Every way for the only learner of `request`, the chosen one first; PlanError without a plan.
+def compare_ways(request: StreamRequest, name: str | None = None) -> tuple[Comparison, ...]:
+    """Every way for the learner of this name, or for the only one, the chosen way first.
 
-    The last row is the baseline "experts" of Asi, Feldman, Koren and Talwar (2023).
+    Each with the learner's share of the stream's budget. The last row is the baseline "experts" of
+    Asi, Feldman, Koren and Talwar (2023). PlanError without a plan.
     """
-    (learner,) = request.learners
-    (best,) = _best(request)
+    (learner,) = (each for each in request.learners if name in (None, each.name))
+    (best,) = (each for each in _best(request) if each.plan.name == learner.name)
     others = (_other(request, learner, way) for way in WAYS if way != best.way)
     asked = learner.selection != "auto" or learner.teachers is not None
     remark = "chosen: asked for" if asked else "chosen: fewest expected mistakes"
@@ -218,13 +267,18 @@ def _other(request: StreamRequest, learner: LearnerRequest, way: Way) -> Compari
         return Comparison(way, False, remark=reason)
     if way == "paper":
         return _paper_row(request, asked)
-    found = [each for b in _budgets(request) if (each := _estimate(asked, b, way))]
+    found = sorted(_found(request, asked, (way,)), key=preference)
     if not found:
         return Comparison(way, False, remark="the budget does not pay for enough calls")
-    return _row(min(found, key=preference), chosen=False)
+    fitting = next((each for each in found if misfit(each.plan) is None), None)
+    if fitting is None:
+        return Comparison(way, False, remark=misfit(found[0].plan) or "")
+    return _row(fitting, chosen=False)
 
 
 def _paper_row(request: StreamRequest, learner: LearnerRequest) -> Comparison:
+    if len(request.learners) > 1:
+        return Comparison("paper", False, remark="needs a stream for this learner alone")
     try:
         found = paper_estimate(learner, paper_budget(request))
     except PlanError as error:
@@ -233,7 +287,9 @@ def _paper_row(request: StreamRequest, learner: LearnerRequest) -> Comparison:
 
 
 def _experts_row(request: StreamRequest, learner: LearnerRequest) -> Comparison:
-    found = experts_mistakes(request, learner)
+    shared = len(request.learners)
+    alone = replace(request, epsilon=request.epsilon / shared, delta=request.delta / shared)
+    found = experts_mistakes(alone, learner)
     if found is None:
         return Comparison("experts", False, remark=EXPERTS_LIMITS)
     return Comparison(

@@ -9,6 +9,7 @@ None where nothing is proven.
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import product
 from typing import Any
 
@@ -23,20 +24,17 @@ from littled.planner.bounds import (
     poisson_quantile,
 )
 from littled.planner.budgets import Budget
+from littled.planner.histograms import Setting
 from littled.planner.plans import LearnerPlan
 from littled.planner.requests import LearnerRequest, Way
+from littled.planner.sizes import CANDIDATES_MAX, misfit
 from littled_protocol import limits
 
 # Background examples that a sparse learner keeps per epoch.
 BACKGROUND_EXAMPLES = 1 << 14
 BACKGROUND_EXAMPLES_NOISY = 1 << 16
-# Candidates of one sparse selection, at most: about 70 bytes each while it runs. Memory must not
-# depend on private data beyond what the plan allows for, or running out of it would tell.
-CANDIDATES_MAX = 1 << 23
 TEACHER_LIST_CAP = 256
 CALLS_MAX = 256
-# By so many bytes a rule may be larger in a release than the class's first rule as JSON.
-WIRE_SPARE_BYTES = 128
 # Steps of a season whose noise alone may be expected to fire; each needs a spare call.
 EXCEEDANCES = (0.01, 0.3, 2.0)
 # Multiples of 1/e that a season's thresholds are tried at.
@@ -48,8 +46,10 @@ USUAL_PACE_STEPS = 1000
 # Calls tried where nothing better is known than to try.
 CALLS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32)
 # Examples that a teacher holds at the rungs of the ladder: a few, then parts of `closure_examples`.
-CLOSURE_FEW = 4
-CLOSURE_PARTS = (1.1, 1.6, 2.4, 3.6, 6.0)
+CLOSURE_FEW = (2, 4)
+CLOSURE_PARTS = (1.1, 2.2, 4.4)
+# Fresh dense selections beyond the expected number, over which epochs grow by half of U each.
+GROWTH_CALLS = 30
 # Fresh selections cost nothing each, but the finite precision of each is counted.
 FRESH_CALLS_MAX = 10_000
 # Share of teachers that come to the same closure once they hold `closure_examples` examples.
@@ -86,12 +86,18 @@ class Draft:
         return float(self.request.failure_probability) / 3
 
     def estimate(self, way: Way) -> Estimate | None:
-        """The best plan of this way, None if the budget pays for none."""
+        """The best plan of this way within all limits, None if the budget pays for none."""
+        return next((each for each in self.estimates(way) if misfit(each.plan) is None), None)
+
+    def estimates(self, way: Way) -> list[Estimate]:
+        """All plans of this way that the budget pays for, the best first."""
         if self.budget.trigger_rate <= 0:
-            return None
+            return []
         found: Iterator[Estimate]
         if way == "teachers":
             found = self._teachers()
+        elif way == "histogram":
+            found = self._histogram()
         elif self.request.noise_rate:
             found = self._noisy(way)
         elif way == "dense":
@@ -100,12 +106,10 @@ class Draft:
         elif way == "fresh":
             found = self._dense_fresh()
         elif way == "sparse":
-            single = self.request.hypotheses.proposals_per_example == 1
-            found = self._proposed() if single else self._proposed_of_many()
+            found = self._proposed()
         else:
             found = self._closure()
-        ordered = sorted(found, key=preference)
-        return next((each for each in ordered if self._fits(each.plan)), None)
+        return sorted(found, key=preference)
 
     def _parameters(self, way: Way, calls: int, threshold: float, **more: Any) -> OnlineParameters:
         """Parameters of `calls` calls; the selection's rate is 0 where the budget has no room."""
@@ -205,7 +209,9 @@ class Draft:
 
         A selection knows its own epoch only, which holds every example since the last one. The
         expected number of calls is that of a learner that remembers; a stream that goes round in
-        three or more regions can make this one forget, so nothing is proven.
+        three or more regions can make this one forget, so nothing is proven. Whenever there are
+        more calls than expected, epochs were too short for what is to be learned: from then on
+        each is longer than the last.
         """
         rules = math.log(self.request.hypotheses.rule_count or 1)
         rate = self.budget.selection_rate(1)
@@ -214,9 +220,14 @@ class Draft:
         for exceedances, margin in product(EXCEEDANCES, MARGINS):
             threshold = math.ceil(self.trigger.reach(exceedances) + margin / float(rate))
             usual = fires_beyond(rules, _short(float(rate)), threshold, self.trigger.rate)
-            parameters = self._parameters("dense", 1, threshold, buffer="examples", fresh=True)
+            calls = calls_expected(usual)
+            growth = (math.ceil(threshold * (1 + step / 2)) for step in range(1, GROWTH_CALLS + 1))
+            ladder = (*[threshold] * math.floor(calls), *growth)
+            parameters = self._parameters(
+                "dense", 1, threshold, buffer="examples", fresh=True, ladder=tuple(map(Rung, ladder))
+            )
             parameters = replace(parameters, calls_max=min(FRESH_CALLS_MAX, self.budget.horizon))
-            yield self._made("fresh", parameters, calls_expected(usual) * threshold, None)
+            yield self._made("fresh", parameters, calls * threshold, None)
 
     def _majority_draws(self, deviation: float, failure: float) -> int:
         """R for a majority that is right everywhere up to `deviation`."""
@@ -225,37 +236,73 @@ class Draft:
             _log_points(hypotheses.point_type), hypotheses.dual_vc_dimension, deviation, failure
         )
 
-    # -- sparse, one example a teacher -------------------------------------------------------
+    # -- histograms --------------------------------------------------------------------------
 
-    def _proposed(self) -> Iterator[Estimate]:
-        """Positive examples propose themselves: points and sparse sets, by fresh selections.
+    def _histogram(self) -> Iterator[Estimate]:
+        """Every id that passes is flipped: points and sparse sets, by fresh selections.
 
-        On a realizable stream only members of the target are ever proposed, and nothing vetoes
-        them, so every selection but bottom is right, whoever chooses the stream. The first rung is
-        for a single member that all mistakes are of. At the last rung the members that are missing
-        share so many mistakes that one of them has B + ln(1 / failure) / e of an epoch, which
-        bottom does not beat but for the failure probability. So no member costs more than a climb.
+        The ladder is the best of those that `littled.planner.histograms` tries. What is proven is
+        for realizable streams, whoever chooses them, from the empty set on. Only members that the
+        published set lacks are candidates then, so a call is never wrong. Let n be missing, and
+        let a call come at a rung with U >= n s + b, where s = B + ln(1/f) / e and b is by how much
+        a fire may come early: one missing member has s mistakes of the epoch, and passes but for
+        the chance P[nu < B - s] <= f. A call that finds something is followed by the first rung. So
+        with n missing the ladder is climbed no further than to this rung, and for every n there is
+        one such climb at the most, each epoch of which takes U mistakes and the trigger's delay.
+
+        With noise nothing is proven. Noise alone climbs the ladder then, so the last rung is
+        reckoned with, and that honest noise strays by its standard deviation over a season.
         """
-        members = self.request.hypotheses.littlestone_dimension
-        trigger, failure = self.trigger, self.failure / members
-        rate = self.budget.selection_rate(1)
+        noise, members = (
+            float(self.request.noise_rate),
+            self.request.hypotheses.littlestone_dimension,
+        )
+        rate = self.budget.histogram_rate(2 if noise else 1)
         if rate <= 0:
             return
-        bottom = self.budget.bottom_score(1, rate, 1)
-        first = math.ceil(bottom + 2 / rate + self._early)
-        seen = bottom + math.log(1 / failure) / float(rate)
+        trigger, failure = self.trigger, self.failure / members
+        bottom = self.budget.histogram_threshold(rate)
+        needed = bottom + math.log(1 / failure) / float(rate)
         below = trigger.undershoot(members, failure) + trigger.reach(EXCEEDANCES[0])
-        last = math.ceil(max(members * seen + below, first))
-        climb = [first]
-        while 2 * climb[-1] < last:
-            climb.append(2 * climb[-1])
-        ladder = tuple(Rung(each) for each in (*climb[1:], last))
-        parameters = self._fresh("sparse", first, bottom, ladder)
-        epochs = members * (len(ladder) + 1)
-        most = members * (sum(climb) + last) + epochs * trigger.overshoot(epochs, failure)
-        # one at a time, or all at once: the number of missing members says how high to climb
-        together = sum(sum(climb[: 1 + math.ceil(math.log2(n))]) for n in range(1, members + 1))
-        yield self._made("sparse", parameters, max(members * first, together), most)
+        setting = Setting(
+            trigger.rate, float(rate), bottom, members, self.budget.horizon,
+            last=math.ceil(members * needed + below),
+        )  # fmt: skip
+        expected, thresholds = setting.best_ladder()
+        if noise:
+            strays = math.sqrt(noise * (1 - noise) * self.budget.horizon)
+            yield self._flipping(
+                rate, bottom, thresholds, members * (thresholds[-1] + strays), None
+            )
+            return
+        climbs = setting.climbs(needed, below, thresholds)
+        most = float(sum(sum(thresholds[:rungs]) for rungs in climbs))
+        most += trigger.delays(sum(climbs), failure)
+        yield self._flipping(rate, bottom, thresholds, expected, most)
+
+    def _flipping(
+        self,
+        rate: Fraction,
+        bottom: int,
+        thresholds: tuple[int, ...],
+        expected: float,
+        guaranteed: float | None,
+    ) -> Estimate:
+        """An estimate with a histogram; without noise the right examples need not be kept."""
+        noise = self.request.noise_rate
+        parameters = self._parameters(
+            "histogram", 1, thresholds[0],
+            buffer="examples" if noise else "mistakes",
+            background_max=self._background(1, "examples") if noise else 0,
+            bottom_score=bottom,
+            ladder=tuple(Rung(each) for each in thresholds[1:]),
+            fresh=True,
+        )  # fmt: skip
+        calls = min(FRESH_CALLS_MAX, self.budget.horizon)
+        parameters = replace(parameters, calls_max=calls, selection_rate=rate)
+        return self._made("histogram", parameters, expected, guaranteed)
+
+    # -- sparse, one example a teacher -------------------------------------------------------
 
     def _fresh(
         self,
@@ -272,7 +319,7 @@ class Draft:
         )
         return replace(parameters, calls_max=min(FRESH_CALLS_MAX, self.budget.horizon))
 
-    def _proposed_of_many(self) -> Iterator[Estimate]:
+    def _proposed(self) -> Iterator[Estimate]:
         """Positive examples propose a path of rules each: prefixes, by fresh selections.
 
         A path is searched like the rules of a dense class; how often that can fail is modelled, not
@@ -323,20 +370,6 @@ class Draft:
         room = CANDIDATES_MAX // (1 if keep == "examples" else 2)
         return min(wanted, room // (calls * self._per_example))
 
-    def _fits(self, plan: LearnerPlan) -> bool:
-        """Whether a majority fits into a frame, and what a season may keep into memory.
-
-        Mistakes that a season may keep need room beside its background.
-        """
-        parameters = plan.parameters
-        if parameters.draws > 1:
-            rule = len(plan.hypotheses.first_rule().to_json())
-            if (rule + WIRE_SPARE_BYTES) * parameters.draws > limits.frame_bytes_max:
-                return False
-        if parameters.selection == "dense":
-            return True
-        return plan.learner("").mistakes_kept_max * self._per_example <= CANDIDATES_MAX // 2
-
     # -- sparse, closures --------------------------------------------------------------------
 
     def _closure(self) -> Iterator[Estimate]:
@@ -357,10 +390,12 @@ class Draft:
         votes = bottom + 2 / float(rate)
         teachers = math.ceil(votes / AGREEING_SHARE)
         threshold = math.ceil(votes + self._early)
-        examples = (CLOSURE_FEW, *(enough * part for part in CLOSURE_PARTS))
+        examples = (*CLOSURE_FEW, *(enough * part for part in CLOSURE_PARTS))
         ladder = tuple(Rung(max(threshold, math.ceil(m * teachers)), teachers) for m in examples)
         parameters = self._fresh("closure", threshold, bottom, ladder)
-        together = threshold + ladder[0].trigger_threshold + ladder[1].trigger_threshold
+        together = threshold + sum(
+            each.trigger_threshold for each in ladder[: len(CLOSURE_FEW) + 1]
+        )
         yield self._made("closure", parameters, max(parts * threshold, together), None)
 
     # -- sparse, k teachers (Algorithm 4) ----------------------------------------------------
@@ -398,8 +433,7 @@ class Draft:
             bottom = self.budget.bottom_score(list_cap, rate, calls)
             parameters = self._sparse("sparse", calls, 1, list_cap, bottom)
             seen = bottom + math.log(list_cap / self.failure) / float(rate)
-            parts = hypotheses.littlestone_dimension if hypotheses.builds_up else 1
-            yield from self._by_calls(way, parameters, parts * seen, list_cap**parts, 6.0)
+            yield from self._by_calls(way, parameters, seen, list_cap, 6.0)
 
     def _by_calls(
         self, way: Way, parameters: OnlineParameters, seen: float, choices: int, spare: float

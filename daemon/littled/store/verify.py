@@ -1,9 +1,10 @@
 """Checking a whole store, without changing anything in it.
 
 Everything that the store claims is derived again from its rows: each record from the head before
-it, each producer's sequence, each price from its recorded event, each season's spend against the
-caps, the caps against what was promised. It may run next to a daemon; a long check then makes the
-write-ahead log grow, so it is better made on a store at rest.
+it, each producer's sequence, each price from its recorded event, each season's events from the
+parameters of its learners, each season's spend against the caps, the caps against what was
+promised. What learners answer is not asked. It may run next to a daemon; a long check then makes
+the write-ahead log grow, so it is better made on a store at rest.
 """
 
 from collections.abc import Iterator
@@ -13,6 +14,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from littled.budget.charges import Charges, ChargesUnknown, wrong_charges
 from littled.budget.conversion import guarantee
 from littled.budget.ledger import LedgerEntry, rederive
 from littled.budget.price import Price
@@ -238,6 +240,7 @@ def _ledger(
     derived = rederive(entries, promise.caps, horizon=promise.horizon, epsilon=promise.epsilon)
     findings += [f"{stream}: {each}" for each in derived]
     learners = plan.get("learners", {})
+    findings += _unplanned(stream, learners, entries, promise.caps)
     for entry in entries:
         where = f"ledger entry {entry.number} of {stream}"
         if entry.learner is not None and entry.learner not in learners:
@@ -245,6 +248,22 @@ def _ledger(
         if entry.position > examples:
             findings.append(f"{where} was charged at a position that the journal does not have")
     return findings
+
+
+def _unplanned(
+    stream: str, learners: dict[str, Any], entries: list[LedgerEntry], caps: Price
+) -> list[str]:
+    """What was charged otherwise than the plan says: selections that nothing has paid for, say.
+
+    Learners of which none has parameters, which no daemon can run, are held to the caps alone.
+    """
+    if not any("parameters" in each for each in learners.values()):
+        return []
+    try:
+        charges = {name: Charges.of(each.get("parameters", {})) for name, each in learners.items()}
+    except ChargesUnknown as error:
+        raise StoreDamaged(f"the plan of {stream} is no plan: {error}") from error
+    return [f"{stream}: {each}" for each in wrong_charges(entries, charges, caps)]
 
 
 def _releases(

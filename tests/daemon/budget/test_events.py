@@ -16,6 +16,7 @@ from littled.budget.events import (
     CohenLyuStageTest,
     CohenLyuTrigger,
     DenseSelection,
+    HistogramSelection,
     PrecisionLoss,
     PrivacyEvent,
     SparseSelection,
@@ -41,6 +42,7 @@ EVENTS: st.SearchStrategy[PrivacyEvent] = st.one_of(
     st.builds(StageTest, RATES),
     st.builds(DenseSelection, RATES, DRAWS, ACCOUNTING),
     st.builds(SparseSelection, RATES, st.integers(0, 500), st.integers(0, 400), DRAWS, ACCOUNTING),
+    st.builds(HistogramSelection, RATES, st.integers(0, 400), st.integers(1, 2), ACCOUNTING),
     st.builds(PrecisionLoss, st.fractions(0, 1), st.fractions(0, 2000)),
     st.builds(CohenLyuTrigger, RATES, FAILURES),
     st.builds(CohenLyuStageTest, RATES, FAILURES),
@@ -167,6 +169,34 @@ def test_a_bottom_that_does_not_stand_out_promises_nothing(bottom: int) -> None:
     assert SparseSelection(Fraction(1), 0, bottom, 1, "zcdp").failure == 0
 
 
+@given(st.fractions(Fraction(1, 50), 5), st.integers(2, 3000), st.integers(1, 2))
+def test_a_histogram_costs_what_lemma_e_says(rate: Fraction, threshold: int, change: int) -> None:
+    event = HistogramSelection(rate, threshold, change, "pure")
+    with mpmath.workprec(400):
+        e = mpmath.mpf(rate.numerator) / rate.denominator
+        ideal = mpmath.exp(e * (1 - threshold)) / (1 + mpmath.exp(-e))
+        bound = mpmath.mpf(event.failure.numerator) / event.failure.denominator
+        assert ideal <= bound <= ideal * (1 + mpmath.mpf(10) ** -40) + mpmath.mpf(2) ** -80
+    pure, zcdp = price(event), price(replace(event, accounting="zcdp"))
+    assert 2 * rate <= pure.epsilon_pure < 2 * rate + STEP
+    assert change * rate**2 <= zcdp.rho < change * rate**2 + STEP
+    assert (pure.rho, pure.delta) == (0, event.failure)
+    assert (zcdp.epsilon_pure, zcdp.delta) == (0, event.failure)
+
+
+@pytest.mark.parametrize("threshold", [0, 1])
+def test_a_histogram_that_shows_single_votes_promises_nothing(threshold: int) -> None:
+    assert HistogramSelection(Fraction(1), threshold, 1, "pure").failure == 1
+    # where no bit is left in exp(-e), the next threshold is as good as certain
+    assert HistogramSelection(Fraction(1001), 2, 1, "pure").failure == STEP
+
+
+@pytest.mark.parametrize("change", [0, 3])
+def test_a_histogram_in_which_one_score_changes_by_more_is_not_covered(change: int) -> None:
+    with pytest.raises(ValueError, match="change of histogram_selection must be 1 or 2"):
+        HistogramSelection(Fraction(1), 9, change, "pure")
+
+
 @given(st.fractions(0, Fraction(1, 10**6)), st.fractions(0, 8))
 def test_finite_precision_costs_its_share_on_both_sides(error: Fraction, epsilon: Fraction) -> None:
     cost = price(PrecisionLoss(error, epsilon))
@@ -255,6 +285,13 @@ def test_events_are_written_like_this_for_ever() -> None:
         "list_cap": 2,
         "bottom_score": 90,
         "draws": 1,
+        "accounting": "pure",
+    }
+    assert event_to_dict(HistogramSelection(Fraction(1, 8), 90, 2, "pure")) == {
+        "type": "histogram_selection",
+        "rate": "1/8",
+        "threshold": 90,
+        "change": 2,
         "accounting": "pure",
     }
     assert event_to_dict(PrecisionLoss(Fraction(1, 1 << 40), Fraction(1))) == {

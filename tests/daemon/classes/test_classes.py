@@ -1,6 +1,6 @@
 """Every class against brute force on domains small enough to enumerate."""
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterator
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -32,8 +32,17 @@ from littled.littlestone import (
     littlestone_dimension,
     standard_optimal_algorithm,
 )
+from littled_protocol.codec import encode
 from littled_protocol.columns import point_type
-from littled_protocol.rules import AffineRule, PointsRule, PrefixRule, Rule, TableRule
+from littled_protocol.messages import Release
+from littled_protocol.rules import (
+    AffineRule,
+    ConjunctionRule,
+    PointsRule,
+    PrefixRule,
+    Rule,
+    TableRule,
+)
 from support.rules import cleared, reduced_basis
 
 BITS = 3
@@ -181,11 +190,15 @@ def test_classes_say_what_to_use_instead() -> None:
         Prefixes(8).scores(np.zeros((2, 2), dtype=np.int64))
     with pytest.raises(ClassError, match="use sparse"):
         Prefixes(8).rule(0)
-    proposals = Prefixes(8).proposals(x, y, Prefixes(8).first_rule())
+    proposals = Prefixes(8).proposals(x, y)
     with pytest.raises(ClassError, match="use dense"):
-        Thresholds(8).proposals(x, y, Thresholds(8).first_rule())
+        Thresholds(8).proposals(x, y)
     with pytest.raises(ClassError, match="use dense"):
-        Thresholds(8).proposed_rule(proposals, 0, Thresholds(8).first_rule())
+        Thresholds(8).proposed_rule(proposals, 0)
+    with pytest.raises(ClassError, match="no rules that are sets of ids"):
+        Thresholds(8).flips(x, y, Thresholds(8).first_rule(), vetoes=False)
+    with pytest.raises(ClassError, match="no rules that are sets of ids"):
+        Thresholds(8).flipped_rule(proposals, np.arange(1), Thresholds(8).first_rule())
     with pytest.raises(ClassError, match="not closed under intersection"):
         Thresholds(8).closures(x, y, None, Thresholds(8).first_rule())
     with pytest.raises(ClassError, match="not closed under intersection"):
@@ -195,12 +208,12 @@ def test_classes_say_what_to_use_instead() -> None:
 # --- Proposals ------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("hypotheses", [PointFunctions(3), Prefixes(3)], ids=named)
 @given(pairs=examples)
-def test_proposals_are_votes_for_proposed_rules(hypotheses: HypothesisClass, pairs: Part) -> None:
-    proposals = hypotheses.proposals(*data_set(hypotheses, pairs), hypotheses.first_rule())
+def test_proposals_are_votes_for_proposed_rules(pairs: Part) -> None:
+    hypotheses = Prefixes(3)
+    proposals = hypotheses.proposals(*data_set(hypotheses, pairs))
     found = {
-        hypotheses.proposed_rule(proposals, index, hypotheses.first_rule()): int(score)
+        hypotheses.proposed_rule(proposals, index): int(score)
         for index, score in enumerate(proposals.scores)
     }
     expected = {}
@@ -220,7 +233,7 @@ def test_an_example_proposes_at_most_the_declared_number(hypotheses: HypothesisC
         for label in (0, 1):
             x, y = data_set(hypotheses, [(point, label)])
             if most is not None:
-                proposals = hypotheses.proposals(x, y, first)
+                proposals = hypotheses.proposals(x, y)
                 assert len(proposals.scores) == (most if label else 0)
             if hypotheses.has_closures:
                 closures = hypotheses.closures(x, y, None, first)
@@ -335,7 +348,7 @@ def test_wide_prefixes_find_the_block_of_their_examples() -> None:
     inside = [block | i << 60 for i in range(40)]
     pairs = np.array([[a >> 64, a & (2**64 - 1)] for a in inside], dtype=np.uint64)
     labels = np.ones(len(pairs), dtype=np.uint8)
-    proposals = Prefixes(128).proposals(pairs, labels, Prefixes(128).first_rule())
+    proposals = Prefixes(128).proposals(pairs, labels)
     best = proposals.scores == 40
     lengths = sorted(int(length) for length in proposals.keys[best][:, 0])
     assert lengths == list(range(63))  # 2^60 * 40 spans the low 66 bits: 62 bits are common
@@ -401,3 +414,64 @@ def test_large_tables_have_bounds_and_majorities() -> None:
     whole = table.version_space([], Fraction(0)).standard_optimal_rule()
     majority = (2 * matrix.sum(axis=0) > 400).astype(int)
     assert whole.evaluate(np.arange(200)).tolist() == majority.tolist()
+
+
+# --- what a release can hold ----------------------------------------------------------------------
+
+
+def wire_bytes(rule: Rule) -> int:
+    """Length of the frame that publishes the rule."""
+    return len(encode(Release("s/l", 1, "rule", 0, 0, 0, rule.to_dict())))
+
+
+def some_rules(hypotheses: HypothesisClass, rng: np.random.Generator) -> Iterator[Rule]:
+    """Rules of classes too large to list: at both ends, and in between."""
+
+    def number(bits: int) -> int:
+        return int.from_bytes(rng.bytes(16), "big") >> 128 - bits if bits else 0
+
+    for _ in range(60):
+        match hypotheses:
+            case PointFunctions(bits):
+                yield PointsRule(bits, (number(bits),))
+            case SparseSets(bits, members):
+                ids = {number(bits) for _ in range(members)}
+                yield PointsRule(bits, tuple(sorted(ids)))
+            case Prefixes(bits):
+                length = int(rng.integers(0, bits + 1))
+                yield PrefixRule(bits, number(length), length)
+            case AffineSubspaces(bits, dimension):
+                basis = reduced_basis([number(bits) for _ in range(dimension)])
+                yield AffineRule(bits, basis, cleared(number(bits), basis))
+            case Conjunctions(bits):
+                ones = number(bits)
+                yield ConjunctionRule(bits, ones, number(bits) & ~ones)
+
+
+@every_class
+def test_no_rule_is_longer_on_the_wire_than_the_longest(hypotheses: HypothesisClass) -> None:
+    longest = wire_bytes(hypotheses.longest_rule)
+    assert max(map(wire_bytes, all_rules(hypotheses))) == longest
+
+
+@pytest.mark.parametrize(
+    "hypotheses",
+    [
+        *(Thresholds(70_000), Stumps(200, 300), Conjunctions(9), Conjunctions(32)),
+        *(PointFunctions(32), PointFunctions(128), Prefixes(20), Prefixes(128), Conjunctions(128)),
+        *(SparseSets(16, 1024), SparseSets(128, 40), SparseSets(4, 100)),
+        *(AffineSubspaces(bits, d) for bits, d in ((9, 4), (17, 5), (20, 20), (32, 31), (128, 9))),
+        Table.from_matrix(["a", "b\u00e9\u00e9", "cccc"], np.eye(3, dtype=bool)),
+    ],
+    ids=named,
+)
+def test_no_rule_of_wide_points_is_longer_than_the_longest(hypotheses: HypothesisClass) -> None:
+    longest = wire_bytes(hypotheses.longest_rule)
+    rng = np.random.default_rng(3)
+    count = hypotheses.rule_count or 0
+    chosen = {*range(0, count, max(1, count // 500)), max(0, count - 1)} if count else set()
+    numbered = [hypotheses.rule(index) for index in sorted(chosen)]
+    some = [hypotheses.first_rule(), *numbered, *some_rules(hypotheses, rng)]
+    assert max(map(wire_bytes, some)) <= longest
+    if isinstance(hypotheses, AffineSubspaces) and hypotheses.dimension < hypotheses.bits:
+        assert hypotheses.longest_rule.offset

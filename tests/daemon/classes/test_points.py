@@ -41,19 +41,29 @@ def test_widths_outside_the_domain_are_refused(bits: int) -> None:
         PointFunctions(bits)
 
 
-@given(part=a_part(POINTS, sizes=20), wide=st.booleans())
-def test_proposals_count_positive_minus_negative_examples(part: Part, wide: bool) -> None:
-    examples = [(p << 100 if wide else p, label) for p, label in part]
+@given(
+    part=a_part(POINTS, sizes=20), published=st.none() | st.integers(0, 7), vetoes=st.booleans(),
+    wide=st.booleans(), data=st.data(),
+)  # fmt: skip
+def test_an_id_that_passes_takes_the_place_of_the_published_one(
+    part: Part, published: int | None, vetoes: bool, wide: bool, data: st.DataObject
+) -> None:
+    shift = 100 if wide else 0
     hypotheses = PointFunctions(103) if wide else CLASS
-    proposals = hypotheses.proposals(*data_set(hypotheses, examples), hypotheses.first_rule())
-    counts = Counter(examples)
-    expected = {p: n - counts[p, 0] for (p, label), n in counts.items() if label}
-    found = [to_int(key) for key in proposals.keys]
-    assert dict(zip(found, proposals.scores.tolist(), strict=True)) == expected
-    assert len(set(found)) == len(found)
-    for index, point in enumerate(found):
-        rule = hypotheses.proposed_rule(proposals, index, hypotheses.first_rule())
-        assert rule.members == (point,)
+    rule = hypotheses.essential_rule(NOTHING if published is None else published << shift)
+    examples = [(p << shift, label) for p, label in part]
+    flips = hypotheses.flips(*data_set(hypotheses, examples), rule, vetoes=vetoes)
+    wrong = Counter(p for p, label in part if (p == published) != label)
+    right = Counter(p for p, label in part if (p == published) == label)
+    assert [to_int(key) >> shift for key in flips.keys] == sorted(wrong)
+    assert flips.scores.tolist() == [wrong[p] - right[p] * vetoes for p in sorted(wrong)]
+    if not wrong:
+        return
+    numbers = st.sets(st.integers(0, len(wrong) - 1), min_size=1)
+    passing = np.array(sorted(data.draw(numbers)), dtype=np.int64)
+    new = [p for p in np.array(sorted(wrong))[passing].tolist() if p != published]
+    found = hypotheses.flipped_rule(flips, passing, rule)
+    assert found.members == ((new[0] << shift,) if new else ())
 
 
 @given(parts=parts_of(POINTS), tolerance=tolerances())

@@ -38,7 +38,7 @@ def test_widths_outside_the_domain_are_refused(bits: int) -> None:
 def test_proposals_of_any_width_are_votes_for_all_prefixes(part: Part, shift: int) -> None:
     hypotheses = Prefixes(3 + shift)
     part = [(point << shift, label) for point, label in part]
-    proposals = hypotheses.proposals(*data_set(hypotheses, part), hypotheses.first_rule())
+    proposals = hypotheses.proposals(*data_set(hypotheses, part))
     votes: Counter[PrefixRule] = Counter()
     proposed = set()
     for address, label in part:
@@ -47,10 +47,7 @@ def test_proposals_of_any_width_are_votes_for_all_prefixes(part: Part, shift: in
             rule = PrefixRule(bits=hypotheses.bits, value=value, length=length)
             votes[rule] += 1 if label else -1
             proposed |= {rule} if label else set()
-    rules = [
-        hypotheses.proposed_rule(proposals, index, hypotheses.first_rule())
-        for index in range(len(proposals.scores))
-    ]
+    rules = [hypotheses.proposed_rule(proposals, index) for index in range(len(proposals.scores))]
     found = dict(zip(rules, proposals.scores.tolist(), strict=True))
     assert len(found) == len(rules)
     assert found == {rule: votes[rule] for rule in proposed}

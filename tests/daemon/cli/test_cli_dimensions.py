@@ -2,11 +2,11 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from littled.cli.dimensions import point_names
 from support.commands import Littled
 from support.littlestone import Matrix, all_functions, sparse_sets, thresholds
 
@@ -120,8 +120,19 @@ def test_the_witness_of_a_table_agrees_with_its_rules(littled: Littled, tmp_path
     check(facts["witness_tree"], [])
 
 
-def test_points_are_named_as_in_the_first_line(tmp_path: Path) -> None:
-    assert point_names(written(tmp_path, "\ufeff\n rule , a ,\n x,0,1\n")) == ["a", "point 1"]
+def test_the_table_and_the_names_of_its_points_come_from_one_reading(
+    littled: Littled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is replaced in between cannot give names of other points."""
+    path, read, times = written(tmp_path, WEEK), Path.read_text, []
+
+    def counted(self: Path, *how: Any, **more: Any) -> str:
+        times.append(self)
+        return read(self, *how, **more)
+
+    monkeypatch.setattr(Path, "read_text", counted)
+    assert "monday = 0" in littled("dim", path).out
+    assert times.count(path) == 1
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,9 @@ def test_a_plan_is_told_in_words(littled: Littled) -> None:
 def test_every_way_of_selection_has_a_row_with_a_number_or_a_reason(littled: Littled) -> None:
     ways = littled("plan", "--class", "thresholds:256", *BUDGET, "--json").json["ways"]
     assert [each["way"] for each in ways] == [
-        *("fresh", "dense", "sparse", "closure", "teachers", "paper", "experts"),
+        *("fresh", "dense", "sparse", "closure", "histogram", "teachers", "paper", "experts"),
     ]
-    assert [each["chosen"] for each in ways] == [True] + 6 * [False]
+    assert [each["chosen"] for each in ways] == [True] + 7 * [False]
     for each in ways:
         assert each["expected_mistakes"] or each["remark"]
     assert ways[1]["expected_mistakes"] < ways[1]["guaranteed_mistakes"]
@@ -63,6 +63,22 @@ def test_adaptive_adversaries_and_failure_probabilities(littled: Littled) -> Non
     assert facts["draws"] > 1
     rare = littled(*adaptive, "--failure-probability", "0.001").json
     assert rare["mistakes_guaranteed"] > facts["mistakes_guaranteed"]
+
+
+def test_independent_examples_get_a_schedule(littled: Littled) -> None:
+    asked = ["plan", "--class", "thresholds:256", *BUDGET, "--adversary", "none"]
+    facts = littled(*asked, "--json").json
+    first = facts["schedule_first"]
+    assert (facts["selection"], facts["trigger_rate"], facts["selection_rate"]) == ("fresh", 0, 0.5)
+    assert (
+        1_000_000 / 2 <= first << facts["rules_max"] - 1 < 1_000_000 <= first << facts["rules_max"]
+    )
+    assert facts["mistakes_guaranteed"] is None
+    said = littled(*asked).out
+    assert f"after {first} examples, {2 * first}, {4 * first} and so on" in said
+    assert "on a bad stream of independent examples, no bound is proven" in said
+    noisy = littled(*asked, "--noise-rate", "0.1").out
+    assert "beyond 10 % of the examples on a bad stream of independent examples" in noisy
 
 
 @pytest.mark.parametrize(

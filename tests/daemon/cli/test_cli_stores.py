@@ -13,6 +13,7 @@ from littled.store.store import Store
 from support.commands import CONFIGURATION, Littled, flights_csv, make_store, serve, start
 
 EXAMPLES = 6_000
+WAYS_OF = ("flights/late", "addresses/bad")
 COLUMNS = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
 
 
@@ -25,6 +26,9 @@ def test_a_store_is_made_and_says_what_comes_next(littled: Littled, tmp_path: Pa
     assert said.out.endswith(f"next: littled serve {store}\n")
     assert "flights: epsilon 1, delta 1e-06 for each season of 1,000,000 examples" in said.out
     assert "prefixes:128" in said.out
+    for name in WAYS_OF:
+        assert f"ways of selection for {name}" in said.out
+    assert said.out.count("chosen: fewest expected mistakes") == len(WAYS_OF)
     assert stat.S_IMODE(store.stat().st_mode) == 0o700
     assert stat.S_IMODE((store / "noise.key").stat().st_mode) == 0o600
 

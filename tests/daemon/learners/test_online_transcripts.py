@@ -17,13 +17,16 @@ from numpy.typing import NDArray
 
 from littled.budget.events import PrecisionLoss, PrivacyEvent, price
 from littled.budget.price import Price
+from littled.classes import SparseSets, Thresholds
 from littled.learners import online
 from littled.learners.online import OnlineLearner, OnlineState, Published
 from littled.learners.parameters import OnlineParameters, Rung
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.cohen_lyu import CohenLyuTest
+from littled.mechanisms.exponential import ExponentialMechanism
 from littled.mechanisms.noise import Address
 from littled.mechanisms.sparse_sample import SparseSample
+from littled.mechanisms.stable_histogram import StableHistogram
 from support.learning import Runner
 from support.small_classes import Cubes, Sets
 
@@ -44,6 +47,14 @@ PARAMETERS = OnlineParameters(
     tests="cohen_lyu",
     tests_failure=Fraction(1, 20),
 )
+HISTOGRAM = replace(PARAMETERS, selection="histogram")
+# So little that no mistake is expected, but enough for examples to veto.
+SLIGHT = Fraction(1, 10**6)
+# Epochs end after 1, 2 and 4 examples, nothing is spent on a trigger.
+SCHEDULED = replace(
+    PARAMETERS, trigger_rate=Fraction(0), trigger_threshold=0, tests="above_threshold",
+    tests_failure=Fraction(0), fresh=True, schedule_first=1, mistakes_max=8, calls_max=3,
+)  # fmt: skip
 # Values of a threshold's noise that are tried; the rest has a mass below 10^-5 at rate 3.
 THRESHOLD_NOISE_MAX = 4
 
@@ -112,12 +123,34 @@ class ChosenSample(SparseSample):
         return index if index < len(scores) else None
 
 
+@dataclass(frozen=True)
+class ChosenExponential(ExponentialMechanism):
+    choices: Choices = field(compare=False)
+
+    def sample(self, scores: NDArray[np.int64], words: NDArray[np.uint64]) -> int:
+        return self.choices.choose(np.exp(float(self.rate) * scores))
+
+
+@dataclass(frozen=True)
+class ChosenHistogram(StableHistogram):
+    choices: Choices = field(compare=False)
+
+    def passing(self, scores: NDArray[np.int64], words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        assert len(scores) == len(words)
+        gaps = self.threshold - scores
+        bits = [self.choices.choose(above(self.rate, int(gap))) for gap in gaps]
+        return np.flatnonzero(bits).astype(np.int64)
+
+
 def with_choices(learner: OnlineLearner, choices: Choices) -> OnlineLearner:
     p = learner.parameters
     chosen = OnlineLearner(learner.name, learner.hypotheses, p)
     kind = ChosenFresh if p.tests == "cohen_lyu" else ChosenAbove
     sample = ChosenSample(p.selection_rate, p.list_cap, p.bottom_score, choices)
-    chosen.__dict__.update(_trigger=kind(p.trigger_rate, choices), _sparse=sample)
+    trigger = kind(p.trigger_rate, choices) if p.schedule_first is None else None
+    dense = ChosenExponential(p.selection_rate, choices)
+    chosen.__dict__.update(_trigger=trigger, _sparse=sample, _dense=dense)
+    chosen.__dict__["_histogram"] = ChosenHistogram(p.selection_rate, p.bottom_score, choices)
     if p.stage_rate is not None:
         chosen.__dict__["_fresh_stage_test"] = ChosenFresh(p.stage_rate, choices)
     return chosen
@@ -186,7 +219,7 @@ def worst_failures(
     learner: OnlineLearner, streams: Sequence[Stream], epsilons: Sequence[float]
 ) -> list[float]:
     """The largest hockey-stick divergence of a stream and a neighbour at each epsilon."""
-    points, worst = 1 << learner.hypotheses.bits, [0.0] * len(epsilons)  # type: ignore[attr-defined]
+    points, worst = 1 << getattr(learner.hypotheses, "bits", 2), [0.0] * len(epsilons)
     for examples in streams:
         here = law_of(learner, examples)
         for other in neighbours(examples, points):
@@ -208,17 +241,30 @@ CASES: dict[str, OnlineLearner] = {
     "ladder": OnlineLearner(
         "s/l", Cubes(2), replace(PARAMETERS, ladder=(Rung(0, 2), Rung(2, None)), calls_max=3)
     ),
-    "repeats": OnlineLearner(
-        "s/l", Cubes(2), replace(PARAMETERS, repeats=True, bottom_score=2, calls_max=3)
-    ),
-    "sets": OnlineLearner(
-        "s/l", Sets(2), replace(PARAMETERS, selection="sparse", repeats=True, opening_threshold=2),
+    "histograms": OnlineLearner("s/l", Sets(2), HISTOGRAM),
+    "histograms with vetoes": OnlineLearner(
+        "s/l", Sets(2),
+        replace(HISTOGRAM, noise_rate=SLIGHT, buffer="examples", background_max=8),
     ),
     "fresh closures": OnlineLearner(
         "s/l", Cubes(2), replace(PARAMETERS, fresh=True, ladder=(Rung(0, 2),), calls_max=4)
     ),
-    "fresh sets": OnlineLearner(
-        "s/l", Sets(2), replace(PARAMETERS, selection="sparse", fresh=True, calls_max=4)
+    "fresh histograms": OnlineLearner(
+        "s/l", Sets(2), replace(HISTOGRAM, fresh=True, ladder=(Rung(2),), calls_max=4)
+    ),
+    "fresh histograms with vetoes": OnlineLearner(
+        "s/l", SparseSets(2, 1),
+        replace(
+            HISTOGRAM, fresh=True, noise_rate=SLIGHT, buffer="both", background_max=8, calls_max=4,
+        ),
+    ),
+    "scheduled closures": OnlineLearner("s/l", Cubes(2), replace(SCHEDULED, bottom_score=2)),
+    "scheduled teachers": OnlineLearner("s/l", Cubes(2), replace(SCHEDULED, teachers=2)),
+    "scheduled ids": OnlineLearner(
+        "s/l", Sets(2), replace(SCHEDULED, selection="histogram", bottom_score=2)
+    ),
+    "scheduled rules": OnlineLearner(
+        "s/l", Thresholds(4), replace(SCHEDULED, selection="dense", buffer="examples")
     ),
     "stages": OnlineLearner(
         "s/l", Cubes(1),
@@ -255,7 +301,7 @@ def test_longer_seasons_cost_at_most_what_they_are_charged(case: str) -> None:
 def test_a_season_with_threshold_noise_costs_at_most_what_it_is_charged() -> None:
     parameters = replace(
         PARAMETERS, tests="above_threshold", tests_failure=Fraction(0), trigger_rate=Fraction(3),
-        bottom_score=12, repeats=True, ladder=(Rung(0, 2),),
+        bottom_score=12, ladder=(Rung(0, 2),),
     )  # fmt: skip
     learner = OnlineLearner("s/l", Cubes(1), parameters)
     cost = charged(learner)
@@ -263,6 +309,66 @@ def test_a_season_with_threshold_noise_costs_at_most_what_it_is_charged() -> Non
     enough, little = worst_failures(learner, streams, (epsilon, epsilon / 3))
     assert enough <= float(cost.delta) + 1e-5
     assert little > 1e-3
+
+
+@pytest.mark.parametrize("vetoes", [False, True])
+def test_histograms_of_a_season_cost_exactly_what_they_are_charged(vetoes: bool) -> None:
+    """A vote that changes hands, or that becomes a veto: some transcript shows all of 2e."""
+    parameters = replace(
+        SCHEDULED, selection="histogram", schedule_first=4, calls_max=1, bottom_score=2,
+        noise_rate=SLIGHT if vetoes else Fraction(0),
+        buffer="both" if vetoes else "mistakes", background_max=8 if vetoes else 0,
+    )  # fmt: skip
+    learner = OnlineLearner("s/l", Sets(2), parameters)
+    cost = charged(learner)
+    assert cost.epsilon_pure == 2 * parameters.selection_rate
+    before = ((1, 1), (1, 1), (2, 1), (1, 1)) if vetoes else ((1, 1), (1, 1), (2, 1), (3, 1))
+    after = (*before[:1], (1, 0) if vetoes else (2, 1), *before[2:])
+    here, there = law_of(learner, before), law_of(learner, after)
+    assert set(here) == set(there)
+    losses = [abs(float(np.log(p / there[said]))) for said, p in here.items()]
+    epsilon = float(cost.epsilon_pure)
+    assert max(losses) <= epsilon + 1e-9
+    assert max(losses) > (0.8 if vetoes else 0.9999) * epsilon
+
+
+# --- epochs on a schedule -------------------------------------------------------------------------
+
+
+def largest_loss(learner: OnlineLearner, streams: Sequence[Stream]) -> float:
+    """The largest logarithm of a ratio of a transcript's probabilities under two neighbours."""
+    worst = 0.0
+    for examples in streams:
+        here = law_of(learner, examples)
+        for other in neighbours(examples, 4):
+            there = law_of(learner, other)
+            assert set(here) == set(there)
+            worst = max(worst, *(abs(float(np.log(p / there[said]))) for said, p in here.items()))
+    return worst
+
+
+def test_all_selections_of_a_schedule_cost_what_one_costs_and_hardly_less() -> None:
+    learner = CASES["scheduled rules"]
+    cost = charged(learner)
+    assert (cost.epsilon_pure, cost.delta) == (2 * SCHEDULED.selection_rate, 0)
+    worst = largest_loss(learner, [((0, 1), (3, 1), (0, 0))])
+    assert 0.75 * float(cost.epsilon_pure) < worst <= float(cost.epsilon_pure) + 1e-9
+
+
+def test_a_schedule_that_remembers_costs_more_than_one_selection(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(OnlineLearner, "_forgetful", lambda _, state: state)
+    learner = CASES["scheduled rules"]
+    worst = largest_loss(learner, [((0, 1), (3, 1), (0, 0))])
+    assert worst > 1.5 * float(charged(learner).epsilon_pure)
+
+
+def test_releases_of_a_schedule_have_the_same_positions_on_every_stream() -> None:
+    for examples in STREAMS:
+        for case in ("scheduled closures", "scheduled rules"):
+            law = law_of(CASES[case], examples)
+            assert {tuple(each[1] for each in said) for said in law} == {(1, 2, 4)}
 
 
 # --- variants that must be caught -----------------------------------------------------------------

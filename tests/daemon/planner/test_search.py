@@ -90,7 +90,9 @@ def test_way_of_selection() -> None:
 
     assert chosen(learner("thresholds:256")) == "dense"
     assert chosen(learner("thresholds:256", teachers=100)) == "sparse"
-    assert chosen(learner("points:64")) == "sparse"
+    assert chosen(learner("prefixes:64")) == "sparse"
+    assert chosen(learner("points:64")) == "histogram"
+    assert chosen(learner("sparse_sets:64:4", noise_rate=Fraction(1, 50))) == "histogram"
 
 
 @pytest.mark.parametrize(
@@ -98,6 +100,9 @@ def test_way_of_selection() -> None:
     [
         (request(learner("points:64", selection="dense")), "too many rules for dense"),
         (request(learner("thresholds:8", selection="sparse")), "teachers = "),
+        (request(learner("points:64", selection="sparse")), "teachers = "),
+        (request(learner("prefixes:64", selection="histogram")), "no rules that are sets of ids"),
+        (request(learner("points:64", selection="histogram", teachers=3)), "has no teachers"),
         (request(learner("thresholds:8", selection="dense", teachers=3)), "has no teachers"),
         (request(learner("points:64", "a"), learner("points:8", "b")), "one type of x"),
         (request(learner("thresholds:8"), epsilon=Fraction(1, 10**6)), "raise epsilon or delta"),

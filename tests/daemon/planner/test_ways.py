@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from littled.budget.events import price
+from littled.budget.conversion import rho_of_epsilon
+from littled.budget.events import HistogramSelection, price
 from littled.budget.price import Price
 from littled.classes import class_from_name
 from littled.learners.online import (
@@ -125,6 +126,61 @@ def test_bottom_hides_a_list() -> None:
     assert cap * np.exp(0.1 * (1 - bottom)) <= allowed < cap * np.exp(0.1 * (2 - bottom))
 
 
+@pytest.mark.parametrize("change", [1, 2])
+def test_a_histogram_uses_its_part_of_the_budget(change: int) -> None:
+    """Both ways of accounting: one histogram at this rate fits, and B - 1 would show too much."""
+    for each in (budget("pure"), budget("zcdp")):
+        rate = each.histogram_rate(change)
+        cost = price(HistogramSelection(rate, 9, change, each.accounting))
+        left = Fraction(1) - each.trigger_rate
+        if each.accounting == "pure":
+            assert left - Fraction(1, 1 << 14) < cost.epsilon_pure <= left
+        else:
+            rho = rho_of_epsilon(left, Fraction(1, 10**6) * DELTA_Z_SHARE)
+            assert Fraction(99, 100) * rho < cost.rho <= rho
+        share = Fraction(9, 10) if each.accounting == "pure" else 1 - DELTA_Z_SHARE
+        allowed = Fraction(1, 10**6) * share * LIST_FAILURE_SHARE
+        threshold = each.histogram_threshold(rate)
+        masses = [
+            HistogramSelection(rate, threshold - less, change, each.accounting).failure
+            for less in (0, 1)
+        ]
+        assert masses[0] <= allowed < masses[1]
+
+
+def test_histograms_climb_a_ladder_to_where_something_is_found_for_sure() -> None:
+    few, many = (estimate(f"sparse_sets:64:{n}", "histogram") for n in (2, 20))
+    for found, members in ((few, 2), (many, 20)):
+        parameters = found.plan.parameters
+        heights = [rung.trigger_threshold for rung in parameters.rungs]
+        assert heights == sorted(heights)
+        assert heights[-1] > members * parameters.bottom_score
+        assert parameters.buffer == "mistakes"
+        assert found.guaranteed_mistakes is not None
+        assert found.expected_mistakes < found.guaranteed_mistakes
+    assert few.expected_mistakes < many.expected_mistakes
+
+
+@pytest.mark.parametrize("kind", ["one by one", "at once"])
+def test_noisy_histograms_find_the_set_and_forget_nothing_that_counts(kind: str) -> None:
+    (chosen, *_) = compare_ways(request("sparse_sets:32:4", noise_rate=Fraction(1, 50)))
+    learner = (
+        plan_stream(request("sparse_sets:32:4", noise_rate=Fraction(1, 50))).plans[0].learner("s")
+    )
+    assert learner.parameters.fresh
+    for key in range(3):
+        rng = np.random.default_rng(key)
+        x, y = one_by_one(rng)
+        if kind == "at once":
+            order = rng.permutation(HORIZON)
+            x, y = x[order], y[order]
+        wrong = rng.random(HORIZON) < 1 / 50
+        found, halted = mistakes(learner, x, (y ^ wrong).astype(np.uint8), key)
+        assert not halted
+        assert chosen.expected_mistakes is not None
+        assert found - wrong.sum() < chosen.expected_mistakes
+
+
 def test_adaptive_adversaries_cost_draws() -> None:
     oblivious = estimate("thresholds:16", "dense")
     adaptive = estimate("thresholds:16", "dense", adversary="adaptive")
@@ -137,7 +193,7 @@ def test_adaptive_adversaries_cost_draws() -> None:
 
 
 def test_points_need_no_majority_against_adaptive_adversaries() -> None:
-    found = estimate("points:64", "sparse", adversary="adaptive")
+    found = estimate("points:64", "histogram", adversary="adaptive")
     assert found.plan.parameters.draws == 1
 
 
@@ -158,9 +214,9 @@ def test_closures_climb_a_ladder() -> None:
     ("name", "way"),
     [
         ("affine:64:8", "closure"),
-        ("sparse_sets:64:4", "sparse"),
+        ("sparse_sets:64:4", "histogram"),
         ("prefixes:128", "sparse"),
-        ("points:64", "sparse"),
+        ("points:64", "histogram"),
         ("thresholds:256", "fresh"),
     ],
 )

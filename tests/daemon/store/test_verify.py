@@ -11,12 +11,17 @@ from typing import Any
 import pytest
 
 from littled.budget.conversion import guarantee
+from littled.budget.events import PrepaidSelection, PrivacyEvent, event_to_dict, price
+from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
+from littled.classes import class_from_name
+from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
 from littled.store.errors import StoreError, StoreRefused
 from littled.store.records import StoredRelease, ledger_genesis, ledger_head
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.stores import (
+    HORIZON,
     LEARNER,
     STREAM,
     change,
@@ -223,6 +228,51 @@ def test_caps_that_just_keep_the_promise_are_sound(tmp_path: Path) -> None:
     }
     Store.create(tmp_path / "store", {}, {STREAM: plan_values() | changes})
     assert verify(tmp_path / "store").sound
+
+
+# --- a ledger against the parameters of its plan --------------------------------------------------
+
+
+def planned_store(path: Path) -> tuple[StreamPlan, Path]:
+    """A new store with a plan of the planner's, whose selections are fresh."""
+    learner = LearnerRequest("late", class_from_name("points:64"))
+    asked = StreamRequest(STREAM, Fraction(1), Fraction(1, 10**6), HORIZON, (learner,))
+    plan = plan_stream(asked)
+    Store.create(path, {"streams": [STREAM]}, {STREAM: plan.to_dict()})
+    return plan, path
+
+
+def charged(number: int, event: PrivacyEvent) -> LedgerEntry:
+    return LedgerEntry(number, STREAM, 0, "late", 0, event_to_dict(event), price(event))
+
+
+def test_a_ledger_that_keeps_to_its_plan_is_sound(tmp_path: Path) -> None:
+    plan, path = planned_store(tmp_path / "store")
+    learner = plan.plans[0].learner(STREAM)
+    events = [*learner.season_events(), learner.call_event()]
+    with Store.open(path) as store:
+        feed(store, [3])
+        store.publish([], [charged(number, event) for number, event in enumerate(events)])
+    assert verify(path).findings == ()
+
+
+def test_selections_that_nothing_has_paid_for_are_found(tmp_path: Path) -> None:
+    _, path = planned_store(tmp_path / "store")
+    with Store.open(path) as store:
+        feed(store, [3])
+        store.publish([], [charged(number, PrepaidSelection(1)) for number in range(2)])
+    (finding,) = verify(path).findings
+    assert finding == (
+        "flights: season 0 of learner late does not begin with the charges that its plan names"
+    )
+
+
+def test_a_plan_that_does_not_say_what_to_charge_is_found(tmp_path: Path) -> None:
+    plan = plan_values()
+    plan["learners"]["late"]["parameters"] = {"selection": "dense"}
+    Store.create(tmp_path / "store", {}, {STREAM: plan})
+    (finding,) = verify(tmp_path / "store").findings
+    assert "the parameters do not say what is to be charged" in finding
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,178 @@
+"""A model of histogram selection: how many mistakes a ladder of thresholds costs.
+
+Utility only, in floating point: no price depends on it. Everything is about a realizable stream,
+on which members of the target that the published set lacks are the only candidates.
+
+**When the trigger fires.** With a mistake every `pace` steps, gaps U + rho - q fall by one every
+`pace` steps, so the law of the mistakes at the fire, less U, is the same for every U that is large
+enough. A slow pace means early fires: each step is one more chance for its noise.
+
+**What an epoch shows.** n missing members share the M mistakes of an epoch by chance, as
+independent examples would: each has M/n, give or take the root of M/n (1 - 1/n). A member with m
+mistakes is found with probability P[nu >= B - m]. If none is found, the next rung of the ladder is
+in force; else the first one is, and those that are left start from nothing.
+
+**The worst stream that is reckoned with.** Members are revealed in groups of equal size, one group
+after the other: one by one, all at once, and everything between; at a fast and at a slow pace; and
+without a break, or after a time with nothing to learn, in which noise alone may climb the ladder.
+"""
+
+import math
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+Numbers = NDArray[np.float64]
+
+# Steps from one mistake to the next: at once, and so slowly that noise has many chances between.
+PACES = (1, 1000)
+# Noise beyond this many multiples of 1/rate does not occur in the model.
+NOISE_RANGE = 30
+# Equally likely values that stand for the law of the mistakes at a fire.
+FIRES = 9
+# Deviations that stand for a normal law, with their weights (Gauss and Hermite, five nodes).
+DEVIATIONS, WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
+WEIGHTS = WEIGHTS / WEIGHTS.sum()
+# Up to here every size of a group is looked at, beyond it powers of two and the whole.
+SIZES_ALL = 6
+# Ladders that are tried: first thresholds, in multiples of 1/rate above B, and growth.
+FIRST_MARGINS = (-1.0, 1.0, 3.0, 5.0, 7.0, 9.0, 12.0, 16.0)
+GROWTHS = (1.4, 1.75, 2.25, 3.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A season of `horizon` steps with rates e_t of the trigger and e_s of the histogram.
+
+    `bottom` is B; `last` the threshold that the ladder ends with, at the least.
+    """
+
+    trigger_rate: float
+    rate: float
+    bottom: int
+    members: int
+    horizon: int
+    last: int
+
+    def ladders(self) -> list[tuple[int, ...]]:
+        """Thresholds, the first one of a season and those of the ladder, that are tried."""
+        found = []
+        for margin in FIRST_MARGINS:
+            first = max(1, math.ceil(self.bottom + margin / self.rate))
+            for growth in GROWTHS:
+                climb = [first]
+                while growth * climb[-1] < self.last:
+                    climb.append(math.ceil(growth * climb[-1]))
+                found.append((*climb, max(self.last, first)))
+        return found
+
+    def best_ladder(self) -> tuple[float, tuple[int, ...]]:
+        """The least expected mistakes on the worst stream that is reckoned with, and its ladder."""
+        return min((self.expected_mistakes(ladder), ladder) for ladder in self.ladders())
+
+    def expected_mistakes(self, thresholds: tuple[int, ...]) -> float:
+        """Expected mistakes of a season on the worst stream that is reckoned with."""
+        fired = np.stack([fires(self.trigger_rate, pace) for pace in PACES])
+        seen = np.maximum(np.array(thresholds)[None, :, None] + fired[:, None, :], 1.0)
+        start = self._start(thresholds)
+        sizes, shares, worst = [0.0], [np.zeros(len(PACES))], 0.0
+        for size in group_sizes(self.members):
+            value = self._until_found(size, seen, np.array(sizes), np.stack(shares, axis=1))
+            sizes.append(float(size))
+            shares.append(value[:, 0] / size)
+            dearest = max(float(value[:, 0].max()), float((value @ start).max()))
+            worst = max(worst, dearest * self.members / size)
+            if size == 1:  # between no member and one the expectation is linear
+                shares[0] = shares[1]
+        return worst
+
+    def _until_found(self, size: int, seen: Numbers, sizes: Numbers, shares: Numbers) -> Numbers:
+        """Expected mistakes until a group of this size is found, (paces, rungs), from each rung on.
+
+        `seen` (paces, rungs, fires): mistakes of an epoch. `shares` (paces, sizes): what smaller
+        groups cost, for each of their members.
+        """
+        each = seen / size
+        spread = np.sqrt(each * (1 - 1 / size))[..., None] * DEVIATIONS
+        found = passes(self.rate, self.bottom - each[..., None] - spread) @ WEIGHTS
+        none = (1 - found) ** size
+        left = size - np.clip(size * found / np.maximum(1 - none, 1e-12), 1.0, size)
+        after = np.stack(
+            [np.interp(here, sizes, share) * here for here, share in zip(left, shares, strict=True)]
+        )
+        keeps = none.mean(axis=-1)
+        value: Numbers = (seen + (1 - none) * after).mean(axis=-1)
+        value[:, -1] /= np.maximum(1 - keeps[:, -1], 1e-9)
+        for rung in reversed(range(value.shape[1] - 1)):
+            value[:, rung] += keeps[:, rung] * value[:, rung + 1]
+        return value
+
+    def _start(self, thresholds: tuple[int, ...]) -> Numbers:
+        """How likely each rung is in force after a share of the season with nothing to learn."""
+        steps = self.horizon / self.members
+        stays = [quiet(self.trigger_rate, each, steps) for each in thresholds[:-1]]
+        climbed = np.cumprod([1.0, *(1 - stay for stay in stays)])
+        return np.array([*(climbed[:-1] * stays), climbed[-1]])
+
+    def climbs(self, needed: float, below: float, thresholds: tuple[int, ...]) -> list[int]:
+        """How many rungs are climbed until one of n missing members is found for sure, n = 1, 2...
+
+        It is found where an epoch has n times `needed` mistakes, and `below` is what it may lack.
+        """
+        return [
+            next(
+                (rung for rung, each in enumerate(thresholds) if each >= number * needed + below),
+                len(thresholds) - 1,
+            )
+            + 1
+            for number in range(1, self.members + 1)
+        ]
+
+
+def group_sizes(members: int) -> list[int]:
+    """Sizes of groups that the model looks at, rising; the last one is all members at once."""
+    sizes = {*range(1, min(members, SIZES_ALL) + 1), members}
+    size = SIZES_ALL
+    while size < members:
+        sizes.add(size)
+        size *= 2
+    return sorted(sizes)
+
+
+def passes(rate: float, gaps: Numbers) -> Numbers:
+    """P[nu >= gap], interpolated between the integers."""
+    a = math.exp(-rate)
+    upper = a ** np.maximum(gaps, 0.0) / (1 + a)
+    return np.where(gaps > 0, upper, 1 - a ** np.maximum(1 - gaps, 0.0) / (1 + a))
+
+
+@lru_cache(maxsize=256)
+def fires(rate: float, pace: int) -> Numbers:
+    """`FIRES` equally likely values of the mistakes at a fire less the threshold U."""
+    noise, weights, stays = _steps(rate)
+    # no fire until the gap has come down to each value, from far above; then the fire at it
+    alive = np.exp(pace * np.cumsum(stays[::-1])[::-1])
+    fired = np.append(alive[1:], 1.0) - alive
+    law = np.cumsum(np.convolve(weights, fired[::-1]))
+    places = np.searchsorted(law, (np.arange(FIRES) + 0.5) / FIRES)
+    offsets: Numbers = np.minimum(places, len(law) - 1) - 2.0 * noise[-1]
+    return offsets
+
+
+@lru_cache(maxsize=4096)
+def quiet(rate: float, threshold: int, steps: float) -> float:
+    """The chance that so many steps without any mistake do not fire."""
+    noise, weights, stays = _steps(rate)
+    places = np.clip(noise + threshold, noise[0], noise[-1]) - noise[0]
+    return float(weights @ np.exp(steps * stays[places]))
+
+
+@lru_cache(maxsize=16)
+def _steps(rate: float) -> tuple[NDArray[np.int64], Numbers, Numbers]:
+    """Values of the trigger's noise, their law, and ln P[no fire] of a step with such a gap."""
+    reach = math.ceil(NOISE_RANGE / rate)
+    noise = np.arange(-reach, reach + 1)
+    weights = np.exp(-rate * np.abs(noise))
+    return noise, weights / weights.sum(), np.log(passes(rate, (1 - noise).astype(np.float64)))

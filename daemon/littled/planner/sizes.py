@@ -1,0 +1,169 @@
+"""What no plan may exceed, whatever the examples are: a frame, candidates, a snapshot, memory.
+
+How many mistakes a learner has kept, how long its lists are and how large a rule it comes to depend
+on private data. If one of them could grow until something gives way, then that the daemon stops
+would say something about the data; and a store whose snapshot cannot be written, or a release that
+no frame holds, would stop it again after every restart. So all of it is bounded by the plan, which
+is public, and a plan whose bound is too high is refused, with what would be right.
+
+**A snapshot** holds the states of all learners of a stream, as one value in SQLite, which refuses
+values above 10^9 bytes. One learner's state is at the most
+
+    rows * (point + 1 + 1 + 8 + 8)     kept examples: point, label, mistake, priority, teacher
+    + 8 counts + pending * (point + 1)   a dense learner's statistics, and what they do not hold yet
+    + (epochs + 1) * 512                 names, types and shapes of the columns of each epoch
+    + one frame + 4,096                  the published rule, and the numbers
+
+where rows (`littled.planner.costs.rows_max`) is at most M + (E + 1) b + 1,024, M being
+`mistakes_kept_max`, b `background_max`, and E the epochs that are remembered: `calls_max`, or 1 if
+selections are fresh. For example: points:128 in paper mode with epsilon 1, delta 10^-6, 10^12
+examples, paper.teachers 40 and paper.threshold 1,000 may keep M = 50,694,228 mistakes of 16 + 18
+bytes, 1.7 * 10^9 bytes, and is refused.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import lru_cache
+
+from littled.classes import HypothesisClass
+from littled.learners.online import PENDING_EXAMPLES_MAX
+from littled.planner.costs import (
+    examples_max,
+    has_essential_lists,
+    retrain_memory_bytes,
+    row_bytes,
+    rows_max,
+)
+from littled.planner.plans import LearnerPlan
+from littled_protocol import limits
+from littled_protocol.codec import encode
+from littled_protocol.columns import point_type
+from littled_protocol.errors import ProtocolError
+from littled_protocol.messages import Release
+from littled_protocol.rules import MajorityRule
+
+# A snapshot of a whole stream: half of what SQLite stores as one value.
+SNAPSHOT_BYTES_MAX = 500_000_000
+# Memory that the learners of a stream may come to take (`littled.planner.costs`).
+MEMORY_BYTES_MAX = 4 << 30
+# Candidates of one sparse selection.
+CANDIDATES_MAX = 1 << 23
+
+EPOCH_BYTES = 512
+# Batches that a dense learner has not counted yet, with what their columns need beside the data.
+PENDING_BATCHES, PENDING_BATCH_BYTES = 256, 256
+STATE_BYTES = limits.frame_bytes_max + 4096
+
+
+def misfit(plan: LearnerPlan) -> str | None:
+    """Why the plan exceeds one of the limits for one learner, and what to change; or None."""
+    return next(_misfits(plan), None)
+
+
+def misfit_together(plans: Sequence[LearnerPlan]) -> str | None:
+    """The same of all learners of a stream, each of which is within the limits alone."""
+    for what, most, total in (
+        ("snapshot", SNAPSHOT_BYTES_MAX, sum(map(snapshot_bytes_max, plans))),
+        ("memory", MEMORY_BYTES_MAX, sum(map(retrain_memory_bytes, plans))),
+    ):
+        if total > most:
+            return (
+                f"the learners of this stream can come to {total:,} bytes of {what} together, more "
+                f"than {most:,}; give some of them a stream of their own"
+            )
+    return None
+
+
+def snapshot_bytes_max(plan: LearnerPlan) -> int:
+    """Most bytes of a learner's state in a snapshot; the arithmetic is in the module's text."""
+    if plan.parameters.selection == "dense":
+        point = point_type(plan.hypotheses.point_type).itemsize_bytes
+        pending = PENDING_EXAMPLES_MAX * (point + 1) + PENDING_BATCHES * PENDING_BATCH_BYTES
+        return plan.hypotheses.empty_statistics().nbytes + pending + STATE_BYTES
+    epochs = 1 if plan.parameters.fresh else plan.parameters.calls_max
+    return rows_max(plan) * row_bytes(plan) + (epochs + 1) * EPOCH_BYTES + STATE_BYTES
+
+
+def candidates_max(plan: LearnerPlan) -> int:
+    """Most candidates of one selection; 0 where all rules of a class are weighed."""
+    if plan.parameters.selection == "dense":
+        return 0
+    if has_essential_lists(plan):
+        return (plan.parameters.teachers or 1) * plan.parameters.list_cap
+    return examples_max(plan) * (plan.hypotheses.proposals_per_example or 1)
+
+
+@lru_cache(maxsize=256)
+def fits_a_frame(hypotheses: HypothesisClass, draws: int) -> bool:
+    """Whether a release of any majority of so many rules of the class can be encoded.
+
+    Tried with the class's longest rule, the longest names and the greatest numbers.
+    """
+    rule = hypotheses.longest_rule
+    most = limits.integer_max
+    name = "s" * limits.name_characters_max
+    published = MajorityRule((rule,) * draws) if draws > 1 else rule
+    try:
+        encode(Release(f"{name}/{name}", most, "season", most, most, most, published.to_dict()))
+    except ProtocolError:
+        return False
+    return True
+
+
+def _misfits(plan: LearnerPlan) -> Iterator[str]:
+    parameters, name = plan.parameters, plan.hypotheses.name
+    if not fits_a_frame(plan.hypotheses, parameters.draws):
+        fewer = "lower paper.draws" if _is_paper(plan) else 'set adversary = "oblivious"'
+        yield (
+            f"a majority of {parameters.draws:,} rules of {name} can be longer than a frame, "
+            f"{limits.frame_bytes_max:,} bytes or {limits.frame_elements_max:,} values; {fewer} or "
+            "take a class with shorter rules"
+        )
+    candidates = candidates_max(plan)
+    if candidates > CANDIDATES_MAX and has_essential_lists(plan):
+        most = max(1, CANDIDATES_MAX // parameters.list_cap)
+        fewer = f"lower paper.teachers until k is {most:,}" if _is_paper(plan) else f"set {most:,}"
+        yield (
+            f"{parameters.teachers:,} teachers with lists of up to {parameters.list_cap:,} rules "
+            f"can come to {candidates:,} candidates, more than {CANDIDATES_MAX:,}; {fewer} or "
+            "fewer, or take a class of smaller dimension"
+        )
+    elif candidates > CANDIDATES_MAX:
+        yield (
+            f"{examples_max(plan):,} examples of {name} that a training may see can come to "
+            f"{candidates:,} candidates, more than {CANDIDATES_MAX:,}; {_fewer_examples(plan)}"
+        )
+    size = snapshot_bytes_max(plan)
+    if size > SNAPSHOT_BYTES_MAX:
+        yield (
+            f"{rows_max(plan):,} examples of {row_bytes(plan):,} bytes that a season may keep make "
+            f"snapshots of up to {size:,} bytes, more than {SNAPSHOT_BYTES_MAX:,}; "
+            f"{_fewer_examples(plan)}"
+        )
+    memory = retrain_memory_bytes(plan)
+    if memory > MEMORY_BYTES_MAX:
+        yield (
+            f"a training from {examples_max(plan):,} examples of {name} can take {memory:,} bytes "
+            f"of memory, more than {MEMORY_BYTES_MAX:,}; {_lighter(plan)}"
+        )
+
+
+def _is_paper(plan: LearnerPlan) -> bool:
+    return plan.parameters.tests == "cohen_lyu"
+
+
+def _fewer_examples(plan: LearnerPlan) -> str:
+    """What makes a trigger fire sooner."""
+    if _is_paper(plan):
+        return "lower paper.threshold or paper.teachers"
+    return "raise epsilon or shorten the horizon"
+
+
+def _lighter(plan: LearnerPlan) -> str:
+    """What helps against too much memory: long lists ask for fewer teachers, much data for more."""
+    if not has_essential_lists(plan):
+        return _fewer_examples(plan)
+    twice = replace(plan.parameters, teachers=2 * (plan.parameters.teachers or 1))
+    more = retrain_memory_bytes(replace(plan, parameters=twice)) < retrain_memory_bytes(plan)
+    number = "more" if more else "fewer"
+    return f"take {number} teachers or a smaller class, or {_fewer_examples(plan)}"

@@ -1,0 +1,263 @@
+"""What a plan lets its learners be charged: what the engine charges, and nothing else."""
+
+from concurrent.futures import Executor, ThreadPoolExecutor
+from dataclasses import replace
+from fractions import Fraction
+from itertools import count
+from typing import Any
+
+import numpy as np
+import pytest
+
+from littled.budget.charges import Charges, ChargesUnknown, wrong_charges
+from littled.budget.events import (
+    CohenLyuTrigger,
+    PrecisionLoss,
+    PrepaidSelection,
+    PrivacyEvent,
+    SparseSelection,
+    StageTest,
+    event_to_dict,
+    price,
+)
+from littled.budget.ledger import LedgerEntry, rederive
+from littled.budget.price import Price
+from littled.classes import Table, Thresholds, class_from_name
+from littled.engine import replay
+from littled.learners.online import OnlineLearner
+from littled.learners.parameters import OnlineParameters
+from littled.mechanisms.noise import KeyedNoise
+from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.store.records import Record
+
+HORIZON = 4000
+FREE = Price.zero()
+
+
+def plan(class_name: str, name: str = "late", **how: Any) -> StreamPlan:
+    """The planner's plan for one learner."""
+    learner = LearnerRequest(name, class_from_name(class_name), **how)
+    return plan_stream(StreamRequest("s", Fraction(4), Fraction(1, 10**6), HORIZON, (learner,)))
+
+
+def charges_of(stream: StreamPlan) -> dict[str, Charges]:
+    """As a check reads them from a stored plan."""
+    stored = stream.to_dict()["learners"]
+    return {name: Charges.of(each["parameters"]) for name, each in stored.items()}
+
+
+def ledger(
+    stream: StreamPlan, calls: int = 1, seasons: int = 1, without: type[PrivacyEvent] | None = None
+) -> list[LedgerEntry]:
+    """Honest charges; but for those of the kind `without`."""
+    entries, numbers = [], count()
+    for season in range(seasons):
+        for each in stream.plans:
+            learner = each.learner(stream.stream)
+            events = [*learner.season_events(), *[learner.call_event()] * calls]
+            entries += [
+                charge(next(numbers), event, each.name, season)
+                for event in events
+                if without is None or not isinstance(event, without)
+            ]
+    return entries
+
+
+def charge(number: int, event: PrivacyEvent, learner: str = "late", season: int = 0) -> LedgerEntry:
+    position = season * HORIZON
+    return LedgerEntry(number, "s", season, learner, position, event_to_dict(event), price(event))
+
+
+def problems(stream: StreamPlan, entries: list[LedgerEntry]) -> list[str]:
+    return wrong_charges(entries, charges_of(stream), stream.caps)
+
+
+# Every way of selection, with the adversaries and the noise that change what is charged.
+WAYS = [
+    ("thresholds:16", {"selection": "dense"}),
+    ("thresholds:16", {"selection": "fresh"}),
+    ("thresholds:16", {"adversary": "adaptive"}),
+    ("points:16", {}),
+    ("points:16", {"noise_rate": Fraction(1, 100)}),
+    ("prefixes:32", {}),
+    ("affine:16:2", {}),
+    ("thresholds:16", {"selection": "sparse", "teachers": 200}),
+]
+
+
+@pytest.mark.parametrize(("class_name", "how"), WAYS)
+def test_what_the_planner_plans_is_charged_as_planned(class_name: str, how: dict[str, Any]) -> None:
+    stream = plan(class_name, **how)
+    (each,) = stream.plans
+    for calls in {0, 1, each.parameters.calls_max}:
+        assert problems(stream, ledger(stream, calls, seasons=2)) == []
+
+
+def test_two_learners_are_charged_side_by_side() -> None:
+    learners = tuple(
+        LearnerRequest(name, class_from_name("thresholds:16"), selection=selection)
+        for name, selection in (("early", "dense"), ("late", "fresh"))
+    )
+    stream = plan_stream(StreamRequest("s", Fraction(4), Fraction(1, 10**6), HORIZON, learners))
+    assert problems(stream, ledger(stream)) == []
+    missing = [each for each in ledger(stream) if each.learner == "early"]
+    (sentence,) = problems(stream, missing)
+    assert sentence == (
+        "season 0 of learner late does not begin with the charges that its plan names"
+    )
+
+
+def test_what_an_engine_charges_is_what_the_plan_names() -> None:
+    stream = plan("points:8")
+    half = HORIZON // 2
+    records = [
+        Record(
+            stream="s",
+            number=number,
+            first_position=number * half,
+            producer="p",
+            sequence=number * half,
+            count=half,
+            x=bytes([7 + number]) * half,
+            y=b"\x01" * half,
+            chain_head=bytes([number]) * 32,
+        )
+        for number in range(3)
+    ]
+    with ThreadPoolExecutor(1) as executor:
+        entries = made_by_an_engine(stream, records, executor)
+    assert sum(each.event["type"] == "prepaid_selection" for each in entries) >= 2
+    assert problems(stream, entries) == []
+
+
+def made_by_an_engine(
+    stream: StreamPlan, records: list[Record], executor: Executor
+) -> list[LedgerEntry]:
+    return replay(stream, KeyedNoise(bytes(32)), records, executor).entries
+
+
+# -- what is refused -----------------------------------------------------------------------------
+
+
+def test_selections_that_nothing_has_paid_for_are_found() -> None:
+    """Prices alone cannot find them: a prepaid selection costs nothing."""
+    stream = plan("points:16")
+    entries = [charge(number, PrepaidSelection(1)) for number in range(3)]
+    assert rederive(entries, FREE) == []
+    (sentence,) = problems(stream, entries)
+    assert "does not begin with the charges" in sentence
+
+
+@pytest.mark.parametrize("missing", [0, 1, 2])
+def test_a_season_opens_with_all_its_charges(missing: int) -> None:
+    stream = plan("points:16")
+    entries = ledger(stream)
+    del entries[missing]
+    (sentence,) = problems(stream, entries)
+    assert "does not begin with the charges" in sentence
+
+
+def test_each_season_pays_anew() -> None:
+    stream = plan("points:16")
+    first = ledger(stream)
+    again = [replace(each, number=len(first), season=1) for each in first[-1:]]
+    (sentence,) = problems(stream, first + again)
+    assert "season 1" in sentence
+
+
+def test_a_prepaid_selection_is_refused_where_the_plan_is_not_fresh() -> None:
+    stream = plan("thresholds:16", selection="dense")
+    entries = [*ledger(stream), charge(99, PrepaidSelection(1))]
+    (sentence,) = problems(stream, entries)
+    assert sentence == "ledger entry 99 is not the call that the plan of learner late names"
+
+
+def test_more_calls_than_planned_are_found() -> None:
+    stream = plan("points:16")
+    most = stream.plans[0].parameters.calls_max
+    (sentence,) = problems(stream, ledger(stream, most + 1))
+    assert f"has {most + 1} calls, more than the {most} of its plan" in sentence
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_weaker_event_than_planned_is_found(number: int) -> None:
+    stream = plan("prefixes:32")
+    events: list[Any] = [*stream.plans[0].learner("s").season_events()]
+    events[number] = replace(events[number], rate=events[number].rate / 2)
+    (sentence,) = problems(stream, [charge(n, each) for n, each in enumerate(events)])
+    assert "does not begin with the charges" in sentence
+
+
+PARAMETERS = OnlineParameters(
+    epsilon=Fraction(2),
+    horizon=HORIZON,
+    noise_rate=Fraction(0),
+    trigger_rate=Fraction(1, 2),
+    trigger_threshold=30,
+    selection="sparse",
+    selection_rate=Fraction(1, 4),
+    selection_accounting="zcdp",
+    draws=1,
+    calls_max=3,
+    buffer="mistakes",
+    list_cap=4,
+    bottom_score=9,
+    teachers=20,
+    stage_rate=Fraction(1, 3),
+)
+
+
+def test_stage_tests_and_precision_are_held_to_the_caps() -> None:
+    """Neither d nor the classes' candidates are known here; the sum that caps are made of is."""
+    table = Table.from_matrix(["a", "b", "c", "d"], np.eye(4, dtype=bool))
+    learner = OnlineLearner("s/late", table, PARAMETERS)
+    events = learner.season_events()
+    caps = sum(map(price, events), FREE) + price(learner.call_event()) * 3
+    charges = {"late": Charges.of(PARAMETERS.to_dict())}
+
+    def found(events: list[PrivacyEvent]) -> list[str]:
+        return wrong_charges([charge(n, each) for n, each in enumerate(events)], charges, caps)
+
+    assert sum(isinstance(each, StageTest) for each in events) == table.littlestone_dimension + 1
+    assert found([*events, learner.call_event()]) == []
+    one_less = [each for n, each in enumerate(events) if n != 1]
+    assert any("not what the caps have room for" in each for each in found(one_less))
+    loss = events[-1]
+    assert isinstance(loss, PrecisionLoss)
+    finer = replace(loss, total_variation=loss.total_variation / 2**20)
+    assert any("not what the caps have room for" in each for each in found([*events[:-1], finer]))
+    less = replace(loss, epsilon=Fraction(1))
+    assert any("does not begin" in each for each in found([*events[:-1], less]))
+
+
+def test_fresh_noise_and_schedules_have_their_own_opening() -> None:
+    lyu = replace(PARAMETERS, tests="cohen_lyu", tests_failure=Fraction(1, 10**9))
+    learner = OnlineLearner("s/late", Thresholds(4), lyu)
+    charges = Charges.of(lyu.to_dict())
+    assert charges.trigger == learner.season_events()[:1]
+    assert isinstance(charges.trigger[0], CohenLyuTrigger)
+    assert charges.opening(learner.season_events()) == len(learner.season_events())
+    scheduled = {**PARAMETERS.to_dict(), "schedule_first": 10, "stage_rate": None, "fresh": True}
+    opening = Charges.of(scheduled)
+    assert opening.trigger == ()
+    assert opening.segment is None
+    assert isinstance(opening.selection[0], SparseSelection)
+    assert opening.call == PrepaidSelection(1)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"selection": "other"},
+        {"selection_rate": "0.5"},
+        {"trigger_rate": None},
+        {"calls_max": -1},
+        {"draws": "1"},
+        {"selection_accounting": "none"},
+    ],
+)
+def test_parameters_that_say_nothing_are_refused(changes: dict[str, Any]) -> None:
+    with pytest.raises(ChargesUnknown, match="do not say what is to be charged"):
+        Charges.of({**PARAMETERS.to_dict(), **changes})
+    with pytest.raises(ChargesUnknown):
+        Charges.of({})
