@@ -222,9 +222,9 @@ class Draft:
             usual = fires_beyond(rules, _short(float(rate)), threshold, self.trigger.rate)
             calls = calls_expected(usual)
             growth = (math.ceil(threshold * (1 + step / 2)) for step in range(1, GROWTH_CALLS + 1))
-            ladder = (*[threshold] * math.floor(calls), *growth)
+            ladder = tuple(map(Rung, (*[threshold] * math.floor(calls), *growth)))
             parameters = self._parameters(
-                "dense", 1, threshold, buffer="examples", fresh=True, ladder=tuple(map(Rung, ladder))
+                "dense", 1, threshold, buffer="examples", fresh=True, ladder=ladder
             )
             parameters = replace(parameters, calls_max=min(FRESH_CALLS_MAX, self.budget.horizon))
             yield self._made("fresh", parameters, calls * threshold, None)
