@@ -14,9 +14,9 @@ A quotation is a fenced block after a comment that says how to make it:
     ```
 
 `lines` keeps the facts that a page is about, `all` is the whole output, `error` the sentence of a
-command that is refused, and `ways` the ways of selection as a table of this page instead of a
-fenced block, up to the next empty line. `tests/test_documents.py` compares every quotation with
-what is printed now.
+command that is refused, and `ways` the ways of selection, or `methods` the methods of answering, as
+a table of this page instead of a fenced block, up to the next empty line.
+`tests/test_documents.py` compares every quotation with what is printed now.
 """
 
 import contextlib
@@ -31,15 +31,20 @@ from pathlib import Path
 from typing import Any
 
 from littled.cli.entry import run
+from littled.cli.output import amount
 from littled.cli.plans import mistakes
+from littled.cli.prediction_plans import amount_of_error
 
 FOLDER = Path(__file__).parent
 PAGES = sorted(FOLDER.rglob("*.md"))
 # The facts of a plan that pages are about; the others follow from the command.
-LINES = ("class", "selection", "new rules", "mistakes")
+LINES = (
+    *("class", "selection", "new rules", "mistakes"),
+    *("windows", "method", "answers", "errors", "instead"),
+)
 QUOTATION = re.compile(
     r"^```sh\n(?P<command>littled (?:plan|dim) [^`]*?)\n```\n\n"
-    r"<!-- printed: (?P<how>lines|all|error|ways) -->\n"
+    r"<!-- printed: (?P<how>lines|all|error|ways|methods) -->\n"
     r"(?P<printed>```text\n.*?^```$|.*?(?=\n\n))",
     re.MULTILINE | re.DOTALL,
 )
@@ -65,9 +70,13 @@ def _quotation(found: re.Match[str]) -> str:
     how = found["how"]
     if how == "ways":
         return before + "\n".join(ways_rows(json.loads(output(f"{command} --json", 0))["ways"]))
+    if how == "methods":
+        rows = methods_rows(json.loads(output(f"{command} --json", 0))["methods"])
+        return before + "\n".join(rows)
     printed = output(command, 2 if how == "error" else 0)
     if how == "lines":
-        kept = [line for line in printed.splitlines() if line.startswith(LINES)]
+        facts = printed.partition("\n\n")[0]
+        kept = [line for line in facts.splitlines() if line.startswith(LINES)]
         printed = "\n".join(kept)
     return f"{before}```text\n{printed.rstrip()}\n```"
 
@@ -82,6 +91,21 @@ def ways_rows(ways: list[dict[str, Any]]) -> Iterator[str]:
         name = f"**{way['way']}**" if way["chosen"] else way["way"]
         most = mistakes(way["guaranteed_mistakes"])
         yield f"| {name} | {mistakes(way['expected_mistakes'])} | {most} | {way['calls_max']} |"
+
+
+def methods_rows(methods: list[dict[str, Any]]) -> Iterator[str]:
+    """The possible methods of answering as a table in Markdown, the chosen one bold."""
+    yield "| method | answers a window | epsilon each | error |"
+    yield "|---|---|---|---|"
+    for method in methods:
+        if method["expected_excess_error"] is None:
+            continue
+        name = f"**{method['method']}**" if method["chosen"] else method["method"]
+        answers = "any number" if method["answers"] is None else f"{method['answers']:,}"
+        epsilon = method["epsilon_per_answer"]
+        each = "-" if epsilon is None else amount(epsilon)
+        error = amount_of_error(method["expected_excess_error"])
+        yield f"| {name} | {answers} | {each} | {error} |"
 
 
 def output(command: str, status: int) -> str:

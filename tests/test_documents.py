@@ -31,6 +31,7 @@ PAGES = sorted(DOCS.rglob("*.md"))
 CLASSES = {kind: _written(kind) for kind in _BY_NUMBERS} | {"table": "table:FILE"}
 CLASS_PAGES = [DOCS / "classes" / f"{kind}.md" for kind in CLASSES]
 PAPER = DOCS / "from-the-paper-to-the-code.md"
+PREDICTION = DOCS / "prediction.md"
 HEADINGS = [
     "What it can express",
     "Example",
@@ -131,7 +132,7 @@ def test_every_page_can_be_found_from_the_index() -> None:
 def test_the_readme_names_every_class_and_the_pages() -> None:
     readme = text_of(ROOT / "README.md")
     assert [name for name in CLASSES.values() if f"`{name}`" not in readme] == []
-    for page in (DOCS / "README.md", PAPER, DOCS / "planning.md"):
+    for page in (DOCS / "README.md", PAPER, DOCS / "planning.md", PREDICTION):
         assert f"]({named(page)})" in readme
 
 
@@ -283,9 +284,8 @@ def test_the_rule_of_the_table_is_in_the_table(tmp_path: Path) -> None:
     assert exported(page) in [table.rule(index) for index in range(table.rule_count or 0)]
 
 
-@pytest.mark.campaign
-@pytest.mark.parametrize("page", CLASS_PAGES, ids=named)
-def test_the_example_of_a_class_runs_as_it_stands(page: Path, tmp_path: Path) -> None:
+def run_session(page: Path, folder: Path) -> str:
+    """What the example of a page prints, run as it stands but for a pause."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("LITTLED_", "XDG_RUNTIME"))}
     path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
     # whatever happens, the daemon in the background ends with the script
@@ -294,7 +294,7 @@ def test_the_example_of_a_class_runs_as_it_stands(page: Path, tmp_path: Path) ->
     script = script.replace("littled rule show", "sleep 3\nlittled rule show")
     done = subprocess.run(
         ["/bin/bash", "-c", script],
-        cwd=tmp_path,
+        cwd=folder,
         env=kept | {"PATH": path, "NO_COLOR": "1"},
         capture_output=True,
         text=True,
@@ -302,12 +302,29 @@ def test_the_example_of_a_class_runs_as_it_stands(page: Path, tmp_path: Path) ->
         check=False,
     )
     assert done.returncode == 0, done.stderr
-    (first,) = re.findall(r"^version 1 .* examples   (.+)$", done.stdout, re.MULTILINE)
-    (last,) = re.findall(r"^(.+)\nversion \d+ of \w+/\w+, after ", done.stdout, re.MULTILINE)
+    return done.stdout
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("page", CLASS_PAGES, ids=named)
+def test_the_example_of_a_class_runs_as_it_stands(page: Path, tmp_path: Path) -> None:
+    printed = run_session(page, tmp_path)
+    (first,) = re.findall(r"^version 1 .* examples   (.+)$", printed, re.MULTILINE)
+    (last,) = re.findall(r"^(.+)\nversion \d+ of \w+/\w+, after ", printed, re.MULTILINE)
     assert last != first
     (positive,) = {each.y.positive for c in configurations(page, tmp_path)
                    for each in c.streams.values()}  # fmt: skip
     assert last.startswith(f"{positive} if ")
+
+
+@pytest.mark.campaign
+def test_the_example_of_answers_runs_as_it_stands(tmp_path: Path) -> None:
+    printed = run_session(PREDICTION, tmp_path)
+    answers = re.findall(r"^(abusive|honest)$", printed, re.MULTILINE)
+    assert len(answers) == 2
+    assert "0 to 19,999" in printed
+    assert ", 1 request answered\n" in printed
+    assert printed.endswith("sound: the chain is whole and no budget was exceeded\n")
 
 
 # -- the paper -----------------------------------------------------------------------------------
@@ -358,6 +375,23 @@ def test_every_symbol_of_the_algorithms_has_a_row() -> None:
         *("| H_i^j", "| L_i^j |", "| m^j |", "| > 4k/5 |", "| 1/10 (1 - 1/d)^j |", "| Majority("),
         *("| LDim(H) |", "| SOA_H |", "| k-irreducible", "DDim_{p,d}(H) |", "| p |"),
         *("| (p, d)-essential |",),
+    ):
+        assert symbol in text, symbol
+
+
+def test_every_symbol_of_private_predictions_has_a_row() -> None:
+    text = text_of(PAPER).partition("### Dagan and Feldman")[2]
+    for symbol in (
+        *(
+            "| S, n |",
+            "| H, d |",
+            "| tau_n(H) |",
+            "| I, T = S_I |",
+            "| H_T |",
+            "| A^exp_",
+            "| A^sta",
+        ),
+        *("| gamma |", "| S_h |", "| phi_S(h), A^R", "| eta (", "| 4 e^6", "| alpha, beta |"),
     ):
         assert symbol in text, symbol
 

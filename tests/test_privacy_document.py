@@ -7,23 +7,28 @@ from pathlib import Path
 
 import pytest
 
+from littled.budget import predictions
 from littled.budget.conversion import guarantee
 from littled.budget.events import (
     CohenLyuStageTest,
     CohenLyuTrigger,
     DenseSelection,
     PrecisionLoss,
+    PredictionAnswersStability,
     PrivacyEvent,
     SparseSelection,
     TriggerSeason,
     kappa_upper,
     price,
 )
+from littled.budget.rounding import exp_upper, ln_upper
 from littled.classes import class_from_name
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.exponential import ExponentialMechanism
+from littled.mechanisms.subset import BernoulliSubset
+from littled.mechanisms.votes import PRECISION
 from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
 from littled.planner.costs import CANDIDATE_BYTES
 from littled.planner.requests import Asked
@@ -199,3 +204,24 @@ def test_the_limits_of_a_plan_are_the_ones_of_section_nine() -> None:
     unit = (Path(__file__).parent.parent / "systemd" / "littled.service").read_text()
     (granted,) = re.findall(r"^MemoryMax=(\d+)G$", unit, re.MULTILINE)
     assert f"the systemd unit grants {granted} GiB" in said
+
+
+def test_the_example_of_private_prediction_is_what_the_code_computes() -> None:
+    (example,) = re.findall(r"\*In numbers\.\* With e = (.*?)\n\n", TEXT, re.DOTALL)
+    numbers = re.findall(r"\d+/\d+|0\.\d+", example)
+    e, q, a, stability, alone, pure, zcdp = map(Fraction, numbers)
+    k, tiny = exp_upper(e), Fraction(1, 10**6)
+    s = predictions.stability(k, q)
+    assert stability - tiny < s <= stability
+    assert alone - tiny < ln_upper(1 + (1 - 2 * a) * s / a) <= alone
+    answer = PredictionAnswersStability(e, q, a, 1, "pure")
+    assert pure - tiny < price(answer).epsilon_pure <= pure
+    answer = PredictionAnswersStability(e, q, a, 1, "zcdp")
+    assert zcdp - tiny < price(answer).rho <= zcdp
+
+
+def test_the_precision_of_answers_is_the_one_that_is_said() -> None:
+    assert "within (n + 1)/2^127 in total variation" in " ".join(TEXT.split())
+    assert BernoulliSubset(99, Fraction(1, 3)).total_variation == Fraction(100, 1 << 127)
+    assert "comparison of a 64-bit word, within 2^-63" in TEXT
+    assert Fraction(1, 1 << 63) == PRECISION

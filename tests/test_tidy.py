@@ -40,11 +40,12 @@ ARROWS: dict[str, set[str]] = {
     "planner": {"littled_protocol", "classes", "learners", "budget"},
     "store": {"littled_protocol", "budget", "limits"},
     "engine": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
+    "predictions": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
     "tables": {"classes"},
     "configuration": {"littled_protocol", "planner", "tables", "classes"},
     "service": {
         *("littled_client", "littled_protocol", "engine", "planner", "learners", "mechanisms"),
-        *("budget", "store", "limits"),
+        *("budget", "store", "limits", "predictions"),
     },
 }
 # The shell may use every room.

@@ -9,10 +9,12 @@ from littled_client.errors import (
     ClientError,
     ConnectionLostError,
     ExampleError,
+    PredictionRefused,
     RecordingError,
     SourceError,
     UnreachableError,
 )
+from littled_client.predictions import Predictions
 from littled_client.published import Published
 from littled_client.recordings import RecordingReader, RecordingWriter
 from littled_client.sources import Fields, Source
@@ -29,6 +31,8 @@ __all__ = [
     "ExampleError",
     "Feeder",
     "Fields",
+    "PredictionRefused",
+    "Predictions",
     "Published",
     "RecordingError",
     "RecordingReader",

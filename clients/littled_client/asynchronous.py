@@ -6,8 +6,9 @@
         async for published in client.subscribe("flights/late"):
             print(published.describe(), published.predict([10, 60]))
 
-Every feeder and every subscription has a connection of its own, so none waits for another. Lost
-connections come back by themselves; examples are numbered, so none is learned twice.
+Every feeder and every subscription has a connection of its own, and so have all predictions
+together, so none waits for another. Lost connections come back by themselves; examples are
+numbered, so none is learned twice, and requests are named, so none is paid for twice.
 """
 
 from __future__ import annotations
@@ -30,14 +31,18 @@ from littled_client.conversation import (
     is_passing,
     newest_version,
     random_producer,
+    x_type_of,
 )
 from littled_client.conversions import Batch
 from littled_client.errors import ClientError, ConnectionLostError
 from littled_client.outbox import Outbox
+from littled_client.predictions import Predictions, Questions
 from littled_client.published import Published
 from littled_client.recordings import RecordingWriter
 from littled_client.sources import skip_examples
 from littled_client.waits import Retry, Waits
+from littled_protocol import limits
+from littled_protocol.columns import point_type
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import (
     Ack,
@@ -46,6 +51,9 @@ from littled_protocol.messages import (
     Opened,
     Ping,
     Pong,
+    Predict,
+    Prediction,
+    PredictionRefused,
     Release,
     Status,
     StatusRequest,
@@ -60,6 +68,7 @@ _BUNCH_BYTES = 64 * 1024
 _RELEASES_MAX = 64
 
 _Answer = TypeVar("_Answer", bound=Message)
+_Asked = asyncio.Future[Prediction | PredictionRefused | None]
 
 
 class AsyncClient:
@@ -89,6 +98,8 @@ class AsyncClient:
         self._identity = Identity()
         self._link: _Link | None = None
         self._asking = asyncio.Lock()
+        self._answering: _Link | None = None
+        self._linking = asyncio.Lock()
         self._links: set[_Link] = set()
         self._closed = False
 
@@ -159,6 +170,29 @@ class AsyncClient:
         async with aclosing(self.subscribe(learner, version - 1)) as releases:
             return await anext(releases)
 
+    async def predict(self, learner: str, x: Any, *, request: bytes | None = None) -> Predictions:
+        """Return a learner's predictions for points x (m,), an array or a sequence, m of any size.
+
+        learner: "stream/learner". x: of the shape that `send` takes. request: 16 bytes that name
+        the call; the same call again under the same name, also later and elsewhere, gets the same
+        answer and is not charged again. Random if None: then every call is a new question.
+
+        After a lost connection the unanswered points are asked about again under the same name.
+        Points beyond `predict_points_max` are asked about in several requests, one after another.
+        Raises PredictionRefused when the learner gives no answer (with the labels of the requests
+        before), ExampleError for points that do not fit, ClientError for an unknown stream,
+        ProtocolError for an ill-formed name and for a daemon that knows no predictions, and
+        UnreachableError when the daemon does not come back in time.
+        """
+        questions = Questions(learner, request)
+        known = self._identity.x_types
+        if (stream := questions.stream) not in known:
+            known[stream] = x_type_of(await self.status(), stream)
+        retry, kind = self._retry(), point_type(known[stream])
+        for message in questions.cut(kind, x, self._identity.frame_bytes_max):
+            questions.take(await self._answer(message, retry))
+        return questions.result()
+
     async def status(self) -> dict[str, Any]:
         """Return the daemon's public facts about itself, as its protocol lists them.
 
@@ -175,6 +209,25 @@ class AsyncClient:
                     if not is_passing(lost, coming_back=False):
                         raise
                     reason = lost
+
+    async def _answer(self, message: Predict, retry: Retry) -> Prediction | PredictionRefused:
+        """Return the answer to one request, sent again on every connection until it comes."""
+        while True:
+            async with self._linking:
+                link = self._answering
+                if link is None or link.reason is not None:
+                    link = await self._linked(retry, None, _ignore, _nothing)
+                    self._answering = link
+            try:
+                answer = await link.predict(message)
+            except (ConnectionLostError, ProtocolError) as lost:
+                if not is_passing(lost, coming_back=False):
+                    raise
+                # Every caller for itself, since one of them gets the connection back for all.
+                await self._pause(retry, lost)
+            else:
+                retry.progressed()
+                return answer
 
     def _retry(self) -> Retry:
         """Return the patience for something new: that for coming back once the daemon is known."""
@@ -197,10 +250,7 @@ class AsyncClient:
         coming_back = reason is not None
         while True:
             if reason is not None:
-                pause = retry.pause(_now())
-                if pause is None:
-                    raise given_up(self.address, reason) from reason
-                await asyncio.sleep(pause)
+                await self._pause(retry, reason)
             if self._closed:
                 raise ClientError("the client is closed")
             try:
@@ -212,6 +262,13 @@ class AsyncClient:
             else:
                 retry.connected(_now())
                 return link
+
+    async def _pause(self, retry: Retry, reason: Exception) -> None:
+        """Wait before the next try; raise the reason of the last one when the time is over."""
+        pause = retry.pause(_now())
+        if pause is None:
+            raise given_up(self.address, reason) from reason
+        await asyncio.sleep(pause)
 
     async def _greeted(
         self,
@@ -459,6 +516,8 @@ class _Link(asyncio.Protocol):
         self._loop = asyncio.get_running_loop()
         self._transport: asyncio.Transport | None = None
         self._expected: tuple[type[Message], asyncio.Future[Any]] | None = None
+        # Unanswered requests for predictions by their names; None says that the link is over.
+        self._asked: dict[bytes, _Asked] = {}
         self._bunch: list[bytes] = []
         self._bunch_bytes = 0
         self._paused = False
@@ -522,6 +581,36 @@ class _Link(asyncio.Protocol):
             self._expected = None
         raise self.over
 
+    async def predict(self, message: Predict) -> Prediction | PredictionRefused:
+        """Send a request for predictions and return its answer, among other such requests.
+
+        Waits while the daemon has as many unanswered requests as it may, or one of this name, whose
+        caller went away. Raises as `ask` does.
+        """
+        while self.reason is None and (
+            message.request in self._asked or len(self._asked) >= limits.predict_requests_max
+        ):
+            await self._wait_for_one(self._asked.values())
+        self.send(message)
+        answer: _Asked = self._loop.create_future()
+        self._asked[message.request] = answer
+        await self._wait_for_one([answer])
+        found = answer.result()
+        if found is None:
+            raise self.over
+        return found
+
+    async def _wait_for_one(self, answers: Iterable[asyncio.Future[Any]]) -> None:
+        """Wait until one of several answers is there, or the link is over."""
+        # This cancels no answer when the caller is cancelled, unlike awaiting one.
+        done, _ = await asyncio.wait(
+            answers,
+            timeout=self._waits.answer_seconds,
+            return_when=asyncio.FIRST_COMPLETED,
+        )
+        if not done:
+            self.end(ConnectionLostError("no answer in time"))
+
     def end(self, reason: Exception | None = None) -> None:
         """End the link, once; without a reason, because it is not needed any more."""
         if self.reason is None:
@@ -546,6 +635,9 @@ class _Link(asyncio.Protocol):
         self._watcher.cancel()
         if self._expected is not None and not self._expected[1].done():
             self._expected[1].set_exception(self.reason)
+        for answer in self._asked.values():
+            answer.set_result(None)
+        self._asked.clear()
         self.ended.set()
         self._deliver(None)
 
@@ -585,6 +677,8 @@ class _Link(asyncio.Protocol):
         if self._expected is not None and isinstance(message, self._expected[0]):
             if not self._expected[1].done():
                 self._expected[1].set_result(message)
+        elif isinstance(message, Prediction | PredictionRefused):
+            self._asked.pop(message.request).set_result(message)
         elif isinstance(message, Ping):
             self.send(Pong(message.nonce))
         elif not isinstance(message, Pong):

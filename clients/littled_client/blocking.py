@@ -35,14 +35,17 @@ from littled_client.conversation import (
     is_passing,
     newest_version,
     random_producer,
+    x_type_of,
 )
 from littled_client.conversions import Batch
 from littled_client.errors import ClientError, ConnectionLostError
 from littled_client.outbox import Outbox
+from littled_client.predictions import Predictions, Questions
 from littled_client.published import Published
 from littled_client.recordings import RecordingWriter
 from littled_client.sources import skip_examples
 from littled_client.waits import Retry, Waits
+from littled_protocol.columns import point_type
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import (
     Ack,
@@ -51,6 +54,9 @@ from littled_protocol.messages import (
     Opened,
     Ping,
     Pong,
+    Predict,
+    Prediction,
+    PredictionRefused,
     Release,
     Status,
     StatusRequest,
@@ -66,7 +72,9 @@ _SEND_BUFFER_BYTES = 1024 * 1024
 _BUNCH_BYTES = 64 * 1024
 
 _Answer = TypeVar("_Answer", bound=Message)
+_Kinds = type[_Answer] | tuple[type[_Answer], ...]
 _LOST = (ConnectionLostError, ProtocolError)
+_ANSWERS = (Prediction, PredictionRefused)
 
 
 class Client:
@@ -170,6 +178,29 @@ class Client:
         with closing(self.subscribe(learner, version - 1)) as releases:
             return next(releases)
 
+    def predict(self, learner: str, x: Any, *, request: bytes | None = None) -> Predictions:
+        """Return a learner's predictions for points x (m,), an array or a sequence, m of any size.
+
+        learner: "stream/learner". x: of the shape that `send` takes. request: 16 bytes that name
+        the call; the same call again under the same name, also later and elsewhere, gets the same
+        answer and is not charged again. Random if None: then every call is a new question.
+
+        After a lost connection the unanswered points are asked about again under the same name.
+        Points beyond `predict_points_max` are asked about in several requests, one after another.
+        Raises PredictionRefused when the learner gives no answer (with the labels of the requests
+        before), ExampleError for points that do not fit, ClientError for an unknown stream,
+        ProtocolError for an ill-formed name and for a daemon that knows no predictions, and
+        UnreachableError when the daemon does not come back in time.
+        """
+        questions = Questions(learner, request)
+        known = self._identity.x_types
+        if (stream := questions.stream) not in known:
+            known[stream] = x_type_of(self.status(), stream)
+        retry, kind = self._retry(), point_type(known[stream])
+        for message in questions.cut(kind, x, self._identity.frame_bytes_max):
+            questions.take(self._answer(message, retry))
+        return questions.result()
+
     def status(self) -> dict[str, Any]:
         """Return the daemon's public facts about itself, as its protocol lists them.
 
@@ -187,6 +218,25 @@ class Client:
                 if not is_passing(lost, coming_back=False):
                     raise
                 reason = lost
+
+    def _answer(self, message: Predict, retry: Retry) -> Prediction | PredictionRefused:
+        """Return the answer to one request, sent again on every connection until it comes."""
+        reason: Exception | None = None
+        while True:
+            if self._link is None:
+                self._link = self._linked(retry, reason, _nothing)
+            try:
+                answer = cast("Prediction | PredictionRefused", self._link.ask(message, _ANSWERS))
+            except BaseException as failure:
+                # Also when interrupted: a connection with an unanswered request is of no use.
+                self._link.close()
+                self._link = None
+                if not isinstance(failure, Exception) or not is_passing(failure, coming_back=False):
+                    raise
+                reason = failure
+            else:
+                retry.progressed()
+                return answer
 
     def _retry(self) -> Retry:
         """Return the patience for something new: that for coming back once the daemon is known."""
@@ -420,8 +470,8 @@ class _Link:
             if not read and len(self._unsent) == before:
                 raise ConnectionLostError("the daemon takes no data")
 
-    def ask(self, message: Message, kind: type[_Answer]) -> _Answer:
-        """Send a message and return the first answer of this kind.
+    def ask(self, message: Message, kind: _Kinds[_Answer]) -> _Answer:
+        """Send a message and return the first answer of this kind, or of one of several.
 
         Raises ConnectionLostError when it takes too long, and whatever else ends the link.
         """
@@ -431,7 +481,7 @@ class _Link:
             raise ConnectionLostError("no answer in time")
         return answer
 
-    def next(self, kind: type[_Answer], seconds: float | None) -> _Answer | None:
+    def next(self, kind: _Kinds[_Answer], seconds: float | None) -> _Answer | None:
         """Return the next message of a kind, None when none came within `seconds`.
 
         With None for seconds it waits as long as the daemon gives signs of life.
@@ -456,7 +506,7 @@ class _Link:
                 asked = True
         return message
 
-    def waiting(self, kind: type[_Answer]) -> _Answer | None:
+    def waiting(self, kind: _Kinds[_Answer]) -> _Answer | None:
         """Return the next message of a kind that has arrived already, dropping others."""
         while self._inbox:
             message = self._inbox.popleft()

@@ -14,6 +14,7 @@ from littled_client.errors import (
     ConnectionLostError,
     UnreachableError,
 )
+from littled_protocol import limits
 from littled_protocol.connection import Connection, Role
 from littled_protocol.errors import ErrorCode, ProtocolError, RemoteProtocolError
 from littled_protocol.messages import (
@@ -81,6 +82,15 @@ def newest_version(status: dict[str, Any], learner: str) -> int:
     raise ClientError(f"the daemon has no learner {learner!r}")
 
 
+def x_type_of(status: dict[str, Any], stream: str) -> str:
+    """Return the type of a stream's points from a status; raise ClientError for no such stream."""
+    try:
+        return str(status["streams"][stream]["x_type"])
+    except (KeyError, TypeError):
+        pass
+    raise ClientError(f"the daemon has no stream {stream!r}")
+
+
 class Conversation:
     """The client's side of one connection: the greeting, and the daemon's errors as exceptions."""
 
@@ -105,14 +115,21 @@ class Conversation:
 
 
 class Identity:
-    """Which store the daemon serves; a client must not mix two."""
+    """Which store the daemon serves; a client must not mix two.
+
+    x_types: the types of points of its streams, as far as they were asked for. frame_bytes_max: the
+    longest frame that the daemon accepts.
+    """
 
     def __init__(self) -> None:
         """Begin without having met a daemon."""
         self.instance: str | None = None
+        self.x_types: dict[str, str] = {}
+        self.frame_bytes_max = limits.frame_bytes_max_min
 
     def check(self, welcome: Welcome) -> None:
         """Take note of a greeting; raise ChangedStoreError when it is another store's."""
+        self.frame_bytes_max = welcome.frame_bytes_max
         if self.instance is None:
             self.instance = welcome.instance
         if welcome.instance != self.instance:

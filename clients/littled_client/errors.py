@@ -1,10 +1,14 @@
 """What goes wrong on a client's side, one exception for each thing a program may tell apart.
 
-What the daemon refuses arrives as `littled_protocol.errors.RemoteProtocolError` with its code; the
-exceptions here are the client's own. No message ever holds a point or a label.
+What ends a connection arrives as `littled_protocol.errors.RemoteProtocolError` with its code; the
+exceptions here are the client's own, and refused predictions. No message ever holds a point or a
+label.
 """
 
 from __future__ import annotations
+
+from littled_protocol.columns import Labels
+from littled_protocol.messages import PredictionRefused as Refusal
 
 
 class ClientError(Exception):
@@ -33,6 +37,35 @@ class RecordingError(SourceError):
 
 class ExampleError(ClientError, ValueError):
     """Points or labels that cannot be sent as they are."""
+
+
+class PredictionRefused(ClientError):
+    """A learner gave no predictions; nothing was charged for those that are missing.
+
+    learner: "stream/learner". code: a `littled_protocol.RefusalCode`, or a later daemon's. message:
+    one sentence. asked, spent, left: answers that the refused request asked for, that the present
+    window has given, and that are left in it. window: its number, None without one. next_window:
+    position of the stream at which the next window is full, None when there is none to wait for.
+    labels: uint8 (k,), those of the call's first k points, which requests before the refused one
+    had answered.
+    """
+
+    def __init__(self, refusal: Refusal, labels: Labels) -> None:
+        """Keep what the daemon said and what it had answered before."""
+        super().__init__(refusal, labels)
+        self.learner = refusal.learner
+        self.code = refusal.code
+        self.message = refusal.message
+        self.asked = refusal.asked
+        self.spent = refusal.spent
+        self.left = refusal.left
+        self.window = refusal.window
+        self.next_window = refusal.next_window
+        self.labels = labels
+
+    def __str__(self) -> str:
+        """Return `code: sentence`."""
+        return f"{self.code}: {self.message}"
 
 
 class ConnectionLostError(ClientError, ConnectionError):

@@ -17,7 +17,8 @@ class Waits:
 
     connect_seconds: how long to keep trying to reach a daemon for the first time; 0 means one try.
     reconnect_seconds: how long to keep trying to get a lost connection back.
-    answer_seconds: how long one step of the conversation may take (connect, greet, open, status).
+    answer_seconds: how long one step of the conversation may take (connect, greet, open, status,
+    predict).
     send_seconds: how long a daemon may take no data while there is some for it (blocking client).
     idle_seconds: silence after which the daemon is asked for a sign of life (Ping).
     pong_seconds: how long that may take before the connection counts as lost.

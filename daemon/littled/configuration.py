@@ -19,8 +19,10 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Discriminator,
     Field,
     PrivateAttr,
+    Tag,
     ValidationError,
     ValidationInfo,
     field_validator,
@@ -29,7 +31,13 @@ from pydantic import (
 from pydantic_core import ErrorDetails, PydanticCustomError
 
 from littled.classes import ClassError, HypothesisClass, class_from_name
-from littled.planner import LearnerRequest, PaperConstants, StreamRequest
+from littled.planner import (
+    EXCESS_ERROR,
+    LearnerRequest,
+    PaperConstants,
+    PredictionRequest,
+    StreamRequest,
+)
 from littled.tables import TABLE_PREFIX, TableFileError, read_table
 from littled_protocol import limits
 from littled_protocol.rules import Words
@@ -40,6 +48,8 @@ LEARNERS_PER_STREAM_MAX = 64  # all of them share one budget
 TEACHERS_MAX = 100_000  # each teacher has a data set of its own
 PAPER_CONSTANT_MAX = 10**6  # far beyond any number of teachers that a machine can train
 HORIZON_MAX = 10**15  # positions stay far inside 63 bits
+WINDOW_MAX = 10**7  # a window is prepared in memory, with up to 80 bytes for each example
+ANSWERS_MAX = 10**9  # of one window
 EPSILON_MIN, EPSILON_MAX = Decimal("1e-6"), Decimal("1e4")
 DELTA_MIN = Decimal("1e-30")
 WORDS_CHARACTERS_MAX = 80  # a rule in words stays one line
@@ -107,6 +117,7 @@ class YWords(_Part):
 
 Constant = Annotated[Number, Field(gt=0, le=PAPER_CONSTANT_MAX)]
 Share = Annotated[Number, Field(gt=0, lt=1)]
+LessThanHalf = Annotated[Number, Field(gt=0, lt=0.5)]
 
 
 class PaperConfiguration(_Part):
@@ -131,21 +142,15 @@ class PaperConfiguration(_Part):
         return PaperConstants(*(Fraction(getattr(self, name)) for name in type(self).model_fields))
 
 
-class LearnerConfiguration(_Part):
-    """One learner of a stream: its kind, its class of rules and its public parameters.
+class _LearnerPart(_Part):
+    """What learners of both kinds have: a class of rules, and the share of labels against it.
 
     `class_name` is written `class` in a file: a name that `class_from_name` knows, such as
     `thresholds:256`, or `table:FILE`, where a relative FILE is looked for beside the configuration.
     """
 
-    kind: Literal["online"] = "online"
     class_name: str = Field(alias="class", min_length=1)
     noise_rate: Number = Field(default=Decimal(0), ge=0, lt=Decimal("0.5"))
-    selection: Literal["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"] = "auto"
-    teachers: int | None = Field(default=None, ge=2, le=TEACHERS_MAX)
-    adversary: Literal["none", "oblivious", "adaptive"] = "oblivious"
-    failure_probability: Share = Decimal("0.05")
-    paper: PaperConfiguration = PaperConfiguration()
 
     _hypothesis_class: HypothesisClass = PrivateAttr()
 
@@ -168,6 +173,91 @@ class LearnerConfiguration(_Part):
         return self._hypothesis_class
 
 
+def _known_kind(kind: Any) -> Any:
+    """A learner without a kind that exists is read as an online one, whose kind this refuses."""
+    if kind not in KINDS:
+        names = " or ".join(map(repr, KINDS))
+        raise PydanticCustomError("kind", "must be {names}", {"names": names})
+    return kind
+
+
+class LearnerConfiguration(_LearnerPart):
+    """One online learner of a stream: its class of rules and its public parameters."""
+
+    kind: Annotated[Literal["online"], BeforeValidator(_known_kind)] = "online"
+    selection: Literal["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"] = "auto"
+    teachers: int | None = Field(default=None, ge=2, le=TEACHERS_MAX)
+    adversary: Literal["none", "oblivious", "adaptive"] = "oblivious"
+    failure_probability: Share = Decimal("0.05")
+    paper: PaperConfiguration = PaperConfiguration()
+
+    def request(self, name: str, words: Words) -> LearnerRequest:
+        """What the planner is asked for."""
+        return LearnerRequest(
+            name=name,
+            hypotheses=self.hypothesis_class,
+            noise_rate=Fraction(self.noise_rate),
+            selection=self.selection,
+            teachers=self.teachers,
+            adversary=self.adversary,
+            failure_probability=Fraction(self.failure_probability),
+            paper=self.paper.constants(),
+            words=words,
+        )
+
+
+class PredictionConfiguration(_LearnerPart):
+    """One learner that answers questions from windows: its class, and what is wanted of answers."""
+
+    kind: Literal["prediction"]
+    window: int = Field(ge=1, le=WINDOW_MAX)
+    excess_error: LessThanHalf | None = None
+    answers: int | None = Field(default=None, ge=1, le=ANSWERS_MAX)
+    method: Literal[
+        "auto", "dense", "stability", "relabelling", "realizable", "averaging", "majority"
+    ] = "auto"
+
+    @model_validator(mode="after")
+    def _one_wish(self) -> Self:
+        """Errors follow from the number of answers, and the other way round."""
+        if self.excess_error is not None and self.answers is not None:
+            raise ValueError("has both excess_error and answers; give one, the other follows")
+        return self
+
+    def request(self, name: str, words: Words) -> PredictionRequest:
+        """What the planner is asked for."""
+        wanted = EXCESS_ERROR if self.excess_error is None else Fraction(self.excess_error)
+        return PredictionRequest(
+            name=name,
+            hypotheses=self.hypothesis_class,
+            window=self.window,
+            noise_rate=Fraction(self.noise_rate),
+            excess_error=wanted if self.answers is None else None,
+            answers=self.answers,
+            method=self.method,
+            words=words,
+        )
+
+
+KINDS: dict[str, type[_LearnerPart]] = {
+    "online": LearnerConfiguration,
+    "prediction": PredictionConfiguration,
+}
+
+
+def _kind(value: Any) -> str:
+    """Which kind of learner a table of a file means."""
+    kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
+    return kind if isinstance(kind, str) and kind in KINDS else "online"
+
+
+AnyLearnerConfiguration = Annotated[
+    Annotated[LearnerConfiguration, Tag("online")]
+    | Annotated[PredictionConfiguration, Tag("prediction")],
+    Discriminator(_kind),
+]
+
+
 class StreamConfiguration(_Part):
     """One stream: its whole budget per season, its season's length and its learners."""
 
@@ -177,7 +267,7 @@ class StreamConfiguration(_Part):
     horizon: int = Field(ge=1, le=HORIZON_MAX)
     x: XWords = XWords()
     y: YWords = YWords()
-    learners: dict[Name, LearnerConfiguration] = Field(
+    learners: dict[Name, AnyLearnerConfiguration] = Field(
         min_length=1, max_length=LEARNERS_PER_STREAM_MAX
     )
 
@@ -210,6 +300,17 @@ class StreamConfiguration(_Part):
                 )
         return self
 
+    @model_validator(mode="after")
+    def _windows_fill(self) -> Self:
+        """A window that is longer than a season would never be full."""
+        for name, learner in self.learners.items():
+            if isinstance(learner, PredictionConfiguration) and learner.window > self.horizon:
+                raise ValueError(
+                    f"has a horizon of {self.horizon}, so learners.{name}.window must be at most "
+                    f"{self.horizon}, not {learner.window}"
+                )
+        return self
+
     def request(self) -> StreamRequest:
         """What the planner is asked for."""
         words = Words(self.x.name, self.x.unit, self.x.offset, self.y.positive, self.y.negative)
@@ -218,20 +319,7 @@ class StreamConfiguration(_Part):
             epsilon=Fraction(self.epsilon),
             delta=Fraction(self.delta),
             horizon=self.horizon,
-            learners=tuple(
-                LearnerRequest(
-                    name=name,
-                    hypotheses=learner.hypothesis_class,
-                    noise_rate=Fraction(learner.noise_rate),
-                    selection=learner.selection,
-                    teachers=learner.teachers,
-                    adversary=learner.adversary,
-                    failure_probability=Fraction(learner.failure_probability),
-                    paper=learner.paper.constants(),
-                    words=words,
-                )
-                for name, learner in self.learners.items()
-            ),
+            learners=tuple(learner.request(name, words) for name, learner in self.learners.items()),
         )
 
 
@@ -293,8 +381,12 @@ def checked_configuration(raw: dict[str, Any], folder: Path) -> Configuration:
         return Configuration.model_validate(raw, context={"folder": folder})
     except ValidationError as error:
         problems = error.errors(include_url=False)
-        # an unknown key first: "epsilonn" explains better than "epsilon is missing"
-        problems.sort(key=lambda problem: problem["type"] != "extra_forbidden")
+        # an unknown key first: "epsilonn" explains better than "epsilon is missing"; and before it
+        # an unknown kind, as the other kinds have other keys
+        first = ("kind", "extra_forbidden")
+        problems.sort(
+            key=lambda each: first.index(each["type"]) if each["type"] in first else len(first)
+        )
         raise ConfigurationError(_sentence(problems[0])) from None
 
 
@@ -317,6 +409,9 @@ def _folder(info: ValidationInfo) -> Path:
     context = info.context
     return context["folder"] if isinstance(context, Mapping) else Path()
 
+
+# Of the kind of a learner in streams, NAME, learners, NAME, KIND, key.
+TAG_DEPTH = 4
 
 _NAME_RULE = (
     f"must be a name of 1 to {limits.name_characters_max} letters, digits and _ . -, "
@@ -341,13 +436,15 @@ _SENTENCES = {
     "too_short": "must have at least {min_length} entry",
     "too_long": "must have at most {max_length} entries",
     "literal_error": "must be {expected}, not {input}",
+    "kind": "must be {names}, not {input}",
 }
 
 
 def _sentence(problem: ErrorDetails) -> str:
     """One sentence for one problem."""
     kind, place = problem["type"], [str(part) for part in problem["loc"] if part != "[key]"]
-    key = ".".join(part if part.isprintable() else ascii(part) for part in place)
+    written = [part for depth, part in enumerate(place) if not _is_tag(place, depth)]
+    key = ".".join(part if part.isprintable() else ascii(part) for part in written)
     facts = dict(problem.get("ctx", {}), input=_shown(problem["input"]))
     if kind == "string_pattern_mismatch":
         return f"{key} {_NAME_RULE.format(**facts)}"
@@ -359,6 +456,11 @@ def _sentence(problem: ErrorDetails) -> str:
     if template is not None:
         return f"{key} {template.format(**facts)}"
     return f"{key} {problem['msg'].removeprefix('Value error, ')}"
+
+
+def _is_tag(place: list[str], depth: int) -> bool:
+    """Whether pydantic put this part in, to say which kind of learner it took a table for."""
+    return depth == TAG_DEPTH and place[depth] in KINDS and place[TAG_DEPTH - 2] == "learners"
 
 
 def _shown(value: Any) -> str:
@@ -387,7 +489,10 @@ def _known_keys(place: list[str]) -> str:
 def _keys_at(place: Iterable[str]) -> list[str]:
     """The keys that the table at `place` may have."""
     model: Any = Configuration
-    for part in place:
+    for depth, part in enumerate(place):
+        if _is_tag([*place], depth):
+            model = KINDS[part]
+            continue
         if not isinstance(model, type) or not issubclass(model, BaseModel):
             model = typing.get_args(model)[1]  # dict[Name, Part]: the part is a name
             continue

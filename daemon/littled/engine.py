@@ -8,6 +8,11 @@ Order of every call (privacy notes, section 6): the records are durable before t
 the charge is durable before a joint training draws noise; the release is durable before anybody
 sees it. A call that asks for another one at the same position is followed by it at once, each in
 this order; a record is applied when all of them are settled, so no snapshot lies between two.
+
+Of learners that answer requests the engine knows what one window costs, which it charges when a
+season opens; the rest is their desk's (`littled.predictions`), as it depends on more than the
+journal. So that it need not know what was asked in between, the engine numbers its ledger entries
+as if there were no answers; the store puts them in their places.
 """
 
 from collections.abc import Iterable, Sequence
@@ -96,7 +101,10 @@ class Engine:
         self._outlet = outlet
         self._executor = executor
         self._points = point_type(plan.x_type)
-        self._learners = {each.name: each.learner(plan.stream) for each in plan.plans}
+        self._learners = {each.name: each.learner(plan.stream) for each in plan.online}
+        self._windows = {
+            each.name: each.learner(plan.stream).window_events() for each in plan.predictions
+        }
         if state is None:
             self._course = _Course(
                 states={name: each.initial() for name, each in self._learners.items()}
@@ -117,7 +125,10 @@ class Engine:
         return self._course.position
 
     def status(self) -> dict[str, Any]:
-        """Public facts only: positions, versions, rules, prices and spend."""
+        """Public facts only: positions, versions, rules, prices and spend.
+
+        What is public about learners that answer requests, their desk knows.
+        """
         course, plan = self._course, self._plan
         spent = course.filter.spent if course.filter is not None else Price.zero()
         return {
@@ -131,7 +142,7 @@ class Engine:
             "caps": plan.caps.to_dict(),
             "learners": {
                 each.name: _learner_status(each.words, course.states[each.name])
-                for each in plan.plans
+                for each in plan.online
             },
         }
 
@@ -236,6 +247,8 @@ class Engine:
                     entries += [self._charge(name, position, event) for event in effect.events]
                 elif isinstance(effect, Published):
                     releases.append(self._release(name, effect, None))
+        for name, events in self._windows.items():
+            entries += [self._charge(name, position, event) for event in events]
         self._outlet.publish(releases, entries)
         course.states.update(states)
         course.position = max(course.position, position)

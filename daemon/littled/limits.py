@@ -35,6 +35,10 @@ KEEPALIVE_IDLE_SECONDS = 60
 KEEPALIVE_INTERVAL_SECONDS = 15
 KEEPALIVE_PROBES = 4
 
+# Bytes of one peer's requests for predictions that wait for answers, above which nothing more is
+# read from it; the longest single frame may come on top.
+PREDICT_PENDING_BYTES_MAX = 256 * 1024
+
 # --- Intake ---------------------------------------------------------------------------------------
 
 # Consecutive frames of a producer become one journal record of at most so many bytes of points and
@@ -91,6 +95,11 @@ HTTP_KEEPALIVE_SECONDS = 15.0
 HTTP_LINE_BYTES_MAX = 4096
 # A comment goes down a quiet stream of events so often, to find out whether anybody is there.
 HTTP_HEARTBEAT_SECONDS = 15.0
+# A question may be so long, and so many are read and answered at once.
+HTTP_QUESTION_BYTES_MAX = 1 << 20
+HTTP_QUESTIONS_MAX = 16
+# Its body has to come within so long.
+HTTP_QUESTION_SECONDS = 15.0
 
 # --- Service --------------------------------------------------------------------------------------
 

@@ -10,9 +10,11 @@ from littled_protocol.columns import (
 from littled_protocol.connection import CLOSED, NEED_DATA, Connection, Event, Role, Signal, State
 from littled_protocol.errors import (
     ERROR_SENTENCES,
+    REFUSAL_SENTENCES,
     ErrorCode,
     LocalProtocolError,
     ProtocolError,
+    RefusalCode,
     RemoteProtocolError,
 )
 from littled_protocol.messages import (
@@ -26,6 +28,9 @@ from littled_protocol.messages import (
     Opened,
     Ping,
     Pong,
+    Predict,
+    Prediction,
+    PredictionRefused,
     Release,
     Status,
     StatusRequest,
@@ -53,6 +58,7 @@ __all__ = [
     "ERROR_SENTENCES",
     "NEED_DATA",
     "PROTOCOL_VERSION",
+    "REFUSAL_SENTENCES",
     "Ack",
     "AffineRule",
     "ConjunctionRule",
@@ -71,8 +77,12 @@ __all__ = [
     "PointType",
     "PointsRule",
     "Pong",
+    "Predict",
+    "Prediction",
+    "PredictionRefused",
     "PrefixRule",
     "ProtocolError",
+    "RefusalCode",
     "Release",
     "RemoteProtocolError",
     "Role",

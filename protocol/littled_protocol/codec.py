@@ -24,6 +24,7 @@ from littled_protocol.messages import (
     Ack,
     Examples,
     Message,
+    Predict,
     Release,
     Status,
     fields_of,
@@ -276,7 +277,7 @@ def encode(message: Message) -> bytes:
     """Return the payload of a message, always the same for equal messages.
 
     Raises ProtocolError when no peer could decode it: frame_too_large, malformed_frame, or what
-    `scan` finds in lists of examples and in the maps of a release or a status.
+    `scan` finds in lists of points and labels and in the maps of a release or a status.
     """
     if type(message) is Ack:
         return _ACK.pack(
@@ -290,11 +291,16 @@ def encode(message: Message) -> bytes:
         raise _malformed(f"{message.type_name} holds a value that msgpack cannot carry") from None
     if len(payload) > _PAYLOAD_BYTES_MAX:
         raise ProtocolError(ErrorCode.FRAME_TOO_LARGE)
-    if isinstance(message, _OPEN_ENDED) or (
-        type(message) is Examples and (type(message.x) is list or type(message.y) is list)
-    ):
+    if isinstance(message, _OPEN_ENDED) or _has_list(message):
         scan(payload)
     return payload
+
+
+def _has_list(message: Message) -> bool:
+    """Return whether points or labels come as a plain list, whose values nobody has looked at."""
+    if type(message) is Examples:
+        return type(message.x) is list or type(message.y) is list
+    return type(message) is Predict and type(message.x) is list
 
 
 def _map_of(message: Message) -> dict[str, Any]:

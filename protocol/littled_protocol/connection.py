@@ -8,8 +8,8 @@
 
 Both sides hold the same machine. A message is allowed when `TRANSITIONS` has a row for its sender,
 the state and its type, and when what it refers to exists: examples need an open channel and credit,
-a release needs a subscription, a status a request. Clocks, tokens and names of streams belong to
-the caller.
+a release needs a subscription, a status and a prediction a request. Clocks, tokens and names of
+streams belong to the caller.
 
 What the caller may not send raises LocalProtocolError and changes nothing. What the peer may not
 send raises RemoteProtocolError and leaves the state ERROR for good; the one thing then still
@@ -42,6 +42,9 @@ from littled_protocol.messages import (
     Message,
     Open,
     Opened,
+    Predict,
+    Prediction,
+    PredictionRefused,
     Release,
     Status,
     StatusRequest,
@@ -91,9 +94,10 @@ def _rows() -> dict[tuple[Role, State, str], State]:
         (client, State.START, "hello"): State.GREETED,
         (server, State.GREETED, "welcome"): State.READY,
     }
-    for name in ("open", "examples", "subscribe", "status_request", "ping", "pong"):
+    for name in ("open", "examples", "subscribe", "status_request", "predict", "ping", "pong"):
         rows[client, State.READY, name] = State.READY
-    for name in ("opened", "ack", "release", "status", "ping", "pong"):
+    answers = ("opened", "ack", "release", "status", "prediction", "prediction_refused")
+    for name in (*answers, "ping", "pong"):
         rows[server, State.READY, name] = State.READY
     for role in (client, server):
         for state in (State.START, State.GREETED, State.READY):
@@ -138,6 +142,7 @@ class Connection:
         self._unacknowledged: dict[int, deque[tuple[int, int]]] = {}
         self._versions: dict[str, int] = {}
         self._status_requests = 0
+        self._predictions: dict[bytes, tuple[str, int]] = {}
 
     @property
     def credit_left_bytes(self) -> int:
@@ -340,6 +345,34 @@ class Connection:
             raise _unexpected("no status was asked for")
         self._status_requests -= 1
 
+    def _predict(self, message: Predict) -> None:
+        if message.request in self._predictions:
+            raise _unexpected("the request is made and unanswered already")
+        if len(self._predictions) >= limits.predict_requests_max:
+            raise ProtocolError(
+                ErrorCode.LIMIT_EXCEEDED,
+                f"at most {limits.predict_requests_max} requests for predictions may be unanswered",
+            )
+        self._predictions[message.request] = (message.learner, message.count)
+
+    def _prediction(self, message: Prediction) -> None:
+        if self._asked_of(message) != len(message.y):
+            raise ProtocolError(
+                ErrorCode.MALFORMED_FRAME, "prediction.y needs one label for each point asked for"
+            )
+        del self._predictions[message.request]
+
+    def _prediction_refused(self, message: PredictionRefused) -> None:
+        self._asked_of(message)
+        del self._predictions[message.request]
+
+    def _asked_of(self, message: Prediction | PredictionRefused) -> int:
+        """Return for how many points the request asked; refuse an answer to no request."""
+        learner, count = self._predictions.get(message.request, ("", 0))
+        if learner != message.learner:
+            raise _unexpected("no prediction was asked for under this name")
+        return count
+
 
 def _unexpected(sentence: str) -> ProtocolError:
     return ProtocolError(ErrorCode.UNEXPECTED_MESSAGE, sentence)
@@ -356,4 +389,7 @@ _EFFECTS: Final[dict[str, Callable[[Connection, Any], None]]] = {
     "release": Connection._release,
     "status_request": Connection._status_request,
     "status": Connection._status,
+    "predict": Connection._predict,
+    "prediction": Connection._prediction,
+    "prediction_refused": Connection._prediction_refused,
 }

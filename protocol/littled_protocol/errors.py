@@ -59,6 +59,30 @@ ERROR_SENTENCES: Final = MappingProxyType(
 """The fixed sentence of every code, as in SPEC.md."""
 
 
+class RefusalCode(StrEnum):
+    """Why a request for predictions got none; the connection lives on. Append-only as well."""
+
+    WINDOW_SPENT = "window_spent"
+    NO_WINDOW = "no_window"
+    UNKNOWN_LEARNER = "unknown_learner"
+    NO_PREDICTIONS = "no_predictions"
+    INVALID_POINTS = "invalid_points"
+    REQUEST_REUSED = "request_reused"
+
+
+REFUSAL_SENTENCES: Final = MappingProxyType(
+    {
+        RefusalCode.WINDOW_SPENT: "The window has fewer answers left than were asked for.",
+        RefusalCode.NO_WINDOW: "No window of the learner is full yet.",
+        RefusalCode.UNKNOWN_LEARNER: "The daemon has no learner of this name.",
+        RefusalCode.NO_PREDICTIONS: "The learner publishes rules and answers no requests.",
+        RefusalCode.INVALID_POINTS: "A request holds something that is not a point of its stream.",
+        RefusalCode.REQUEST_REUSED: "The request was made before with other points.",
+    }
+)
+"""The sentence of every refusal, as in SPEC.md."""
+
+
 class ProtocolError(Exception):
     """A rule of the protocol was broken.
 

@@ -90,6 +90,15 @@ subscriber_bytes_max: Final = 1024 * 1024
 # Status requests that may be unanswered on one connection.
 status_requests_max: Final = 16
 
+# --- Predictions ----------------------------------------------------------------------------------
+
+# What names a request: so many random bytes that no two requests ever share them.
+request_bytes: Final = 16
+# Points of one request: an answer is computed and committed as one.
+predict_points_max: Final = 1000
+# Requests for predictions that may be unanswered on one connection.
+predict_requests_max: Final = 16
+
 # --- Waits ----------------------------------------------------------------------------------------
 
 # From connecting to the whole first frame.
@@ -128,6 +137,10 @@ def _check_relations() -> None:
         "a majority fits": frame_containers_max >= 2 * majority_members_max + 4,
         "a table's rule fits": frame_bytes_max >= table_points_max // 4 + 1024,
         "a subscriber may have one frame": subscriber_bytes_max >= frame_bytes_max,
+        "a request of 128-bit points fits": frame_bytes_max >= predict_points_max * 16 + 256,
+        "a list of points to predict fits": list_examples_max >= predict_points_max,
+        "the longest row fits into the least frame": frame_bytes_max_min
+        >= 2 * row_features_max + 256,
         "a ping is answered before the next": pong_seconds <= ping_seconds,
     }
     for sentence, holds in relations.items():

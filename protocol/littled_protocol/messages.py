@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from littled_protocol import limits
-from littled_protocol.errors import ErrorCode, ProtocolError
+from littled_protocol.errors import ErrorCode, ProtocolError, RefusalCode
 
 PROTOCOL_VERSION: Final = 1
 """The highest version of the protocol spoken by this package."""
@@ -32,6 +32,7 @@ _EXAMPLES_MAX: Final = limits.examples_per_frame_max
 _CHANNEL_MAX: Final = limits.channels_max - 1
 _NAME: Final = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{limits.name_characters_max - 1}}}")
 _PRODUCER: Final = re.compile(rf"[!-~]{{1,{limits.producer_characters_max}}}")
+_LABEL_BYTES: Final = b"\x00\x01"
 _CODE: Final = re.compile(rf"[a-z0-9_]{{1,{limits.error_code_characters_max}}}")
 
 
@@ -51,6 +52,11 @@ def _text(value: object, bytes_max: int, field: str) -> None:
         raise _malformed(f"{field} needs a text of at most {bytes_max} bytes")
 
 
+def _code(value: object, field: str) -> None:
+    if type(value) is not str or not _CODE.fullmatch(value):
+        raise _malformed(f"{field} needs small letters, digits and _")
+
+
 def check_name(value: object, field: str) -> None:
     """Raise ProtocolError (malformed_frame) unless `value` can name a stream or a learner."""
     if not isinstance(value, str) or not _NAME.fullmatch(value):
@@ -67,6 +73,12 @@ def check_producer(value: object, field: str) -> None:
             f"{field} needs 1 to {limits.producer_characters_max} printable ASCII characters "
             "without blanks"
         )
+
+
+def check_request(value: object, field: str) -> None:
+    """Raise ProtocolError (malformed_frame) unless `value` can name a request for predictions."""
+    if type(value) is not bytes or len(value) != limits.request_bytes:
+        raise _malformed(f"{field} needs a binary of {limits.request_bytes} bytes")
 
 
 def check_learner(value: object, field: str) -> None:
@@ -342,8 +354,7 @@ class Error(Message):
         """Check the fields; an `ErrorCode` becomes its text."""
         if isinstance(self.code, ErrorCode):
             object.__setattr__(self, "code", self.code.value)
-        if type(self.code) is not str or not _CODE.fullmatch(self.code):
-            raise _malformed("error.code needs small letters, digits and _")
+        _code(self.code, "error.code")
         _text(self.message, limits.error_message_bytes_max, "error.message")
         if self.channel is not None:
             _integer(self.channel, 0, _CHANNEL_MAX, "error.channel")
@@ -357,9 +368,102 @@ class Error(Message):
             return ErrorCode.INTERNAL_ERROR
 
 
+@dataclass(frozen=True, slots=True)
+class Predict(Message):
+    """The client asks a learner of predictions for the labels of `count` points.
+
+    request: random bytes that name the request; sent again with the same points, it gets the same
+    answer at no charge. x: a column of bytes, or a plain list; see `columns`.
+    """
+
+    type_name: ClassVar[str] = "predict"
+    request: bytes
+    learner: str
+    count: int
+    x: bytes | list[Any]
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_request(self.request, "predict.request")
+        check_learner(self.learner, "predict.learner")
+        _integer(self.count, 1, limits.predict_points_max, "predict.count")
+        if type(self.x) not in (bytes, list):
+            raise _malformed("predict.x needs a binary column or a list")
+
+
+@dataclass(frozen=True, slots=True)
+class Prediction(Message):
+    """The answer: a label, one byte 0 or 1, for each point of the request.
+
+    window: number of the window that answered. left: answers left in it now. repeated: whether
+    this is the answer that the request got before, at no new charge.
+    """
+
+    type_name: ClassVar[str] = "prediction"
+    request: bytes
+    learner: str
+    y: bytes
+    window: int
+    left: int
+    repeated: bool
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        check_request(self.request, "prediction.request")
+        check_learner(self.learner, "prediction.learner")
+        most = limits.predict_points_max
+        if type(self.y) is not bytes or not 1 <= len(self.y) <= most:
+            raise _malformed(f"prediction.y needs a binary of 1 to {most} labels")
+        if self.y.translate(None, _LABEL_BYTES):  # what is left without the zeros and ones
+            raise _malformed("prediction.y needs labels 0 and 1")
+        _integer(self.window, 0, _INTEGER_MAX, "prediction.window")
+        _integer(self.left, 0, _INTEGER_MAX, "prediction.left")
+        if type(self.repeated) is not bool:
+            raise _malformed("prediction.repeated needs true or false")
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionRefused(Message):
+    """The request gets no labels and costs nothing; the connection lives on.
+
+    code: a `RefusalCode`, or one of a later version. message: a sentence for people. asked, spent,
+    left: answers that the request asked for, that the window has given, and that are left in it.
+    window: its number, None without one. next_window: number of the stream's examples with which
+    the next window will be full, None when there is none to wait for.
+    """
+
+    type_name: ClassVar[str] = "prediction_refused"
+    request: bytes
+    learner: str
+    code: str
+    message: str
+    asked: int
+    spent: int
+    left: int
+    window: int | None = None
+    next_window: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the fields; a `RefusalCode` becomes its text."""
+        check_request(self.request, "prediction_refused.request")
+        check_learner(self.learner, "prediction_refused.learner")
+        if isinstance(self.code, RefusalCode):
+            object.__setattr__(self, "code", self.code.value)
+        _code(self.code, "prediction_refused.code")
+        _text(self.message, limits.error_message_bytes_max, "prediction_refused.message")
+        _integer(self.asked, 1, limits.predict_points_max, "prediction_refused.asked")
+        _integer(self.spent, 0, _INTEGER_MAX, "prediction_refused.spent")
+        _integer(self.left, 0, _INTEGER_MAX, "prediction_refused.left")
+        if self.window is not None:
+            _integer(self.window, 0, _INTEGER_MAX, "prediction_refused.window")
+        if self.next_window is not None:
+            _integer(self.next_window, 0, _INTEGER_MAX, "prediction_refused.next_window")
+
+
 MESSAGE_CLASSES: Final = (
     *(Hello, Welcome, Open, Opened, Examples, Ack, Subscribe, Release),
     *(StatusRequest, Status, Ping, Pong, Error),
+    *(Predict, Prediction, PredictionRefused),
 )
 """Every message, in the order of SPEC.md; append-only."""
 

@@ -14,6 +14,7 @@ from littled_client.errors import (
     ChangedStoreError,
     ClientError,
     ExampleError,
+    PredictionRefused,
     RecordingError,
     SourceError,
     UnreachableError,
@@ -23,11 +24,23 @@ from littled_client.sources import Fields, Source
 from littled_client.waits import Waits
 from littled_protocol import limits
 from littled_protocol.columns import point_type
-from littled_protocol.errors import ErrorCode, ProtocolError, RemoteProtocolError
+from littled_protocol.errors import (
+    ErrorCode,
+    ProtocolError,
+    RefusalCode,
+    RemoteProtocolError,
+)
 from littled_protocol.messages import Error
-from support.small_daemon import SmallDaemon, changed, small_release
+from support.small_daemon import (
+    WRONG_ANSWERS,
+    SmallDaemon,
+    changed,
+    right_answer,
+    small_release,
+)
 
 QUICK = Waits(reconnect_seconds=5.0, delay_least_seconds=0.01, delay_most_seconds=0.05)
+REQUEST = bytes(range(16))
 IMPATIENT = Waits(reconnect_seconds=0.2, delay_least_seconds=0.01, delay_most_seconds=0.05)
 
 
@@ -597,3 +610,224 @@ async def test_entering_may_be_cancelled(daemon: SmallDaemon, address: str) -> N
             async with asyncio.timeout(0.05):
                 await opening
         await until(lambda: len(daemon.peers) == 1)
+
+
+async def test_predictions_of_points_of_every_type(daemon: SmallDaemon, address: str) -> None:
+    points: dict[str, Any] = {
+        "flights": [10, 61],
+        "ids": np.array([2**63, 2**64 - 1], dtype=np.uint64),
+        "addresses": ["::2", "::3"],
+        "rows": [[1, 2, 3], [1, 2, 4]],
+    }
+    async with AsyncClient(address) as client:
+        for stream, x in points.items():
+            daemon.answers_left[f"{stream}/odd"] = 10
+            found = await client.predict(f"{stream}/odd", x)
+            assert found.labels.tolist() == [0, 1]
+            assert found.labels.dtype == np.uint8
+            assert (found.window, found.left, found.repeated) == (0, 8, False)
+
+
+async def test_a_request_made_again_is_answered_again_for_nothing(
+    daemon: SmallDaemon, address: str
+) -> None:
+    daemon.answers_left["flights/odd"] = 10
+    async with AsyncClient(address) as client:
+        first = await client.predict("flights/odd", [1, 2], request=REQUEST)
+        again = await client.predict("flights/odd", [1, 2], request=REQUEST)
+        other = await client.predict("flights/odd", [1, 2])
+    assert (first.repeated, again.repeated, other.repeated) == (False, True, False)
+    assert first.labels.tolist() == again.labels.tolist() == [1, 0]
+    assert (first.left, again.left, other.left) == (8, 8, 6)
+
+
+async def test_many_points_are_asked_about_in_several_requests(
+    daemon: SmallDaemon, address: str
+) -> None:
+    daemon.answers_left |= {"flights/odd": 5000, "rows/odd": 5000}
+    x, y = numbers(2500)
+    async with AsyncClient(address) as client:
+        found = await client.predict("flights/odd", x, request=REQUEST)
+        assert (found.labels.tolist(), found.left, found.repeated) == (y, 2500, False)
+        assert [each.count for each in daemon.requests] == [1000, 1000, 500]
+        again = await client.predict("flights/odd", np.array(x), request=REQUEST)
+        assert (again.labels.tolist(), again.left, again.repeated) == (y, 2500, True)
+    changed(daemon, frame_bytes_max=limits.frame_bytes_max_min)
+    daemon.requests.clear()
+    rows = np.arange(6000).reshape(2000, 3)
+    async with AsyncClient(address) as client:
+        found = await client.predict("rows/odd", rows)
+        assert found.labels.tolist() == (rows.sum(axis=1) % 2).tolist()
+    assert [each.count for each in daemon.requests] == [640, 640, 640, 80]
+
+
+async def test_refused_predictions_say_why_and_leave_the_connection_alive(
+    daemon: SmallDaemon, address: str
+) -> None:
+    daemon.answers_left["flights/odd"] = 1500
+    x, y = numbers(2500)
+    async with AsyncClient(address) as client:
+        with pytest.raises(PredictionRefused) as caught:
+            await client.predict("flights/odd", x, request=REQUEST)
+        refused = caught.value
+        assert (refused.code, refused.learner) == (RefusalCode.WINDOW_SPENT, "flights/odd")
+        assert (refused.asked, refused.spent, refused.left) == (1000, 7, 500)
+        assert (refused.window, refused.next_window) == (0, 99)
+        assert refused.labels.tolist() == y[:1000]
+        for learner, request, code in (
+            ("flights/none", None, RefusalCode.UNKNOWN_LEARNER),
+            ("flights/odd", daemon.requests[0].request, RefusalCode.REQUEST_REUSED),
+        ):
+            with pytest.raises(PredictionRefused) as caught:
+                await client.predict(learner, [1], request=request)
+            assert caught.value.code == code
+            assert caught.value.labels.tolist() == []
+        daemon.answers_left["flights/odd"] = 1500
+        found = await client.predict("flights/odd", x, request=REQUEST)
+        assert (found.labels.tolist(), found.left) == (y, 0)
+    assert daemon.greetings == 2, "the client's own connection, and one for predictions"
+
+
+async def test_what_cannot_be_asked_is_not_sent(daemon: SmallDaemon, address: str) -> None:
+    daemon.answers_left["flights/odd"] = 10
+    async with AsyncClient(address) as client:
+        with pytest.raises(ClientError, match="no stream 'ships'"):
+            await client.predict("ships/odd", [1])
+        for x in ([], [256], [1.5]):
+            with pytest.raises(ExampleError):
+                await client.predict("flights/odd", x)
+        with pytest.raises(ProtocolError, match="stream/learner"):
+            await client.predict("flights", [1])
+        with pytest.raises(ProtocolError, match="16 bytes"):
+            await client.predict("flights/odd", [1], request=b"short")
+    assert daemon.requests == []
+
+
+async def test_lost_answers_are_asked_for_again_and_charged_once(
+    daemon: SmallDaemon, address: str
+) -> None:
+    daemon.answers_left["flights/odd"] = 10_000
+    x, y = numbers(3500)
+    changed(daemon, drop_answers=3)
+    async with AsyncClient(address, waits=QUICK) as client:
+        found = await client.predict("flights/odd", x)
+        assert (found.labels.tolist(), found.left, found.repeated) == (y, 6500, False)
+        assert daemon.behaviour.drop_answers == 0
+        assert len(daemon.requests) == 4 + 3
+        assert len({each.request for each in daemon.requests}) == 4
+        daemon.drop()
+        assert (await client.predict("flights/odd", [3])).left == 6499
+        daemon.tell(Error(ErrorCode.SHUTTING_DOWN, "later"))
+        assert (await client.predict("flights/odd", [3])).left == 6498
+        changed(daemon, drop_answers=1)
+        found = await client.predict("flights/odd", [3])
+        assert (found.labels.tolist(), found.left, found.repeated) == ([1], 6497, True)
+
+
+async def test_predictions_of_a_daemon_that_stays_away(daemon: SmallDaemon, address: str) -> None:
+    daemon.answers_left["flights/odd"] = 10
+    async with AsyncClient(address, waits=IMPATIENT) as client:
+        await client.predict("flights/odd", [1])
+        daemon.stop_listening()
+        with pytest.raises(UnreachableError, match=r"no daemon can be reached at unix:.*"):
+            await client.predict("flights/odd", [1])
+
+
+async def test_predictions_of_another_store_are_refused(daemon: SmallDaemon, address: str) -> None:
+    daemon.answers_left["flights/odd"] = 10
+    async with AsyncClient(address, waits=QUICK) as client:
+        await client.predict("flights/odd", [1])
+        changed(daemon, instance="store-2", drop_answers=1)
+        with pytest.raises(ChangedStoreError, match="another store"):
+            await client.predict("flights/odd", [1])
+
+
+async def test_several_requests_may_be_unanswered_and_come_back_in_any_order(
+    daemon: SmallDaemon, address: str
+) -> None:
+    daemon.answers_left["flights/odd"] = 1000
+    most = limits.predict_requests_max
+    async with AsyncClient(address, waits=QUICK) as client:
+        changed(daemon, hold_answers=most)
+        points = [[i, i + 1, 3 * i][: 1 + i % 3] for i in range(2 * most)]
+        found = await asyncio.gather(*(client.predict("flights/odd", x) for x in points))
+        assert [each.labels.tolist() for each in found] == [[p % 2 for p in x] for x in points]
+        assert len(daemon.requests) == 2 * most
+        assert len({each.left for each in found}) == 2 * most
+        assert "flights" in (await client.status())["streams"]
+    assert daemon.greetings == 2
+
+
+async def test_two_unanswered_requests_both_come_back_after_a_loss(
+    daemon: SmallDaemon, address: str
+) -> None:
+    daemon.answers_left["flights/odd"] = 1000
+    async with AsyncClient(address, waits=QUICK) as client:
+        changed(daemon, hold_answers=3)
+        asking = [asyncio.create_task(client.predict("flights/odd", [i])) for i in range(2)]
+        await until(lambda: len(daemon.requests) == 2)
+        changed(daemon, hold_answers=1)
+        daemon.drop()
+        found = await asyncio.gather(*asking)
+        assert [each.labels.tolist() for each in found] == [[0], [1]]
+        assert all(each.repeated and each.left == 998 for each in found)
+    assert daemon.greetings == 3
+
+
+async def test_equal_names_at_a_time_wait_for_one_another(
+    daemon: SmallDaemon, address: str
+) -> None:
+    daemon.answers_left["flights/odd"] = 1000
+    async with AsyncClient(address, waits=QUICK) as client:
+        asking = (client.predict("flights/odd", [5], request=REQUEST) for _ in range(3))
+        found = await asyncio.gather(*asking)
+        assert sorted(each.repeated for each in found) == [False, True, True]
+        assert [each.left for each in found] == [999] * 3
+
+
+async def test_a_cancelled_request_can_be_made_again(daemon: SmallDaemon, address: str) -> None:
+    daemon.answers_left["flights/odd"] = 1000
+    async with AsyncClient(address, waits=QUICK) as client:
+        changed(daemon, hold_answers=2)
+        with pytest.raises(TimeoutError):
+            async with asyncio.timeout(0.1):
+                await client.predict("flights/odd", [5], request=REQUEST)
+        again = asyncio.create_task(client.predict("flights/odd", [5], request=REQUEST))
+        await asyncio.sleep(0.02)
+        assert len(daemon.requests) == 1, "it waits for the answer that nobody wanted"
+        changed(daemon, hold_answers=1)
+        other = await client.predict("flights/odd", [7])
+        assert (await again).repeated
+        assert (other.labels.tolist(), other.left) == ([1], 998)
+    assert daemon.greetings == 2
+
+
+@pytest.mark.parametrize("wrong", WRONG_ANSWERS)
+async def test_wrong_answers_are_errors_and_no_predictions(
+    daemon: SmallDaemon, address: str, wrong: str
+) -> None:
+    answer, code = WRONG_ANSWERS[wrong]
+    async with AsyncClient(address, waits=QUICK) as client:
+        changed(daemon, answer=answer)
+        with pytest.raises(RemoteProtocolError) as caught:
+            await client.predict("flights/odd", [1, 2])
+        assert caught.value.code is code
+        changed(daemon, answer=right_answer)
+        assert (await client.predict("flights/odd", [1, 2])).labels.tolist() == [0, 0]
+
+
+async def test_predictions_that_never_come(daemon: SmallDaemon, address: str) -> None:
+    waits = Waits(answer_seconds=0.05, reconnect_seconds=0.2, delay_least_seconds=0.01)
+    daemon.answers_left["flights/odd"] = 10
+    async with AsyncClient(address, waits=waits) as client:
+        await client.predict("flights/odd", [1])
+        changed(daemon, mute=True)
+        with pytest.raises(UnreachableError, match="no answer in time"):
+            await client.predict("flights/odd", [1])
+        asking = [asyncio.create_task(client.predict("flights/odd", [1])) for _ in range(20)]
+        done, _ = await asyncio.wait(asking)
+        assert all(isinstance(each.exception(), UnreachableError) for each in done)
+        changed(daemon, mute=False)
+        assert (await client.predict("flights/odd", [1])).left == 8
+    with pytest.raises(ClientError, match="the client is closed"):
+        await client.predict("flights/odd", [1])

@@ -16,6 +16,7 @@ from littled_client.errors import (
     ClientError,
     ConnectionLostError,
     ExampleError,
+    PredictionRefused,
     RecordingError,
     SourceError,
     UnreachableError,
@@ -25,11 +26,23 @@ from littled_client.sources import Fields, Source
 from littled_client.waits import Waits
 from littled_protocol import limits
 from littled_protocol.columns import point_type
-from littled_protocol.errors import ErrorCode, ProtocolError, RemoteProtocolError
+from littled_protocol.errors import (
+    ErrorCode,
+    ProtocolError,
+    RefusalCode,
+    RemoteProtocolError,
+)
 from littled_protocol.messages import Error
-from support.small_daemon import SmallDaemon, changed, small_release
+from support.small_daemon import (
+    WRONG_ANSWERS,
+    SmallDaemon,
+    changed,
+    right_answer,
+    small_release,
+)
 
 QUICK = Waits(reconnect_seconds=5.0, delay_least_seconds=0.01, delay_most_seconds=0.05)
+REQUEST = bytes(range(16))
 IMPATIENT = Waits(reconnect_seconds=0.2, delay_least_seconds=0.01, delay_most_seconds=0.05)
 
 
@@ -609,3 +622,191 @@ def test_closing_twice_and_using_again(daemon: SmallDaemon, address: str) -> Non
             client.status()
         until(lambda: not daemon.peers)
     assert issubclass(ConnectionLostError, ClientError)
+
+
+def test_predictions_of_points_of_every_type(daemon: SmallDaemon, address: str) -> None:
+    points: dict[str, Any] = {
+        "flights": [10, 61],
+        "ids": np.array([2**63, 2**64 - 1], dtype=np.uint64),
+        "addresses": ["::2", "::3"],
+        "rows": [[1, 2, 3], [1, 2, 4]],
+    }
+    with Client(address) as client:
+        for stream, x in points.items():
+            daemon.answers_left[f"{stream}/odd"] = 10
+            found = client.predict(f"{stream}/odd", x)
+            assert found.labels.tolist() == [0, 1]
+            assert found.labels.dtype == np.uint8
+            assert (found.window, found.left, found.repeated) == (0, 8, False)
+
+
+def test_a_request_made_again_is_answered_again_for_nothing(
+    daemon: SmallDaemon, address: str
+) -> None:
+    daemon.answers_left["flights/odd"] = 10
+    with Client(address) as client:
+        first = client.predict("flights/odd", [1, 2], request=REQUEST)
+        again = client.predict("flights/odd", [1, 2], request=REQUEST)
+        other = client.predict("flights/odd", [1, 2])
+    assert (first.repeated, again.repeated, other.repeated) == (False, True, False)
+    assert first.labels.tolist() == again.labels.tolist() == [1, 0]
+    assert (first.left, again.left, other.left) == (8, 8, 6)
+
+
+def test_many_points_are_asked_about_in_several_requests(daemon: SmallDaemon, address: str) -> None:
+    daemon.answers_left |= {"flights/odd": 5000, "rows/odd": 5000}
+    x, y = numbers(2500)
+    with Client(address) as client:
+        found = client.predict("flights/odd", x, request=REQUEST)
+        assert (found.labels.tolist(), found.left, found.repeated) == (y, 2500, False)
+        assert [each.count for each in daemon.requests] == [1000, 1000, 500]
+        again = client.predict("flights/odd", np.array(x), request=REQUEST)
+        assert (again.labels.tolist(), again.left, again.repeated) == (y, 2500, True)
+    changed(daemon, frame_bytes_max=limits.frame_bytes_max_min)
+    daemon.requests.clear()
+    rows = np.arange(6000).reshape(2000, 3)
+    with Client(address) as client:
+        found = client.predict("rows/odd", rows)
+        assert found.labels.tolist() == (rows.sum(axis=1) % 2).tolist()
+    assert [each.count for each in daemon.requests] == [640, 640, 640, 80]
+
+
+def test_refused_predictions_say_why_and_leave_the_connection_alive(
+    daemon: SmallDaemon, address: str
+) -> None:
+    daemon.answers_left["flights/odd"] = 1500
+    x, y = numbers(2500)
+    with Client(address) as client:
+        with pytest.raises(PredictionRefused) as caught:
+            client.predict("flights/odd", x, request=REQUEST)
+        refused = caught.value
+        assert (refused.code, refused.learner) == (RefusalCode.WINDOW_SPENT, "flights/odd")
+        assert (refused.asked, refused.spent, refused.left) == (1000, 7, 500)
+        assert (refused.window, refused.next_window) == (0, 99)
+        assert refused.labels.tolist() == y[:1000]
+        for learner, request, code in (
+            ("flights/none", None, RefusalCode.UNKNOWN_LEARNER),
+            ("flights/odd", daemon.requests[0].request, RefusalCode.REQUEST_REUSED),
+        ):
+            with pytest.raises(PredictionRefused) as caught:
+                client.predict(learner, [1], request=request)
+            assert caught.value.code == code
+            assert caught.value.labels.tolist() == []
+        daemon.answers_left["flights/odd"] = 1500
+        found = client.predict("flights/odd", x, request=REQUEST)
+        assert (found.labels.tolist(), found.left) == (y, 0)
+    assert daemon.greetings == 1
+
+
+def test_what_cannot_be_asked_is_not_sent(daemon: SmallDaemon, address: str) -> None:
+    daemon.answers_left["flights/odd"] = 10
+    with Client(address) as client:
+        with pytest.raises(ClientError, match="no stream 'ships'"):
+            client.predict("ships/odd", [1])
+        for x in ([], [256], [1.5]):
+            with pytest.raises(ExampleError):
+                client.predict("flights/odd", x)
+        with pytest.raises(ProtocolError, match="stream/learner"):
+            client.predict("flights", [1])
+        with pytest.raises(ProtocolError, match="16 bytes"):
+            client.predict("flights/odd", [1], request=b"short")
+    assert daemon.requests == []
+
+
+def test_lost_answers_are_asked_for_again_and_charged_once(
+    daemon: SmallDaemon, address: str
+) -> None:
+    daemon.answers_left["flights/odd"] = 10_000
+    x, y = numbers(3500)
+    changed(daemon, drop_answers=3)
+    with Client(address, waits=QUICK) as client:
+        found = client.predict("flights/odd", x)
+        assert (found.labels.tolist(), found.left, found.repeated) == (y, 6500, False)
+        assert daemon.behaviour.drop_answers == 0
+        assert len(daemon.requests) == 4 + 3
+        assert len({each.request for each in daemon.requests}) == 4
+        daemon.drop()
+        assert client.predict("flights/odd", [3]).left == 6499
+        daemon.tell(Error(ErrorCode.SHUTTING_DOWN, "later"))
+        assert client.predict("flights/odd", [3]).left == 6498
+        changed(daemon, drop_answers=1)
+        found = client.predict("flights/odd", [3])
+        assert (found.labels.tolist(), found.left, found.repeated) == ([1], 6497, True)
+
+
+def test_predictions_of_a_daemon_that_stays_away(daemon: SmallDaemon, address: str) -> None:
+    daemon.answers_left["flights/odd"] = 10
+    with Client(address, waits=IMPATIENT) as client:
+        client.predict("flights/odd", [1])
+        daemon.stop_listening()
+        with pytest.raises(UnreachableError, match=r"no daemon can be reached at unix:.*"):
+            client.predict("flights/odd", [1])
+
+
+def test_predictions_of_another_store_are_refused(daemon: SmallDaemon, address: str) -> None:
+    daemon.answers_left["flights/odd"] = 10
+    with Client(address, waits=QUICK) as client:
+        client.predict("flights/odd", [1])
+        changed(daemon, instance="store-2", drop_answers=1)
+        with pytest.raises(ChangedStoreError, match="another store"):
+            client.predict("flights/odd", [1])
+
+
+@pytest.mark.parametrize("wrong", WRONG_ANSWERS)
+def test_wrong_answers_are_errors_and_no_predictions(
+    daemon: SmallDaemon, address: str, wrong: str
+) -> None:
+    answer, code = WRONG_ANSWERS[wrong]
+    with Client(address, waits=QUICK) as client:
+        changed(daemon, answer=answer)
+        with pytest.raises(RemoteProtocolError) as caught:
+            client.predict("flights/odd", [1, 2])
+        assert caught.value.code is code
+        changed(daemon, answer=right_answer)
+        assert client.predict("flights/odd", [1, 2]).labels.tolist() == [0, 0]
+
+
+def test_predictions_that_never_come(daemon: SmallDaemon, address: str) -> None:
+    waits = Waits(answer_seconds=0.05, reconnect_seconds=0.2, delay_least_seconds=0.01)
+    daemon.answers_left["flights/odd"] = 10
+    with Client(address, waits=waits) as client:
+        client.predict("flights/odd", [1])
+        changed(daemon, mute=True)
+        with pytest.raises(UnreachableError, match="no answer in time"):
+            client.predict("flights/odd", [1])
+        changed(daemon, mute=False)
+        assert client.predict("flights/odd", [1]).left == 8
+
+
+def test_an_interrupted_request_leaves_nothing_behind(
+    daemon: SmallDaemon, address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon.answers_left["flights/odd"] = 10
+
+    def interrupted(_link: object, _seconds: float) -> bool:
+        raise KeyboardInterrupt
+
+    with Client(address, waits=QUICK) as client:
+        client.predict("flights/odd", [2])
+        with monkeypatch.context() as patch:
+            patch.setattr("littled_client.blocking._Link._exchange", interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                client.predict("flights/odd", [3], request=REQUEST)
+        assert client.predict("flights/odd", [4]).labels.tolist() == [0]
+        assert client.predict("flights/odd", [3], request=REQUEST).labels.tolist() == [1]
+
+
+def test_a_program_may_ask_in_two_threads_with_a_client_each(
+    daemon: SmallDaemon, address: str
+) -> None:
+    daemon.answers_left["flights/odd"] = 1000
+
+    def ask(start: int) -> list[int]:
+        with Client(address) as client:
+            points = range(start, start + 50)
+            return [int(client.predict("flights/odd", [i]).labels[0]) for i in points]
+
+    with ThreadPoolExecutor(2) as pool:
+        found = list(pool.map(ask, (0, 101)))
+    assert found == [[i % 2 for i in range(50)], [i % 2 for i in range(101, 151)]]
+    assert daemon.answers_left["flights/odd"] == 900

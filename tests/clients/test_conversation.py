@@ -12,6 +12,7 @@ from littled_client.conversation import (
     is_passing,
     newest_version,
     random_producer,
+    x_type_of,
 )
 from littled_client.errors import (
     ChangedStoreError,
@@ -114,6 +115,7 @@ def test_a_client_keeps_to_one_store() -> None:
     identity.check(WELCOME)
     identity.check(WELCOME)
     assert identity.instance == "store-1"
+    assert identity.frame_bytes_max == WELCOME.frame_bytes_max
     with pytest.raises(ChangedStoreError):
         identity.check(Welcome(1, "test", "store-2", 4096, 4096))
 
@@ -133,3 +135,14 @@ def test_the_newest_version_comes_from_the_status() -> None:
             newest_version(status, unknown)
     with pytest.raises(ClientError, match="no learner"):
         newest_version({}, "flights/late")
+
+
+def test_the_type_of_points_comes_from_the_status() -> None:
+    status = {"streams": {"flights": {"x_type": "u8"}, "old": {}}}
+    assert x_type_of(status, "flights") == "u8"
+    for unknown in ("ships", "old"):
+        with pytest.raises(ClientError, match=f"no stream '{unknown}'"):
+            x_type_of(status, unknown)
+    for body in ({}, {"streams": None}):
+        with pytest.raises(ClientError, match="no stream"):
+            x_type_of(body, "flights")

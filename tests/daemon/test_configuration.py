@@ -10,10 +10,12 @@ from littled.classes import Table, Thresholds
 from littled.configuration import (
     Configuration,
     ConfigurationError,
+    LearnerConfiguration,
+    PredictionConfiguration,
     load_configuration,
     parse_configuration,
 )
-from littled.planner import plan_stream
+from littled.planner import LearnerRequest, PredictionRequest, plan_stream
 from littled_protocol.rules import Words
 
 GOOD = """
@@ -42,6 +44,13 @@ delta = 1e-6
 horizon = 1000
 learners.l.class = "points:64"
 """
+# Questions about the same flights, answered from windows.
+ASKING = """
+[streams.flights.learners.ask]
+kind = "prediction"
+class = "thresholds:256"
+window = 10_000
+"""
 HERE = Path("littled.toml")
 
 
@@ -63,6 +72,7 @@ def test_a_good_configuration_keeps_what_was_written() -> None:
     assert (stream.epsilon, stream.delta) == (Decimal("1.0"), Decimal("1e-6"))
     assert stream.horizon == 1_000_000
     learner = stream.learners["late"]
+    assert isinstance(learner, LearnerConfiguration)
     assert (learner.kind, learner.selection, learner.teachers) == ("online", "auto", None)
     assert learner.noise_rate == Decimal("0.1")
     assert learner.hypothesis_class == Thresholds(256)
@@ -156,7 +166,8 @@ LEARNER = "streams.flights.learners.late"
         (line("thresholds:256", "table:no.csv"), f"{LEARNER}.class", "cannot read the table"),
         (line("0.1", "0.5"), f"{LEARNER}.noise_rate", "must be less than 0.5"),
         (line("0.1", "-0.1"), f"{LEARNER}.noise_rate", "must be at least 0"),
-        (GOOD + 'kind = "offline"', f"{LEARNER}.kind", "must be 'online', not 'offline'"),
+        (GOOD + 'kind = "offline"', f"{LEARNER}.kind", "must be 'online' or 'prediction', not"),
+        (GOOD + "kind = 1", f"{LEARNER}.kind", "must be 'online' or 'prediction', not 1"),
         (
             GOOD + 'selection = "odd"',
             f"{LEARNER}.selection",
@@ -190,6 +201,88 @@ def test_learners_of_a_stream_must_read_the_same_points() -> None:
     sentence = refused(GOOD + '[streams.flights.learners.other]\nclass = "points:64"')
     assert sentence.startswith("streams.flights mixes learners")
     assert "late needs u8, other needs u64" in sentence
+
+
+# -- learners that answer questions --------------------------------------------------------------
+
+
+def test_learners_of_both_kinds_stand_beside_each_other() -> None:
+    stream = parsed(GOOD + ASKING + "noise_rate = 0.1\nanswers = 500\nmethod = 'dense'").streams
+    late, ask = stream["flights"].learners.values()
+    assert isinstance(late, LearnerConfiguration)
+    assert isinstance(ask, PredictionConfiguration)
+    assert (late.kind, ask.kind, ask.hypothesis_class) == ("online", "prediction", Thresholds(256))
+    first, second = stream["flights"].request().learners
+    assert isinstance(first, LearnerRequest)
+    words = Words("departure delay", "min", -30, "late", "not late")
+    assert second == PredictionRequest(
+        "ask", Thresholds(256), 10_000, Fraction(1, 10), None, 500, "dense", words
+    )
+
+
+def test_answers_are_as_many_as_there_can_be_if_nothing_is_said() -> None:
+    (_, asked) = parsed(GOOD + ASKING).streams["flights"].request().learners
+    assert isinstance(asked, PredictionRequest)
+    assert (asked.excess_error, asked.answers, asked.method) == (Fraction(1, 20), None, "auto")
+    (_, asked) = parsed(GOOD + ASKING + "excess_error = 0.1").streams["flights"].request().learners
+    assert isinstance(asked, PredictionRequest)
+    assert asked.excess_error == Fraction(1, 10)
+
+
+def test_the_copy_for_the_store_says_the_kind() -> None:
+    ask = parsed(GOOD + ASKING).to_dict()["streams"]["flights"]["learners"]["ask"]
+    assert (ask["kind"], ask["class"], ask["window"]) == ("prediction", "thresholds:256", 10_000)
+
+
+ASK = "streams.flights.learners.ask"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "start", "reason"),
+    [
+        ("window = 10_000", "", f"{ASK}.window", "is missing"),
+        ("10_000", "0", f"{ASK}.window", "must be at least 1, not 0"),
+        ("10_000", "2.5", f"{ASK}.window", "must be a whole number, not 2.5"),
+        ("10_000", "10_000_001", f"{ASK}.window", "must be at most 10000000"),
+        (
+            "10_000",
+            "1_000_001",
+            "streams.flights",
+            "has a horizon of 1000000, so learners.ask.window must be at most 1000000, not 1000001",
+        ),
+        ("10_000", "1000\nanswers = 0", f"{ASK}.answers", "must be at least 1, not 0"),
+        ("10_000", "1000\nexcess_error = 0.5", f"{ASK}.excess_error", "must be less than 0.5"),
+        ("10_000", "1000\nexcess_error = 0", f"{ASK}.excess_error", "must be greater than 0"),
+        ("10_000", "1000\nexcess_error = '1'", f"{ASK}.excess_error", "must be a number"),
+        ("10_000", "1000\nanswers = 5\nexcess_error = 0.1", ASK, "has both excess_error and"),
+        ("10_000", "1000\nmethod = 'odd'", f"{ASK}.method", "must be 'auto', 'dense', 'stab"),
+        ("10_000", "1000\nteachers = 5", f"{ASK}.teachers", "the keys here are class, noise_rate"),
+        ("10_000", "1000\nwindows = 5", f"{ASK}.windows", "did you mean window?"),
+        ("10_000", "1000\nnoise_rate = 0.5", f"{ASK}.noise_rate", "must be less than 0.5"),
+        ('"thresholds:256"', '"forests:9"', f"{ASK}.class", "there is no class 'forests:9'"),
+        ('"thresholds:256"', '"points:64"', "streams.flights", "mixes learners"),
+        ('"prediction"', '"predictions"', f"{ASK}.kind", "must be 'online' or 'prediction'"),
+        ('kind = "prediction"', "", f"{ASK}.window", "is not a known key"),
+    ],
+)
+def test_what_is_wrong_with_questions_is_said_in_one_sentence_with_the_key(
+    old: str, new: str, start: str, reason: str
+) -> None:
+    assert old in ASKING
+    sentence = refused(GOOD + ASKING.replace(old, new))
+    assert sentence.startswith((f"{start} ", f"{start}:"))
+    assert reason in sentence
+
+
+def test_a_learner_may_be_called_like_a_kind() -> None:
+    for name in ("online", "prediction"):
+        text = SMALL.replace("learners.l.", f"learners.{name}.")
+        assert list(parsed(text).streams["s"].learners) == [name]
+        wrong = refused(text + f"learners.{name}.clas = 1")
+        assert wrong.startswith(f"streams.s.learners.{name}.clas is not a known key")
+        sentence = refused(text.replace(f'learners.{name}.class = "points:64"',
+                                        f"learners.{name} = 5"))  # fmt: skip
+        assert sentence == f"streams.s.learners.{name} must be a table, not 5"
 
 
 def test_a_stream_needs_a_learner() -> None:

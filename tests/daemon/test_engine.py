@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from littled.budget.events import event_from_dict, price
+from littled.budget.filter import BudgetRefused
 from littled.budget.price import Price
 from littled.classes import class_from_name
 from littled.engine import Engine, OutOfOrder, Transcript, replay
@@ -29,6 +30,7 @@ from littled_protocol.codec import decode
 from littled_protocol.columns import encode_labels
 from littled_protocol.messages import Release
 from littled_protocol.rules import Words
+from support.predictions import HORIZON, examples, stream_plan
 from support.small_classes import Cubes, Sets
 from support.tape import TapeNoise
 
@@ -455,3 +457,69 @@ def test_a_snapshot_of_the_first_format_is_not_used(executor: Any) -> None:
     assert values["format"] == 2
     with pytest.raises(SnapshotUnusable):
         Engine(PLAN, NOISE, Transcript(), executor, pack({**values, "format": 1}))
+
+
+# --- learners that answer requests ----------------------------------------------------------------
+
+ANSWERING = stream_plan()
+
+
+def answering_journal(size: int, count: int = 800) -> list[Record]:
+    """Two seasons and a bit."""
+    x, y = examples(count)
+    return [
+        replace(each, x=x[first : first + each.count], y=y[first : first + each.count])
+        for each in journal(count, size)
+        for first in (each.first_position,)
+    ]
+
+
+def test_what_windows_cost_is_charged_when_a_season_opens(executor: Any) -> None:
+    transcript = run(ANSWERING, answering_journal(70), executor)
+    expected = [
+        (name, type(event).name)
+        for name, learner in (("late", ANSWERING.online[0].learner("s").season_events()),)
+        for event in learner
+    ] + [
+        (each.name, type(event).name)
+        for each in ANSWERING.predictions
+        for event in each.learner("s").window_events()
+    ]
+    for season in range(3):
+        opening = [e for e in transcript.entries if e.position == season * HORIZON]
+        assert [(e.learner, e.event["type"]) for e in opening] == expected
+        assert {e.season for e in opening} == {season}
+    spent = Price.zero()
+    for entry in transcript.entries:
+        spent = spent + entry.price if entry.season == 1 else spent
+    assert spent.fits_in(ANSWERING.caps)
+    assert all(e.window is None for e in transcript.entries)
+
+
+def test_only_learners_of_rules_step_and_publish(executor: Any) -> None:
+    transcript = run(ANSWERING, answering_journal(70), executor)
+    assert {each.learner for each in messages(transcript)} == {"s/late"}
+    engine = Engine(ANSWERING, NOISE, Transcript(), executor)
+    engine.start()
+    assert set(engine.status()["learners"]) == {"late"}
+    only = replace(ANSWERING, plans=ANSWERING.predictions)
+    alone = run(only, answering_journal(70), executor)
+    assert alone.releases == []
+    assert [e.position for e in alone.entries] == [0] * 4 + [HORIZON] * 4 + [2 * HORIZON] * 4
+
+
+def test_caps_without_room_for_windows_open_no_season(executor: Any) -> None:
+    poor = replace(ANSWERING, caps=replace(ANSWERING.caps, epsilon_pure=Fraction(4)))
+    with pytest.raises(BudgetRefused):
+        Engine(poor, NOISE, Transcript(), executor).start()
+
+
+def test_snapshots_continue_next_to_learners_that_answer(executor: Any) -> None:
+    records = answering_journal(90)
+    whole = run(ANSWERING, records, executor)
+    transcript, state = Transcript(), None
+    for record in records:
+        engine = Engine(ANSWERING, NOISE, transcript, executor, state)
+        engine.apply(record)
+        state = engine.snapshot()
+    assert transcript == whole

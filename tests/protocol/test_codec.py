@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from littled_protocol import limits
 from littled_protocol.codec import _decode_any, decode, encode, encode_frame, frame, scan
-from littled_protocol.errors import ErrorCode, ProtocolError
+from littled_protocol.errors import ErrorCode, ProtocolError, RefusalCode
 from littled_protocol.messages import (
     MESSAGES,
     Ack,
@@ -25,6 +25,9 @@ from littled_protocol.messages import (
     Opened,
     Ping,
     Pong,
+    Predict,
+    Prediction,
+    PredictionRefused,
     Release,
     Status,
     StatusRequest,
@@ -82,6 +85,8 @@ learners = st.builds("{}/{}".format, names, names)
 producers = st.from_regex(r"[!-~]{1,128}", fullmatch=True)
 texts = st.text(max_size=30).filter(str.isprintable)
 channels = st.integers(0, 255)
+requests = st.binary(min_size=16, max_size=16)
+labels = st.lists(st.integers(0, 1), min_size=1, max_size=300).map(bytes)
 numbers = st.integers(0, 2**63 - 1)
 values = st.recursive(
     st.none()
@@ -144,6 +149,13 @@ messages: st.SearchStrategy[Message] = st.one_of(
     st.builds(Ping, st.integers(0, 2**64 - 1)),
     st.builds(Pong, st.integers(0, 2**64 - 1)),
     st.builds(Error, st.sampled_from(list(ErrorCode)), texts, st.none() | channels),
+    st.builds(Predict, requests, learners, st.integers(1, 1000), columns),
+    st.builds(Prediction, requests, learners, labels, numbers, numbers, st.booleans()),
+    st.builds(
+        PredictionRefused,
+        *(requests, learners, st.sampled_from(list(RefusalCode)), texts, st.integers(1, 1000)),
+        *(numbers, numbers, st.none() | numbers, st.none() | numbers),
+    ),
 )
 
 
@@ -378,6 +390,9 @@ def encode_any(message: Status) -> bytes:
         (Examples(0, 0, 1, b"\x00", [0] * 4097), "limit_exceeded"),
         (Examples(0, 0, 1, bytes(limits.frame_bytes_max), b"\x00"), "frame_too_large"),
         (Status({"a": "a" * limits.frame_bytes_max}), "frame_too_large"),
+        (Predict(bytes(16), "a/b", 1, [math.nan]), "malformed_frame"),
+        (Predict(bytes(16), "a/b", 1, [[0] * 4097]), "limit_exceeded"),
+        (Predict(bytes(16), "a/b", 1, bytes(limits.frame_bytes_max)), "frame_too_large"),
     ],
 )
 def test_what_no_peer_could_decode_is_not_encoded(message: Message, code: str) -> None:

@@ -39,6 +39,9 @@ from littled_protocol.messages import (
     Opened,
     Ping,
     Pong,
+    Predict,
+    Prediction,
+    PredictionRefused,
     Release,
     Status,
     StatusRequest,
@@ -55,6 +58,7 @@ CONVERSATIONS = load("conversations.json")["conversations"]
 
 HELLO = Hello(1, "test")
 WELCOME = Welcome(1, "test", "store", 4096, limits.frame_bytes_max)
+REQUEST = bytes(range(16))
 SAMPLES: dict[str, Message] = {
     sample.type_name: sample
     for sample in (
@@ -62,6 +66,8 @@ SAMPLES: dict[str, Message] = {
         *(Examples(0, 0, 1, b"\x00", b"\x00"), Ack(0, 1, 1), Subscribe("s/l", 0)),
         *(Release("s/l", 1, "halt", 0, 0, 0, None), StatusRequest(), Status({})),
         *(Ping(1), Pong(1), Error("internal_error", "it failed")),
+        *(Predict(REQUEST, "s/l", 1, b"\x00"), Prediction(REQUEST, "s/l", b"\x01", 0, 9, False)),
+        PredictionRefused(REQUEST, "s/l", "window_spent", "later", 1, 10, 0, 0, 200),
     )
 }
 
@@ -97,7 +103,7 @@ class Pair:
 
 
 def ready_pair() -> Pair:
-    """A pair on which every message is possible: one channel, one subscription, one request."""
+    """A pair on which every message is possible: one of everything is open or unanswered."""
     pair = Pair()
     pair.talk(
         (Role.CLIENT, HELLO),
@@ -107,6 +113,7 @@ def ready_pair() -> Pair:
         (Role.CLIENT, Open(1, "s", "q")),
         (Role.CLIENT, Subscribe("s/l", 0)),
         (Role.CLIENT, StatusRequest()),
+        (Role.CLIENT, SAMPLES["predict"]),
     )
     return pair
 
@@ -152,6 +159,10 @@ def receiver_for(message: dict[str, Any], sender: str) -> Connection:
         pair.talk((Role.CLIENT, Subscribe(message["learner"], 0)))
     if kind == "status":
         pair.talk((Role.CLIENT, StatusRequest()))
+    if kind in ("prediction", "prediction_refused"):
+        count = len(from_json(message["y"])) if kind == "prediction" else message["asked"]
+        request = from_json(message["request"])
+        pair.talk((Role.CLIENT, Predict(request, message["learner"], count, bytes(count))))
     return pair.sides[role.peer]
 
 
@@ -234,6 +245,8 @@ def test_every_row_and_every_missing_row_of_the_table(
         message = Open(2, "s", "p")
     if name == "subscribe":
         message = Subscribe("s/other", 0)
+    if name == "predict":
+        message = Predict(bytes(16), "s/l", 1, b"\x00")
     following = TRANSITIONS.get((sender, state, name))
     pair = in_state(state)
     if following is not None:
@@ -371,6 +384,61 @@ def test_a_connection_has_a_limit_of_subscriptions() -> None:
     assert caught.value.code == ErrorCode.LIMIT_EXCEEDED
     again = refusal(pair.server, encode_frame(Subscribe("s/more", 0)))
     assert again.code == ErrorCode.LIMIT_EXCEEDED
+
+
+def test_a_connection_has_a_limit_of_unanswered_requests() -> None:
+    pair = Pair()
+    pair.talk((Role.CLIENT, HELLO), (Role.SERVER, WELCOME))
+    requests = [bytes([i]) * 16 for i in range(limits.predict_requests_max + 1)]
+    asked = [Predict(request, "s/l", 1, b"\x00") for request in requests]
+    pair.talk(*((Role.CLIENT, each) for each in asked[:-1]))
+    with pytest.raises(LocalProtocolError) as caught:
+        pair.client.send(asked[-1])
+    assert caught.value.code == ErrorCode.LIMIT_EXCEEDED
+    pair.talk(
+        (Role.SERVER, Prediction(requests[3], "s/l", b"\x01", 0, 9, False)),
+        (Role.CLIENT, asked[-1]),
+    )
+    assert refusal(pair.server, encode_frame(asked[3])).code == ErrorCode.LIMIT_EXCEEDED
+
+
+class PredictionMachine(RuleBasedStateMachine):
+    """Any order of requests, answers and refusals, right and wrong, against a set of names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pair = Pair()
+        self.pair.talk((Role.CLIENT, HELLO), (Role.SERVER, WELCOME))
+        self.unanswered: dict[bytes, int] = {}
+
+    @rule(name=st.integers(0, 20), count=st.integers(1, 3))
+    def ask(self, name: int, count: int) -> None:
+        request = bytes([name]) * 16
+        message = Predict(request, "s/l", count, bytes(count))
+        if request in self.unanswered or len(self.unanswered) == limits.predict_requests_max:
+            with pytest.raises(LocalProtocolError):
+                self.pair.client.send(message)
+            return
+        self.pair.talk((Role.CLIENT, message))
+        self.unanswered[request] = count
+
+    @rule(name=st.integers(0, 20), labels=st.integers(1, 3), refuse=st.booleans())
+    def answer(self, name: int, labels: int, refuse: bool) -> None:
+        request = bytes([name]) * 16
+        message: Message = Prediction(request, "s/l", bytes(labels), 0, 9, False)
+        if refuse:
+            message = PredictionRefused(request, "s/l", "no_window", "later", 1, 0, 0)
+        right = request in self.unanswered and (refuse or self.unanswered[request] == labels)
+        if not right:
+            with pytest.raises(LocalProtocolError):
+                self.pair.server.send(message)
+            return
+        self.pair.talk((Role.SERVER, message))
+        del self.unanswered[request]
+
+
+TestPredictions = PredictionMachine.TestCase
+TestPredictions.settings = settings(max_examples=40, stateful_step_count=30)
 
 
 @pytest.mark.parametrize("length", [0, limits.frame_bytes_max_min - 1, limits.frame_bytes_max + 1])

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Mapping
+from enum import StrEnum
 
 import pytest
 
 from littled_protocol.errors import (
     ERROR_SENTENCES,
+    REFUSAL_SENTENCES,
     ErrorCode,
     LocalProtocolError,
     ProtocolError,
+    RefusalCode,
     RemoteProtocolError,
 )
 
@@ -24,10 +28,22 @@ def test_codes_are_append_only() -> None:
     ]
 
 
-def test_every_code_has_one_sentence() -> None:
-    assert set(ERROR_SENTENCES) == set(ErrorCode)
-    assert len(set(ERROR_SENTENCES.values())) == len(ErrorCode)
-    for sentence in ERROR_SENTENCES.values():
+def test_codes_of_refusals_are_append_only() -> None:
+    assert [code.value for code in RefusalCode][:6] == [
+        *("window_spent", "no_window", "unknown_learner", "no_predictions"),
+        *("invalid_points", "request_reused"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("codes", "sentences"), [(ErrorCode, ERROR_SENTENCES), (RefusalCode, REFUSAL_SENTENCES)]
+)
+def test_every_code_has_one_sentence(
+    codes: type[StrEnum], sentences: Mapping[StrEnum, str]
+) -> None:
+    assert set(sentences) == set(codes)
+    assert len(set(sentences.values())) == len(codes)
+    for sentence in sentences.values():
         assert sentence[0].isupper()
         assert sentence.endswith(".")
 

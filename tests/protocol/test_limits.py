@@ -8,7 +8,16 @@ import pytest
 
 from littled_protocol import limits
 from littled_protocol.codec import decode, encode_frame
-from littled_protocol.messages import Examples, Message, Open, Release, Subscribe
+from littled_protocol.messages import (
+    Examples,
+    Message,
+    Open,
+    Predict,
+    Prediction,
+    PredictionRefused,
+    Release,
+    Subscribe,
+)
 from littled_protocol.rules import (
     AffineRule,
     ConjunctionRule,
@@ -67,6 +76,7 @@ def longest_messages() -> dict[str, Message]:
         "a batch of 64-bit points": Examples(0, 2**62, most, bytes(8 * most), bytes(most)),
         "a list of pairs": Examples(0, 2**62, lists, [[65535, 65535]] * lists, [1] * lists),
         "a list of 16 bytes": Examples(0, 2**62, lists, [bytes(16)] * lists, [1] * lists),
+        "a list of points to predict": Predict(bytes(16), "s/l", 1000, [2**64 - 1] * lists),
         "a set of points": release(PointsRule(128, members)),
         "a table's rule": release(table),
         "a majority of thresholds": release(
@@ -99,6 +109,19 @@ def test_the_largest_allowed_messages_fit_into_a_frame(name: str) -> None:
     frame = encode_frame(message)
     assert len(frame) <= limits.frame_bytes_max
     assert decode(frame[limits.frame_prefix_bytes :]) == message
+
+
+def test_the_longest_row_to_predict_and_every_answer_fit_into_the_least_frame() -> None:
+    name, most = "n" * limits.name_characters_max, limits.integer_max
+    learner, request = f"{name}/{name}", bytes(limits.request_bytes)
+    labels, sentence = bytes(limits.predict_points_max), "m" * limits.error_message_bytes_max
+    code = "c" * limits.error_code_characters_max
+    for message in (
+        Predict(request, learner, 1, bytes(2 * limits.row_features_max)),
+        Prediction(request, learner, labels, most, most, False),
+        PredictionRefused(request, learner, code, sentence, 1000, most, most, most, most),
+    ):
+        assert len(encode_frame(message)) <= limits.frame_bytes_max_min
 
 
 def test_what_a_client_sends_beside_batches_fits_into_the_least_frame() -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, fields
+from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
 
 import pytest
 
 from littled_protocol import messages
-from littled_protocol.errors import ERROR_SENTENCES, ErrorCode, ProtocolError
+from littled_protocol.errors import ERROR_SENTENCES, ErrorCode, ProtocolError, RefusalCode
 from littled_protocol.messages import (
     MESSAGE_CLASSES,
     MESSAGES,
@@ -19,6 +19,9 @@ from littled_protocol.messages import (
     Message,
     Open,
     Ping,
+    Predict,
+    Prediction,
+    PredictionRefused,
     Release,
     Status,
     StatusRequest,
@@ -39,9 +42,10 @@ def code_of(call: Any, *arguments: Any) -> ErrorCode:
 
 
 def test_the_registry_is_append_only() -> None:
-    assert list(MESSAGES)[:13] == [
+    assert list(MESSAGES)[:16] == [
         *("hello", "welcome", "open", "opened", "examples", "ack", "subscribe", "release"),
         *("status_request", "status", "ping", "pong", "error"),
+        *("predict", "prediction", "prediction_refused"),
     ]
 
 
@@ -71,10 +75,17 @@ def test_fields_and_messages_are_two_forms_of_one_value(vector: dict[str, Any]) 
     assert list(fields_of(message)) == list(values)
 
 
+OPTIONAL = {
+    "hello": {"token"},
+    "error": {"channel"},
+    "prediction_refused": {"window", "next_window"},
+}
+
+
 @pytest.mark.parametrize("vector", FRAMES, ids=lambda v: v["name"])
 def test_every_required_field_is_required(vector: dict[str, Any]) -> None:
     values = from_json(vector["message"])
-    optional = {"token", "channel"} if values["type"] in ("hello", "error") else set()
+    optional = OPTIONAL.get(values["type"], set())
     for name in set(values) - {"type"}:
         without = {key: value for key, value in values.items() if key != name}
         if name in optional:
@@ -104,6 +115,14 @@ INTEGER_BOUNDS = [
     ("ping", "nonce", 0, 2**64 - 1),
     ("pong", "nonce", 0, 2**64 - 1),
     ("error", "channel", 0, 255),
+    ("predict", "count", 1, 1000),
+    ("prediction", "window", 0, 2**63 - 1),
+    ("prediction", "left", 0, 2**63 - 1),
+    ("prediction_refused", "asked", 1, 1000),
+    ("prediction_refused", "spent", 0, 2**63 - 1),
+    ("prediction_refused", "left", 0, 2**63 - 1),
+    ("prediction_refused", "window", 0, 2**63 - 1),
+    ("prediction_refused", "next_window", 0, 2**63 - 1),
 ]
 
 
@@ -224,6 +243,51 @@ def test_releases_carry_a_map_or_nothing() -> None:
         assert code_of(Release, "a/b", 1, "rule", 0, 0, 0, rule) == ErrorCode.MALFORMED_FRAME
     for kind in ("news", "", None, 1, ["rule"]):
         assert code_of(Release, "a/b", 1, kind, 0, 0, 0, None) == ErrorCode.MALFORMED_FRAME
+
+
+REQUEST = bytes(range(16))
+REFUSED = PredictionRefused(REQUEST, "s/l", "no_window", "Not yet.", 1, 0, 0)
+
+
+def test_requests_are_sixteen_bytes() -> None:
+    for make in (
+        lambda request: Predict(request, "s/l", 1, b"\x00"),
+        lambda request: Prediction(request, "s/l", b"\x00", 0, 0, False),
+        lambda request: replace(REFUSED, request=request),
+    ):
+        assert make(REQUEST).request == REQUEST
+        for request in (b"", REQUEST[1:], REQUEST + b"\x00", "a" * 16, bytearray(16), None, 5):
+            assert code_of(make, request) == ErrorCode.MALFORMED_FRAME
+
+
+def test_points_to_predict_are_a_column_or_a_list() -> None:
+    for good in (b"", b"\x00", [], [1]):
+        assert Predict(REQUEST, "s/l", 1, good).x == good
+    strange: list[Any] = ["a", None, 1, (1,), bytearray(1), {}]
+    for wrong in strange:
+        assert code_of(Predict, REQUEST, "s/l", 1, wrong) == ErrorCode.MALFORMED_FRAME
+
+
+def test_predictions_are_bytes_of_zeros_and_ones() -> None:
+    for good in (b"\x00", b"\x01\x00", bytes(1000)):
+        assert Prediction(REQUEST, "s/l", good, 0, 0, False).y == good
+    for wrong in (b"", b"\x02", b"\x00\xff", bytes(1001), [0], "\x00", bytearray(1), None, 1):
+        assert code_of(Prediction, REQUEST, "s/l", wrong, 0, 0, False) == ErrorCode.MALFORMED_FRAME
+    for repeated in (0, 1, None, "true", b"\x01"):
+        assert (
+            code_of(Prediction, REQUEST, "s/l", b"\x00", 0, 0, repeated)
+            == ErrorCode.MALFORMED_FRAME
+        )
+
+
+def test_refusals_have_a_code_and_a_sentence() -> None:
+    found = replace(REFUSED, code=RefusalCode.WINDOW_SPENT)
+    assert type(found.code) is str
+    assert found.code == "window_spent"
+    assert replace(REFUSED, code="out_of_tea").code == "out_of_tea"
+    for code in ("", "Out", "out of tea", "x" * 65, 1, None):
+        assert code_of(lambda code=code: replace(REFUSED, code=code)) == ErrorCode.MALFORMED_FRAME
+    assert code_of(lambda: replace(REFUSED, message="a\nb")) == ErrorCode.MALFORMED_FRAME
 
 
 def test_a_status_is_a_map() -> None:

@@ -11,7 +11,13 @@ import pytest
 from littled_protocol import limits
 from littled_protocol.columns import point_type
 from littled_protocol.connection import TRANSITIONS, Role, State
-from littled_protocol.errors import ERROR_SENTENCES, ErrorCode, ProtocolError
+from littled_protocol.errors import (
+    ERROR_SENTENCES,
+    REFUSAL_SENTENCES,
+    ErrorCode,
+    ProtocolError,
+    RefusalCode,
+)
 from littled_protocol.messages import (
     MESSAGES,
     PROTOCOL_VERSION,
@@ -146,15 +152,21 @@ def test_texts_have_the_lengths_of_the_tables(name: str, field: str, most: int) 
 
 
 def test_codes_and_sentences_are_those_of_the_code() -> None:
-    rows = {plain(code): sentence for code, sentence in tables(section("10 Errors"))[0]}
+    rows = {plain(code): sentence for code, sentence in tables(section("11 Errors"))[0]}
     assert rows == {code.value: sentence for code, sentence in ERROR_SENTENCES.items()}
     assert list(rows) == [code.value for code in ErrorCode]
     for code, sentence in rows.items():
         assert Error(code, sentence).error_code.value == code
 
 
+def test_codes_and_sentences_of_refusals_are_those_of_the_code() -> None:
+    rows = {plain(code): sentence for code, sentence in tables(section("9 Predicting"))[0]}
+    assert rows == {code.value: sentence for code, sentence in REFUSAL_SENTENCES.items()}
+    assert list(rows) == [code.value for code in RefusalCode]
+
+
 def test_limits_are_those_of_the_code() -> None:
-    rows = {plain(name): float(value) for name, value in tables(section("11 Limits and waits"))[0]}
+    rows = {plain(name): float(value) for name, value in tables(section("12 Limits and waits"))[0]}
     named: dict[str, Any] = {
         name: value
         for name, value in vars(limits).items()
@@ -188,7 +200,7 @@ def test_point_types_have_the_bytes_of_the_table() -> None:
 def test_kinds_of_rules_have_the_fields_of_the_table() -> None:
     rows = {
         plain(kind): {plain(name) for name in names.split(", ")}
-        for kind, names, _, _ in tables(section("9 Rules"))[0]
+        for kind, names, _, _ in tables(section("10 Rules"))[0]
     }
     assert list(rows) == [cls.kind for cls in RULE_CLASSES]
     for vector in load("rules.json")["rules"]:
@@ -204,7 +216,7 @@ def test_kinds_of_releases_are_those_of_the_code() -> None:
 
 
 def test_the_table_of_vectors_names_the_files() -> None:
-    rows = {plain(name) for name, _ in tables(section("13 Vectors"))[0]}
+    rows = {plain(name) for name, _ in tables(section("14 Vectors"))[0]}
     assert rows == {path.name for path in (PROTOCOL / "vectors").iterdir()}
     for name in rows:
         assert load(name)["version"] == PROTOCOL_VERSION

@@ -29,6 +29,7 @@ import msgpack
 
 from littled.classes.registry import class_from_name
 from littled.engine import Engine, Outlet
+from littled.learners.prediction import PredictionLearner
 from littled.mechanisms.noise import NoiseSource
 from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
 from littled.service.daemon import serve
@@ -109,7 +110,9 @@ class Serving:
         how: engine="chatty" (publishes a large release for every record), "slow" (waits for the
         file STORE/go), "failing" (raises at the first record); limits={"module.NAME": value} in the
         daemon's modules; tcp, http (port 0 means any), token; file_bytes_max: no file may grow
-        beyond this; inherit=[descriptors] handed over as a service manager does, under `names`.
+        beyond this; inherit=[descriptors] handed over as a service manager does, under `names`;
+        answers="slow" (each waits for the file STORE/go), "killed before" or "killed after" (the
+        commit of the first answer kills the process, as a power cut would).
         """
         unix = store.parent / f"{store.name}.sock"
         arguments = json.dumps({"store": str(store), "unix": str(unix), **how})
@@ -377,6 +380,27 @@ class FailingEngine(Engine):
         raise ValueError(hidden)
 
 
+def misbehave(answers: str, folder: Path) -> None:
+    """Replace how answers are made or stored; see `Serving.start`."""
+    make, commit = PredictionLearner.answer, Store.answer
+
+    def slow(learner: PredictionLearner, *arguments: Any) -> Any:
+        (folder / "answering").touch()
+        while not (folder / "go").exists():
+            time.sleep(0.01)
+        return make(learner, *arguments)
+
+    def killed(store: Store, *arguments: Any) -> Any:
+        if answers == "killed after":
+            commit(store, *arguments)
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    if answers == "slow":
+        PredictionLearner.answer = slow  # type: ignore[method-assign]
+    else:
+        Store.answer = killed  # type: ignore[method-assign]
+
+
 ENGINES: dict[str, Any] = {
     "real": Engine,
     "chatty": ChattyEngine,
@@ -404,6 +428,8 @@ def main(arguments: Sequence[str]) -> int:
         assert hasattr(found, attribute), name
         setattr(found, attribute, value)
     SlowEngine.gate = Path(how["store"]) / "go"
+    if "answers" in how:
+        misbehave(how["answers"], Path(how["store"]))
     if "file_bytes_max" in how:
         resource.setrlimit(resource.RLIMIT_FSIZE, (how["file_bytes_max"],) * 2)
     if "inherit" in how:

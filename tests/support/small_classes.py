@@ -1,9 +1,11 @@
 """Small classes by brute force: cubes, which are closed under intersection, and sets."""
 
+from abc import abstractmethod
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -18,6 +20,7 @@ from littled.classes.base import (
     errors_allowed,
     evenly_cut,
 )
+from littled.classes.labelings import NumberedLabelings
 from littled_protocol.rules import PointsRule, Rule
 
 Members = frozenset[int]
@@ -57,6 +60,40 @@ class _Small(HypothesisClass):
     def essential_rule(self, key: Hashable) -> Rule:
         assert isinstance(key, frozenset)
         return PointsRule(bits=self.bits, members=tuple(sorted(key)))
+
+    @abstractmethod
+    def all(self) -> list[Members]:
+        """Every rule, the empty set first."""
+
+    @property
+    def has_labelings(self) -> bool:
+        return True
+
+    def window(self, x: Points, y: Labels) -> NumberedLabelings:
+        return NumberedLabelings(self, x, self._agreements(x, y))
+
+    def rule(self, index: int) -> Rule:
+        return self.essential_rule(self.all()[index])
+
+    def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
+        rules = self.all()
+        return np.array([int(point[0]) in rules[number] for number in numbers.tolist()])
+
+    def representatives(self, points: Points) -> NDArray[np.int64]:
+        """The first rule with each labeling."""
+        seen = frozenset(points.tolist())
+        first: dict[Members, int] = {}
+        for number, rule in enumerate(self.all()):
+            first.setdefault(rule & seen, number)
+        return np.array(sorted(first.values()), dtype=np.int64)
+
+    def empirical_rule(self, x: Points, y: Labels) -> Rule:
+        """The first rule with the fewest errors."""
+        return self.rule(int(self._agreements(x, y).argmax()))
+
+    def _agreements(self, x: Points, y: Labels) -> NDArray[np.int64]:
+        pairs = list(zip(x.tolist(), y.tolist(), strict=True))
+        return np.array([sum((p in rule) == label for p, label in pairs) for rule in self.all()])
 
 
 @dataclass(frozen=True)
@@ -123,6 +160,14 @@ class Cubes(_Small):
 @dataclass(frozen=True)
 class Sets(_Small):
     """All sets of points; a selection flips points."""
+
+    def all(self) -> list[Members]:
+        points = range(1 << self.bits)
+        return [frozenset(each) for n in range(len(points) + 1) for each in combinations(points, n)]
+
+    @property
+    def vc_dimension(self) -> int:
+        return 1 << self.bits
 
     @property
     def has_flips(self) -> bool:

@@ -1,7 +1,8 @@
 """A small daemon that speaks the protocol over real sockets and keeps everything in memory.
 
-It has no learner: tests publish by hand, and make it drop connections, hold acknowledgements or
-refuse. Run as a program (`python small_daemon.py PATH`) it serves one stream "flights" of u8 points
+It has no learner of rules: tests publish by hand, and make it drop connections, hold
+acknowledgements or refuse. Its learners of predictions say whether the sum of a point's features is
+odd. Run as a program (`python small_daemon.py PATH`) it serves one stream "flights" of u8 points
 on a Unix socket until its standard input ends, for measurements from another process.
 """
 
@@ -13,10 +14,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+import msgpack
+
 from littled_protocol import limits
+from littled_protocol.codec import frame
 from littled_protocol.columns import Labels, Points, decode_labels, point_type
 from littled_protocol.connection import Connection, Role
-from littled_protocol.errors import ErrorCode, ProtocolError
+from littled_protocol.errors import (
+    REFUSAL_SENTENCES,
+    ErrorCode,
+    ProtocolError,
+    RefusalCode,
+)
 from littled_protocol.messages import (
     Ack,
     Error,
@@ -27,12 +36,16 @@ from littled_protocol.messages import (
     Opened,
     Ping,
     Pong,
+    Predict,
+    Prediction,
+    PredictionRefused,
     Release,
     Status,
     StatusRequest,
     Subscribe,
     Welcome,
     error_message,
+    fields_of,
 )
 
 Result = TypeVar("Result")
@@ -58,6 +71,12 @@ class Behaviour:
     refuse_open: list[ErrorCode] = field(default_factory=list)
     refuse_examples: ErrorCode | None = None
     ask: bool = False
+    # How many more connections fall with an answer that is kept, but does not leave.
+    drop_answers: int = 0
+    # Answers wait until there are so many, and then leave in the opposite order.
+    hold_answers: int = 1
+    # The map of fields, right or wrong, with which every request is answered instead.
+    answer: Callable[[Predict], dict[str, Any]] | None = None
 
 
 class SmallDaemon:
@@ -72,6 +91,10 @@ class SmallDaemon:
         self.position = dict.fromkeys(streams, 0)
         self.received: dict[str, list[tuple[Points, Labels]]] = {name: [] for name in streams}
         self.releases: dict[str, list[Release]] = {}
+        # From a learner of predictions to the answers left in its window, and what it has answered.
+        self.answers_left: dict[str, int] = {}
+        self.answered: dict[tuple[str, bytes], tuple[bytes, bytes]] = {}
+        self.requests: list[Predict] = []
         self.peers: set[_Peer] = set()
         self.greetings = 0
         self.agents: list[str] = []
@@ -159,6 +182,32 @@ class SmallDaemon:
 
         self.on_loop(send)
 
+    def answer(self, message: Predict) -> Message:
+        """The answer to a request: labels, the same labels once more, or a refusal."""
+        self.requests.append(message)
+        request, learner, count = message.request, message.learner, message.count
+        assert isinstance(message.x, bytes)
+        if learner not in self.answers_left:
+            return self._refused(message, RefusalCode.UNKNOWN_LEARNER, 0)
+        left = self.answers_left[learner]
+        x, y = self.answered.get((learner, request), (message.x, b""))
+        if x != message.x:
+            return self._refused(message, RefusalCode.REQUEST_REUSED, left)
+        if y:
+            return Prediction(request, learner, y, 0, left, True)
+        if count > left:
+            return self._refused(message, RefusalCode.WINDOW_SPENT, left)
+        points = point_type(self.streams[learner.partition("/")[0]]).decode(x, count)
+        y = (points.reshape(count, -1).sum(axis=1) % 2).astype("u1").tobytes()
+        self.answers_left[learner] = left = left - count
+        self.answered[learner, request] = x, y
+        return Prediction(request, learner, y, 0, left, False)
+
+    def _refused(self, message: Predict, code: RefusalCode, left: int) -> Message:
+        reason = (code, REFUSAL_SENTENCES[code])
+        facts = (message.count, 7, left, 0, 99)
+        return PredictionRefused(message.request, message.learner, *reason, *facts)
+
     def examples(self, stream: str) -> tuple[list[Any], list[int]]:
         """All examples of a stream in the order of their arrival."""
         batches = self.received[stream]
@@ -184,6 +233,7 @@ class _Peer(asyncio.Protocol):
         self._producer = ""
         self._frames = 0
         self._behind = False
+        self._answers: list[Message] = []
         self.learners: set[str] = set()
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -238,18 +288,36 @@ class _Peer(asyncio.Protocol):
                     self.send(release)
         elif isinstance(message, StatusRequest):
             self.send(Status(self._status()))
+        elif isinstance(message, Predict):
+            self._predict(message)
         elif isinstance(message, Ping):
             self.send(Pong(message.nonce))
         elif isinstance(message, Pong):
             self._daemon.pongs.append(message.nonce)
 
     def _status(self) -> dict[str, Any]:
-        streams: dict[str, Any] = {name: {"learners": {}} for name in self._daemon.streams}
+        streams: dict[str, Any] = {
+            name: {"x_type": x_type, "learners": {}}
+            for name, x_type in self._daemon.streams.items()
+        }
         for learner, releases in self._daemon.releases.items():
             stream, _, name = learner.partition("/")
             version = releases[-1].version if releases else 0
             streams[stream]["learners"][name] = {"version": version}
         return {"streams": streams}
+
+    def _predict(self, message: Predict) -> None:
+        behaviour = self._daemon.behaviour
+        if behaviour.answer is not None:
+            self.transport.write(frame(msgpack.packb(behaviour.answer(message))))
+            return
+        self._answers.append(self._daemon.answer(message))
+        if behaviour.drop_answers:
+            behaviour.drop_answers -= 1
+            self.transport.abort()
+        elif len(self._answers) >= behaviour.hold_answers:
+            while self._answers:
+                self.send(self._answers.pop())
 
     def _hello(self, message: Hello) -> None:
         behaviour = self._daemon.behaviour
@@ -315,6 +383,32 @@ def small_release(learner: str, version: int, threshold: int = 0) -> Release:
     """A release of a threshold rule over 256 points."""
     rule = {"kind": "threshold", "size": 256, "threshold": threshold}
     return Release(learner, version, "rule", 0, version, 10 * version, rule)
+
+
+def right_answer(message: Predict) -> dict[str, Any]:
+    """The fields of an answer of zeros."""
+    labels = bytes(message.count)
+    return fields_of(Prediction(message.request, message.learner, labels, 0, 5, False))
+
+
+def _but(**wrong: Any) -> Callable[[Predict], dict[str, Any]]:
+    return lambda message: right_answer(message) | wrong
+
+
+# Answers to a request for two points that no client may take, with the code of what is wrong.
+WRONG_ANSWERS: dict[str, tuple[Callable[[Predict], dict[str, Any]], ErrorCode]] = {
+    "a label 2": (_but(y=b"\x00\x02"), ErrorCode.MALFORMED_FRAME),
+    "labels in a list": (_but(y=[0, 1]), ErrorCode.MALFORMED_FRAME),
+    "no labels": (_but(y=b""), ErrorCode.MALFORMED_FRAME),
+    "a label too few": (_but(y=bytes(1)), ErrorCode.MALFORMED_FRAME),
+    "a label too many": (_but(y=bytes(3)), ErrorCode.MALFORMED_FRAME),
+    "another request": (_but(request=bytes(16)), ErrorCode.UNEXPECTED_MESSAGE),
+    "another learner": (_but(learner="flights/early"), ErrorCode.UNEXPECTED_MESSAGE),
+    "what a daemon without predictions says": (
+        lambda _: fields_of(error_message(ProtocolError(ErrorCode.UNEXPECTED_MESSAGE))),
+        ErrorCode.UNEXPECTED_MESSAGE,
+    ),
+}
 
 
 @contextlib.contextmanager

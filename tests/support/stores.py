@@ -2,16 +2,23 @@
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from littled.budget.events import StageTest, event_to_dict, price
+from littled.budget.events import PredictionAnswersDense, StageTest, event_to_dict, price
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
-from littled.store.records import NewRecord, StoredRelease
+from littled.store.records import (
+    NewPrediction,
+    NewRecord,
+    StoredPrediction,
+    StoredRelease,
+    question_head,
+)
 from littled.store.store import Store
 from littled_protocol.codec import encode
 from littled_protocol.messages import Release
@@ -22,6 +29,10 @@ LEARNER = "flights/late"
 HORIZON = 1000
 RATE = Fraction(1, 8)
 CAPS = Price(Fraction(2), Fraction(0), Fraction(0))
+# Answers from windows of one example each, so that window w ends with the example at position w.
+NEAR = "flights/near"
+ANSWERS_MAX = 1 << 20
+ANSWERS = PredictionAnswersDense(Fraction(1, 1 << 40), ANSWERS_MAX, "pure")
 
 
 def plan_values(
@@ -35,7 +46,13 @@ def plan_values(
         "delta_z": "9/10000000",
         "horizon": horizon,
         "caps": CAPS.to_dict(),
-        "learners": {name: {"kind": "online"} for name in learners},
+        "learners": {
+            **{name: {"kind": "online"} for name in learners},
+            "near": {
+                "kind": "prediction",
+                "parameters": {"window": 1, "answers_max": ANSWERS_MAX},
+            },
+        },
     }
 
 
@@ -102,6 +119,56 @@ def entry(
         event=event_to_dict(event),
         price=price(event),
     )
+
+
+def paid(number: int, position: int = 0) -> LedgerEntry:
+    """A charge for all answers of a window."""
+    values = event_to_dict(ANSWERS), price(ANSWERS)
+    return LedgerEntry(number, STREAM, position // HORIZON, "near", position, *values)
+
+
+def new_prediction(store: Store, request: int, window: int = 0, count: int = 3) -> NewPrediction:
+    """The next prediction of an open store; its contents follow from the other arguments."""
+    end = store.prediction_end(STREAM)
+    record = store.record_at(STREAM, window)
+    assert record is not None
+    (journal,) = (each for each in store.records(STREAM, record - 1) if each.number == record)
+    name = request.to_bytes(16, "big")
+    x = column((request, "asked"), 8 * count)
+    return NewPrediction(
+        learner=NEAR,
+        number=end.number + 1,
+        window=window,
+        record=record,
+        request=name,
+        count=count,
+        x=x,
+        y=bytes(byte & 1 for byte in column((request, "answered"), count)),
+        question_head=question_head(
+            end.head, journal.chain_head, NEAR, end.number + 1, window, name, count, x
+        ),
+    )
+
+
+def answer_entry(new: NewPrediction) -> LedgerEntry:
+    """What pays for a prediction."""
+    event = replace(ANSWERS, answers=new.count)
+    return LedgerEntry(
+        number=0,
+        stream=STREAM,
+        season=new.window // HORIZON,
+        learner="near",
+        position=new.window,
+        event=event_to_dict(event),
+        price=price(event),
+        window=new.window,
+    )
+
+
+def answer(store: Store, request: int, window: int = 0, count: int = 3) -> StoredPrediction:
+    """Answer a request; the season has to be paid for."""
+    new = new_prediction(store, request, window, count)
+    return store.answer(new, answer_entry(new))
 
 
 def release(

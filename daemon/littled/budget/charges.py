@@ -5,12 +5,13 @@ from the parameters as a store has written them and from nothing else, so that a
 does not take the learner's word for it. Two things need mathematics that is not in this room: the
 number of stage tests, d + 1, and the distance of noise of finite precision from the ideal. They
 need not be believed either: caps are planned to be what a season costs in which every call is made,
-so the charges that open a season and all its calls have to sum to the caps exactly.
+so the charges that open a season and all its calls have to sum to the caps exactly. So it is with
+the number of labelings of a class, which the price of answers by relabelling depends on.
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -20,6 +21,12 @@ from littled.budget.events import (
     DenseSelection,
     HistogramSelection,
     PrecisionLoss,
+    PredictionAnswersAveraging,
+    PredictionAnswersDense,
+    PredictionAnswersMajority,
+    PredictionAnswersRealizable,
+    PredictionAnswersRelabelling,
+    PredictionAnswersStability,
     PrepaidSelection,
     PrivacyEvent,
     SparseSelection,
@@ -43,7 +50,8 @@ class Charges:
     """The events of one season of one learner, in order.
 
     Those of `trigger`; `segment` once or more, if there is one; those of `selection`; the precision
-    loss for a promise of `epsilon`; then at most `calls_max` times `call`.
+    loss for a promise of `epsilon`; then at most `calls_max` times `call`. A learner that answers
+    requests has no calls: its season opens with what one window may cost.
     """
 
     trigger: tuple[PrivacyEvent, ...]
@@ -54,13 +62,14 @@ class Charges:
     calls_max: int
 
     @classmethod
-    def of(cls, parameters: Mapping[str, Any]) -> "Charges":
-        """The charges for the parameters of an online learner, as a store keeps them.
+    def of(cls, learner: Mapping[str, Any]) -> "Charges":
+        """The charges of a learner, given by its "kind" and "parameters" as a store keeps them.
 
         Raises ChargesUnknown.
         """
         try:
-            return _charges(parameters)
+            parameters = learner["parameters"]
+            return (_window if learner["kind"] == "prediction" else _charges)(parameters)
         except (KeyError, TypeError, ValueError) as error:
             raise ChargesUnknown("the parameters do not say what is to be charged") from error
 
@@ -71,7 +80,8 @@ class Charges:
             segments = max(1, sum(each == self.segment for each in events))
         first = [*self.trigger, *([self.segment] * segments), *self.selection]
         loss = events[len(first)] if len(first) < len(events) else None
-        if list(events[: len(first)]) != first or not isinstance(loss, PrecisionLoss):
+        found = [_without_labelings(each) for each in events[: len(first)]]
+        if found != first or not isinstance(loss, PrecisionLoss):
             return None
         return len(first) + 1 if loss.epsilon == self.epsilon else None
 
@@ -81,14 +91,15 @@ def wrong_charges(
 ) -> list[str]:
     """What a stream's ledger charges otherwise than planned, one sentence each.
 
-    `learners` are all of the stream's; entries for others are passed over. Every season that has
+    `learners` are all of the stream's; entries for others, and those for answers from a window
+    (`rederive` looks at these), are passed over. Every season that has
     entries must begin, for each learner, with the events that open it; after these come at most as
     many calls as planned, and no other event. What opens a season and all its calls must sum to
     `caps`.
     """
     seasons: dict[int, dict[str, list[LedgerEntry]]] = defaultdict(lambda: defaultdict(list))
     for entry in entries:
-        if entry.learner is not None and entry.learner in learners:
+        if entry.window is None and entry.learner is not None and entry.learner in learners:
             seasons[entry.season][entry.learner].append(entry)
     problems = []
     for season, charged in sorted(seasons.items()):
@@ -136,6 +147,60 @@ def _event(entry: LedgerEntry) -> PrivacyEvent | None:
         return event_from_dict(entry.event)
     except UnsupportedEvent:
         return None
+
+
+def _without_labelings(event: PrivacyEvent | None) -> PrivacyEvent | None:
+    if isinstance(event, PredictionAnswersRelabelling):
+        return replace(event, labelings=Fraction(1))
+    return event
+
+
+def _window(parameters: Mapping[str, Any]) -> Charges:
+    """What opens a season of a learner that answers requests: all answers of one window."""
+    return Charges(
+        trigger=(),
+        segment=None,
+        selection=(_answers(parameters),),
+        epsilon=from_text(parameters["epsilon"]),
+        call=PrepaidSelection(draws=0),
+        calls_max=0,
+    )
+
+
+def _answers(parameters: Mapping[str, Any]) -> PrivacyEvent:
+    """All answers of a window, as PRIVACY.md, section 3, lists them."""
+
+    def rate(name: str) -> Fraction:
+        return from_text(parameters[name])
+
+    method, answers, accounting = (
+        parameters[name] for name in ("method", "answers_max", "accounting")
+    )
+    if method == "dense":
+        return PredictionAnswersDense(rate("rate"), answers, accounting)
+    if method == "stability":
+        return PredictionAnswersStability(
+            rate("rate"), rate("subset_rate"), rate("flip"), answers, accounting
+        )
+    if method == "relabelling":
+        return PredictionAnswersRelabelling(
+            rate=rate("rate"),
+            vote_rate=rate("vote_rate"),
+            subset_rate=rate("subset_rate"),
+            flip=rate("flip"),
+            net=rate("net"),
+            window=parameters["window"],
+            labelings=Fraction(1),
+            answers=answers,
+            accounting=accounting,
+        )
+    if method == "realizable":
+        return PredictionAnswersRealizable(rate("vote_rate"), answers, accounting)
+    if method == "averaging":
+        return PredictionAnswersAveraging(parameters["chunks"], rate("flip"), answers, accounting)
+    if method != "majority":
+        raise ValueError(method)
+    return PredictionAnswersMajority(rate("vote_rate"), answers, accounting)
 
 
 def _charges(parameters: Mapping[str, Any]) -> Charges:

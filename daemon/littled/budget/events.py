@@ -14,6 +14,7 @@ from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
+from littled.budget import predictions
 from littled.budget.price import Price
 from littled.budget.rounding import exp_upper, from_text, ln_lower, ln_upper, round_up, to_text
 
@@ -201,6 +202,150 @@ class HistogramSelection(PrivacyEvent):
         return min(Fraction(1), round_up(tail))
 
 
+@dataclass(frozen=True, slots=True)
+class PredictionAnswersDense(PrivacyEvent):
+    """Answers h(x), each with a fresh h drawn at rate e from one score per rule of the class.
+
+    Bounded range 2e (`littled.mechanisms.exponential`): (e^2 / 2)-zCDP or pure 2e an answer.
+    """
+
+    name: ClassVar[str] = "prediction_answers_dense"
+    rate: Fraction
+    answers: int
+    accounting: Accounting
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionAnswersStability(PrivacyEvent):
+    """Private answers by stability (Dagan and Feldman, Corollary 2), each with fresh noise.
+
+    h is drawn at rate e from one rule for each labeling of a random subset, which holds every
+    example with probability q = `subset_rate`; h(x) is turned over with probability a = `flip`.
+    Pure ln(`predictions.stable_ratio`), or w^2 / 8 in zCDP, w the log of
+    `predictions.stable_odds`; both are reached. Dense answers are the case q = 0, a = 0.
+    """
+
+    name: ClassVar[str] = "prediction_answers_stability"
+    rate: Fraction
+    subset_rate: Fraction
+    flip: Fraction
+    answers: int
+    accounting: Accounting
+
+    def __post_init__(self) -> None:
+        """Also ValueError for what the proof does not cover."""
+        PrivacyEvent.__post_init__(self)
+        _check_shares(self.name, self.subset_rate, self.flip)
+        _check_rate(self.name, self.rate)
+        if self.subset_rate and not self.flip:
+            raise ValueError(f"flip of {self.name} must be above 0, as subset_rate is")
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionAnswersRelabelling(PrivacyEvent):
+    """Private answers by relabelling (Dagan and Feldman, Theorem 12), each with fresh noise.
+
+    h is drawn as by stability; the window of n examples is relabelled by h, k public chunks of it
+    vote, and the answer is drawn from the votes at rate v = `vote_rate`, then turned over with
+    probability a = `flip`. `net` is eta; `labelings` bounds the labelings of n - 1 points. Without
+    a flip pure ln(`predictions.relabelled_ratio`), and q `predictions.no_net` in delta; with one,
+    pure ln(`predictions.flipped_ratio`). epsilon pure is epsilon^2 / 2 in zCDP.
+    """
+
+    name: ClassVar[str] = "prediction_answers_relabelling"
+    rate: Fraction
+    vote_rate: Fraction
+    subset_rate: Fraction
+    flip: Fraction
+    net: Fraction
+    window: int
+    labelings: Fraction
+    answers: int
+    accounting: Accounting
+
+    def __post_init__(self) -> None:
+        """Also ValueError for what the proof does not cover, or what promises nothing."""
+        PrivacyEvent.__post_init__(self)
+        _check_shares(self.name, self.subset_rate, self.flip)
+        if self.window < 1 or self.labelings < 1 or self.labelings.denominator != 1:
+            raise ValueError(f"window and labelings of {self.name} must be integers of at least 1")
+        differing = predictions.differing_max(self.window, self.net)
+        if 2 * (self.rate + self.vote_rate) * (differing + 2) > EPSILON_MAX:
+            raise ValueError(f"net and rates of {self.name} are too large to promise anything")
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionAnswersRealizable(PrivacyEvent):
+    """Answers drawn from the votes of k public chunks at rate v, `littled.mechanisms.votes`.
+
+    Bounded range 2v: (v^2 / 2)-zCDP or pure 2v an answer.
+    """
+
+    name: ClassVar[str] = "prediction_answers_realizable"
+    vote_rate: Fraction
+    answers: int
+    accounting: Accounting
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionAnswersAveraging(PrivacyEvent):
+    """Answers of the rule of one random chunk of k, turned over with probability a = `flip`.
+
+    Pure ln(`predictions.averaging_ratio`), or w^2 / 8 in zCDP, w the log of
+    `predictions.averaging_odds`.
+    """
+
+    name: ClassVar[str] = "prediction_answers_averaging"
+    chunks: int
+    flip: Fraction
+    answers: int
+    accounting: Accounting
+
+    def __post_init__(self) -> None:
+        """Also ValueError for what the proof does not cover."""
+        PrivacyEvent.__post_init__(self)
+        _check_shares(self.name, Fraction(0), self.flip)
+        if not self.chunks or not self.flip:
+            raise ValueError(f"chunks and flip of {self.name} must be above 0")
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionAnswersMajority(PrivacyEvent):
+    """Answers by the larger of two noisy vote counts, `littled.mechanisms.noisy_majority`.
+
+    Pure accounting: discrete Laplace noise of rate v, pure 2v an answer. zCDP accounting: discrete
+    Gaussian noise of the rate v = 1 / sigma, v^2 an answer.
+    """
+
+    name: ClassVar[str] = "prediction_answers_majority"
+    vote_rate: Fraction
+    answers: int
+    accounting: Accounting
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionStableVoting(PrivacyEvent):
+    """All answers of `littled.learners.prediction.stable_voting` from one window.
+
+    Up to and with the c-th unstable one, c = `unstable`: pure c (e + 2v), and c times
+    `predictions.unstable_as_stable` in delta, however many stable ones there are. The proof stands
+    there.
+    """
+
+    name: ClassVar[str] = "prediction_stable_voting"
+    rate: Fraction
+    vote_rate: Fraction
+    threshold: int
+    unstable: int
+
+    def __post_init__(self) -> None:
+        """Also ValueError for what the proof does not cover."""
+        PrivacyEvent.__post_init__(self)
+        _check_rate(self.name, self.rate)
+        if self.threshold < 1:
+            raise ValueError(f"threshold of {self.name} must be at least 1")
+
+
 Event = TypeVar("Event", bound=PrivacyEvent)
 
 _KINDS: dict[str, type[PrivacyEvent]] = {}
@@ -274,6 +419,67 @@ def _histogram_selection(event: HistogramSelection) -> Price:
     return Price(Fraction(0), round_up(event.change * event.rate**2), Fraction(0)) + failure
 
 
+@_prices(PredictionAnswersDense)
+def _prediction_answers_dense(event: PredictionAnswersDense) -> Price:
+    return _draw(event.rate, event.accounting) * event.answers
+
+
+@_prices(PredictionAnswersStability)
+def _prediction_answers_stability(event: PredictionAnswersStability) -> Price:
+    k = exp_upper(event.rate)
+    if event.accounting == "pure":
+        one = _pure(ln_upper(predictions.stable_ratio(k, event.subset_rate, event.flip)))
+    else:
+        one = _odds(predictions.stable_odds(k, event.subset_rate, event.flip))
+    return one * event.answers
+
+
+@_prices(PredictionAnswersRelabelling)
+def _prediction_answers_relabelling(event: PredictionAnswersRelabelling) -> Price:
+    ratio = predictions.relabelled_ratio(
+        event.rate, event.vote_rate, event.subset_rate, event.window, event.net
+    )
+    failure = event.subset_rate * predictions.no_net(
+        event.window, event.net, event.subset_rate, event.labelings
+    )
+    if event.flip:
+        ratio, failure = predictions.flipped_ratio(ratio, failure, event.flip), Fraction(0)
+    epsilon = ln_upper(ratio)
+    one = _pure(epsilon)
+    if event.accounting == "zcdp":
+        one = Price(Fraction(0), round_up(epsilon * epsilon / 2), Fraction(0))
+    return (one + Price(Fraction(0), Fraction(0), round_up(failure))) * event.answers
+
+
+@_prices(PredictionAnswersRealizable)
+def _prediction_answers_realizable(event: PredictionAnswersRealizable) -> Price:
+    return _draw(event.vote_rate, event.accounting) * event.answers
+
+
+@_prices(PredictionAnswersAveraging)
+def _prediction_answers_averaging(event: PredictionAnswersAveraging) -> Price:
+    if event.accounting == "pure":
+        one = _pure(ln_upper(predictions.averaging_ratio(event.chunks, event.flip)))
+    else:
+        one = _odds(predictions.averaging_odds(event.chunks, event.flip))
+    return one * event.answers
+
+
+@_prices(PredictionAnswersMajority)
+def _prediction_answers_majority(event: PredictionAnswersMajority) -> Price:
+    one = _pure(2 * event.vote_rate)
+    if event.accounting == "zcdp":
+        one = Price(Fraction(0), round_up(event.vote_rate * event.vote_rate), Fraction(0))
+    return one * event.answers
+
+
+@_prices(PredictionStableVoting)
+def _prediction_stable_voting(event: PredictionStableVoting) -> Price:
+    failure = round_up(predictions.unstable_as_stable(event.rate, event.threshold))
+    segment = Price(round_up(event.rate + 2 * event.vote_rate), Fraction(0), failure)
+    return segment * event.unstable
+
+
 def kappa_upper(rate: Fraction) -> Fraction:
     """A fraction at least kappa(e) = e / ln(1 + exp(-e)), for a rate e from 0 to `EPSILON_MAX`.
 
@@ -343,6 +549,12 @@ def _draw(rate: Fraction, accounting: Accounting) -> Price:
     return Price(Fraction(0), round_up(rate * rate / 2), Fraction(0))
 
 
+def _odds(ratio: Fraction) -> Price:
+    """A bit whose odds change by this ratio at most: bounded range w = ln(ratio)."""
+    logarithm = ln_upper(ratio)
+    return Price(Fraction(0), round_up(logarithm * logarithm / 8), Fraction(0))
+
+
 def _check(what: str, kind: object, value: object) -> None:
     """Fractions and integers that are not negative, and one of two words."""
     if kind is Fraction or kind is int:
@@ -358,5 +570,19 @@ def _check_cohen_lyu(what: str, rate: Fraction, failure: Fraction) -> None:
     """The tests with fresh noise cannot do without a failure mass."""
     if not 0 < failure < 1:
         raise ValueError(f"failure of {what} must be above 0 and below 1")
+    if rate > EPSILON_MAX:
+        raise ValueError(f"rate of {what} must be at most {EPSILON_MAX}")
+
+
+def _check_shares(what: str, subset_rate: Fraction, flip: Fraction) -> None:
+    """A subset may not be certain to hold an example, nor a flip certain to come out either way."""
+    if subset_rate >= 1:
+        raise ValueError(f"subset_rate of {what} must be below 1")
+    if 2 * flip >= 1:
+        raise ValueError(f"flip of {what} must be below 1/2")
+
+
+def _check_rate(what: str, rate: Fraction) -> None:
+    """A rate that promises something, and whose exponential can be computed with."""
     if rate > EPSILON_MAX:
         raise ValueError(f"rate of {what} must be at most {EPSILON_MAX}")

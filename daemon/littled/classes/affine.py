@@ -22,10 +22,15 @@ from littled.classes.base import (
     ClassError,
     DataSet,
     HypothesisClass,
+    Labelings,
     Labels,
     Points,
     Proposals,
+    members_of_chunks,
+    sauer_shelah,
 )
+from littled.classes.labelings import NumberedLabelings
+from littled.classes.subspaces import LISTED_BITS_MAX, Subspaces, all_subspaces
 from littled.classes.wide import as_pairs, fits_bits, starts_of_runs, tally
 from littled_protocol.rules import AffineRule, MajorityRule, Rule
 
@@ -184,6 +189,67 @@ class AffineSubspaces(HypothesisClass):
         assert isinstance(key, tuple)
         offset, basis = key
         return AffineRule(self.bits, basis, offset)
+
+    # -- private prediction ------------------------------------------------------------------
+
+    @property
+    def vc_dimension(self) -> int:
+        """dimension + 1, exact: so many affinely independent points are shattered."""
+        return self.dimension + 1
+
+    def labelings_max(self, n: int) -> int:
+        """One for each set of at most dimension + 1 points, around which the smallest rule is.
+
+        Exact where n points can be so independent that these rules contain no further ones.
+        """
+        return sauer_shelah(min(n, 1 << self.bits), self.dimension + 1)
+
+    @property
+    def has_labelings(self) -> bool:
+        """Up to LISTED_BITS_MAX bits, as all subspaces are looked at."""
+        return self.bits <= LISTED_BITS_MAX
+
+    def window(self, x: Points, y: Labels) -> Labelings:
+        """A labeling is represented by the affine hull of the points labeled 1."""
+        if not self.has_labelings:
+            return super().window(x, y)
+        return NumberedLabelings(self._subspaces, x, self._subspaces.scores(x, y))
+
+    def empirical_rule(self, x: Points, y: Labels) -> Rule:
+        """The affine hull of the positive points, if it is in the class and has no errors.
+
+        Otherwise, up to LISTED_BITS_MAX bits, the first subspace with the fewest errors, and for
+        more bits the constant 0.
+        """
+        return self.empirical_rules(x, y, np.zeros(len(y), dtype=np.int64), 1)[0]
+
+    def empirical_rules(
+        self, x: Points, y: Labels, chunk_numbers: Indices, chunks: int
+    ) -> list[Rule]:
+        """The same, and the hulls of all chunks at once."""
+        order = np.argsort(chunk_numbers, kind="stable")
+        order = order[y[order] == 1]
+        numbers = chunk_numbers[order]
+        owners = numbers[starts_of_runs(numbers)]
+        vectors = self._vectors(x)
+        hulls = _Hulls(self, None, vectors[order], np.searchsorted(owners, numbers))
+        negative = np.flatnonzero((y == 0) & np.isin(chunk_numbers, owners))
+        whose = np.searchsorted(owners, chunk_numbers[negative])
+        hulls.veto(vectors[negative], whose)
+        rules: list[Rule] = [self.first_rule()] * chunks
+        keys = Proposals(np.zeros(0, dtype=np.int64), hulls.keys())
+        for index, chunk in enumerate(owners[hulls.fits].tolist()):
+            rules[chunk] = self.closed_rule(keys, index)
+        if self.has_labelings and not hulls.fits.all():
+            members = members_of_chunks(chunk_numbers, chunks)
+            for chunk in owners[~hulls.fits].tolist():
+                scores = self._subspaces.scores(x[members[chunk]], y[members[chunk]])
+                rules[chunk] = self._subspaces.rule(int(scores.argmax()))
+        return rules
+
+    @property
+    def _subspaces(self) -> Subspaces:
+        return all_subspaces(self.bits, self.dimension)
 
     # -- arrays ------------------------------------------------------------------------------
 

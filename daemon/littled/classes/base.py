@@ -12,11 +12,15 @@ A class is a public, immutable value. It serves five ways of selecting the next 
 - *sparse, k teachers*: `essential_list` is the list of essential hypotheses (Lyu, Definition 4.3)
   of the rules that are approximately consistent with one teacher's data sets.
 
+For private predictions (Dagan and Feldman 2020) it lists the labelings of a subset of the examples,
+a rule for each (`window`), bounds their number, and learns from one chunk (`empirical_rules`).
+
 Points arrive as columns decoded by `littled_protocol.columns`; labels are uint8 arrays of 0 and 1.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -30,6 +34,8 @@ Points = NDArray[np.unsignedinteger[Any]]
 Labels = NDArray[np.uint8]
 Scores = NDArray[np.int64]
 DataSet = tuple[Points, Labels]
+# Points (m,) to the number of rules that say 1 to each, int64 (m,).
+Ballot = Callable[[Points], NDArray[np.int64]]
 
 # A dense selection holds one score and one weight per rule; above this it is no longer "small".
 DENSE_RULES_MAX = 1 << 20
@@ -49,6 +55,44 @@ class Proposals:
 
     scores: Scores
     keys: NDArray[np.uint64]
+
+
+@dataclass(frozen=True, eq=False)
+class Candidates(ABC):
+    """One rule for each labeling of a subset of a window, in no particular order.
+
+    `scores[i]` = number of all examples of the window that candidate i agrees with, int64
+    (candidates,); `keys` are opaque to everybody but the class that made them. Which rules these
+    are depends on the subset's points alone; the scores depend on the whole window.
+    """
+
+    scores: Scores
+    keys: NDArray[Any]
+
+    @abstractmethod
+    def labels(self, point: Points) -> NDArray[np.bool_]:
+        """What every candidate says to one point, given as a column of length 1; (candidates,)."""
+
+    @abstractmethod
+    def rule(self, index: int) -> Rule:
+        """The rule of candidate `index`."""
+
+
+class Labelings(ABC):
+    """The labelings of subsets of one window's examples; made once of a window, immutable."""
+
+    @abstractmethod
+    def candidates(self, subset: NDArray[np.int64]) -> Candidates:
+        """One rule of the class for each labeling, by the class, of the examples `subset`.
+
+        `subset` (m,) holds different indices, rising, of examples of the window. Every two
+        candidates differ on one of these examples, and every rule of the class agrees with one
+        candidate on all of them. A class says which of the rules with the same labeling it takes,
+        by a rule that looks at the subset's points alone: not at labels, not at other examples.
+
+        Raises ClassError where `labelings_max(m)` is too large to be listed, which depends on
+        public numbers and on the size m only.
+        """
 
 
 class VersionSpace(ABC):
@@ -146,6 +190,10 @@ class HypothesisClass(ABC):
         """The rule with this index, 0 <= index < rule_count."""
         raise ClassError(f"{self.name} has too many rules for dense selection; use sparse")
 
+    def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
+        """What the rules with these numbers (m,) say to one point, a column of length 1; (m,)."""
+        raise ClassError(f"{self.name} has too many rules for dense selection; use sparse")
+
     # -- sparse selection, one example a teacher ---------------------------------------------
 
     @property
@@ -240,6 +288,70 @@ class HypothesisClass(ABC):
     def essential_rule(self, key: Hashable) -> Rule:
         """The rule behind a key of `essential_list`."""
 
+    # -- private prediction ------------------------------------------------------------------
+
+    @property
+    def vc_dimension(self) -> int:
+        """Vapnik-Chervonenkis dimension, or an upper bound where the class says so.
+
+        Never more than the Littlestone dimension: a shattered set, asked point by point, is a tree.
+        """
+        return self.littlestone_dimension
+
+    def labelings_max(self, n: int) -> int:
+        """An upper bound of the number of labelings of any n points, n >= 0.
+
+        Here that of Sauer and Shelah; a class that knows a smaller one says so.
+        """
+        return sauer_shelah(n, self.vc_dimension)
+
+    @property
+    def has_labelings(self) -> bool:
+        """Whether labelings can be listed, so that `window` does not refuse."""
+        return False
+
+    def window(self, x: Points, y: Labels) -> Labelings:
+        """The labelings of subsets of the examples `x` (n,) with labels `y` (n,).
+
+        The expensive work on a window, done once: it may take seconds. Raises ClassError where
+        `has_labelings` is False.
+        """
+        raise ClassError(f"{self.name} has too many labelings to be listed")
+
+    @abstractmethod
+    def empirical_rule(self, x: Points, y: Labels) -> Rule:
+        """What a learner makes of one chunk of examples `x` (n,) with labels `y` (n,).
+
+        A rule with the fewest errors on the chunk; where a class says that this is too hard, a rule
+        without errors if there is one, and otherwise any rule. A function of the chunk alone, in
+        which the order of the examples does not matter. A chunk may be empty.
+        """
+
+    def empirical_rules(
+        self, x: Points, y: Labels, chunk_numbers: NDArray[np.int64], chunks: int
+    ) -> list[Rule]:
+        """`empirical_rule` of every chunk 0..chunks-1; `chunk_numbers` (n,) numbers the examples'.
+
+        The same rules as chunk by chunk, sooner where a class can.
+        """
+        parts = members_of_chunks(chunk_numbers, chunks)
+        return [self.empirical_rule(x.take(part, axis=0), y.take(part)) for part in parts]
+
+    def ballot(self, rules: Sequence[Rule]) -> Ballot:
+        """The votes of these rules of the class.
+
+        Thousands of chunks usually learn few different rules; each of these is asked once.
+        """
+        counts = Counter(rules)
+
+        def votes(points: Points) -> NDArray[np.int64]:
+            ones = np.zeros(len(points), dtype=np.int64)
+            for rule, count in counts.items():
+                ones += np.multiply(rule.evaluate(points), count, dtype=np.int64)
+            return ones
+
+        return votes
+
 
 class NumberedPoints(HypothesisClass):
     """A class over the points 0..point_count-1 whose rules are numbered, for dense selection."""
@@ -306,6 +418,24 @@ def consistent_numbers(
         agreements = hypotheses.scores(hypotheses.add(hypotheses.empty_statistics(), x, y))
         consistent &= len(y) - agreements <= errors_allowed(tolerance, len(y))
     return np.flatnonzero(consistent).astype(np.int64)
+
+
+def sauer_shelah(points: int, dimension: int) -> int:
+    """C(n, 0) + ... + C(n, d): no class of VC dimension d labels n points in more ways.
+
+    Source: Sauer 1972, Shelah 1972; Dagan and Feldman, Lemma 5.
+    """
+    total = ways = 1
+    for size in range(min(points, dimension)):
+        ways = ways * (points - size) // (size + 1)
+        total += ways
+    return total
+
+
+def members_of_chunks(chunk_numbers: NDArray[np.int64], chunks: int) -> list[NDArray[np.int64]]:
+    """The indices of the examples of every chunk 0..chunks-1, whose chunks these are (n,)."""
+    order = np.argsort(chunk_numbers, kind="stable")
+    return np.split(order, np.cumsum(np.bincount(chunk_numbers, minlength=chunks))[:-1])
 
 
 def errors_allowed(tolerance: Fraction, size: int) -> int:

@@ -9,6 +9,7 @@ intersection of their true literals; all literals together are the rule that is 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,15 @@ from littled.classes.base import (
     ClassError,
     DataSet,
     HypothesisClass,
+    Labelings,
     Labels,
     Points,
     Proposals,
     Scores,
+    members_of_chunks,
 )
 from littled.classes.conjunction_spaces import ConjunctionVersionSpace
+from littled.classes.labelings import NumberedLabelings
 from littled.classes.wide import Pairs, as_pairs, fits_bits, starts_of_runs, to_int
 from littled_protocol.rules import ConjunctionRule, MajorityRule, Rule
 
@@ -195,6 +199,101 @@ class Conjunctions(HypothesisClass):
         assert isinstance(key, int)
         return ConjunctionRule(self.bits, key & self._mask, key >> self.bits)
 
+    # -- private prediction ------------------------------------------------------------------
+
+    @property
+    def vc_dimension(self) -> int:
+        """max(bits, 2), exact.
+
+        The points with a single bit 0 are shattered, and so are the two points of one bit. And of
+        m >= 3 shattered points each has a literal that it alone makes false, as the others make up
+        a labeling; two of these literals are not of the same bit, or each of the other points would
+        make one of them false. So m <= bits.
+        """
+        return max(self.bits, 2)
+
+    def labelings_max(self, n: int) -> int:
+        """The bound of Sauer and Shelah, and at most one for each rule."""
+        rules: int = 3**self.bits + 1
+        return min(rules, super().labelings_max(min(n, 1 << self.bits)))
+
+    @property
+    def has_labelings(self) -> bool:
+        """Up to DENSE_BITS_MAX bits, as all rules are looked at."""
+        return self.rule_count is not None
+
+    def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
+        """What the conjunctions with these numbers say to one point: 1 if it breaks no literal."""
+        self._require_few_rules()
+        broken = int(point[0]) << self.bits | ~int(point[0]) & self._mask
+        labels: NDArray[np.bool_] = _literals_by_number(self.bits)[numbers] & np.uint32(broken) == 0
+        return labels
+
+    def window(self, x: Points, y: Labels) -> Labelings:
+        """A labeling is represented by the smallest conjunction around the points labeled 1."""
+        if not self.has_labelings:
+            return super().window(x, y)
+        scores = self.scores(self.add(self.empty_statistics(), x, y))
+        return NumberedLabelings(self, x, scores)
+
+    def representatives(self, points: Points) -> NDArray[np.int64]:
+        """The conjunctions that are the smallest around some of these points (n,), or none.
+
+        Each conjunction's own points among them have common literals: those of the smallest one
+        with the same labeling. All rules at once, like `scores`: 12 bytes a rule.
+        """
+        whole = (1 << 2 * self.bits) - 1
+        common = np.full(1 << self.bits, whole, dtype=np.uint32)
+        ones = points.astype(np.uint32)
+        common[points] = ones | (~ones & np.uint32(self._mask)) << np.uint32(self.bits)
+        for bit in range(self.bits):
+            pairs = common.reshape(-1, 2, 3**bit)
+            both = pairs[:, :1] & pairs[:, 1:]
+            common = np.concatenate((pairs, both), axis=1)
+        own = _literals_by_number(self.bits)
+        return np.flatnonzero(np.append(common.ravel(), np.uint32(whole)) == own)
+
+    def empirical_rule(self, x: Points, y: Labels) -> Rule:
+        """The smallest conjunction around the positive points, if it has no errors.
+
+        Otherwise, for up to DENSE_BITS_MAX bits, the first rule with the fewest errors; for more
+        the better one of that conjunction and the constant 0.
+        """
+        return self.empirical_rules(x, y, np.zeros(len(y), dtype=np.int64), 1)[0]
+
+    def empirical_rules(
+        self, x: Points, y: Labels, chunk_numbers: NDArray[np.int64], chunks: int
+    ) -> list[Rule]:
+        """The same, and the conjunctions of all chunks at once."""
+        literals = self._literals(as_pairs(x))
+        order = np.argsort(chunk_numbers, kind="stable")
+        order = order[y[order] == 1]
+        around = np.tile(
+            np.array(_words((1 << 2 * self.bits) - 1, self.bits), np.uint64), (chunks, 1)
+        )
+        starts = starts_of_runs(chunk_numbers[order])
+        if len(starts):
+            owners = chunk_numbers[order[starts]]
+            around[owners] = np.bitwise_and.reduceat(literals[order], starts, axis=0)
+        negative = np.flatnonzero(y == 0)
+        inside = (around[chunk_numbers[negative]] & ~literals[negative] == 0).all(axis=1)
+        wrong = np.bincount(chunk_numbers[negative[inside]], minlength=chunks)
+        rules: list[Rule] = [
+            ConjunctionRule(self.bits, to_int(key[:2]), to_int(key[2:])) for key in around
+        ]
+        members = members_of_chunks(chunk_numbers, chunks) if wrong.any() else []
+        for chunk in np.flatnonzero(wrong).tolist():
+            mine = members[chunk]
+            rules[chunk] = self._with_errors(x[mine], y[mine], rules[chunk], int(wrong[chunk]))
+        return rules
+
+    def _with_errors(self, x: Points, y: Labels, around: Rule, wrong: int) -> Rule:
+        """A rule for a chunk on whose negative points the conjunction around the others errs."""
+        if self.rule_count is not None:
+            scores = self.scores(self.add(self.empty_statistics(), x, y))
+            return self.rule(int(scores.argmax()))
+        return around if wrong < int(y.sum(dtype=np.int64)) else self.first_rule()
+
     @property
     def _mask(self) -> int:
         return (1 << self.bits) - 1
@@ -229,3 +328,13 @@ def _counted(rows: NDArray[np.uint64]) -> Proposals:
     ordered = rows[np.lexsort(rows.T)]
     starts = starts_of_runs(ordered)
     return Proposals(np.diff(starts, append=len(rows)).astype(np.int64), ordered[starts])
+
+
+@cache
+def _literals_by_number(bits: int) -> NDArray[np.uint32]:
+    """The literals of every rule of few bits, by its number, (3^bits + 1,)."""
+    literals = np.zeros(1, dtype=np.uint32)
+    for bit in range(bits):
+        own = np.array([1 << bits + bit, 1 << bit, 0], dtype=np.uint32)
+        literals = (own[:, None] | literals).ravel()
+    return np.append(literals, np.uint32((1 << 2 * bits) - 1))

@@ -16,6 +16,7 @@ from littled.classes.base import (
     Points,
     Proposals,
 )
+from littled.classes.set_labelings import SetLabelings, most_voted
 from littled.classes.set_spaces import SetVersionSpace
 from littled.classes.sparse_sets import flipped_ids, id_flips
 from littled.classes.wide import fits_bits
@@ -105,6 +106,35 @@ class PointFunctions(HypothesisClass):
         """The rule of one id; `NOTHING` is the constant 0."""
         assert isinstance(key, int)
         return PointsRule(bits=self.bits, members=() if key == NOTHING else (key,))
+
+    @property
+    def vc_dimension(self) -> int:
+        """1, exact: no rule says 1 to two ids."""
+        return 1
+
+    def labelings_max(self, n: int) -> int:
+        """One for each different id and one for none of them, exact."""
+        return min(n, 1 << self.bits) + 1
+
+    @property
+    def has_labelings(self) -> bool:
+        """The ids of the examples, and nothing."""
+        return True
+
+    def window(self, x: Points, y: Labels) -> SetLabelings:
+        """A labeling is represented by the one id that it says 1 to, or by the constant 0."""
+        return SetLabelings.of(self, self.bits, 1, x, y)
+
+    def empirical_rule(self, x: Points, y: Labels) -> Rule:
+        """The id with the most votes where it has any, else the constant 0: fewest errors."""
+        return self.empirical_rules(x, y, np.zeros(len(y), dtype=np.int64), 1)[0]
+
+    def empirical_rules(
+        self, x: Points, y: Labels, chunk_numbers: NDArray[np.int64], chunks: int
+    ) -> list[Rule]:
+        """The same of all chunks at once."""
+        found = most_voted(x, y, chunk_numbers, chunks, members=1)
+        return [PointsRule(bits=self.bits, members=members) for members in found]
 
 
 class PointVersionSpace(SetVersionSpace):

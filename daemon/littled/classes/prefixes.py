@@ -21,9 +21,10 @@ from littled.classes.base import (
     Points,
     Proposals,
 )
+from littled.classes.prefix_labelings import PrefixLabelings, best_blocks, common_bits
 from littled.classes.prefix_spaces import NOWHERE, PrefixVersionSpace, dimension_of_blocks
-from littled.classes.wide import Pairs, as_pairs, fits_bits, tally, to_int
-from littled_protocol.rules import PrefixRule
+from littled.classes.wide import as_pairs, fits_bits, tally, to_int
+from littled_protocol.rules import PrefixRule, Rule
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ class Prefixes(HypothesisClass):
         votes = positive - counts.negative
         if not len(addresses):
             return Proposals(np.zeros(0, dtype=np.int64), np.zeros((0, 3), dtype=np.uint64))
-        common = _common_bits(addresses, self.bits)
+        common = common_bits(addresses, self.bits)
         scores, keys = [], []
         for length in range(self.bits + 1):
             starts = np.flatnonzero(np.concatenate(([True], common < length)))
@@ -125,28 +126,33 @@ class Prefixes(HypothesisClass):
         length, value = key
         return PrefixRule(bits=self.bits, value=value, length=length)
 
+    @property
+    def vc_dimension(self) -> int:
+        """2, exact: two addresses are labeled in 4 ways, three in 6 only."""
+        return 2
+
+    def labelings_max(self, n: int) -> int:
+        """Two for each different address: the nodes of a trie, and nothing; exact."""
+        return 2 * min(n, 1 << self.bits) if n else 1
+
+    @property
+    def has_labelings(self) -> bool:
+        """The blocks that hold the same addresses are an edge of a trie."""
+        return True
+
+    def window(self, x: Points, y: Labels) -> PrefixLabelings:
+        """A labeling is represented by its smallest block, or by the constant 0."""
+        return PrefixLabelings.of(self, self.bits, x, y)
+
+    def empirical_rule(self, x: Points, y: Labels) -> Rule:
+        """The smallest block around some addresses, or the constant 0, with the fewest errors."""
+        return self.empirical_rules(x, y, np.zeros(len(y), dtype=np.int64), 1)[0]
+
+    def empirical_rules(
+        self, x: Points, y: Labels, chunk_numbers: NDArray[np.int64], chunks: int
+    ) -> list[Rule]:
+        """The same of all chunks at once."""
+        return [*best_blocks(self.bits, x, y, chunk_numbers, chunks)]
+
     def _key(self, length: int, address: int) -> tuple[int, int]:
         return (length, address >> (self.bits - length))
-
-
-def _common_bits(addresses: Pairs, bits: int) -> NDArray[np.int64]:
-    """Bits shared by each address and its successor, (n - 1,)."""
-    return _leading_equal_bits(addresses[1:], addresses[:-1], bits)
-
-
-def _leading_equal_bits(left: Pairs, right: Pairs, bits: int) -> NDArray[np.int64]:
-    """Number of leading equal bits, of `bits`, of each row of `left` and (each row of) `right`."""
-    high, low = np.moveaxis(left ^ right, -1, 0)
-    different = np.where(high > 0, _bit_length(high) + 64, _bit_length(low))
-    return (bits - different).astype(np.int64)
-
-
-def _bit_length(words: NDArray[np.uint64]) -> NDArray[np.int64]:
-    """Bit length of every word, by integer steps only."""
-    words = words.copy()
-    length = np.zeros(words.shape, dtype=np.int64)
-    for shift in (32, 16, 8, 4, 2, 1):
-        large = words >= np.uint64(1 << shift)
-        length[large] += shift
-        words[large] >>= np.uint64(shift)
-    return length + (words > 0)

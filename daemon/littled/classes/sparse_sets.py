@@ -15,7 +15,9 @@ from littled.classes.base import (
     Labels,
     Points,
     Proposals,
+    sauer_shelah,
 )
+from littled.classes.set_labelings import SetLabelings, most_voted
 from littled.classes.set_spaces import SetVersionSpace
 from littled.classes.wide import as_pairs, fits_bits, tally, to_int
 from littled_protocol.rules import PointsRule, Rule
@@ -111,6 +113,35 @@ class SparseSets(HypothesisClass):
         """The rule of a set, given as a tuple of its ids in rising order."""
         assert isinstance(key, tuple)
         return PointsRule(bits=self.bits, members=key)
+
+    @property
+    def vc_dimension(self) -> int:
+        """min(members, 2^bits), exact: so many ids, and no more, can all be members."""
+        return min(self.members, 1 << self.bits)
+
+    def labelings_max(self, n: int) -> int:
+        """The sets of at most `members` of n different ids, exact."""
+        return sauer_shelah(min(n, 1 << self.bits), self.members)
+
+    @property
+    def has_labelings(self) -> bool:
+        """The small sets of the examples' ids, as long as there are not too many."""
+        return True
+
+    def window(self, x: Points, y: Labels) -> SetLabelings:
+        """A labeling is represented by the set of the ids that it says 1 to."""
+        return SetLabelings.of(self, self.bits, self.members, x, y)
+
+    def empirical_rule(self, x: Points, y: Labels) -> Rule:
+        """The ids with the most votes, as many as there may be: fewest errors."""
+        return self.empirical_rules(x, y, np.zeros(len(y), dtype=np.int64), 1)[0]
+
+    def empirical_rules(
+        self, x: Points, y: Labels, chunk_numbers: NDArray[np.int64], chunks: int
+    ) -> list[Rule]:
+        """The same of all chunks at once."""
+        found = most_voted(x, y, chunk_numbers, chunks, self.members)
+        return [self.essential_rule(members) for members in found]
 
 
 def id_flips(x: Points, y: Labels, published: Rule, *, vetoes: bool) -> Proposals:

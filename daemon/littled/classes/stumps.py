@@ -25,11 +25,17 @@ from littled.classes.base import (
     consistent_numbers,
     evenly_cut,
 )
+from littled.classes.chunks import ChunkCuts
+from littled.classes.labelings import NumberedLabelings, first_equal, hash_weights
 from littled_protocol import limits
 from littled_protocol.rules import MajorityRule, Rule, StumpRule
 
 # Of more rules no majority can be published, as which the SOA of a set of stumps is written.
 OPTIMAL_RULES_MAX = (1 << (limits.majority_members_max.bit_length() - 1)) - 1
+# Cells of a comparison of stumps on examples, a byte each.
+_COMPARED_MAX = 1 << 22
+
+Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -143,9 +149,145 @@ class Stumps(HypothesisClass):
         assert isinstance(key, int)
         return self.rule(key)
 
+    def labels_of(self, numbers: Numbers, point: Points) -> NDArray[np.bool_]:
+        """What the stumps with these numbers say to one row."""
+        negated, place = np.divmod(numbers, self._half)
+        feature, threshold = np.divmod(place - 1, self.buckets - 1)
+        at_least = (place == 0) | (point[0].take(feature, mode="clip") > threshold)
+        labels: NDArray[np.bool_] = at_least != (negated == 1)
+        return labels
+
+    # -- private prediction ------------------------------------------------------------------
+
+    @property
+    def vc_dimension(self) -> int:
+        """The greatest n with 2^n <= labelings of n rows at most, an upper bound."""
+        found = 1
+        while 2 << found <= self._cuts_max(found + 1):
+            found += 1
+        return found
+
+    def labelings_max(self, n: int) -> int:
+        """Both constants, and two for each cut between different values of a feature."""
+        return min(1 << n, self._cuts_max(n)) if n < 64 else self._cuts_max(n)
+
+    def _cuts_max(self, n: int) -> int:
+        return 2 + 2 * self.features * (min(max(n, 1), self.buckets) - 1)
+
+    @property
+    def has_labelings(self) -> bool:
+        """A labeling is a cut of one feature."""
+        return True
+
+    def window(self, x: Points, y: Labels) -> NumberedLabelings:
+        """A labeling is represented by a threshold that is a value of the first feature with it."""
+        scores = self.scores(self.add(self.empty_statistics(), x, y))
+        return NumberedLabelings(self, x, scores)
+
+    def representatives(self, points: Points) -> Numbers:
+        """Stumps whose thresholds are values of these rows (n, features), and the constants.
+
+        Of features that cut the rows in the same way it is the first. Time for sorting each feature
+        of the rows, and n comparisons for each cut that is left out.
+        """
+        if not len(points):
+            return np.zeros(1, dtype=np.int64)
+        cuts = _Cuts.of(points)
+        first = first_equal(cuts.hashes, cuts.equal)
+        kept = np.flatnonzero(first == np.arange(len(first)))
+        numbers = self._number(cuts.feature[kept], cuts.threshold[kept])
+        return np.concatenate(([0], numbers, [self._half], numbers + self._half))
+
+    def empirical_rule(self, x: Points, y: Labels) -> Rule:
+        """A stump with the fewest errors, its threshold in the middle between two values."""
+        return self.empirical_rules(x, y, np.zeros(len(y), dtype=np.int64), 1)[0]
+
+    def empirical_rules(
+        self, x: Points, y: Labels, chunk_numbers: Numbers, chunks: int
+    ) -> list[Rule]:
+        """The same of all chunks at once, feature by feature; of equals the first one's."""
+        examples = np.bincount(chunk_numbers, minlength=chunks)
+        ones = np.bincount(chunk_numbers[y == 1], minlength=chunks)
+        best, chosen = np.full(chunks, -1), np.zeros(chunks, dtype=np.int64)
+        for feature, column in enumerate(x.T):
+            cuts = ChunkCuts.of(column.astype(np.int64), y, chunk_numbers, chunks, self.buckets)
+            for negated in (False, True):
+                items = cuts.items.best(-cuts.gains if negated else cuts.gains, chunks)
+                agreements = ones + cuts.gains[items]
+                if negated:
+                    agreements = examples - agreements
+                better = np.flatnonzero(agreements > best)
+                best[better] = agreements[better]
+                least, greatest = cuts.gaps(items[better])
+                chosen[better] = self._middles(feature, least, greatest, negated)
+        return [self.rule(number) for number in chosen.tolist()]
+
     @property
     def _half(self) -> int:
         return self.features * (self.buckets - 1) + 1
+
+    def _number(self, feature: Numbers | np.int64, threshold: Numbers) -> Numbers:
+        """The numbers of "feature i >= t", 1 <= t < buckets."""
+        return feature * (self.buckets - 1) + threshold
+
+    def _middles(self, feature: int, least: Numbers, greatest: Numbers, negated: bool) -> Numbers:
+        """The numbers of "feature >= t", or "feature < t", for t in the middle of gaps.
+
+        In the gaps at the ends that is a constant.
+        """
+        numbers = self._number(np.int64(feature), (least + greatest + 1) // 2)
+        numbers[least == 0] = 0
+        numbers[greatest == self.buckets] = self._half
+        return (numbers + negated * self._half) % self.rule_count
+
+
+@dataclass(frozen=True, eq=False)
+class _Cuts:
+    """All "feature >= value" for a feature's different values in some rows, but the least.
+
+    `feature` and `threshold` (cuts,) in rising order; `says` (cuts,) whether the first row lies
+    above. A cut and its negation count as the same, so `hashes` (cuts,) are of the rows on the
+    first row's side.
+    """
+
+    points: Points
+    feature: Numbers
+    threshold: Numbers
+    says: NDArray[np.bool_]
+    hashes: NDArray[np.uint64]
+
+    @classmethod
+    def of(cls, points: Points) -> "_Cuts":
+        """The cuts of these rows (n, features), n > 0."""
+        weights = hash_weights(len(points))
+        everything = weights.sum(keepdims=True)
+        features, thresholds, above = [], [], []
+        for feature, column in enumerate(points.T):
+            order = np.argsort(column, kind="stable")
+            ordered = column.take(order)
+            cuts = np.flatnonzero(ordered[1:] != ordered[:-1])
+            features.append(np.full(len(cuts), feature, dtype=np.int64))
+            thresholds.append(ordered[cuts + 1].astype(np.int64))
+            above.append(everything - np.cumsum(weights.take(order)).take(cuts))
+        found, threshold, hashes = map(np.concatenate, (features, thresholds, above))
+        says = points[0].take(found) >= threshold
+        return cls(points, found, threshold, says, np.where(says, hashes, everything - hashes))
+
+    def equal(self, first: Numbers, second: Numbers) -> NDArray[np.bool_]:
+        """Whether cuts with these numbers, pair by pair, are the same on all rows."""
+        same = np.empty(len(first), dtype=np.bool_)
+        piece = max(_COMPARED_MAX // len(self.points), 1)
+        for start in range(0, len(first), piece):
+            part = slice(start, start + piece)
+            labels = (self._on_first_side(each[part]) for each in (first, second))
+            same[part] = np.equal(*labels).all(axis=0)
+        return same
+
+    def _on_first_side(self, cuts: Numbers) -> NDArray[np.bool_]:
+        """Which rows lie on the same side as the first row, (n, cuts)."""
+        above = self.points.take(self.feature[cuts], axis=1) >= self.threshold[cuts]
+        labels: NDArray[np.bool_] = above == self.says[cuts]
+        return labels
 
 
 @dataclass(frozen=True, eq=False)

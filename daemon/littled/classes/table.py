@@ -16,23 +16,31 @@ from littled.classes.base import (
     DENSE_RULES_MAX,
     ClassError,
     DataSet,
+    Labels,
     NumberedPoints,
     NumberedVersionSpace,
+    Points,
     Scores,
     consistent_numbers,
+    members_of_chunks,
 )
+from littled.classes.labelings import NumberedLabelings, first_equal, hash_weights
 from littled.littlestone import (
     CostExceeded,
     littlestone_dimension,
     standard_optimal_algorithm,
+    vapnik_chervonenkis_dimension,
 )
-from littled_protocol.rules import TableRule
+from littled_protocol.rules import Rule, TableRule
 
 # The rule name under which the SOA of a version space is published when it is no row.
 STANDARD_OPTIMAL_NAME = "standard optimal rule"
 # Exact dimensions are only searched for in tables of at most this many cells, and this much work.
 DIMENSION_CELLS_MAX = 1 << 16
 DIMENSION_SUBCLASSES_MAX = 20_000
+# Of how many chunks rows are scored together, so that the scores stay close to the processor.
+_CHUNKS_AT_A_TIME = 64
+_CELLS_MAX = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -161,6 +169,84 @@ class Table(NumberedPoints):
         """The rows that err little enough on every data set, exactly."""
         return RowVersionSpace(consistent_numbers(self, data_sets, tolerance), self)
 
+    def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
+        """What the rows with these numbers say to one point."""
+        labels: NDArray[np.bool_] = self.matrix[numbers, int(point[0])]
+        return labels
+
+    @cached_property
+    def vc_dimension(self) -> int:
+        """Exact for small tables, else the Littlestone dimension or its bound."""
+        if self.matrix.size > DIMENSION_CELLS_MAX:
+            return self.dimension
+        try:
+            return vapnik_chervonenkis_dimension(
+                self.matrix, subclasses_max=DIMENSION_SUBCLASSES_MAX
+            )
+        except CostExceeded:
+            return self.dimension
+
+    def labelings_max(self, n: int) -> int:
+        """The bound of Sauer and Shelah, and at most one for each row."""
+        return min(len(self.matrix), super().labelings_max(min(n, self.points)))
+
+    @property
+    def has_labelings(self) -> bool:
+        """A labeling is a row on fewer points."""
+        return True
+
+    def window(self, x: Points, y: Labels) -> NumberedLabelings:
+        """A labeling is represented by the first row that has it."""
+        scores = self.scores(self.add(self.empty_statistics(), x, y))
+        return NumberedLabelings(self, x, scores)
+
+    def representatives(self, points: Points) -> NDArray[np.int64]:
+        """The first of the rows that say the same to all these points (n,), rising."""
+        seen = np.zeros(8 * self.words.itemsize * self.words.shape[1], dtype=np.uint8)
+        seen[points] = 1
+        mask = np.packbits(seen).view(np.uint64)
+        columns = np.flatnonzero(mask)
+        parts = self.words.take(columns, axis=1) & mask[columns]
+
+        def equal(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.bool_]:
+            same: NDArray[np.bool_] = (parts[first] == parts[second]).all(axis=1)
+            return same
+
+        first = first_equal(parts @ hash_weights(len(columns)), equal)
+        return np.flatnonzero(first == np.arange(len(first)))
+
+    def empirical_rule(self, x: Points, y: Labels) -> Rule:
+        """The first row with the fewest errors."""
+        return self.empirical_rules(x, y, np.zeros(len(y), dtype=np.int64), 1)[0]
+
+    def empirical_rules(
+        self, x: Points, y: Labels, chunk_numbers: NDArray[np.int64], chunks: int
+    ) -> list[Rule]:
+        """The same of some chunks at a time; memory for _CELLS_MAX scores, or one a row."""
+        largest = int(np.bincount(chunk_numbers, minlength=1).max())
+        kind: np.dtype[np.signedinteger[Any]] = np.dtype(np.int64 if largest >> 15 else np.int16)
+        width = min(max(_CELLS_MAX // len(self.matrix), 1), _CHUNKS_AT_A_TIME, chunks)
+        members = members_of_chunks(chunk_numbers, chunks)
+        found = []
+        for start in range(0, chunks, width):
+            part = np.concatenate(members[start : start + width])
+            cells = x.take(part).astype(np.int64) * width + chunk_numbers.take(part) - start
+            size = self.points * width
+            zeros, ones = (np.bincount(cells[y[part] == n], minlength=size) for n in (0, 1))
+            votes = (ones - zeros).astype(kind).reshape(self.points, width)
+            best = _subset_sums(self.byte_columns, votes).argmax(axis=0)
+            found += best[: chunks - start].tolist()
+        rules: dict[int, Rule] = {number: self.rule(number) for number in set(found)}
+        return [rules[number] for number in found]
+
+    @cached_property
+    def words(self) -> NDArray[np.uint64]:
+        """The packed rows, filled up with zeros, as words, (rules, words)."""
+        width = len(self.packed[0])
+        rows = np.zeros((len(self.packed), -(-width // 8) * 8), dtype=np.uint8)
+        rows[:, :width] = self.byte_columns.T
+        return rows.view(np.uint64)
+
 
 @dataclass(frozen=True, eq=False)
 class RowVersionSpace(NumberedVersionSpace):
@@ -205,19 +291,28 @@ def _standard_optimal_values(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
     return majority
 
 
-def _subset_sums(columns: NDArray[np.uint8], weights: NDArray[np.int64]) -> NDArray[np.int64]:
-    """For every row the sum of the weights (points,) where it says 1, int64 (rows,).
+def _subset_sums(
+    columns: NDArray[np.uint8], weights: NDArray[np.signedinteger[Any]]
+) -> NDArray[np.signedinteger[Any]]:
+    """For every row the sums of the weights (points, ...) where it says 1, (rules, ...).
 
-    `columns` (bytes, rows) are the rows as packed by numpy.packbits. Eight points at a time: the
+    `columns` (bytes, rules) are the rows as packed by numpy.packbits. Eight points at a time: the
     sums of all subsets of their weights are looked up by the byte, ten times faster than a product
-    of integer matrices.
+    of integer matrices. The weights' dtype has to hold the sums.
     """
-    padded = np.zeros(8 * len(columns), dtype=np.int64)
+    rest = weights.shape[1:]
+    padded = np.zeros((8 * len(columns), *rest), dtype=weights.dtype)
     padded[: len(weights)] = weights
-    subsets = np.unpackbits(np.arange(256, dtype=np.uint8)[:, None], axis=1).astype(np.int64)
-    sums = np.zeros(columns.shape[1], dtype=np.int64)
-    for eight, column in zip(padded.reshape(-1, 8), columns, strict=True):
-        sums += (subsets @ eight)[column]
+    sums = np.zeros((columns.shape[1], *rest), dtype=weights.dtype)
+    found = np.empty_like(sums)
+    subsets = np.zeros((256, *rest), dtype=weights.dtype)
+    for eight, column in zip(padded.reshape(-1, 8, *rest), columns, strict=True):
+        size = 1
+        for weight in eight[::-1]:  # the first point has the highest bit
+            np.add(subsets[:size], weight, out=subsets[size : 2 * size])
+            size *= 2
+        subsets.take(column, axis=0, out=found, mode="clip")
+        sums += found
     return sums
 
 

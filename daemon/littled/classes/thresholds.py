@@ -15,14 +15,19 @@ from numpy.typing import NDArray
 
 from littled.classes.base import (
     DENSE_RULES_MAX,
+    Ballot,
     ClassError,
     DataSet,
+    Labels,
     NumberedPoints,
     NumberedVersionSpace,
+    Points,
     Scores,
     consistent_numbers,
 )
-from littled_protocol.rules import ThresholdRule
+from littled.classes.chunks import ChunkCuts
+from littled.classes.labelings import NumberedLabelings
+from littled_protocol.rules import Rule, ThresholdRule
 
 
 @dataclass(frozen=True)
@@ -94,6 +99,55 @@ class Thresholds(NumberedPoints):
     ) -> "ThresholdVersionSpace":
         """The thresholds that err little enough on every data set, exactly: a union of runs."""
         return ThresholdVersionSpace(consistent_numbers(self, data_sets, tolerance), self)
+
+    def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
+        """What the thresholds with these numbers say to one point."""
+        return numbers <= int(point[0])
+
+    @property
+    def vc_dimension(self) -> int:
+        """1, exact: of two points the greater one is never alone 0."""
+        return 1
+
+    def labelings_max(self, n: int) -> int:
+        """One for each different point, the least with label 1, and one for none, exact."""
+        return min(n, self.size) + 1
+
+    @property
+    def has_labelings(self) -> bool:
+        """A labeling is a cut between points."""
+        return True
+
+    def window(self, x: Points, y: Labels) -> NumberedLabelings:
+        """A labeling is represented by its least point with label 1; without one, by 0 always."""
+        scores = self.scores(self.add(self.empty_statistics(), x, y))
+        return NumberedLabelings(self, x, scores)
+
+    def representatives(self, points: Points) -> NDArray[np.int64]:
+        """The different points (n,) as thresholds, and the rule that is always 0, rising."""
+        present = np.zeros(self.size + 1, dtype=np.bool_)
+        present[points] = True
+        present[self.size] = True
+        return np.flatnonzero(present)
+
+    def empirical_rule(self, x: Points, y: Labels) -> Rule:
+        """A threshold with the fewest errors, in the middle between two points of the chunk."""
+        return self.empirical_rules(x, y, np.zeros(len(y), dtype=np.int64), 1)[0]
+
+    def ballot(self, rules: Sequence[Rule]) -> Ballot:
+        """The rules with a threshold up to x say 1 to x: a search in the sorted thresholds."""
+        thresholds = [rule.threshold for rule in rules if isinstance(rule, ThresholdRule)]
+        ordered = np.sort(np.array(thresholds, dtype=np.int64))
+        return lambda points: np.searchsorted(ordered, points, side="right").astype(np.int64)
+
+    def empirical_rules(
+        self, x: Points, y: Labels, chunk_numbers: NDArray[np.int64], chunks: int
+    ) -> list[Rule]:
+        """The same of all chunks at once."""
+        cuts = ChunkCuts.of(x.astype(np.int64), y, chunk_numbers, chunks, self.size)
+        least, greatest = cuts.gaps(cuts.items.best(cuts.gains, chunks))
+        middles = (least + greatest + 1) // 2
+        return [self.rule(threshold) for threshold in middles.tolist()]
 
 
 @dataclass(frozen=True, eq=False)

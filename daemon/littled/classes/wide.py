@@ -80,6 +80,18 @@ def tally(points: NDArray[np.unsignedinteger[Any]], y: NDArray[np.uint8]) -> Tal
     return Tally(ordered.take(starts, axis=0), positive, examples - positive)
 
 
+def ranked(
+    points: NDArray[np.unsignedinteger[Any]],
+) -> tuple[NDArray[np.unsignedinteger[Any]], NDArray[np.int64]]:
+    """The different ids of a scalar (n,) or wide (n, 2) column, rising; and all ranks, (n,)."""
+    order = _rising(points)
+    ordered = points.take(order, axis=0)
+    starts = starts_of_runs(ordered)
+    ranks = np.empty(len(points), dtype=np.int64)
+    ranks[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(points)))
+    return ordered.take(starts, axis=0), ranks
+
+
 def _rising(points: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.int64]:
     """An order in which a scalar or wide column rises.
 
@@ -120,3 +132,14 @@ def fits_bits(points: NDArray[np.unsignedinteger[Any]], bits: int) -> bool:
     if int(points[:, 0].max()) >> high_bits:
         return False
     return bits >= 64 or int(points[:, 1].max()) >> bits == 0
+
+
+def bit_length(words: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """Bit length of every word, by integer steps only."""
+    words = words.copy()
+    length = np.zeros(words.shape, dtype=np.int64)
+    for shift in (32, 16, 8, 4, 2, 1):
+        large = words >= np.uint64(1 << shift)
+        length[large] += shift
+        words[large] >>= np.uint64(shift)
+    return length + (words > 0)

@@ -24,6 +24,7 @@ COMMANDS = {
     "watch": ("watching", "watch", "Print the rules of a learner as they are published."),
     "status": ("watching", "status", "Show what a daemon is doing, and what it has spent."),
     "rule": ("rules", "rule", "Show, evaluate and export a published rule."),
+    "predict": ("predicting", "predict", "Ask a learner that answers questions."),
     "record": ("recordings", "record", "Write a recording from a file of examples."),
     "replay": ("recordings", "replay", "Feed a recording."),
     "plan": ("plans", "plan", "Show what a budget buys before anything is created."),

@@ -23,15 +23,17 @@ class Failure(Exception):
 
 
 @contextmanager
-def explained(*kinds: type[Exception], status: int = FAILED, before: str = "") -> Iterator[None]:
+def explained(
+    *kinds: type[Exception], status: int = FAILED, before: str = "", cut: str = ""
+) -> Iterator[None]:
     """Turn exceptions of these kinds, whose text is a sentence, into a Failure.
 
-    `before` is put in front of the sentence.
+    `before` is put in front of the sentence, once `cut` is taken from its beginning.
     """
     try:
         yield
     except kinds as error:
-        raise Failure(before + sentence_of(error), status) from None
+        raise Failure(before + sentence_of(error).removeprefix(cut), status) from None
 
 
 def sentence_of(error: Exception) -> str:

@@ -65,6 +65,20 @@ def amount(value: float) -> str:
     return f"{value:.4g}"
 
 
+def duration(seconds: float | None) -> str:
+    """Seconds or milliseconds for people."""
+    if seconds is None:
+        return "-"
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{max(1, round(1000 * seconds))} ms"
+
+
+def size(count: int | None) -> str:
+    """Bytes for people."""
+    if count is None:
+        return "-"
+    return f"{count / 2**20:.0f} MiB" if count >= 2**20 else f"{max(1, count >> 10)} KiB"
+
+
 class RateColumn(ProgressColumn):
     """Examples per second, from the field `done` of a task that counts examples."""
 

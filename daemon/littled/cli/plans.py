@@ -1,6 +1,6 @@
 """`littled plan`: what a budget buys, before anything is created."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from decimal import Decimal, InvalidOperation
 from pathlib import Path
@@ -10,15 +10,33 @@ import click
 from rich.table import Table
 
 from littled.budget.conversion import guarantee
-from littled.cli.failures import WRONG_USE, Failure
-from littled.cli.output import amount, console, number, print_json, print_pairs
+from littled.cli.failures import WRONG_USE, Failure, explained
+from littled.cli.output import (
+    amount,
+    console,
+    duration,
+    number,
+    print_json,
+    print_pairs,
+    size,
+)
+from littled.cli.prediction_plans import (
+    answering_table,
+    methods_table,
+    prediction_facts,
+    prediction_in_words,
+)
 from littled.configuration import ConfigurationError, checked_configuration
 from littled.learners.parameters import OnlineParameters
 from littled.planner import (
+    METHODS,
     Comparison,
     LearnerPlan,
+    LearnerRequest,
     PlanError,
     StreamPlan,
+    StreamRequest,
+    compare_predictions,
     compare_ways,
     plan_stream,
 )
@@ -39,6 +57,9 @@ CLASSES = (
     "stumps:FEATURES:BUCKETS, conjunctions:BITS or table:FILE."
 )
 PAPER_CONSTANTS = ("calls", "teachers", "threshold", "draws")
+# Options that learners of one kind only have.
+ONLINE = ("selection", "teachers", "adversary", "failure_probability")
+PREDICTION = ("window", "excess_error", "answers", "method")
 
 
 class DecimalParameter(click.ParamType[Decimal]):
@@ -62,68 +83,92 @@ class DecimalParameter(click.ParamType[Decimal]):
 @click.option("--epsilon", required=True, type=DecimalParameter(), help="Budget of a season.")
 @click.option("--delta", required=True, type=DecimalParameter(), help="Failure mass of a season.")
 @click.option("--horizon", required=True, type=int, help="Examples in a season.")
+@click.option("--kind", default="online", show_default=True,
+              type=click.Choice(["online", "prediction"]),
+              help="Whether rules are published or questions answered.")  # fmt: skip
 @click.option("--noise-rate", type=DecimalParameter(), default="0", show_default=True,
               help="Share of labels that may contradict the best rule.")  # fmt: skip
-@click.option("--selection", default="auto", show_default=True,
+@click.option("--selection", show_default="auto",
               type=click.Choice([
                   "auto", "dense", "fresh", "sparse", "closure", "histogram", "paper",
               ]),
               help="How the next rule is selected.")  # fmt: skip
 @click.option("--teachers", type=int, help="Teachers of sparse selection; else one an example.")
-@click.option("--adversary", default="oblivious", show_default=True,
+@click.option("--adversary", show_default="oblivious",
               type=click.Choice(["none", "oblivious", "adaptive"]),
               help="Whether somebody may choose the order, or after seeing rules.")  # fmt: skip
-@click.option("--failure-probability", type=DecimalParameter(), default="0.05", show_default=True,
+@click.option("--failure-probability", type=DecimalParameter(), show_default="0.05",
               help="Chance that a bound on mistakes does not hold.")  # fmt: skip
 @click.option("--paper-calls", type=DecimalParameter(), help="C in K = C d^3 calls.")
 @click.option("--paper-teachers", type=DecimalParameter(),
               help="C in k = C d^3.5 ln(T) ln(1/delta) / epsilon teachers.")  # fmt: skip
 @click.option("--paper-threshold", type=DecimalParameter(), help="C in U = C d^3 ln(d ln T) k.")
 @click.option("--paper-draws", type=DecimalParameter(), help="C in R = C ln(T) draws.")
+@click.option("--window", type=int, help="Examples of a window that answers come from.")
+@click.option("--excess-error", type=DecimalParameter(), show_default="0.05",
+              help="As many answers as there can be at this error.")  # fmt: skip
+@click.option("--answers", type=int, help="Answers a window, with the least error there can be.")
+@click.option("--method", show_default="auto",
+              type=click.Choice(["auto", *METHODS]), help="How answers are made.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
 def plan(
     class_name: str,
     epsilon: Decimal,
     delta: Decimal,
     horizon: int,
+    kind: str,
     as_json: bool,
-    teachers: int | None,
     **more: Any,
 ) -> None:
     """Show what a learner could do with a budget: nothing is created, no data is needed.
 
     The guarantee of privacy holds whatever the data are. Numbers of mistakes are for a stream that
     some rule of the class fits (up to the noise rate): "expected" on a stream that is bad for this
-    way of selection, "at most" but for the failure probability.
+    way of selection, "at most" but for the failure probability. Errors of answers are how much more
+    often they are wrong than the best rule, by a model of a bad stream.
     """
-    constants = {
-        name: value
-        for name in PAPER_CONSTANTS
-        if (value := more.pop(f"paper_{name}", None)) is not None
-    }
-    learner: dict[str, Any] = {"class": class_name, **more}
-    if constants:
-        learner["paper"] = constants
-    if teachers is not None:
-        learner["teachers"] = teachers
     stream = {
         "epsilon": epsilon,
         "delta": delta,
         "horizon": horizon,
-        "learners": {LEARNER: learner},
+        "learners": {LEARNER: learner_table(class_name, kind, more)},
     }
     try:
         checked = checked_configuration({"streams": {STREAM: stream}}, Path())
     except ConfigurationError as error:
         raise Failure(as_option(str(error)), WRONG_USE) from None
     request = checked.streams[STREAM].request()
-    try:
-        found = plan_stream(request)
-        ways = compare_ways(request)
-    except PlanError as error:
-        raise Failure(str(error).removeprefix(f"learner {LEARNER}: "), WRONG_USE) from None
-    facts = plan_facts(found, found.plans[0], ways[0])
-    facts["failure_probability"] = float(request.learners[0].failure_probability)
+    with explained(PlanError, status=WRONG_USE, cut=f"learner {LEARNER}: "):
+        show = show_prediction_plan if kind == "prediction" else show_online_plan
+        show(request, as_json=as_json)
+
+
+def learner_table(class_name: str, kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
+    """The options that were given as the table of a learner in a configuration."""
+    given = {name: value for name, value in options.items() if value is not None}
+    constants = {
+        name: given.pop(f"paper_{name}") for name in PAPER_CONSTANTS if f"paper_{name}" in given
+    }
+    if constants:
+        given["paper"] = constants
+    others = PREDICTION if kind == "online" else (*ONLINE, "paper")
+    for name in others:
+        if name in given:
+            other = "prediction" if kind == "online" else "online"
+            option = f"paper-{next(iter(constants))}" if name == "paper" else name
+            raise Failure(f"--{option.replace('_', '-')} is for --kind {other} only", WRONG_USE)
+    if "excess_error" in given and "answers" in given:
+        raise Failure("give --excess-error or --answers, not both: the other follows", WRONG_USE)
+    return {"class": class_name, "kind": kind, **given}
+
+
+def show_online_plan(request: StreamRequest, *, as_json: bool) -> None:
+    """Print the plan of a learner that publishes rules."""
+    found, ways, (learner,) = plan_stream(request), compare_ways(request), request.learners
+    (planned,) = found.online
+    facts = plan_facts(found, planned, ways[0])
+    assert isinstance(learner, LearnerRequest)
+    facts["failure_probability"] = float(learner.failure_probability)
     if as_json:
         print_json({**facts, "ways": [asdict(each) for each in ways]}, indent=2)
         return
@@ -132,9 +177,24 @@ def plan(
     console().print(ways_table(ways))
 
 
+def show_prediction_plan(request: StreamRequest, *, as_json: bool) -> None:
+    """Print the plan of a learner that answers questions."""
+    found, methods = plan_stream(request), compare_predictions(request)
+    (planned,) = found.predictions
+    facts = prediction_facts(found, planned, methods)
+    if as_json:
+        print_json(facts, indent=2)
+        return
+    print_pairs(prediction_in_words(facts))
+    console().print()
+    console().print(methods_table(methods))
+
+
 def as_option(sentence: str) -> str:
     """A sentence about a key of a configuration as one about an option."""
     stream = f"streams.{STREAM}."
+    if "learners.learner.window must" in sentence:
+        return f"--window{sentence.partition('.window')[2]}"
     key, space, rest = sentence.partition(" ")
     name = key.removeprefix(f"{stream}learners.{LEARNER}.").removeprefix(stream)
     return f"--{name.replace('_', '-').replace('.', '-')}{space}{rest}"
@@ -235,20 +295,6 @@ def ways_table(ways: Sequence[Comparison], learner: str = "") -> Table:
     return table
 
 
-def duration(seconds: float | None) -> str:
-    """Seconds or milliseconds for people."""
-    if seconds is None:
-        return "-"
-    return f"{seconds:.1f} s" if seconds >= 1 else f"{max(1, round(1000 * seconds))} ms"
-
-
-def size(count: int | None) -> str:
-    """Bytes for people."""
-    if count is None:
-        return "-"
-    return f"{count / 2**20:.0f} MiB" if count >= 2**20 else f"{max(1, count >> 10)} KiB"
-
-
 def way_of(parameters: OnlineParameters) -> str:
     """The way of selection that a plan's parameters are of, as in the table of ways."""
     if parameters.tests == "cohen_lyu":
@@ -258,17 +304,24 @@ def way_of(parameters: OnlineParameters) -> str:
     return "fresh" if parameters.selection == "dense" and parameters.fresh else parameters.selection
 
 
-def plan_table(stream: StreamPlan) -> Table:
-    """A stream and what each of its learners may do, for people."""
-    table = Table(
-        title=f"{stream.stream}: epsilon {amount(float(stream.epsilon))}, delta "
-        f"{amount(float(stream.delta))} for each season of {number(stream.horizon)} examples",
-        title_justify="left",
-        title_style="bold",
+def plan_tables(stream: StreamPlan) -> Iterator[Table]:
+    """A stream and what each of its learners may do, for people; a table for each kind."""
+    title = (
+        f"{stream.stream}: epsilon {amount(float(stream.epsilon))}, delta "
+        f"{amount(float(stream.delta))} for each season of {number(stream.horizon)} examples"
     )
+    if stream.online:
+        yield publishing_table(stream, title)
+    if stream.predictions:
+        yield answering_table(stream, f"{stream.stream}: answers" if stream.online else title)
+
+
+def publishing_table(stream: StreamPlan, title: str) -> Table:
+    """The learners of a stream that publish rules, for people."""
+    table = Table(title=title, title_justify="left", title_style="bold")
     for column in ("learner", "class", "selection", "new rules at most", "first rule"):
         table.add_column(column)
-    for each in stream.plans:
+    for each in stream.online:
         parameters = each.parameters
         table.add_row(
             each.name,

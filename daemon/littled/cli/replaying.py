@@ -3,11 +3,14 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import count
 
+from littled.budget.ledger import own_numbers, without_answers
 from littled.engine import Transcript, replay
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
+from littled.predictions import differing
 from littled.store.records import StoredRelease
 from littled.store.store import Store
 
@@ -16,7 +19,8 @@ from littled.store.store import Store
 class Comparison:
     """What a replay of one stream came to.
 
-    releases, entries: how many stored ones were compared. findings: one sentence for each that
+    releases, entries, predictions: how many stored ones were compared; the entries that charge
+    answers are no function of the journal and not among them. findings: one sentence for each that
     differs. pending: releases that the journal leads to and that are not published yet, since the
     daemon was stopped before it had learned the journal's end.
     """
@@ -26,19 +30,28 @@ class Comparison:
     entries: int
     findings: tuple[str, ...]
     pending: int
+    predictions: int = 0
 
 
 def compare_stream(store: Store, stream: str) -> Comparison:
-    """Replay a stream's journal and compare every release and ledger entry, byte for byte.
+    """Replay a stream's journal and compare every release, ledger entry and answer, byte for byte.
 
     What is stored is read before the journal: a daemon that serves the store meanwhile can only
     make the journal lead to more. Raises StoreError for a journal that cannot be read.
     """
     plan = StreamPlan.from_dict(store.plans[stream])
-    entries = [entry.to_bytes() for entry in store.ledger(stream)]
+    ledger = store.ledger(stream)
+    entries = [entry.to_bytes() for entry in without_answers(ledger)]
+    own = own_numbers(ledger)
     releases = {
-        f"{stream}/{name}": store.releases(f"{stream}/{name}") for name in sorted(plan.learners)
+        f"{stream}/{each.name}": [
+            release if release.charge is None else replace(release, charge=own.get(release.charge))
+            for release in store.releases(f"{stream}/{each.name}")
+        ]
+        for each in plan.online
     }
+    numbers = count()
+    predictions = (each for each, _ in zip(store.predictions(stream), numbers, strict=False))
     noise, records = KeyedNoise(store.noise_key), store.records(stream)
     with ThreadPoolExecutor(1) as executor:
         transcript = replay(plan, noise, records, executor)
@@ -48,9 +61,12 @@ def compare_stream(store: Store, stream: str) -> Comparison:
     )
     for learner, stored in releases.items():
         findings += _differences(f"version %d of {learner}", 1, stored, repeated[learner])
-    count = sum(map(len, releases.values()))
-    pending = max(sum(map(len, repeated.values())) - count, 0)
-    return Comparison(stream, count, len(entries), tuple(findings), pending)
+    findings += differing(plan, noise, store, predictions)
+    released = sum(map(len, releases.values()))
+    pending = max(sum(map(len, repeated.values())) - released, 0)
+    return Comparison(
+        stream, released, len(entries), tuple(findings), pending, predictions=next(numbers)
+    )
 
 
 def _by_learner(transcript: Transcript) -> dict[str, list[StoredRelease]]:

@@ -12,8 +12,8 @@ import click
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import console, print_json
+from littled.cli.values import Values
 from littled.cli.watching import release_facts, words_of
-from littled_client.conversions import BadRow, Column, Converter, Fields
 from littled_client.errors import ClientError
 from littled_protocol.errors import ProtocolError
 from littled_protocol.rules import Rule, Words, rule_from_dict
@@ -92,15 +92,13 @@ def evaluate(
     """
     found, words, _ = find_rule(learner, daemon)
     shift = words.offset if offset is None else offset
-    with explained(ValueError, status=WRONG_USE):
-        fields = Fields(_columns(found), "y", offset=shift, clip=clip)
-        converter = Converter(found.x_type, fields)
+    values_of = Values(found.x_type, shift, clip)
     names = (words.negative, words.positive) if in_words else ("0", "1")
     lines: Iterable[str] = values or (line.strip() for line in sys.stdin)
     number = 0
     for batch in _batches(lines):
-        labels = _labels(found, converter, batch, number)
-        click.echo("\n".join(names[label] for label in labels))
+        labels = found.evaluate(values_of.points(batch, number))
+        click.echo("\n".join(names[int(label)] for label in labels))
         number += len(batch)
 
 
@@ -142,32 +140,8 @@ def words_facts(words: Words) -> dict[str, Any]:
     }
 
 
-def _columns(found: Rule) -> str | tuple[str, ...]:
-    """Names for the columns of a rule's points: one, or one for each feature."""
-    _, _, features = found.x_type.partition("x")
-    return tuple(f"feature {i}" for i in range(int(features))) if features else "x"
-
-
 def _batches(lines: Iterable[str]) -> Iterator[list[str]]:
     """Lines in lists; one by one from a person, who waits for the answer."""
     remaining, count = iter(lines), 1 if sys.stdin.isatty() else LINES_PER_BATCH
     while batch := list(islice(remaining, count)):
         yield batch
-
-
-def _labels(found: Rule, converter: Converter, batch: list[str], before: int) -> list[int]:
-    """Labels of a batch of values; `before` values came earlier, for the sentence."""
-    columns: list[Column]
-    _, _, features = found.x_type.partition("x")
-    try:
-        columns = (
-            [list(c) for c in zip(*(line.split(",") for line in batch), strict=True)]
-            if features
-            else [batch]
-        )
-        x, _ = converter.convert(columns, ["0"] * len(batch))
-    except BadRow as bad:
-        raise Failure(f"value {before + bad.index + 1}: {bad.reason}") from None
-    except ValueError:
-        raise Failure(f"every row needs {features} features with commas between them") from None
-    return [int(label) for label in found.evaluate(x)]

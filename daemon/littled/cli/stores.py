@@ -9,7 +9,7 @@ import click
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.options import StoreFiles, store_options
 from littled.cli.output import console, notes, number, print_json
-from littled.cli.plans import plan_table, ways_table
+from littled.cli.plans import plan_tables, ways_table
 from littled.cli.replaying import Comparison, compare_stream
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
 from littled.planner import PlanError, StreamPlan, compare_ways, plan_stream
@@ -50,10 +50,12 @@ def init(store: Path, configuration: Path, files: StoreFiles) -> None:
     screen = console()
     screen.print(f"created {store}")
     for plan in plans.values():
-        screen.print(plan_table(plan))
+        for table in plan_tables(plan):
+            screen.print(table)
         request = wanted.streams[plan.stream].request()
-        for name in plan.learners:
-            screen.print(ways_table(compare_ways(request, name), f"{plan.stream}/{name}"))
+        for each in plan.online:
+            ways = compare_ways(request, each.name)
+            screen.print(ways_table(ways, f"{plan.stream}/{each.name}"))
         if plan.delta * plan.horizon > 1:
             notes().print(
                 f"note: streams.{plan.stream}.delta is greater than 1/horizon; one example of a "
@@ -117,6 +119,7 @@ def report_facts(
                 "examples": each.examples,
                 "ledger_entries": each.entries,
                 "releases": each.releases,
+                "predictions": each.predictions,
                 "spent_at_most": each.spent.to_dict(),
             }
             for each in report.streams
@@ -127,6 +130,7 @@ def report_facts(
             each.stream: {
                 "releases": each.releases,
                 "ledger_entries": each.entries,
+                "predictions": each.predictions,
                 "pending": each.pending,
                 "findings": list(each.findings),
             }
@@ -142,11 +146,12 @@ def print_report(report: Report, compared: Sequence[Comparison], findings: Seque
         screen.print(
             f"{stream.stream}: {number(stream.examples)} examples in {number(stream.records)} "
             f"records, {number(stream.entries)} charges, {number(stream.releases)} releases"
+            + answered(stream.predictions)
         )
     for each in compared:
         screen.print(
             f"{each.stream}: replayed, {number(each.releases)} releases and "
-            f"{number(each.entries)} charges compared byte for byte"
+            f"{number(each.entries)} charges compared byte for byte" + answered(each.predictions)
         )
         if each.pending:
             screen.print(
@@ -157,3 +162,10 @@ def print_report(report: Report, compared: Sequence[Comparison], findings: Seque
         screen.print(f"- {finding}", style="red")
     if not findings:
         screen.print("sound: the chain is whole and no budget was exceeded", style="green")
+
+
+def answered(predictions: int) -> str:
+    """How many requests were answered, where there are any."""
+    if not predictions:
+        return ""
+    return f", {number(predictions)} {'request' if predictions == 1 else 'requests'} answered"

@@ -1,6 +1,6 @@
 """`littled watch` and `littled status`: what a daemon publishes and says about itself."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -92,22 +92,52 @@ def status(as_json: bool, daemon: DaemonChoice) -> None:
         return
     console().print(f"littled at {daemon.address}")
     for name, stream in body["streams"].items():
-        console().print(stream_table(name, stream))
+        for table in stream_tables(name, stream):
+            console().print(table)
 
 
-def stream_table(name: str, stream: Mapping[str, Any]) -> Table:
-    """A stream and its learners, for people."""
+def stream_tables(name: str, stream: Mapping[str, Any]) -> Iterator[Table]:
+    """A stream and its learners, for people; a table for each kind of them."""
     spent, budget = amount(epsilon_spent(stream)), amount(stream["epsilon"])
-    table = Table(
-        title=f"{name}: {number(stream['position'])} examples, season {stream['season'] + 1} of "
+    title = (
+        f"{name}: {number(stream['position'])} examples, season {stream['season'] + 1} of "
         f"{number(stream['horizon'])} examples each, epsilon {spent} of {budget} spent "
-        f"(delta {amount(stream['delta'])})",
-        title_justify="left",
-        title_style="bold",
+        f"(delta {amount(stream['delta'])})"
     )
+    learners = stream["learners"].items()
+    answering = {name: facts for name, facts in learners if facts.get("kind") == "prediction"}
+    publishing = {name: facts for name, facts in learners if name not in answering}
+    if publishing:
+        yield publishing_table(title, publishing)
+    if answering:
+        yield answering_table(f"{name}: answers" if publishing else title, answering)
+
+
+def publishing_table(title: str, learners: Mapping[str, Any]) -> Table:
+    """Learners that publish rules."""
+    table = Table(title=title, title_justify="left", title_style="bold")
     for column in ("learner", "version", "epoch", "rule", ""):
         table.add_column(column, justify="right" if column in ("version", "epoch") else "left")
-    for learner, facts in stream["learners"].items():
+    for learner, facts in learners.items():
         state = "halted: the budget is spent" if facts["halted"] else "learning"
         table.add_row(learner, str(facts["version"]), str(facts["epoch"]), facts["rule"], state)
+    return table
+
+
+def answering_table(title: str, learners: Mapping[str, Any]) -> Table:
+    """Learners that answer questions."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in ("learner", "method", "window", "examples", "answers left", "next window after"):
+        table.add_column(column, justify="left" if column in ("learner", "method") else "right")
+    for learner, facts in learners.items():
+        none = facts["window"] is None
+        left, given = facts["answers_left"], facts["answers_given"]
+        table.add_row(
+            learner,
+            facts["method"],
+            "none is full yet" if none else str(facts["window"]),
+            "-" if none else f"{number(facts['window_first'])} to {number(facts['window_last'])}",
+            "-" if none else f"{number(left)} of {number(left + given)}",
+            f"{number(facts['next_window'])} examples",
+        )
     return table

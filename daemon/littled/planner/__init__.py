@@ -1,26 +1,40 @@
 """Plans: from what a configuration asks for to every parameter of a learner, without any data."""
 
-from littled.planner.plans import LearnerPlan, StreamPlan
+from littled.planner.plans import AnyPlan, LearnerPlan, PredictionPlan, StreamPlan
+from littled.planner.prediction_search import PredictionComparison
+from littled.planner.relabelling import relabelling_parameters, stability_parameters
 from littled.planner.requests import (
+    EXCESS_ERROR,
+    METHODS,
     LearnerRequest,
     PaperConstants,
     PlanError,
+    PredictionRequest,
     StreamRequest,
 )
-from littled.planner.search import Comparison, compare_ways, plan_stream
+from littled.planner.search import Comparison, compare_predictions, compare_ways, plan_stream
 from littled.planner.sizes import CANDIDATES_MAX
 from littled.planner.ways import Estimate
 
 __all__ = [
     "CANDIDATES_MAX",
+    "EXCESS_ERROR",
+    "METHODS",
+    "AnyPlan",
     "Comparison",
     "Estimate",
     "LearnerPlan",
     "LearnerRequest",
     "PaperConstants",
     "PlanError",
+    "PredictionComparison",
+    "PredictionPlan",
+    "PredictionRequest",
     "StreamPlan",
     "StreamRequest",
+    "compare_predictions",
     "compare_ways",
     "plan_stream",
+    "relabelling_parameters",
+    "stability_parameters",
 ]

@@ -19,8 +19,9 @@ LIST_FAILURE_SHARE = Fraction(9, 10)
 class Budget:
     """The budget of a stream, shared evenly by `share` learners, and one way to divide it.
 
-    `trigger_share` of a learner's epsilon pays for its trigger, the rest for its selections, all
-    booked in one way.
+    `trigger_share` of an online learner's epsilon pays for its trigger, the rest for its
+    selections; `predictions` of the learners answer questions instead, and have no trigger. All
+    selections and answers are booked in one way.
     """
 
     epsilon: Fraction
@@ -29,6 +30,7 @@ class Budget:
     share: int
     accounting: Accounting
     trigger_share: float
+    predictions: int = 0
 
     @property
     def trigger_rate(self) -> Fraction:
@@ -42,8 +44,7 @@ class Budget:
             return Fraction(0)
         if self.accounting == "pure":
             return rate_below(left / (2 * draws))
-        rho = rho_of_epsilon(left * self.share, self.delta * DELTA_Z_SHARE) / self.share
-        return rate_below(math.sqrt(float(2 * rho / draws)) * (1 - 1e-9))
+        return rate_below(math.sqrt(float(2 * self._rho / draws)) * (1 - 1e-9))
 
     def histogram_rate(self, change: int) -> Fraction:
         """Largest e of one histogram whose scores change by `change` at the most (Lemma E)."""
@@ -60,8 +61,34 @@ class Budget:
     @property
     def _tail(self) -> float:
         """A learner's part of delta for what a selection may show of a single example."""
+        return float(self.failure)
+
+    @property
+    def answers_amount(self) -> Fraction:
+        """What all answers of a window may cost together: pure epsilon, or rho."""
+        return self.epsilon / self.share if self.accounting == "pure" else self._rho
+
+    @property
+    def failure(self) -> Fraction:
+        """A learner's part of delta for lists that fail to hide, or nets that are none."""
+        return self._delta * LIST_FAILURE_SHARE
+
+    @property
+    def precision(self) -> Fraction:
+        """A learner's part of delta for finite precision."""
+        return self._delta * (1 - LIST_FAILURE_SHARE)
+
+    @property
+    def _delta(self) -> Fraction:
+        """A learner's part of delta beside the conversion's."""
         share = (1 - DELTA_Z_SHARE) if self.accounting == "zcdp" else Fraction(9, 10)
-        return float(self.delta * share * LIST_FAILURE_SHARE / self.share)
+        return self.delta * share / self.share
+
+    @property
+    def _rho(self) -> Fraction:
+        """A learner's part of rho, when all triggers are paid for."""
+        left = self.epsilon - (self.share - self.predictions) * self.trigger_rate
+        return rho_of_epsilon(left, self.delta * DELTA_Z_SHARE) / self.share
 
 
 def rate_below(value: float | Fraction) -> Fraction:

@@ -10,13 +10,14 @@ from littled.budget.rounding import to_text
 from littled.classes import HypothesisClass, class_from_dict
 from littled.learners.online import OnlineLearner
 from littled.learners.parameters import OnlineParameters
+from littled.learners.prediction import PredictionLearner, PredictionParameters
 from littled.planner.requests import PlanError
 from littled_protocol.rules import Words
 
 
 @dataclass(frozen=True, slots=True)
 class LearnerPlan:
-    """One learner with all its parameters."""
+    """One online learner with all its parameters."""
 
     name: str
     hypotheses: HypothesisClass
@@ -39,14 +40,48 @@ class LearnerPlan:
     @classmethod
     def from_dict(cls, name: str, values: Mapping[str, Any]) -> Self:
         """The plan that `to_dict` wrote."""
-        if values["kind"] != "online":
-            raise PlanError(f"learner {name} has the unknown kind {values['kind']!r}")
         return cls(
             name=name,
             hypotheses=class_from_dict(values["hypotheses"]),
             parameters=OnlineParameters.from_dict(values["parameters"]),
             words=Words(**values["words"]),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class PredictionPlan:
+    """One learner that answers questions from windows, with all its parameters."""
+
+    name: str
+    hypotheses: HypothesisClass
+    parameters: PredictionParameters
+    words: Words
+
+    def learner(self, stream: str) -> PredictionLearner:
+        """The learner itself."""
+        return PredictionLearner(f"{stream}/{self.name}", self.hypotheses, self.parameters)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able."""
+        return {
+            "kind": "prediction",
+            "hypotheses": self.hypotheses.to_dict(),
+            "parameters": self.parameters.to_dict(),
+            "words": asdict(self.words),
+        }
+
+    @classmethod
+    def from_dict(cls, name: str, values: Mapping[str, Any]) -> Self:
+        """The plan that `to_dict` wrote."""
+        return cls(
+            name=name,
+            hypotheses=class_from_dict(values["hypotheses"]),
+            parameters=PredictionParameters.from_dict(values["parameters"]),
+            words=Words(**values["words"]),
+        )
+
+
+AnyPlan = LearnerPlan | PredictionPlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +94,17 @@ class StreamPlan:
     delta_z: Fraction
     horizon: int
     caps: Price
-    plans: tuple[LearnerPlan, ...]
+    plans: tuple[AnyPlan, ...]
+
+    @property
+    def online(self) -> tuple[LearnerPlan, ...]:
+        """The plans of the online learners, in the order in which they step."""
+        return tuple(plan for plan in self.plans if isinstance(plan, LearnerPlan))
+
+    @property
+    def predictions(self) -> tuple[PredictionPlan, ...]:
+        """The plans of the learners that answer questions."""
+        return tuple(plan for plan in self.plans if isinstance(plan, PredictionPlan))
 
     @property
     def x_type(self) -> str:
@@ -99,7 +144,15 @@ class StreamPlan:
             horizon=values["horizon"],
             caps=Price.from_dict(values["caps"]),
             plans=tuple(
-                LearnerPlan.from_dict(name, each)
-                for name, each in sorted(values["learners"].items())
+                _plan_from_dict(name, each) for name, each in sorted(values["learners"].items())
             ),
         )
+
+
+def _plan_from_dict(name: str, values: Mapping[str, Any]) -> AnyPlan:
+    """The plan of a learner of either kind."""
+    kinds: dict[str, type[AnyPlan]] = {"online": LearnerPlan, "prediction": PredictionPlan}
+    kind = kinds.get(values["kind"])
+    if kind is None:
+        raise PlanError(f"learner {name} has the unknown kind {values['kind']!r}")
+    return kind.from_dict(name, values)

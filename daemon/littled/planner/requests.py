@@ -5,18 +5,23 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from littled.classes import HypothesisClass
+from littled.learners.prediction import Method
 from littled_protocol.rules import Words
 
 Way = Literal["dense", "fresh", "sparse", "closure", "histogram", "teachers", "paper"]
 Asked = Literal["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"]
 Adversary = Literal["none", "oblivious", "adaptive"]
+AskedMethod = Method | Literal["auto"]
 
 WAYS: tuple[Way, ...] = get_args(Way)
+METHODS: tuple[Method, ...] = get_args(Method)
 
 # With longer fractions the trigger's 64-bit arithmetic could overflow.
 NOISE_RATE_DENOMINATOR_MAX = 10**9
 # Chance, aimed at, that the calls of a season run out, or that noise upsets a plan otherwise.
 FAILURE_PROBABILITY = Fraction(1, 20)
+# Expected excess error at which a window serves as many answers as it can.
+EXCESS_ERROR = Fraction(1, 20)
 
 
 class PlanError(ValueError):
@@ -57,6 +62,27 @@ class LearnerRequest:
 
 
 @dataclass(frozen=True, slots=True)
+class PredictionRequest:
+    """What a configuration asks of one learner that answers questions from windows.
+
+    Either `answers` a window, with the least excess error that the budget allows, or as many
+    answers as there can be at an expected `excess_error`, the other one being None.
+    """
+
+    name: str
+    hypotheses: HypothesisClass
+    window: int
+    noise_rate: Fraction = Fraction(0)
+    excess_error: Fraction | None = EXCESS_ERROR
+    answers: int | None = None
+    method: AskedMethod = "auto"
+    words: Words = field(default_factory=Words)
+
+
+AnyRequest = LearnerRequest | PredictionRequest
+
+
+@dataclass(frozen=True, slots=True)
 class StreamRequest:
     """What a configuration asks of one stream."""
 
@@ -64,23 +90,45 @@ class StreamRequest:
     epsilon: Fraction
     delta: Fraction
     horizon: int
-    learners: tuple[LearnerRequest, ...]
+    learners: tuple[AnyRequest, ...]
 
 
-def check_requests(learners: tuple[LearnerRequest, ...]) -> None:
+def check_requests(request: StreamRequest) -> None:
     """PlanError for what cannot be planned whatever the budget."""
+    learners = request.learners
     if len({each.hypotheses.point_type for each in learners}) != 1:
         kinds = ", ".join(f"{x.name} reads {x.hypotheses.point_type}" for x in learners)
         raise PlanError(f"all learners of a stream must read one type of x: {kinds}")
     for each in learners:
-        if each.selection == "paper" and len(learners) > 1:
-            raise PlanError(
-                f"learner {each.name}: paper mode divides a whole budget; give it a stream alone"
-            )
         if each.noise_rate.denominator > NOISE_RATE_DENOMINATOR_MAX:
             raise PlanError(f"learner {each.name}: noise_rate may have at most 9 decimal places")
-        if not 0 < each.failure_probability < 1:
-            raise PlanError(f"learner {each.name}: failure_probability must be between 0 and 1")
+        if isinstance(each, PredictionRequest):
+            _check_prediction(each, request.horizon)
+        else:
+            _check_online(each, alone=len(learners) == 1)
+
+
+def _check_online(learner: LearnerRequest, *, alone: bool) -> None:
+    if learner.selection == "paper" and not alone:
+        raise PlanError(
+            f"learner {learner.name}: paper mode divides a whole budget; give it a stream alone"
+        )
+    if not 0 < learner.failure_probability < 1:
+        raise PlanError(f"learner {learner.name}: failure_probability must be between 0 and 1")
+
+
+def _check_prediction(learner: PredictionRequest, horizon: int) -> None:
+    if not 1 <= learner.window <= horizon:
+        raise PlanError(
+            f"learner {learner.name}: window must be from 1 to the stream's horizon of "
+            f"{horizon:,} examples, or no window would ever be full"
+        )
+    if (learner.excess_error is None) == (learner.answers is None):
+        raise PlanError(f"learner {learner.name}: give either excess_error or answers")
+    if learner.excess_error is not None and not 0 < learner.excess_error < Fraction(1, 2):
+        raise PlanError(f"learner {learner.name}: excess_error must be between 0 and 0.5")
+    if learner.answers is not None and learner.answers < 1:
+        raise PlanError(f"learner {learner.name}: answers must be at least 1")
 
 
 def allowed_ways(request: LearnerRequest) -> tuple[Way, ...]:

@@ -1,6 +1,10 @@
-"""The search for a plan: every way, every division of the budget, the fewest expected mistakes."""
+"""The search for a plan: every way, every division of the budget, the fewest expected mistakes.
 
-from collections.abc import Iterator
+Learners that answer questions are planned by `littled.planner.prediction_search`.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
@@ -10,17 +14,28 @@ from typing import get_args
 from littled.budget.conversion import guarantee
 from littled.budget.events import price
 from littled.budget.price import Price
-from littled.learners.online import OnlineLearner
 from littled.learners.parameters import Accounting
 from littled.planner.budgets import DELTA_Z_SHARE, Budget
 from littled.planner.costs import retrain_memory_bytes, retrain_seconds
 from littled.planner.experts import EXPERTS_LIMITS, EXPERTS_REMARK, experts_mistakes
 from littled.planner.paper import paper_budget, paper_estimate
-from littled.planner.plans import LearnerPlan, StreamPlan
+from littled.planner.plans import AnyPlan, LearnerPlan, StreamPlan
+from littled.planner.prediction_search import (
+    PredictionComparison,
+    PredictionEstimate,
+    best_prediction,
+    compare_methods,
+    open_methods,
+    window_cost,
+)
+from littled.planner.prediction_search import preference as prediction_preference
+from littled.planner.prediction_search import why_not as prediction_why_not
 from littled.planner.requests import (
     WAYS,
+    AnyRequest,
     LearnerRequest,
     PlanError,
+    PredictionRequest,
     StreamRequest,
     Way,
     allowed_ways,
@@ -33,11 +48,16 @@ from littled.planner.ways import Draft, Estimate, preference
 TRIGGER_SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
 
+AnyEstimate = Estimate | PredictionEstimate
+
+
 def plan_stream(request: StreamRequest) -> StreamPlan:
     """The plan with the fewest expected mistakes whose caps are within (epsilon, delta).
 
     Learners share the budget evenly; one way of accounting and one share for the trigger serve
-    them all, so that their prices add up to the caps exactly.
+    them all, so that their prices add up to the caps exactly. Learners that answer questions are
+    planned for the most answers or the least excess error; where there are online learners too,
+    their mistakes, excess errors and inverse numbers of answers are multiplied.
 
     Raises PlanError if the learners read different points, if what is asked contradicts itself, if
     the budget is too small, or if a plan could take more than `littled.planner.sizes` allows.
@@ -46,26 +66,40 @@ def plan_stream(request: StreamRequest) -> StreamPlan:
 
 
 @lru_cache(maxsize=16)
-def _best(request: StreamRequest) -> tuple[Estimate, ...]:
+def _best(request: StreamRequest) -> tuple[AnyEstimate, ...]:
     """The best estimates, one a learner, in the order in which the learners step."""
-    check_requests(request.learners)
+    check_requests(request)
     ordered = sorted(request.learners, key=lambda each: each.name)
-    ways = [allowed_ways(each) for each in ordered]
-    best: tuple[float, tuple[Estimate, ...]] | None = None
+    ways = {each.name: allowed_ways(each) for each in ordered if isinstance(each, LearnerRequest)}
+    best: tuple[float, tuple[AnyEstimate, ...]] | None = None
     for budget in _budgets(request):
-        found = [_best_way(each, budget, open_) for each, open_ in zip(ordered, ways, strict=True)]
+        found = [_best_of_learner(each, budget, ways.get(each.name, ())) for each in ordered]
         feasible = tuple(each for each in found if each is not None)
-        mistakes = sum(map(preference, feasible))
-        if len(feasible) == len(ordered) and (best is None or mistakes < best[0]):
-            best = (mistakes, feasible)
+        if len(feasible) == len(ordered):
+            cost = _cost(ordered, feasible)
+            if best is None or cost < best[0]:
+                best = (cost, feasible)
     if best is None:
         raise PlanError(_why_not(request))
     return best[1]
 
 
+def _cost(requests: Sequence[AnyRequest], estimates: Sequence[AnyEstimate]) -> float:
+    """What a plan should have little of, as a logarithm."""
+    mistakes, rest = 0.0, 0.0
+    for request, estimate in zip(requests, estimates, strict=True):
+        if isinstance(estimate, Estimate):
+            mistakes += preference(estimate)
+        elif isinstance(request, PredictionRequest):
+            rest += math.log(max(prediction_preference(request, estimate), 1e-300))
+    return rest + (math.log(mistakes) if mistakes else 0.0)
+
+
 def _budgets(request: StreamRequest) -> Iterator[Budget]:
     """Every way to divide the budget that the search tries."""
-    for share, accounting in product(TRIGGER_SHARES, get_args(Accounting)):
+    predictions = sum(isinstance(each, PredictionRequest) for each in request.learners)
+    shares = TRIGGER_SHARES if predictions < len(request.learners) else (0.0,)
+    for share, accounting in product(shares, get_args(Accounting)):
         yield Budget(
             request.epsilon,
             request.delta,
@@ -73,11 +107,16 @@ def _budgets(request: StreamRequest) -> Iterator[Budget]:
             len(request.learners),
             accounting,
             share,
+            predictions,
         )
 
 
-def _best_way(request: LearnerRequest, budget: Budget, ways: tuple[Way, ...]) -> Estimate | None:
-    """The best of the ways that are open to this learner."""
+def _best_of_learner(
+    request: AnyRequest, budget: Budget, ways: tuple[Way, ...]
+) -> AnyEstimate | None:
+    """The best of what is open to this learner."""
+    if isinstance(request, PredictionRequest):
+        return best_prediction(request, budget)
     found = [
         each for way in ways if applies(request, way) and (each := _estimate(request, budget, way))
     ]
@@ -157,6 +196,13 @@ def why_not(request: LearnerRequest, way: Way) -> str | None:
 def _why_not(request: StreamRequest) -> str:
     """One sentence on why no plan was found."""
     for each in request.learners:
+        if isinstance(each, PredictionRequest):
+            answering = [prediction_why_not(each, method) for method in open_methods(each)]
+            if all(answering):
+                return f"learner {each.name}: {each.method} does not apply: {answering[0]}"
+            if best_prediction_of(request, each) is None:
+                return _too_few_answers(request, each)
+            continue
         reasons = [why_not(each, way) for way in allowed_ways(each)]
         if all(reasons):
             return (
@@ -184,9 +230,32 @@ def _found(
     ]
 
 
-def _checked(request: StreamRequest, plans: tuple[LearnerPlan, ...]) -> StreamPlan:
+def best_prediction_of(
+    request: StreamRequest, learner: PredictionRequest
+) -> PredictionEstimate | None:
+    """The best plan of one learner under any division of the stream's budget."""
+    found = [each for budget in _budgets(request) if (each := best_prediction(learner, budget))]
+    return min(found, key=lambda each: prediction_preference(learner, each), default=None)
+
+
+def _too_few_answers(request: StreamRequest, learner: PredictionRequest) -> str:
+    """Why a learner that answers questions has no plan."""
+    alone = best_prediction_of(request, replace(learner, excess_error=None, answers=1))
+    if alone is None or learner.excess_error is None:
+        return (
+            f"learner {learner.name}: epsilon {float(request.epsilon)} does not pay for "
+            f"{learner.answers or 1} answers a window; raise epsilon or ask for fewer answers"
+        )
+    return (
+        f"learner {learner.name}: even a single answer a window would have an expected excess "
+        f"error of about {alone.expected_excess_error:.2g}, above {float(learner.excess_error)}; "
+        "give it larger windows or a larger epsilon"
+    )
+
+
+def _checked(request: StreamRequest, plans: tuple[AnyPlan, ...]) -> StreamPlan:
     """The plan with its caps, once exact arithmetic has shown that they keep the promise."""
-    caps = sum((_caps(plan.learner(request.name)) for plan in plans), Price.zero())
+    caps = sum((_caps(plan, request.name) for plan in plans), Price.zero())
     delta_z = request.delta * DELTA_Z_SHARE if caps.rho else Fraction(0)
     epsilon, delta = guarantee(caps, delta_z)
     if epsilon > request.epsilon or delta > request.delta:
@@ -194,7 +263,7 @@ def _checked(request: StreamRequest, plans: tuple[LearnerPlan, ...]) -> StreamPl
             f"the best plan found does not keep within epsilon "
             f"{float(request.epsilon)} and delta {float(request.delta)}; raise delta"
         )
-    reason = misfit_together(plans)
+    reason = misfit_together([each for each in plans if isinstance(each, LearnerPlan)])
     if reason is not None:
         raise PlanError(reason)
     return StreamPlan(
@@ -202,8 +271,11 @@ def _checked(request: StreamRequest, plans: tuple[LearnerPlan, ...]) -> StreamPl
     )
 
 
-def _caps(learner: OnlineLearner) -> Price:
+def _caps(plan: AnyPlan, stream: str) -> Price:
     """Everything that a season of this learner can be charged."""
+    if not isinstance(plan, LearnerPlan):
+        return window_cost(plan)
+    learner = plan.learner(stream)
     fixed = sum((price(event) for event in learner.season_events()), Price.zero())
     return fixed + price(learner.call_event()) * learner.parameters.calls_max
 
@@ -238,11 +310,21 @@ def compare_ways(request: StreamRequest, name: str | None = None) -> tuple[Compa
     """
     (learner,) = (each for each in request.learners if name in (None, each.name))
     (best,) = (each for each in _best(request) if each.plan.name == learner.name)
+    assert isinstance(learner, LearnerRequest)
+    assert isinstance(best, Estimate)
     others = (_other(request, learner, way) for way in WAYS if way != best.way)
     asked = learner.selection != "auto" or learner.teachers is not None
     remark = "chosen: asked for" if asked else "chosen: fewest expected mistakes"
     chosen = _row(best, chosen=True, remark=remark)
     return (chosen, *others, _experts_row(request, learner))
+
+
+def compare_predictions(request: StreamRequest) -> tuple[PredictionComparison, ...]:
+    """Every method for the only learner of `request`, which answers questions; see there."""
+    (learner,) = request.learners
+    assert isinstance(learner, PredictionRequest)
+    check_requests(request)
+    return compare_methods(learner, tuple(_budgets(request)))
 
 
 def _row(estimate: Estimate, *, chosen: bool, remark: str = "") -> Comparison:

@@ -3,7 +3,9 @@
 Order of a start: addresses are bound, the store is opened and checked, every engine replays what
 its last snapshot does not hold, and only then does the daemon listen and say that it is ready.
 Order of a stop: nobody new is let in and nothing more is read, what was accepted is committed and
-acknowledged, sessions end with `shutting_down`, engines save snapshots, the store is closed.
+acknowledged or answered, sessions end with `shutting_down`, engines save snapshots, the store is
+closed. A request whose answer takes longer gets none: asked again, it has the answer that is stored
+by then, or gets its first one.
 
 A commit that fails, an engine that fails, a replay that contradicts the store: the daemon ends at
 once, without acknowledging anything more, and raises what happened.
@@ -38,7 +40,9 @@ from littled.limits import (
 )
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
+from littled.predictions import refusal
 from littled.service.access import Access
+from littled.service.answering import Answer, Answering
 from littled.service.host import BuildEngine, Host, Status
 from littled.service.http import HttpServer
 from littled.service.intake import Intake
@@ -55,7 +59,8 @@ from littled.store.store import Store
 from littled_client.addresses import Address
 from littled_protocol import limits
 from littled_protocol.columns import Points, point_type
-from littled_protocol.errors import ErrorCode
+from littled_protocol.errors import ErrorCode, RefusalCode
+from littled_protocol.messages import Predict
 
 # The name that a socket unit gives to a socket for HTTP; every other name means the protocol.
 HTTP_SOCKET_NAME = "http"
@@ -185,11 +190,21 @@ class Daemon:
             for plan in self._plans
             for name, words in plan.words.items()
         }
-        self.releases = Releases(self.words, store.releases)
+        online = [f"{plan.stream}/{each.name}" for plan in self._plans for each in plan.online]
+        self.releases = Releases(online, store.releases)
         show = _Show(self, self._loop)
         self._writer = Writer(show.failed)
         self.intake = Intake(store, self._writer, self._loop, self._committed)
         self._hosts = [Host(plan, store, self._writer, show, log) for plan in self._plans]
+        self._answering = {
+            plan.stream: Answering(plan, store, self._writer, host.seasons, show)
+            for plan, host in zip(self._plans, self._hosts, strict=True)
+            if plan.predictions
+        }
+        self._workers: list[Answering | Host] = [*self._answering.values(), *self._hosts]
+        self._asked = 0
+        self._all_answered = asyncio.Event()
+        self._all_answered.set()
         self._metrics = Metrics(self._samples)
 
     # --- From start to stop -----------------------------------------------------------------------
@@ -208,8 +223,8 @@ class Daemon:
         finally:
             for number in stops:
                 self._loop.remove_signal_handler(number)
-            for host in self._hosts:
-                host.stop()
+            for worker in self._workers:
+                worker.stop()
             trainers.close()
             await asyncio.to_thread(self._writer.close)
         if self._failure is not None:
@@ -217,7 +232,7 @@ class Daemon:
 
     async def _prepare(self, trainers: Trainers) -> None:
         """Load what was published, and let every engine catch up with its journal."""
-        for learner in self.words:
+        for learner in self.releases.learners:
             self.releases.announce(await asyncio.to_thread(self._store.releases, learner))
         noise = KeyedNoise(self._store.noise_key)
         executors = [await asyncio.to_thread(trainers.executor, plan) for plan in self._plans]
@@ -231,12 +246,14 @@ class Daemon:
         for host in self._hosts:
             position = await self._writer.ask(partial(self._store.position, host.stream))
             self.intake.add_stream(host.stream, position, host.put)
+            if host.stream in self._answering and not self._over.is_set():
+                await asyncio.to_thread(self._answering[host.stream].begin, noise, position)
 
     async def _serve(self, tasks: asyncio.TaskGroup) -> None:
         """Let peers in until the end begins, then see everybody out."""
         house = self._house = self._open_house(tasks)
-        for host in self._hosts:
-            host.start()
+        for worker in self._workers:
+            worker.start()
         pages = [HttpServer(self, self._access_over(each), self._server) for each in self._http]
         servers = [await self._listen(house, each) for each in self._protocol]
         for page, listener in zip(pages, self._http, strict=True):
@@ -254,24 +271,28 @@ class Daemon:
         await self._see_out(house)
         for page in pages:
             await page.stop()
-        for host in self._hosts:
-            host.stop()
-        for host in self._hosts:
-            await asyncio.to_thread(host.join, max(0.0, stop_at - self._loop.time()))
+        for worker in self._workers:
+            worker.stop()
+        for worker in self._workers:
+            await asyncio.to_thread(worker.join, max(0.0, stop_at - self._loop.time()))
         for task in background:
             task.cancel()
 
     async def _drain(self, house: House) -> None:
-        """Read nothing more, and wait until what was accepted is durable and acknowledged."""
+        """Read nothing more, and wait until what was accepted is acknowledged and answered."""
         for session in house.sessions:
             session.hold(self)
-        drained = asyncio.ensure_future(self.intake.drain())
+        drained = asyncio.ensure_future(self._settle())
         failed = asyncio.ensure_future(self._failed.wait())
         await asyncio.wait(
             (drained, failed), timeout=STOP_SECONDS / 2, return_when=asyncio.FIRST_COMPLETED
         )
         drained.cancel()
         failed.cancel()
+
+    async def _settle(self) -> None:
+        await self.intake.drain()
+        await self._all_answered.wait()
 
     async def _see_out(self, house: House) -> None:
         """End every session, and wait until the peers have taken note."""
@@ -316,6 +337,7 @@ class Daemon:
             doors={plan.stream: _door(plan) for plan in self._plans},
             releases=self.releases,
             status=self.status,
+            predict=self.predict,
             spawn=tasks.create_task,
             log=self._log,
         )
@@ -364,6 +386,30 @@ class Daemon:
                     await self._writer.ask(partial(self._store.append, ()))
                     self._committed()
 
+    # --- Predictions ------------------------------------------------------------------------------
+
+    async def predict(self, asked: Predict) -> Answer:
+        """Answer a request for predictions; what is returned is durable.
+
+        Which window answers follows from what was acknowledged so far. Raises WriterStopped when
+        the daemon ends before there is an answer.
+        """
+        stream = asked.learner.partition("/")[0]
+        answering = self._answering.get(stream)
+        if answering is None:
+            known = asked.learner in self.releases
+            return refusal(
+                asked, RefusalCode.NO_PREDICTIONS if known else RefusalCode.UNKNOWN_LEARNER
+            )
+        self._asked += 1
+        self._all_answered.clear()
+        try:
+            return await asyncio.wrap_future(answering.ask(asked, self.intake.position(stream)))
+        finally:
+            self._asked -= 1
+            if not self._asked:
+                self._all_answered.set()
+
     # --- Public facts -----------------------------------------------------------------------------
 
     def healthy(self) -> bool:
@@ -380,10 +426,19 @@ class Daemon:
                     **self._status[plan.stream],
                     "x_type": plan.x_type,
                     "position": self.intake.position(plan.stream),
+                    "learners": self._learners(plan.stream),
                 }
                 for plan in self._plans
             },
         }
+
+    def _learners(self, stream: str) -> dict[str, Any]:
+        """Facts about the stream's learners of both kinds."""
+        learners: dict[str, Any] = self._status[stream]["learners"]
+        answering = self._answering.get(stream)
+        if answering is None:
+            return learners
+        return learners | answering.status(self.intake.position(stream))
 
     def metrics(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
@@ -409,6 +464,9 @@ class Daemon:
                 yield Sample("littled_learner_epoch", (learner,), last.epoch)
                 yield Sample("littled_learner_season", (learner,), last.season)
                 yield Sample("littled_learner_halted", (learner,), last.kind == "halt")
+        for stream, answering in self._answering.items():
+            for name, facts in answering.status(self.intake.position(stream)).items():
+                yield from _window_samples(f"{stream}/{name}", facts)
 
     # --- What engines show, called on the loop ----------------------------------------------------
 
@@ -463,6 +521,14 @@ def _door(plan: StreamPlan) -> Door:
         return all(domain(points) for domain in domains)
 
     return Door(point_type(plan.x_type), contains)
+
+
+def _window_samples(learner: str, facts: Status) -> Iterator[Sample]:
+    if facts["window"] is not None:
+        yield Sample("littled_window", (learner,), facts["window"])
+        yield Sample("littled_window_answers_given", (learner,), facts["answers_given"])
+        yield Sample("littled_window_answers_left", (learner,), facts["answers_left"])
+    yield Sample("littled_window_next", (learner,), facts["next_window"])
 
 
 def _budget_samples(stream: str, status: Status) -> Iterator[Sample]:

@@ -97,6 +97,35 @@ class Show(Protocol):
         """Bring the daemon down."""
 
 
+class Seasons:
+    """Up to which season all charges that open one are durable; told and asked on any thread."""
+
+    def __init__(self) -> None:
+        """Know of none."""
+        self._news = threading.Condition()
+        self._season = -1
+        self._closed = False
+
+    def reach(self, season: int) -> None:
+        """Say that this season is open."""
+        with self._news:
+            self._season = max(self._season, season)
+            self._news.notify_all()
+
+    def wait(self, season: int) -> None:
+        """Return as soon as this season is open. Raises WriterStopped when that will not be."""
+        with self._news:
+            self._news.wait_for(lambda: self._season >= season or self._closed)
+            if self._season < season:
+                raise WriterStopped("the season will not be opened any more")
+
+    def close(self) -> None:
+        """Let nobody wait any more."""
+        with self._news:
+            self._closed = True
+            self._news.notify_all()
+
+
 class StoreOutlet:
     """Writes an engine's charges and releases through the writer, then shows the releases.
 
@@ -105,11 +134,14 @@ class StoreOutlet:
     training took or whether one is running.
     """
 
-    def __init__(self, store: EngineStore, writer: Writer, show: Show) -> None:
-        """Write to `store` on the thread of `writer`."""
+    def __init__(
+        self, store: EngineStore, writer: Writer, show: Show, seasons: Seasons | None = None
+    ) -> None:
+        """Write to `store` on the thread of `writer`; say to `seasons` which of them are open."""
         self._store = store
         self._writer = writer
         self._show = show
+        self._seasons = seasons or Seasons()
         self.published = False
 
     def charge(self, entry: LedgerEntry) -> None:
@@ -121,6 +153,9 @@ class StoreOutlet:
         self._writer.call(lambda: self._store.publish(releases, entries))
         self.published = True
         self._show.releases(releases)
+        if entries:
+            # charges that come together open a season
+            self._seasons.reach(entries[-1].season)
 
 
 class Host:
@@ -141,7 +176,8 @@ class Host:
         self._writer = writer
         self._show = show
         self._log = log
-        self._outlet = StoreOutlet(store, writer, show)
+        self.seasons = Seasons()
+        self._outlet = StoreOutlet(store, writer, show, self.seasons)
         self._queue: queue.SimpleQueue[Record | None] = queue.SimpleQueue()
         self._interrupted = threading.Event()
         self._stopping = threading.Event()
@@ -166,7 +202,10 @@ class Host:
             if count % REPLAY_REPORT_RECORDS == 0:
                 self._show.progress(self.stream)
         self._engine = engine
-        self._show.status(self.stream, engine.status())
+        status = engine.status()
+        # a snapshot may have been taken after the season was opened
+        self.seasons.reach(status["season"])
+        self._show.status(self.stream, status)
 
     def start(self) -> None:
         """Begin to learn what is put."""

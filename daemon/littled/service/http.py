@@ -1,4 +1,4 @@
-"""HTTP for people and machines that watch: public facts, read-only.
+"""HTTP for people and machines that watch: public facts, and questions to learners that answer.
 
 | path | answer |
 |---|---|
@@ -7,9 +7,14 @@
 | /metrics | the same for Prometheus |
 | /rules/STREAM/LEARNER | the last release as JSON; ?format=text or sql for its rule alone |
 | /rules/STREAM/LEARNER/events | releases as server-sent events; Last-Event-ID resumes |
+| POST /predict | private answers about points, JSON; see `littled.service.questions` |
 
-GET and nothing else, and no request bodies. Every answer is made of what subscribers are told and
-of lengths and numbers; none depends on an example in any other way.
+GET and nothing else, and no request bodies, but for questions. Every page is made of what
+subscribers are told and of lengths and numbers; none depends on an example in any other way, and an
+answer depends on them as the guarantee allows.
+
+A question spends budget, so no web page may ask one in its visitor's name: it has to say that it is
+JSON, which browsers do for another site only after asking this one, and may have no `Origin`.
 """
 
 from __future__ import annotations
@@ -28,16 +33,22 @@ from littled.limits import (
     HTTP_HEARTBEAT_SECONDS,
     HTTP_KEEPALIVE_SECONDS,
     HTTP_LINE_BYTES_MAX,
+    HTTP_QUESTION_BYTES_MAX,
+    HTTP_QUESTION_SECONDS,
+    HTTP_QUESTIONS_MAX,
     LISTEN_BACKLOG,
 )
 from littled.service.access import Access
+from littled.service.questions import QuestionError, read_question, said
 from littled.service.subscribers import Releases
+from littled.service.writer import WriterStopped
 from littled_protocol import limits
-from littled_protocol.messages import Release
+from littled_protocol.messages import Predict, Prediction, PredictionRefused, Release
 from littled_protocol.rules import Words, rule_from_dict
 
 _FORMATS = ("json", "text", "sql")
 _BEARER = "Bearer "
+_PREDICT = "/predict"
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -60,6 +71,9 @@ class Surface(Protocol):
 
     def metrics(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
+
+    async def predict(self, asked: Predict) -> Prediction | PredictionRefused:
+        """Answer a request; raises WriterStopped when the daemon ends before there is an answer."""
 
 
 class HttpServer:
@@ -106,7 +120,7 @@ class HttpServer:
         async def guard(request: web.Request, handler: _Handler) -> web.StreamResponse:
             if request.path != "/healthz" and not _admitted(request, access):
                 raise web.HTTPUnauthorized(headers={hdrs.WWW_AUTHENTICATE: "Bearer"})
-            if request.body_exists:
+            if request.body_exists and request.path != _PREDICT:
                 raise web.HTTPRequestEntityTooLarge(max_size=0, actual_size=1)
             return await handler(request)
 
@@ -115,7 +129,7 @@ class HttpServer:
             response.headers[hdrs.CACHE_CONTROL] = "no-store"
             response.headers["X-Content-Type-Options"] = "nosniff"
 
-        application = web.Application(middlewares=[guard], client_max_size=1)
+        application = web.Application(middlewares=[guard], client_max_size=HTTP_QUESTION_BYTES_MAX)
         application.on_response_prepare.append(sign)
         pages = self._pages
         for path, handler in {
@@ -126,6 +140,7 @@ class HttpServer:
             "/rules/{stream}/{learner}/events": pages.events,
         }.items():
             application.router.add_get(path, handler, allow_head=False)
+        application.router.add_post(_PREDICT, pages.predict)
         return application
 
 
@@ -135,6 +150,7 @@ class _Pages:
     def __init__(self, surface: Surface) -> None:
         self._surface = surface
         self._event_streams = 0
+        self._questions = 0
         self.stopping = asyncio.Event()
 
     async def healthz(self, _request: web.Request) -> web.Response:
@@ -183,6 +199,26 @@ class _Pages:
         finally:
             self._event_streams -= 1
         return response
+
+    async def predict(self, request: web.Request) -> web.Response:
+        if self._questions >= HTTP_QUESTIONS_MAX:
+            return _refused(503, "too many questions are being answered; ask again later")
+        self._questions += 1
+        try:
+            asked = read_question(await _body(request), self._x_types())
+            status, value = said(await self._surface.predict(asked))
+        except QuestionError as error:
+            return _refused(error.status, error.sentence)
+        except WriterStopped:
+            return _refused(503, "the daemon is stopping; ask again later")
+        finally:
+            self._questions -= 1
+        return _json(value, status)
+
+    def _x_types(self) -> dict[str, str]:
+        """The type of the points of every stream."""
+        streams = self._surface.status()["streams"]
+        return {name: stream["x_type"] for name, stream in streams.items()}
 
     async def _stream(self, response: web.StreamResponse, learner: str, version: int) -> None:
         """Write releases as they come, until the reader is gone or slow, or the daemon stops."""
@@ -247,10 +283,33 @@ def _version(text: str) -> int:
     return int(text)
 
 
-def _json(value: Mapping[str, Any]) -> web.Response:
+async def _body(request: web.Request) -> bytes:
+    """The body of a question; raises QuestionError when it is none that may be asked."""
+    if hdrs.ORIGIN in request.headers:
+        raise QuestionError(403, "web pages may not ask questions")
+    if request.content_type != "application/json" or hdrs.CONTENT_ENCODING in request.headers:
+        raise QuestionError(415, "a question must be application/json, and not compressed")
+    too_large = QuestionError(413, f"a question has at most {HTTP_QUESTION_BYTES_MAX} bytes")
+    if (request.content_length or 0) > HTTP_QUESTION_BYTES_MAX:
+        raise too_large
+    try:
+        async with asyncio.timeout(HTTP_QUESTION_SECONDS):
+            return await request.read()
+    except TimeoutError:
+        raise QuestionError(408, "the question did not arrive in time") from None
+    except web.HTTPRequestEntityTooLarge:
+        raise too_large from None
+
+
+def _refused(status: int, sentence: str) -> web.Response:
+    return _json({"error": sentence}, status)
+
+
+def _json(value: Mapping[str, Any], status: int = 200) -> web.Response:
     return web.Response(
         text=json.dumps(value, sort_keys=True, indent=2) + "\n",
         content_type="application/json",
+        status=status,
     )
 
 

@@ -63,6 +63,18 @@ METRICS: Mapping[str, MetricName] = {
         ("learner",),
         "published",
     ),
+    "littled_window": MetricName(
+        "gauge", "Number of the window that the learner answers from.", ("learner",), "public input"
+    ),
+    "littled_window_next": MetricName(
+        "gauge", "Examples with which its next window is full.", ("learner",), "public input"
+    ),
+    "littled_window_answers_given": MetricName(
+        "gauge", "Answers that the window has given.", ("learner",), "public input"
+    ),
+    "littled_window_answers_left": MetricName(
+        "gauge", "Answers that are left in the window.", ("learner",), "public input"
+    ),
 }
 
 

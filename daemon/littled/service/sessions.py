@@ -10,11 +10,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, ParamSpec, cast
 
-from littled.limits import CONNECTIONS_MAX, RECEIVE_BYTES, RECORD_BYTES_MAX, SEND_HIGH_WATER_BYTES
+from littled.limits import (
+    CONNECTIONS_MAX,
+    PREDICT_PENDING_BYTES_MAX,
+    RECEIVE_BYTES,
+    RECORD_BYTES_MAX,
+    SEND_HIGH_WATER_BYTES,
+)
 from littled.service.access import Access
 from littled.service.intake import Intake, Lane, Run
 from littled.service.listeners import keep_alive
@@ -35,6 +41,9 @@ from littled_protocol.messages import (
     Opened,
     Ping,
     Pong,
+    Predict,
+    Prediction,
+    PredictionRefused,
     Status,
     StatusRequest,
     Subscribe,
@@ -90,7 +99,8 @@ class Counters:
 class House:
     """What sessions share: the other rooms, and the set of all sessions.
 
-    `status` returns the body of a status message; `spawn` starts a task that belongs to the daemon.
+    `status` returns the body of a status message; `predict` answers a request, which may take long;
+    `spawn` starts a task that belongs to the daemon.
     """
 
     server: str
@@ -100,6 +110,7 @@ class House:
     doors: Mapping[str, Door]
     releases: Releases
     status: Callable[[], dict[str, Any]]
+    predict: Callable[[Predict], Awaitable[Prediction | PredictionRefused]]
     spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
     log: Log
     counters: Counters = field(default_factory=Counters)
@@ -262,6 +273,9 @@ class Session(asyncio.BufferedProtocol):
         self._writable = asyncio.Event()
         self._writable.set()
         self._ending = False
+        # Bytes of requests that are not answered yet, and the reason not to read more of them.
+        self._predict_bytes = 0
+        self._asked = object()
         self._loop = asyncio.get_running_loop()
         self._connected_at = self._frame_at = self._taken_at = self._loop.time()
         self._unsent_bytes = 0
@@ -271,6 +285,7 @@ class Session(asyncio.BufferedProtocol):
             Open: self._open,
             Subscribe: self._subscribe,
             StatusRequest: self._status_request,
+            Predict: self._predict,
             Ping: self._ping,
         }
 
@@ -509,6 +524,21 @@ class Session(asyncio.BufferedProtocol):
 
     def _status_request(self, _message: StatusRequest) -> None:
         self.send(Status(self._house.status()))
+
+    def _predict(self, message: Predict) -> None:
+        cost = self._connection.frame_bytes
+        self._predict_bytes += cost
+        if self._predict_bytes > PREDICT_PENDING_BYTES_MAX:
+            self.hold(self._asked)
+        self._spawn(None, self._serve_prediction, message, cost)
+
+    async def _serve_prediction(self, message: Predict, cost: int) -> None:
+        try:
+            self.send(await self._house.predict(message))
+        finally:
+            self._predict_bytes -= cost
+            if self._predict_bytes <= PREDICT_PENDING_BYTES_MAX:
+                self.release(self._asked)
 
     def _ping(self, message: Ping) -> None:
         self.send(Pong(message.nonce))

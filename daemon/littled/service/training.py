@@ -40,7 +40,7 @@ class Trainers:
 
         Raises BrokenProcessPool or OSError where no process can be had.
         """
-        if not any(map(lists_teacher_by_teacher, plan.plans)):
+        if not any(map(lists_teacher_by_teacher, plan.online)):
             return self._thread
         if self._process is None:
             self._process = _start_process()

@@ -61,6 +61,17 @@ CREATE TABLE snapshots (
     state BLOB NOT NULL, checksum BLOB NOT NULL, UNIQUE (stream, record_number)
 ) STRICT;
 """
+# Keys as those of records. It came later than the other tables, so a store may lack it.
+_PREDICTIONS = """
+CREATE TABLE IF NOT EXISTS predictions (
+    key INTEGER PRIMARY KEY, learner TEXT NOT NULL, window INTEGER NOT NULL,
+    record INTEGER NOT NULL, request BLOB NOT NULL, count INTEGER NOT NULL,
+    x BLOB NOT NULL, y BLOB NOT NULL, charge INTEGER NOT NULL, head BLOB NOT NULL,
+    UNIQUE (learner, request)
+) STRICT;
+CREATE INDEX IF NOT EXISTS predictions_of_window ON predictions (learner, window, count);
+"""
+_HAS_PREDICTIONS = "SELECT count(*) FROM sqlite_schema WHERE name = 'predictions_of_window'"
 _STREAMS = "SELECT name, id, plan, genesis FROM streams ORDER BY id"
 
 
@@ -134,7 +145,7 @@ def make_database(path: Path, facts: Facts) -> None:
             connection.pragma("journal_mode", "wal")
             connection.pragma("synchronous", "full")
             with connection:
-                connection.execute(_TABLES)
+                connection.execute(_PREDICTIONS + _TABLES)
                 connection.pragma("application_id", APPLICATION_ID)
                 connection.pragma("user_version", FORMAT)
                 _write_facts(connection, facts)
@@ -205,6 +216,11 @@ def plan_of(facts: Facts, stream: str) -> dict[str, Any]:
     return plan
 
 
+def has_predictions(connection: apsw.Connection) -> bool:
+    """Whether the database has the table of predictions; only stores made before it lack it."""
+    return connection.execute(_HAS_PREDICTIONS).fetchall() == [(1,)]
+
+
 # --- writing --------------------------------------------------------------------------------------
 
 
@@ -243,6 +259,14 @@ class Writing:
     def _count_log(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
         self._log_pages = pages
         return apsw.SQLITE_OK
+
+    def complete(self) -> None:
+        """Add the table of predictions where a store was made before there were any. StoreError."""
+        with translated():
+            if has_predictions(self._connection):
+                return
+        with self.transaction() as connection:
+            connection.execute(_PREDICTIONS)
 
     @property
     def log_pages(self) -> int:

@@ -15,14 +15,25 @@ import apsw
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.limits import STORE_READ_BYTES_MAX, STORE_READ_ROWS_MAX
-from littled.store.database import NUMBER_BITS, Facts, Readers, StreamFacts, record_key
+from littled.store.database import (
+    NUMBER_BITS,
+    Facts,
+    Readers,
+    StreamFacts,
+    has_predictions,
+    record_key,
+)
 from littled.store.errors import StoreDamaged
 from littled.store.mark import HighWaterMark, Point, StreamMark
 from littled.store.records import (
     Record,
+    StoredPrediction,
     StoredRelease,
     ledger_genesis,
     ledger_head,
+    prediction_genesis,
+    prediction_head,
+    question_head,
     record_head,
     release_genesis,
     release_head,
@@ -42,6 +53,21 @@ _LEDGER = """
 SELECT number, entry, head, length(entry) FROM ledger
 WHERE stream = ? AND number > ? AND number <= ? ORDER BY number
 """
+# An entry for answers ends with its window, which no other entry has (`LedgerEntry.to_bytes`).
+_OWN_ENTRIES = """
+SELECT number, entry, head, length(entry) FROM ledger
+WHERE stream = ? AND number < ? AND instr(substr(entry, -31), CAST(',"window":' AS BLOB)) = 0
+ORDER BY number DESC
+"""
+_PREDICTIONS = """
+SELECT key, learner, window, record, request, count, x, y, charge, head,
+    length(x) + length(y) + 200
+FROM predictions WHERE key > ? AND key <= ? ORDER BY key
+"""
+_PREDICTION = "SELECT key FROM predictions WHERE learner = ? AND request = ?"
+_OF_WINDOW = "SELECT min(key), max(key) FROM predictions WHERE learner = ? AND window = ?"
+_ANSWERS = "SELECT sum(count) FROM predictions WHERE learner = ? AND window = ?"
+_LAST_PREDICTION = "SELECT max(key) FROM predictions WHERE key >= ? AND key < ?"
 _LAST_RECORD = "SELECT max(key) FROM records WHERE key >= ? AND key < ?"
 _LAST_ENTRY = "SELECT max(number) FROM ledger WHERE stream = ?"
 _LAST_RELEASES = "SELECT learner, max(version) FROM releases GROUP BY learner"
@@ -56,12 +82,13 @@ WHERE learner = ? AND version > ? AND version <= ? ORDER BY version
 class Extent:
     """How far everything had come at one moment.
 
-    records, entries: last number by stream, -1 before the first. releases: last version by learner.
-    producers: next sequence number by stream and producer.
+    records, entries, predictions: last number by stream, -1 before the first. releases: last
+    version by learner. producers: next sequence number by stream and producer.
     """
 
     records: Mapping[str, int]
     entries: Mapping[str, int]
+    predictions: Mapping[str, int]
     releases: Mapping[str, int]
     producers: Mapping[tuple[str, str], int]
 
@@ -73,6 +100,7 @@ class History:
         """Read through `readers` what belongs to `facts`."""
         self._readers = readers
         self._facts = facts
+        self._asked = False
 
     # -- the journal -------------------------------------------------------------------------
 
@@ -108,6 +136,21 @@ class History:
         """Number of the last record, -1 before the first."""
         with self._readers.lend() as connection:
             return _last_record(connection, self._facts.streams[stream].identity)
+
+    def record_at(self, stream: str, position: int) -> int | None:
+        """Number of the record that holds the example at a position; None when there is none."""
+        low, high = 0, self.last_record(stream)
+        while low < high:
+            middle = (low + high) // 2
+            point = self.record_point(stream, middle)
+            if point is None:
+                raise StoreDamaged(f"the journal of {stream} has a gap: put back a backup")
+            if point[1] > position:
+                high = middle
+            else:
+                low = middle + 1
+        point = self.record_point(stream, low)
+        return None if point is None or not 0 <= position < point[1] else low
 
     def producer(self, stream: str, producer: str) -> tuple[int, int] | None:
         """Identity and next sequence number of a producer, None for one never seen."""
@@ -150,28 +193,51 @@ class History:
     def season_spent(self, stream: str, season: int | None = None) -> tuple[int, Price, Point]:
         """A season (None: the last), the sum of its prices, and the ledger's last place.
 
-        The entries that count are checked from the season's begin to the ledger's end.
+        Answers do not count, as their season has paid for them. Each entry that counts is checked
+        against the head before it, and so is the last one.
         """
         identity = self._facts.streams[stream].identity
         with self._readers.lend() as connection:
-            begin = last = _last_entry(connection, identity)
-        while begin >= 0:
-            found = self._one(
-                "SELECT entry FROM ledger WHERE stream = ? AND number = ?", (identity, begin)
-            )
-            entry = _parsed(stream, begin, b"" if found is None else found[0])
-            season = entry.season if season is None else season
-            if entry.season < season:
-                break
-            begin -= 1
-        spent, number = Price.zero(), begin
-        for entry in self.ledger(stream, begin):
-            number = entry.number
-            spent = spent + entry.price if entry.season == season else spent
-        head = self.ledger_point(stream, number)
-        if head is None or number < last:
+            last = _last_entry(connection, identity)
+        if len(list(self.ledger(stream, last - 1, last))) != min(last + 1, 1):
+            raise StoreDamaged(f"the ledger of {stream} has a gap: put back a backup")
+        spent, end, more = Price.zero(), last + 1, True
+        while more and (rows := self._rows(_OWN_ENTRIES, (identity, end))):
+            for row in rows:
+                end, entry = row[0], self._own_entry(stream, row)
+                season = entry.season if season is None else season
+                more = entry.season >= season
+                spent = spent + entry.price if entry.season == season else spent
+        head = self.ledger_point(stream, last)
+        if head is None:
             raise StoreDamaged(f"the ledger of {stream} breaks off: put back a backup")
-        return season or 0, spent, Point(number, head)
+        return season or 0, spent, Point(last, head)
+
+    def _own_entry(self, stream: str, row: Row) -> LedgerEntry:
+        """The entry of a row, checked against the head before it."""
+        number = _integer(row[0], stream)
+        head = self.ledger_point(stream, number - 1)
+        if head is None:
+            raise StoreDamaged(f"the ledger of {stream} has a gap: put back a backup")
+        return _entry(stream, number, head, row)[0]
+
+    def charge_number(self, stream: str, own: int) -> int:
+        """Number in the ledger of the entry `own`, counted from 0 without those for answers."""
+        low, high = 0, self.last_prediction(stream) + 1
+        while low < high:
+            middle = (low + high) // 2
+            found = self._one(
+                "SELECT charge FROM predictions WHERE key = ?",
+                (record_key(self._facts.streams[stream].identity, middle),),
+            )
+            if found is None:
+                raise StoreDamaged(f"the predictions of {stream} have a gap: put back a backup")
+            # so many other entries stand before this prediction's
+            if _integer(found[0], stream) - middle <= own:
+                low = middle + 1
+            else:
+                high = middle
+        return own + low
 
     # -- releases ----------------------------------------------------------------------------
 
@@ -211,6 +277,105 @@ class History:
         """Version of a learner's last release, 0 before the first."""
         found = self._one("SELECT max(version) FROM releases WHERE learner = ?", (learner,))
         return 0 if found is None or found[0] is None else _integer(found[0], learner)
+
+    # -- predictions -------------------------------------------------------------------------
+
+    def predictions(
+        self, stream: str, after: int = -1, last: int | None = None
+    ) -> Iterator[StoredPrediction]:
+        """Predictions of a stream after number `after`, to `last` or as far as there are any.
+
+        Raises StoreDamaged where the chain breaks; KeyError: no such stream.
+        """
+        facts = self._facts.streams[stream]
+        head = self.prediction_point(stream, after)
+        if head is None or not self._has_predictions():
+            return
+        number, journal = after, (-1, b"")
+        end = record_key(facts.identity, (1 << NUMBER_BITS) - 1 if last is None else last)
+        while rows := self._rows(_PREDICTIONS, (record_key(facts.identity, number), end)):
+            for row in rows:
+                number += 1
+                if row[3] != journal[0]:
+                    journal = row[3], self._journal_head(stream, number, row[3])
+                found = _prediction(stream, facts, number, head, journal[1], row)
+                head = found.head
+                yield found
+
+    def prediction(self, learner: str, request: bytes) -> StoredPrediction | None:
+        """What was answered to a request to the learner "stream/learner"; None if nothing was.
+
+        Checked against the head before it. KeyError: no such stream.
+        """
+        stream = learner.partition("/")[0]
+        first = record_key(self._facts.streams[stream].identity, 0)
+        if not self._has_predictions():
+            return None
+        found = self._one(_PREDICTION, (learner, request))
+        if found is None:
+            return None
+        number = _integer(found[0], stream) - first
+        for stored in self.predictions(stream, number - 1, number):
+            if (stored.learner, stored.request) == (learner, request):
+                return stored
+        raise StoreDamaged(f"the predictions of {stream} are not in order: put back a backup")
+
+    def prediction_point(self, stream: str, number: int) -> bytes | None:
+        """Stored head after a prediction; None without it."""
+        facts = self._facts.streams[stream]
+        if number < 0:
+            return prediction_genesis(facts.genesis)
+        if not self._has_predictions():
+            return None
+        found = self._one(
+            "SELECT head FROM predictions WHERE key = ?", (record_key(facts.identity, number),)
+        )
+        return None if found is None else _head(found[0], stream)
+
+    def last_prediction(self, stream: str) -> int:
+        """Number of the last prediction, -1 before the first."""
+        identity = self._facts.streams[stream].identity
+        if not self._has_predictions():
+            return -1
+        with self._readers.lend() as connection:
+            return _last_prediction(connection, identity)
+
+    def answers_given(self, learner: str, window: int) -> int:
+        """How many points a window has answered; each prediction that counts is checked."""
+        stream = learner.partition("/")[0]
+        start = record_key(self._facts.streams[stream].identity, 0)
+        if not self._has_predictions():
+            return 0
+        first, last = self._all(_OF_WINDOW, (learner, window))[0]
+        if first is None:
+            return 0
+        between = self.predictions(
+            stream, _integer(first, stream) - start - 1, _integer(last, stream) - start
+        )
+        return sum(
+            each.count for each in between if (each.learner, each.window) == (learner, window)
+        )
+
+    def answers_counted(self, learner: str, window: int) -> int:
+        """The same at once and unchecked, to be told to somebody, not to be relied on."""
+        found = self._one(_ANSWERS, (learner, window)) if self._has_predictions() else None
+        return 0 if found is None or found[0] is None else _integer(found[0], learner)
+
+    def _journal_head(self, stream: str, number: int, record: Any) -> bytes:
+        """Head after the record that a prediction names."""
+        point = self.record_point(stream, _integer(record, stream))
+        if point is None or record < 0:
+            raise StoreDamaged(
+                f"prediction {number} of {stream} names a record that the journal does not have"
+            )
+        return point[0]
+
+    def _has_predictions(self) -> bool:
+        """Whether there is a table; once there, it stays."""
+        if not self._asked:
+            with self._readers.lend() as connection:
+                self._asked = has_predictions(connection)
+        return self._asked
 
     # -- snapshots ---------------------------------------------------------------------------
 
@@ -265,7 +430,15 @@ class History:
             ledger=ledger,
             season=season,
             spent=spent,
+            predictions=self._prediction_mark(stream),
         )
+
+    def _prediction_mark(self, stream: str) -> Point:
+        number = self.last_prediction(stream)
+        head = self.prediction_point(stream, number)
+        if head is None:
+            raise StoreDamaged(f"the predictions of {stream} break off: put back a backup")
+        return Point(number, head)
 
     def release_mark(self, learner: str) -> Point:
         """How far a learner's releases have come."""
@@ -306,15 +479,22 @@ class History:
             _, spent, _ = self.season_spent(stream, mark.season)
             if not mark.spent.fits_in(spent):
                 yield f"season {mark.season} of {stream} has spent less than its high-water mark"
+        if self.prediction_point(stream, mark.predictions.number) != mark.predictions.head:
+            yield f"prediction {mark.predictions.number} {known}"
 
     # -- everything at one moment ------------------------------------------------------------
 
     def extent(self) -> Extent:
         """How far everything has come; what a daemon adds meanwhile is left out as a whole."""
         names = {each.identity: name for name, each in self._facts.streams.items()}
+        asked = self._has_predictions()
         with self._readers.lend() as connection:
             connection.execute("BEGIN")
             records = {name: _last_record(connection, each) for each, name in names.items()}
+            predictions = {
+                name: _last_prediction(connection, each) if asked else -1
+                for each, name in names.items()
+            }
             entries = {name: _last_entry(connection, each) for each, name in names.items()}
             releases: list[Any] = connection.execute(_LAST_RELEASES).fetchall()
             producers: list[Any] = connection.execute(_ALL_PRODUCERS).fetchall()
@@ -324,6 +504,7 @@ class History:
         return Extent(
             records=records,
             entries=entries,
+            predictions=predictions,
             releases={_text(learner): _integer(last, "releases") for learner, last in releases},
             producers={
                 (names[each], _text(name)): _integer(following, names[each])
@@ -364,8 +545,16 @@ class History:
 
 
 def _last_record(connection: apsw.Connection, stream: int) -> int:
+    return _last_key(connection, stream, _LAST_RECORD)
+
+
+def _last_prediction(connection: apsw.Connection, stream: int) -> int:
+    return _last_key(connection, stream, _LAST_PREDICTION)
+
+
+def _last_key(connection: apsw.Connection, stream: int, statement: str) -> int:
     ends = record_key(stream, 0), record_key(stream + 1, 0)
-    found = connection.execute(_LAST_RECORD, ends).fetchall()[0][0]
+    found = connection.execute(statement, ends).fetchall()[0][0]
     return found - ends[0] if isinstance(found, int) else -1
 
 
@@ -428,6 +617,29 @@ def _release(learner: str, version: int, head: bytes, row: Row) -> tuple[StoredR
             f"the releases of {learner} are damaged at version {version}: put back a backup"
         )
     return release, stored
+
+
+def _prediction(
+    stream: str, facts: StreamFacts, number: int, head: bytes, journal_head: bytes, row: Row
+) -> StoredPrediction:
+    """The prediction of a row, if it is the one that continues the chain."""
+    key, learner, window, record, request, count, x, y, charge, stored, _ = row
+    try:
+        question = question_head(head, journal_head, learner, number, window, request, count, x)
+        sound = (
+            key == record_key(facts.identity, number)
+            and stored == prediction_head(question, y)
+            and learner.partition("/")[0] == stream
+        )
+    except (TypeError, AttributeError, struct_error):
+        sound = False
+    if not sound:
+        raise StoreDamaged(
+            f"the predictions of {stream} are damaged at number {number}: put back a backup"
+        )
+    return StoredPrediction(
+        learner, number, window, record, request, count, x, y, question, charge, stored
+    )
 
 
 def _head(value: Any, stream: str) -> bytes:

@@ -16,6 +16,7 @@ from littled.budget.price import Price
 from littled.limits import MARK_FILE_BYTES_MAX
 from littled.store.errors import StoreRefused
 from littled.store.files import read_limited, replace_private
+from littled.store.records import prediction_genesis
 
 MARK_NAME = "high-water-mark"
 _FORMAT = 1
@@ -41,12 +42,18 @@ class Point:
         return cls(number, bytes.fromhex(head))
 
 
+def no_predictions(genesis: bytes) -> Point:
+    """The place before the first prediction of a stream with this genesis."""
+    return Point(-1, prediction_genesis(genesis))
+
+
 @dataclass(frozen=True, slots=True)
 class StreamMark:
     """How far one stream had come.
 
     genesis: binds configuration and plan. journal, ledger: last record and last entry. position:
     number of examples. season, spent: the season of the last entry and the sum of its prices.
+    predictions: the last one. Answers do not count as spent: their season has paid for all of them.
     """
 
     genesis: bytes
@@ -55,6 +62,7 @@ class StreamMark:
     ledger: Point
     season: int
     spent: Price
+    predictions: Point
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
@@ -63,20 +71,29 @@ class StreamMark:
             "journal": self.journal.to_list(),
             "ledger": self.ledger.to_list(),
             "position": self.position,
+            "predictions": self.predictions.to_list(),
             "season": self.season,
             "spent": self.spent.to_dict(),
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """What `to_dict` wrote; KeyError, ValueError or TypeError otherwise."""
+        """What `to_dict` wrote; KeyError, ValueError or TypeError otherwise.
+
+        A mark that was written before there were predictions knows of none.
+        """
+        genesis = bytes.fromhex(values["genesis"])
+        predictions = values.get("predictions")
         return cls(
-            genesis=bytes.fromhex(values["genesis"]),
+            genesis=genesis,
             journal=Point.from_list(values["journal"]),
             position=int(values["position"]),
             ledger=Point.from_list(values["ledger"]),
             season=int(values["season"]),
             spent=Price.from_dict(values["spent"]),
+            predictions=no_predictions(genesis)
+            if predictions is None
+            else Point.from_list(predictions),
         )
 
 

@@ -2,8 +2,12 @@
 
 Every stream's journal is a chain: the head of a record covers the record and the head before it, so
 a head names the whole history up to it. The noise of the learners is bound to these heads. The
-ledger of a stream and the releases of a learner have chains of their own, which begin at a value
-derived from the stream's genesis.
+ledger of a stream, the releases of a learner and the predictions of a stream have chains of their
+own, which begin at a value derived from the stream's genesis.
+
+The chain of predictions has two links for each request. The first covers the prediction before it,
+the journal up to the end of the window, and the question: the noise of the answers is bound to it.
+The second adds the answers.
 
 All chains use BLAKE2b with 32 bytes, kept apart by its person field. Every variable part is hashed
 with its length, so two different histories never feed the hash the same bytes.
@@ -22,8 +26,13 @@ _LEDGER = b"littled ledger"
 _RELEASE_GENESIS = b"littled releases"
 _RELEASE = b"littled release"
 _SNAPSHOT = b"littled snapshot"
+_PREDICTION_GENESIS = b"littled asking"
+_QUESTION = b"littled question"
+_ANSWER = b"littled answer"
 # number, first position, count, sequence, bytes of producer, of x, of y
 _RECORD_FRAME = Struct(">7Q")
+# number, window, number of points, bytes of learner, of request, of x
+_QUESTION_FRAME = Struct(">6Q")
 _LENGTH = Struct(">Q")
 _NUMBER = Struct(">q")
 _RECORD_HASH = blake2b(digest_size=HEAD_BYTES, person=_RECORD)
@@ -81,6 +90,43 @@ class StoredRelease:
     def stream(self) -> str:
         """Name of the stream that the learner is fed by."""
         return self.learner.partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class NewPrediction:
+    """The answers to one request to the learner "stream/learner", not yet stored. Private: y.
+
+    number: 0, 1, 2, ... among the predictions of the stream. window: number of the window that the
+    answers come from; record: number of the journal's record that holds its last example. request:
+    what the client calls it. count: number of points, at least 1; x: the points as a column of the
+    wire; y: the answers, one byte each. question_head: what the noise of the answers is bound to.
+    """
+
+    learner: str
+    number: int
+    window: int
+    record: int
+    request: bytes
+    count: int
+    x: bytes
+    y: bytes
+    question_head: bytes
+
+    @property
+    def stream(self) -> str:
+        """Name of the stream that the learner is fed by."""
+        return self.learner.partition("/")[0]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredPrediction(NewPrediction):
+    """A stored prediction.
+
+    charge: number of the ledger entry that paid for it. head: of the chain with it as the last.
+    """
+
+    charge: int
+    head: bytes
 
 
 def genesis(salt: bytes, stream: str, configuration: bytes, plan: bytes) -> bytes:
@@ -145,3 +191,35 @@ def snapshot_checksum(head: bytes, record_number: int, state: bytes) -> bytes:
     digest = blake2b(head + _NUMBER.pack(record_number), digest_size=32, person=_SNAPSHOT)
     digest.update(state)
     return digest.digest()
+
+
+def prediction_genesis(stream_genesis: bytes) -> bytes:
+    """The head before a stream's first prediction."""
+    return blake2b(stream_genesis, digest_size=HEAD_BYTES, person=_PREDICTION_GENESIS).digest()
+
+
+def question_head(
+    head: bytes,
+    journal_head: bytes,
+    learner: str,
+    number: int,
+    window: int,
+    request: bytes,
+    count: int,
+    x: bytes,
+) -> bytes:
+    """The head that the noise of a prediction's answers is bound to; see `NewPrediction`.
+
+    head: after the prediction before it. journal_head: after the record that ends the window.
+    """
+    name = learner.encode()
+    frame = _QUESTION_FRAME.pack(number, window, count, len(name), len(request), len(x))
+    digest = blake2b(head + journal_head + frame, digest_size=HEAD_BYTES, person=_QUESTION)
+    for part in (name, request, x):
+        digest.update(part)
+    return digest.digest()
+
+
+def prediction_head(question: bytes, y: bytes) -> bytes:
+    """The head after a prediction, from its `question_head` and its answers."""
+    return blake2b(question + y, digest_size=HEAD_BYTES, person=_ANSWER).digest()

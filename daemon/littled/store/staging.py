@@ -1,7 +1,7 @@
 """What a transaction is about to add: checked and chained in memory before the disk is touched."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import fields, replace
 from typing import Any, Final
 
 from littled.budget.ledger import LedgerEntry
@@ -11,10 +11,14 @@ from littled.store.errors import StoreDamaged
 from littled.store.history import History
 from littled.store.mark import Point, StreamMark
 from littled.store.records import (
+    NewPrediction,
     NewRecord,
     Record,
+    StoredPrediction,
     StoredRelease,
     ledger_head,
+    prediction_head,
+    question_head,
     record_head,
     release_genesis,
     release_head,
@@ -108,10 +112,14 @@ class Batch:
 
 
 class Arrivals:
-    """Ledger entries and releases that are not stored yet.
+    """Ledger entries, releases and predictions that are not stored yet.
 
-    A stored one that arrives again must be the same. entry_rows, release_rows: of the tables.
-    marks, points: how far streams and learners will have come.
+    An engine knows its journal and not what was asked in between. It numbers its ledger entries as
+    if there were no answers, and the charges of its releases likewise; here they get the numbers
+    that they have in the ledger. A stored entry or release that arrives again must be the same.
+
+    entry_rows, release_rows, prediction_rows: of the tables. marks, points: how far streams and
+    learners will have come.
     """
 
     def __init__(
@@ -121,29 +129,37 @@ class Arrivals:
         marks: Mapping[str, StreamMark],
         points: Mapping[str, Point],
         caps: Mapping[str, Price],
+        answers: Mapping[str, int] | None = None,
     ) -> None:
-        """Continue from `marks` and `points`, within `caps` by stream."""
+        """Continue from `marks` and `points`, within `caps` by stream.
+
+        answers: how many a window may give, by learner ("stream/learner").
+        """
         self._facts = facts
         self._history = history
         self._points = points
         self._caps = caps
+        self._answers = answers or {}
         self.marks = dict(marks)
         self.points: dict[str, Point] = {}
         self.entry_rows: list[Row] = []
         self.release_rows: list[Row] = []
+        self.prediction_rows: list[Row] = []
 
     def add_entry(self, entry: LedgerEntry) -> None:
-        """Put an entry at the end of its stream's ledger, unless it is stored already.
+        """Put an engine's entry at the end of its stream's ledger, unless it is stored already.
 
         Raises StoreDamaged for another entry than the stored one, out of order, in a season that is
         over, or beyond the caps; KeyError for a stream that does not exist.
         """
         mark = self.marks[entry.stream]
-        due = mark.ledger.number + 1
+        due = _own_entries(mark)
         where = f"ledger entry {entry.number} of {entry.stream}"
         if 0 <= entry.number < due:
-            stored = self._history.ledger(entry.stream, entry.number - 1, entry.number)
-            if [each.to_bytes() for each in stored] != [entry.to_bytes()]:
+            number = self._history.charge_number(entry.stream, entry.number)
+            stored = self._history.ledger(entry.stream, number - 1, number)
+            known = replace(entry, number=number).to_bytes()
+            if [each.to_bytes() for each in stored] != [known]:
                 raise StoreDamaged(
                     f"replay mismatch: {where} came out different from the stored one"
                 )
@@ -156,13 +172,17 @@ class Arrivals:
         spent = spent + entry.price
         if not spent.fits_in(self._caps[entry.stream]):
             raise StoreDamaged(f"{where} would exceed the budget of season {entry.season}")
-        data = entry.to_bytes()
+        ledger = self._put_entry(mark, entry)
+        self.marks[entry.stream] = replace(mark, ledger=ledger, season=entry.season, spent=spent)
+
+    def _put_entry(self, mark: StreamMark, entry: LedgerEntry) -> Point:
+        """Add the row of an entry after the last one; return the ledger's new end."""
+        number = mark.ledger.number + 1
+        data = replace(entry, number=number).to_bytes()
         head = ledger_head(mark.ledger.head, data)
         identity = self._facts.streams[entry.stream].identity
-        self.entry_rows.append((identity, due, data, head))
-        self.marks[entry.stream] = replace(
-            mark, ledger=Point(due, head), season=entry.season, spent=spent
-        )
+        self.entry_rows.append((identity, number, data, head))
+        return Point(number, head)
 
     def add_release(self, release: StoredRelease) -> None:
         """Put a release after its learner's last one, unless it is stored already.
@@ -176,17 +196,88 @@ class Arrivals:
         if point is None:
             point = Point(0, release_genesis(genesis, learner))
         where = f"release {version} of {learner}"
+        charged = self._charged(release)
         if 1 <= version <= point.number:
-            if list(self._history.releases(learner, version - 1, version)) != [release]:
+            if charged is None or [charged] != list(
+                self._history.releases(learner, version - 1, version)
+            ):
                 raise StoreDamaged(
                     f"replay mismatch: {where} came out different from the stored one"
                 )
             return
         if version != point.number + 1:
             raise StoreDamaged(f"replay mismatch: {where} came where {point.number + 1} is due")
-        charge = release.charge
-        if charge is not None and not 0 <= charge <= self.marks[release.stream].ledger.number:
-            raise StoreDamaged(f"{where} names charge {charge}, which is not in the ledger")
-        head = release_head(point.head, release)
-        self.release_rows.append((learner, version, release.body, charge, head))
+        if charged is None:
+            raise StoreDamaged(f"{where} names charge {release.charge}, which is not in the ledger")
+        head = release_head(point.head, charged)
+        self.release_rows.append((learner, version, release.body, charged.charge, head))
         self.points[learner] = Point(version, head)
+
+    def _charged(self, release: StoredRelease) -> StoredRelease | None:
+        """The release with its charge as numbered in the ledger; None if that is not there."""
+        if release.charge is None:
+            return release
+        mark = self.marks[release.stream]
+        own = _own_entries(mark)
+        if not 0 <= release.charge < own:
+            return None
+        arriving = sum(
+            row[0] == self._facts.streams[release.stream].identity for row in self.entry_rows
+        )
+        stored = own - arriving
+        if release.charge >= stored:
+            # arrives in this transaction, in which nobody answers
+            return replace(release, charge=mark.ledger.number + 1 - own + release.charge)
+        number = self._history.charge_number(release.stream, release.charge)
+        return replace(release, charge=number)
+
+    def add_prediction(self, new: NewPrediction, entry: LedgerEntry) -> StoredPrediction:
+        """Put a prediction after its stream's last one, with the ledger entry that pays for it.
+
+        The entry's number is set here. Raises StoreDamaged for a prediction out of order, one whose
+        noise was bound to another history, one from a season that has not begun, or more answers
+        than a window may give; KeyError for a stream that does not exist.
+        """
+        mark = self.marks[new.stream]
+        where = f"prediction {new.number} of {new.stream}"
+        journal = self._history.record_point(new.stream, new.record)
+        if new.number != mark.predictions.number + 1:
+            raise StoreDamaged(f"{where} came where {mark.predictions.number + 1} is due")
+        if journal is None or new.question_head != question_head(
+            mark.predictions.head,
+            journal[0],
+            new.learner,
+            new.number,
+            new.window,
+            new.request,
+            new.count,
+            new.x,
+        ):
+            raise StoreDamaged(f"{where} does not follow from the stored history")
+        if entry.window != new.window or entry.season > mark.season or mark.ledger.number < 0:
+            raise StoreDamaged(f"{where} answers from a season that has not begun")
+        given = self._history.answers_counted(new.learner, new.window)
+        if given + new.count > self._answers.get(new.learner, 0):
+            raise StoreDamaged(f"{where} would exceed what window {new.window} was paid for")
+        ledger = self._put_entry(mark, entry)
+        head = prediction_head(new.question_head, new.y)
+        stored = StoredPrediction(
+            **{each.name: getattr(new, each.name) for each in fields(NewPrediction)},
+            charge=ledger.number,
+            head=head,
+        )
+        self.prediction_rows.append(self._prediction_row(stored))
+        self.marks[new.stream] = replace(mark, ledger=ledger, predictions=Point(new.number, head))
+        return stored
+
+    def _prediction_row(self, stored: StoredPrediction) -> Row:
+        key = record_key(self._facts.streams[stored.stream].identity, stored.number)
+        return (
+            *(key, stored.learner, stored.window, stored.record, stored.request, stored.count),
+            *(stored.x, stored.y, stored.charge, stored.head),
+        )
+
+
+def _own_entries(mark: StreamMark) -> int:
+    """How many entries of a ledger are not for answers: each prediction has one."""
+    return mark.ledger.number - mark.predictions.number

@@ -1,6 +1,6 @@
 """The store: one folder, one writer, everything in it durable before the call returns.
 
-    STORE/store.sqlite       journal, producers, ledger, releases, snapshots
+    STORE/store.sqlite       journal, producers, ledger, releases, predictions, snapshots
     STORE/noise.key          the noise key, or wherever the operator keeps it
     STORE/high-water-mark    how far the store had come, or wherever the operator keeps it
     STORE/lock               locked by the process that serves the store
@@ -8,9 +8,10 @@
 Methods that write belong on one thread; a lock makes sure of it. Methods that read may be called on
 any thread and do not wait for a commit.
 
-The journal, the ledger and the releases only ever grow. A charge or a release that is stored
-already is accepted silently when it is the same, since a crash makes the engine repeat itself; a
-different one means that a replay came to something else, and is fatal.
+The journal, the ledger, the releases and the predictions only ever grow. A charge or a release that
+is stored already is accepted silently when it is the same, since a crash makes the engine repeat
+itself; a different one means that a replay came to something else, and is fatal. Answers depend on
+when they were asked for, so no engine repeats them: each is stored once, with its ledger entry.
 """
 
 import json
@@ -33,12 +34,20 @@ from littled.store.history import History
 from littled.store.keys import check_fingerprint, read_key
 from littled.store.mark import HighWaterMark, Point, StreamMark, read_mark, write_mark
 from littled.store.place import Place
-from littled.store.records import NewRecord, Record, StoredRelease, snapshot_checksum
+from littled.store.records import (
+    NewPrediction,
+    NewRecord,
+    Record,
+    StoredPrediction,
+    StoredRelease,
+    snapshot_checksum,
+)
 from littled.store.staging import Arrivals, Batch, Producer, Producers
 
 _INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_ENTRY = "INSERT INTO ledger VALUES (?, ?, ?, ?)"
 _INSERT_RELEASE = "INSERT INTO releases VALUES (?, ?, ?, ?, ?)"
+_INSERT_PREDICTION = "INSERT INTO predictions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_SNAPSHOT = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)"
 _FORGET_SNAPSHOTS = """
 DELETE FROM snapshots WHERE stream = ?1 AND record_number NOT IN (
@@ -76,6 +85,12 @@ class Store:
         self._configuration: dict[str, Any] = json.loads(facts.configuration)
         self._plans = {name: plan_of(facts, name) for name in facts.streams}
         self._caps = {name: Price.from_dict(plan["caps"]) for name, plan in self._plans.items()}
+        self._answers = {
+            f"{name}/{learner}": each["parameters"]["answers_max"]
+            for name, plan in self._plans.items()
+            for learner, each in plan.get("learners", {}).items()
+            if each.get("kind") == "prediction"
+        }
         self._marks: dict[str, StreamMark] = {}
         self._releases: dict[str, Point] = {}
         self._producers: Producers = {}
@@ -155,6 +170,7 @@ class Store:
             )
         if self._writing is None:
             return
+        self._writing.complete()
         for stream in self._facts.streams:
             found = self._history.snapshot(stream)
             for _ in self._history.records(stream, -1 if found is None else found[0]):
@@ -259,6 +275,41 @@ class Store:
         with self._watched():
             return list(self._history.releases(learner, since))
 
+    def record_at(self, stream: str, position: int) -> int | None:
+        """Number of the record that holds the example at a position; None when there is none."""
+        self._usable()
+        with self._watched():
+            return self._history.record_at(stream, position)
+
+    def predictions(self, stream: str, after: int = -1) -> Iterator[StoredPrediction]:
+        """Predictions of a stream after number `after`, in order, checked against their chain."""
+        self._usable()
+        with self._watched():
+            yield from self._history.predictions(stream, after)
+
+    def prediction(self, learner: str, request: bytes) -> StoredPrediction | None:
+        """What was answered to a request to the learner "stream/learner"; None if nothing was."""
+        self._usable()
+        with self._watched():
+            return self._history.prediction(learner, request)
+
+    def prediction_end(self, stream: str) -> Point:
+        """Number and head of a stream's last prediction, of a store that is open for writing."""
+        self._usable(writing=True)
+        return self._marks[stream].predictions
+
+    def answers_given(self, learner: str, window: int) -> int:
+        """How many points a window of the learner "stream/learner" has answered, checked."""
+        self._usable()
+        with self._watched():
+            return self._history.answers_given(learner, window)
+
+    def answers_counted(self, learner: str, window: int) -> int:
+        """The same at once and unchecked, to be told to somebody, not to be relied on."""
+        self._usable()
+        with self._watched():
+            return self._history.answers_counted(learner, window)
+
     def snapshot(self, stream: str) -> tuple[int, bytes] | None:
         """The newest usable snapshot: number of the last record in it, and the engine's state.
 
@@ -318,6 +369,29 @@ class Store:
             self._marks.update(arriving.marks)
             self._releases.update(arriving.points)
             self._advance_mark()
+
+    def answer(self, new: NewPrediction, entry: LedgerEntry) -> StoredPrediction:
+        """Add a prediction and the ledger entry that pays for it in one transaction.
+
+        Durable on return, with the high-water mark advanced; the entry's number is set here. Raises
+        StoreDamaged for a prediction that does not follow from what is stored, whose request was
+        answered already, or that its window has not paid for; StoreFailed. After either nothing is
+        accepted. KeyError: no such stream.
+        """
+        with self._lock:
+            self._usable(writing=True)
+            arriving = Arrivals(
+                *(self._facts, self._history, self._marks, self._releases, self._caps),
+                answers=self._answers,
+            )
+            with self._watched():
+                stored = arriving.add_prediction(new, entry)
+            with self._transaction() as connection:
+                connection.executemany(_INSERT_ENTRY, arriving.entry_rows)
+                connection.executemany(_INSERT_PREDICTION, arriving.prediction_rows)
+            self._marks.update(arriving.marks)
+            self._advance_mark()
+            return stored
 
     def save_snapshot(self, stream: str, record_number: int, state: bytes) -> None:
         """Keep an engine's state after a record (-1: before the first); older states are dropped.

@@ -3,8 +3,9 @@
 Everything that the store claims is derived again from its rows: each record from the head before
 it, each producer's sequence, each price from its recorded event, each season's events from the
 parameters of its learners, each season's spend against the caps, the caps against what was
-promised. What learners answer is not asked. It may run next to a daemon; a long check then makes
-the write-ahead log grow, so it is better made on a store at rest.
+promised; each prediction from the one before it, its window and its charge, and what every window
+has given against what was paid for. It may run next to a daemon; a long check then makes the
+write-ahead log grow, so it is better made on a store at rest.
 """
 
 from collections.abc import Iterator
@@ -24,6 +25,7 @@ from littled.store.history import Extent, History
 from littled.store.keys import check_fingerprint, read_key
 from littled.store.mark import HighWaterMark, read_mark
 from littled.store.place import Place
+from littled.store.records import StoredPrediction
 from littled_protocol.codec import decode
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import Release
@@ -41,6 +43,7 @@ class StreamReport:
     examples: int
     entries: int
     releases: int
+    predictions: int
     spent: Price
 
 
@@ -166,12 +169,15 @@ def _stream(
             with check.part():
                 check.add(_releases(history, learner, extent, entries, charges))
             releases += extent.releases[learner]
+    with check.part():
+        check.add(_predictions(history, stream, plan, entries, extent))
     return StreamReport(
         stream=stream,
         records=extent.records[stream] + 1,
         examples=examples,
         entries=extent.entries[stream] + 1,
         releases=releases,
+        predictions=extent.predictions[stream] + 1,
         spent=_most_spent(entries),
     )
 
@@ -255,12 +261,12 @@ def _unplanned(
 ) -> list[str]:
     """What was charged otherwise than the plan says: selections that nothing has paid for, say.
 
-    Learners of which none has parameters, which no daemon can run, are held to the caps alone.
+    Learners of which none has a class, which no daemon can run, are held to the caps alone.
     """
-    if not any("parameters" in each for each in learners.values()):
+    if not any("hypotheses" in each for each in learners.values()):
         return []
     try:
-        charges = {name: Charges.of(each.get("parameters", {})) for name, each in learners.items()}
+        charges = {name: Charges.of(each) for name, each in learners.items()}
     except ChargesUnknown as error:
         raise StoreDamaged(f"the plan of {stream} is no plan: {error}") from error
     return [f"{stream}: {each}" for each in wrong_charges(entries, charges, caps)]
@@ -295,6 +301,72 @@ def _releases(
     return findings
 
 
+def _predictions(
+    history: History,
+    stream: str,
+    plan: dict[str, Any],
+    entries: list[LedgerEntry],
+    extent: Extent,
+) -> list[str]:
+    """Check a stream's predictions: their windows, their columns, and who paid for each."""
+    findings: list[str] = []
+    sizes = {
+        f"{stream}/{name}": _window_size(each) for name, each in plan.get("learners", {}).items()
+    }
+    ends: dict[tuple[str, int], int | None] = {}
+    last, number, charge = extent.predictions[stream], -1, -1
+    for each in history.predictions(stream, -1, last):
+        number = each.number
+        where = f"prediction {number} of {stream}"
+        size = sizes.get(each.learner)
+        if size is None:
+            findings.append(f"{where} is by a learner that does not answer requests")
+            continue
+        end = _window_end(each.window, size, plan["horizon"])
+        if (each.learner, each.window) not in ends:
+            ends[each.learner, each.window] = history.record_at(stream, end - 1)
+        if ends[each.learner, each.window] != each.record:
+            findings.append(f"{where} does not name the record that ends its window")
+        if each.count < 1 or len(each.y) != each.count or each.y.translate(None, b"\0\1"):
+            findings.append(f"{where} has columns that do not fit")
+        if each.charge <= charge or not _pays(entries, each, end - 1):
+            findings.append(f"{where} names a charge that does not pay for it")
+        charge = each.charge
+    if number != last:
+        findings.append(f"the predictions of {stream} break off after number {number}")
+    if sum(entry.window is not None for entry in entries) != last + 1:
+        findings.append(f"the ledger of {stream} charges answers that nobody got")
+    return findings
+
+
+def _window_size(learner: dict[str, Any]) -> int | None:
+    """Examples in a window of a learner that answers requests, by its plan; else None."""
+    if learner.get("kind") != "prediction":
+        return None
+    size = learner["parameters"]["window"]
+    assert isinstance(size, int)
+    return size
+
+
+def _window_end(window: int, size: int, horizon: int) -> int:
+    """The position that follows the last example of a window."""
+    season, inside = divmod(window, horizon // size)
+    return season * horizon + (inside + 1) * size
+
+
+def _pays(entries: list[LedgerEntry], prediction: StoredPrediction, position: int) -> bool:
+    """Whether the charge of a prediction is for its answers; what it costs is checked before."""
+    if not 0 <= prediction.charge < len(entries):
+        return False
+    entry = entries[prediction.charge]
+    return (
+        entry.window == prediction.window
+        and f"{entry.stream}/{entry.learner}" == prediction.learner
+        and entry.event.get("answers") == prediction.count
+        and entry.position == position
+    )
+
+
 def _decodes(body: bytes, learner: str, version: int) -> bool:
     try:
         message = decode(body)
@@ -307,6 +379,8 @@ def _most_spent(entries: list[LedgerEntry]) -> Price:
     """The most that any season spent, part by part."""
     seasons: dict[int, Price] = {}
     for entry in entries:
+        if entry.window is not None:
+            continue
         seasons[entry.season] = seasons.get(entry.season, Price.zero()) + entry.price
     return Price(
         *(

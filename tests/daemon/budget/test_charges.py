@@ -17,6 +17,7 @@ from littled.budget.events import (
     PrivacyEvent,
     SparseSelection,
     StageTest,
+    event_from_dict,
     event_to_dict,
     price,
 )
@@ -26,8 +27,15 @@ from littled.classes import Table, Thresholds, class_from_name
 from littled.engine import replay
 from littled.learners.online import OnlineLearner
 from littled.learners.parameters import OnlineParameters
+from littled.learners.prediction import PredictionLearner
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner import (
+    LearnerRequest,
+    PredictionRequest,
+    StreamPlan,
+    StreamRequest,
+    plan_stream,
+)
 from littled.store.records import Record
 
 HORIZON = 4000
@@ -43,7 +51,12 @@ def plan(class_name: str, name: str = "late", **how: Any) -> StreamPlan:
 def charges_of(stream: StreamPlan) -> dict[str, Charges]:
     """As a check reads them from a stored plan."""
     stored = stream.to_dict()["learners"]
-    return {name: Charges.of(each["parameters"]) for name, each in stored.items()}
+    return {name: Charges.of(each) for name, each in stored.items()}
+
+
+def online(parameters: dict[str, Any]) -> dict[str, Any]:
+    """An online learner as a store keeps it."""
+    return {"kind": "online", "parameters": parameters}
 
 
 def ledger(
@@ -54,7 +67,10 @@ def ledger(
     for season in range(seasons):
         for each in stream.plans:
             learner = each.learner(stream.stream)
-            events = [*learner.season_events(), *[learner.call_event()] * calls]
+            if isinstance(learner, PredictionLearner):
+                events = list(learner.window_events())
+            else:
+                events = [*learner.season_events(), *[learner.call_event()] * calls]
             entries += [
                 charge(next(numbers), event, each.name, season)
                 for event in events
@@ -88,9 +104,52 @@ WAYS = [
 @pytest.mark.parametrize(("class_name", "how"), WAYS)
 def test_what_the_planner_plans_is_charged_as_planned(class_name: str, how: dict[str, Any]) -> None:
     stream = plan(class_name, **how)
-    (each,) = stream.plans
+    (each,) = stream.online
     for calls in {0, 1, each.parameters.calls_max}:
         assert problems(stream, ledger(stream, calls, seasons=2)) == []
+
+
+METHODS = ["dense", "stability", "relabelling", "realizable", "averaging", "majority"]
+
+
+def answering(method: Any) -> StreamPlan:
+    """The planner's plan for a learner that publishes rules and one that answers requests."""
+    hypotheses = class_from_name("thresholds:16")
+    asked = PredictionRequest(
+        "guess", hypotheses, 4000, excess_error=None, answers=3, method=method
+    )
+    learners = (LearnerRequest("late", hypotheses), asked)
+    return plan_stream(StreamRequest("s", Fraction(4), Fraction(1, 10**6), HORIZON, learners))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_what_a_window_may_cost_is_charged_as_planned(method: str) -> None:
+    stream = answering(method)
+    entries = ledger(stream, seasons=2)
+    answers = replace(entries[0], number=len(entries), window=0)  # another check's business
+    assert problems(stream, [*entries, answers]) == []
+    without = [each for each in entries if each.learner != "guess"]
+    assert any(
+        "season 0 of learner guess does not begin" in each for each in problems(stream, without)
+    )
+    event = answers_of(entries)
+    other = "zcdp" if event.accounting == "pure" else "pure"
+    for changed in (replace(event, answers=event.answers + 1), replace(event, accounting=other)):
+        swapped = [
+            charge(n, changed, "guess") if each == answers_entry(entries) else each
+            for n, each in enumerate(entries)
+        ]
+        assert any("learner guess does not begin" in each for each in problems(stream, swapped))
+
+
+def answers_entry(entries: list[LedgerEntry]) -> LedgerEntry:
+    """What the first window of `guess` is charged."""
+    return next(each for each in entries if each.event["type"].startswith("prediction_answers"))
+
+
+def answers_of(entries: list[LedgerEntry]) -> Any:
+    """The event of `answers_entry`."""
+    return event_from_dict(answers_entry(entries).event)
 
 
 def test_two_learners_are_charged_side_by_side() -> None:
@@ -213,7 +272,7 @@ def test_stage_tests_and_precision_are_held_to_the_caps() -> None:
     learner = OnlineLearner("s/late", table, PARAMETERS)
     events = learner.season_events()
     caps = sum(map(price, events), FREE) + price(learner.call_event()) * 3
-    charges = {"late": Charges.of(PARAMETERS.to_dict())}
+    charges = {"late": Charges.of(online(PARAMETERS.to_dict()))}
 
     def found(events: list[PrivacyEvent]) -> list[str]:
         return wrong_charges([charge(n, each) for n, each in enumerate(events)], charges, caps)
@@ -233,12 +292,12 @@ def test_stage_tests_and_precision_are_held_to_the_caps() -> None:
 def test_fresh_noise_and_schedules_have_their_own_opening() -> None:
     lyu = replace(PARAMETERS, tests="cohen_lyu", tests_failure=Fraction(1, 10**9))
     learner = OnlineLearner("s/late", Thresholds(4), lyu)
-    charges = Charges.of(lyu.to_dict())
+    charges = Charges.of(online(lyu.to_dict()))
     assert charges.trigger == learner.season_events()[:1]
     assert isinstance(charges.trigger[0], CohenLyuTrigger)
     assert charges.opening(learner.season_events()) == len(learner.season_events())
     scheduled = {**PARAMETERS.to_dict(), "schedule_first": 10, "stage_rate": None, "fresh": True}
-    opening = Charges.of(scheduled)
+    opening = Charges.of(online(scheduled))
     assert opening.trigger == ()
     assert opening.segment is None
     assert isinstance(opening.selection[0], SparseSelection)
@@ -258,6 +317,6 @@ def test_fresh_noise_and_schedules_have_their_own_opening() -> None:
 )
 def test_parameters_that_say_nothing_are_refused(changes: dict[str, Any]) -> None:
     with pytest.raises(ChargesUnknown, match="do not say what is to be charged"):
-        Charges.of({**PARAMETERS.to_dict(), **changes})
+        Charges.of(online({**PARAMETERS.to_dict(), **changes}))
     with pytest.raises(ChargesUnknown):
         Charges.of({})

@@ -12,12 +12,19 @@ from hypothesis import strategies as st
 from littled.budget.events import (
     DenseSelection,
     PrecisionLoss,
+    PredictionAnswersDense,
     PrivacyEvent,
     TriggerSeason,
     event_to_dict,
     price,
 )
-from littled.budget.ledger import LedgerDamaged, LedgerEntry, rederive
+from littled.budget.ledger import (
+    LedgerDamaged,
+    LedgerEntry,
+    own_numbers,
+    rederive,
+    without_answers,
+)
 from littled.budget.price import Price
 
 TRIGGER = TriggerSeason(Fraction(1, 4))
@@ -98,6 +105,9 @@ def changed(**values: Any) -> bytes:
         b'{"number":0}',
         changed(more=1),
         changed(number=-1),
+        changed(window=None),
+        changed(window=-1),
+        changed(window="0"),
         changed(number=True),
         changed(number=1.0),
         changed(season="0"),
@@ -192,3 +202,83 @@ def test_precision_priced_for_less_than_the_promise_is_found() -> None:
         "ledger entry 1 prices finite precision for less than the promised epsilon"
     ]
     assert rederive(entries, CAPS, horizon=HORIZON) == []
+
+
+# --- answers from windows -------------------------------------------------------------------------
+
+WINDOW = PredictionAnswersDense(Fraction(1, 10), 8, "pure")
+
+
+def answers(number: int, window: int, count: int, season: int = 0) -> LedgerEntry:
+    """The answers to one request, from windows of 100 examples, ten a season."""
+    made = entry(number, season, 100 * window + 99, replace(WINDOW, answers=count))
+    return replace(made, window=window)
+
+
+def answering() -> list[LedgerEntry]:
+    """Two seasons that pay for windows of 8 answers; the last window of one serves on."""
+    return [
+        entry(0, 0, 0, WINDOW), entry(1, 0, 0, TRIGGER), answers(2, 0, 3), answers(3, 0, 5),
+        entry(4, 0, 250, CALL), answers(5, 9, 8), entry(6, 1, 1000, WINDOW), answers(7, 8, 8),
+        answers(8, 10, 1, 1), answers(9, 7, 1),
+    ]  # fmt: skip
+
+
+ANSWERING_CAPS = price(WINDOW) + price(TRIGGER) + price(CALL)
+
+
+def answer_problems(entries: list[LedgerEntry]) -> list[str]:
+    return rederive(entries, ANSWERING_CAPS, horizon=HORIZON, epsilon=Fraction(1))
+
+
+def test_answers_count_against_their_windows_and_no_season() -> None:
+    assert answer_problems(answering()) == []
+    (found,) = answer_problems([*answering(), entry(10, 1, 1001, replace(CALL, draws=600))])
+    assert found.startswith("season 1 spends")
+
+
+def test_an_entry_for_answers_ends_with_its_window() -> None:
+    data = answers(2, 0, 3).to_bytes()
+    assert data.endswith(b',"season":0,"stream":"flights","window":0}')
+    assert LedgerEntry.from_bytes(data) == answers(2, 0, 3)
+    assert b"window" not in ledger()[2].to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("number", "wrong", "sentence"),
+    [
+        (3, answers(3, 0, 6), "window 0 of late gives 9 answers, and 8 are paid for"),
+        (7, answers(7, 9, 1), "window 9 of late gives 9 answers, and 8 are paid for"),
+        (3, replace(answers(3, 0, 5), price=price(WINDOW)), "spends more than its cap"),
+        (3, replace(answers(3, 0, 5), price=Price.zero()), "ledger entry 3 charges"),
+        (3, answers(3, 10, 1, 1), "answers from season 1 before that has begun"),
+        (3, answers(3, 10, 1, 0), "lies outside season 0"),
+        (3, replace(answers(3, 0, 5), learner="early"), "that season 0 has not paid for"),
+        (3, replace(entry(3, 0, 99, CALL), window=0), "that season 0 has not paid for"),
+        (6, replace(entry(6, 1, 1000, TRIGGER)), "ledger entry 8 gives answers that season 1"),
+        (0, entry(0, 0, 0, replace(WINDOW, rate=Fraction(1, 11))), "season 0 has not paid for"),
+    ],
+)
+def test_answers_that_nobody_paid_for_are_found(
+    number: int, wrong: LedgerEntry, sentence: str
+) -> None:
+    entries = answering()
+    entries[number] = wrong
+    found = answer_problems(entries)
+    assert any(sentence in each for each in found), found
+
+
+def test_answers_for_nothing_are_counted_too() -> None:
+    """Finite precision was charged for so many of them."""
+    free = replace(WINDOW, rate=Fraction(0))
+    more = replace(entry(1, 0, 99, replace(free, answers=9)), window=0)
+    (found,) = answer_problems([entry(0, 0, 0, free), more])
+    assert found.startswith("window 0 of late gives 9 answers, and 8 are paid for")
+
+
+def test_without_answers_a_ledger_is_numbered_as_its_journal_leads_to() -> None:
+    own = without_answers(answering())
+    assert [each.number for each in own] == [0, 1, 2, 3]
+    assert [each.position for each in own] == [0, 0, 250, 1000]
+    assert own_numbers(answering()) == {0: 0, 1: 1, 4: 2, 6: 3}
+    assert without_answers(ledger()) == ledger()

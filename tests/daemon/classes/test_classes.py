@@ -166,6 +166,14 @@ def test_scores_count_agreements(hypotheses: HypothesisClass, first: Part, secon
 
 
 @every_dense_class
+def test_numbered_rules_say_their_labels(hypotheses: HypothesisClass) -> None:
+    matrix = MATRICES[hypotheses.name]
+    for point in POINTS:
+        labels = hypotheses.labels_of(np.arange(len(matrix)), column(hypotheses, [point]))
+        np.testing.assert_array_equal(labels, matrix[:, point])
+
+
+@every_dense_class
 @given(part=examples, data=st.data())
 def test_one_example_changes_every_score_by_at_most_one(
     hypotheses: HypothesisClass, part: Part, data: st.DataObject
@@ -190,6 +198,8 @@ def test_classes_say_what_to_use_instead() -> None:
         Prefixes(8).scores(np.zeros((2, 2), dtype=np.int64))
     with pytest.raises(ClassError, match="use sparse"):
         Prefixes(8).rule(0)
+    with pytest.raises(ClassError, match="use sparse"):
+        Prefixes(8).labels_of(np.zeros(1, dtype=np.int64), x)
     proposals = Prefixes(8).proposals(x, y)
     with pytest.raises(ClassError, match="use dense"):
         Thresholds(8).proposals(x, y)

@@ -106,7 +106,7 @@ def test_the_conditions_of_the_theorem_are_met_in_every_way() -> None:
     ]:
         rows = restricted(SIXTEEN, [part], tolerance)
         least, t, undecided, unseen = conditions(rows, [part], 2)
-        for p in range(max(undecided, 1), 16):
+        for p in sorted({max(undecided, 1), 4, 7, 15} - set(range(undecided))):
             if t == 0 or p * 2 ** (3 - t) + t <= unseen:
                 kinds.add((least, undecided > 0))
                 assert listed(SparseSets(4, 2), [part], tolerance, 16) == essential(rows, p, 2)

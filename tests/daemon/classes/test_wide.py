@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 
 from littled.classes.wide import (
     as_pairs,
+    bit_length,
     evidence,
     fits_bits,
+    ranked,
     starts_of_runs,
     tally,
     to_int,
@@ -54,6 +56,21 @@ def test_tally_counts_both_labels_of_every_id_in_rising_order(
     assert counts.positive.tolist() == [expected[i, 1] for i in sorted(set(ids))]
     assert counts.negative.tolist() == [expected[i, 0] for i in sorted(set(ids))]
     assert counts.positive.dtype == counts.negative.dtype == np.int64
+
+
+@given(ids=st.lists(wide_ids), narrow=st.booleans())
+def test_ranks_of_ids(ids: list[int], narrow: bool) -> None:
+    ids = [i % 256 if narrow else i for i in ids]
+    found, ranks = ranked(np.array(ids, dtype=np.uint8) if narrow else pairs(ids))
+    assert to_ints(found) == sorted(set(ids))
+    assert ranks.tolist() == [sorted(set(ids)).index(i) for i in ids]
+    assert ranks.dtype == np.int64
+
+
+@given(numbers=st.lists(st.integers(0, WORD) | st.integers(0, 64).map(lambda n: WORD >> n)))
+def test_bit_lengths(numbers: list[int]) -> None:
+    found = bit_length(np.array(numbers, dtype=np.uint64))
+    assert found.tolist() == [number.bit_length() for number in numbers]
 
 
 def test_tally_of_many_wide_ids() -> None:

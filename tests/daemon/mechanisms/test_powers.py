@@ -54,6 +54,7 @@ def test_tails_are_exact_floors(rate: Fraction) -> None:
             assert (floors[k - 1] if k <= len(floors) else 0) == real
 
 
+@pytest.mark.campaign
 def test_the_slowest_rate_is_exact_to_its_end() -> None:
     with mpmath.workprec(600):
         a = exponential(RATE_MIN)

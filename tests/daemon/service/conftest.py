@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from support import predictions
 from support.serving import make_store
 
 
@@ -24,3 +25,15 @@ def store(template: Path, tmp_path: Path) -> Path:
 def module_store(template: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A new store for the tests of a module."""
     return Path(shutil.copytree(template, tmp_path_factory.mktemp("module") / "store"))
+
+
+@pytest.fixture(scope="session")
+def prediction_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new store whose learners answer requests, never to be opened."""
+    return predictions.make_store(tmp_path_factory.mktemp("template") / "store")
+
+
+@pytest.fixture
+def prediction_store(prediction_template: Path, tmp_path: Path) -> Path:
+    """A store whose learners answer requests, of the test's own."""
+    return Path(shutil.copytree(prediction_template, tmp_path / "store"))

@@ -16,11 +16,12 @@ from littled.engine import Engine, replay
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
 from littled.service import host as host_module
-from littled.service.host import Host, Status, StoreOutlet
+from littled.service.host import Host, Seasons, Status, StoreOutlet
 from littled.service.logs import make_log
 from littled.service.writer import Writer, WriterStopped
 from littled.store.records import NewRecord, Record, StoredRelease
 from littled.store.store import Store
+from support import predictions
 from support.serving import CANARY, FailingEngine
 
 STREAM = "flights"
@@ -249,3 +250,75 @@ def test_releases_are_shown_after_they_are_durable(bench: Bench) -> None:
     with pytest.raises(WriterStopped):
         outlet.publish([], [])
     assert json.dumps(engine.status())
+
+
+# --- seasons --------------------------------------------------------------------------------------
+
+
+def test_a_season_is_waited_for_until_it_is_open() -> None:
+    seasons = Seasons()
+    found: list[str] = []
+
+    def wait(season: int) -> None:
+        try:
+            seasons.wait(season)
+        except WriterStopped:
+            found.append(f"no {season}")
+        else:
+            found.append(f"{season}")
+
+    threads = [threading.Thread(target=wait, args=(season,)) for season in (0, 1, 3)]
+    for thread in threads:
+        thread.start()
+    seasons.reach(1)
+    for thread in threads[:2]:
+        thread.join(10)
+    seasons.reach(0)
+    seasons.wait(1)
+    assert sorted(found) == ["0", "1"]
+    seasons.close()
+    threads[2].join(10)
+    assert found[2] == "no 3"
+    seasons.wait(1)
+
+
+class AnyStream(Shown):
+    """Looks at no name."""
+
+    def status(self, stream: str, status: Status) -> None:
+        self.statuses.append(status)
+
+
+def seasons_after_replay(path: Path) -> int:
+    """The last season that a host over this store says is open."""
+    with Store.open(path) as store, ThreadPoolExecutor(1) as executor:
+        plan = StreamPlan.from_dict(store.plans[predictions.STREAM])
+        writer = Writer(lambda error: None)
+        host = Host(plan, store, writer, AnyStream(), make_log("json", io.StringIO()))
+        host.begin(Engine, KeyedNoise(store.noise_key), executor)
+        writer.close()
+        host.seasons.close()
+        return max(season for season in range(-1, 9) if is_open(host.seasons, season))
+
+
+def is_open(seasons: Seasons, season: int) -> bool:
+    try:
+        seasons.wait(season)
+    except WriterStopped:
+        return False
+    return True
+
+
+def test_a_host_says_which_season_is_paid_for(tmp_path: Path) -> None:
+    """When it opens one, when a replay does, and when a snapshot holds one that is open."""
+    path = predictions.make_store(tmp_path / "store")
+    assert seasons_after_replay(path) == 0
+    bench = predictions.Bench(Store.open(path))
+    for _ in range(4):
+        bench.feed(200, learn=False)
+    bench.close()
+    assert seasons_after_replay(path) == 2
+    bench = predictions.Bench(Store.open(path))
+    bench.store.save_snapshot(predictions.STREAM, 3, bench.engine.snapshot())
+    bench.close()
+    assert seasons_after_replay(path) == 2

@@ -1,4 +1,4 @@
-"""HTTP over real sockets: public facts, GET only, tokens, server-sent events, rude clients."""
+"""HTTP over real sockets: public facts, questions, tokens, server-sent events, rude clients."""
 
 import asyncio
 import json
@@ -13,9 +13,11 @@ from littled.service import http as http_module
 from littled.service.access import Access
 from littled.service.http import HttpServer
 from littled.service.subscribers import Releases
+from littled.service.writer import WriterStopped
 from littled.store.records import StoredRelease
 from littled_protocol.codec import encode
-from littled_protocol.messages import Release
+from littled_protocol.errors import RefusalCode
+from littled_protocol.messages import Predict, Prediction, PredictionRefused, Release
 from littled_protocol.rules import ThresholdRule, Words, rule_from_dict
 
 LEARNER = "flights/late"
@@ -48,15 +50,33 @@ class House:
             "flights/none": Words(),
         }
         self.well = True
+        self.asked: list[Predict] = []
+        self.begun, self.answering = asyncio.Event(), asyncio.Event()
+        self.answering.set()
+        self.stopping = False
 
     def healthy(self) -> bool:
         return self.well
 
     def status(self) -> dict[str, Any]:
-        return {"streams": {"flights": {"position": 3}}}
+        return {"streams": {"flights": {"position": 3, "x_type": "u8"}}}
 
     def metrics(self) -> bytes:
         return b"littled_connections 0.0\n"
+
+    async def predict(self, asked: Predict) -> Prediction | PredictionRefused:
+        """Even points are labeled 0; a question about point 99 is refused."""
+        self.asked.append(asked)
+        self.begun.set()
+        await self.answering.wait()
+        if self.stopping:
+            raise WriterStopped("the daemon answers no more requests")
+        assert isinstance(asked.x, bytes)
+        if 99 in asked.x:
+            reason = RefusalCode.WINDOW_SPENT, "The window has fewer answers left."
+            return PredictionRefused(asked.request, asked.learner, *reason, asked.count, 7, 0, 1, 9)
+        y = bytes(point % 2 for point in asked.x)
+        return Prediction(asked.request, asked.learner, y, 1, 5, False)
 
 
 class Site:
@@ -71,6 +91,14 @@ class Site:
     async def get(self, path: str, **options: Any) -> tuple[int, str, Mapping[str, str]]:
         async with self.client.get(self.url(path), **options) as response:
             return response.status, await response.text(), response.headers
+
+    async def ask(self, data: Any, **headers: str) -> tuple[int, Any]:
+        """Ask a question; `data` is a JSON value, or the bytes to send."""
+        sent = data if isinstance(data, bytes) else json.dumps(data).encode()
+        shown = {"Content-Type": "application/json"} | headers
+        async with self.client.post(self.url("/predict"), data=sent, headers=shown) as response:
+            assert response.content_type == "application/json", await response.text()
+            return response.status, await response.json()
 
     async def raw(self, request: bytes) -> bytes:
         """Send bytes and return everything that comes until the server closes."""
@@ -238,6 +266,120 @@ async def test_events_resume(site: Site) -> None:
     for wrong in ("-1", "x", "1.5", "9" * 30):
         answer = await site.get("/rules/flights/late/events", headers={"Last-Event-ID": wrong})
         assert answer[0] == 400
+
+
+QUESTION = {"learner": "flights/ask", "x": [4, 7], "request": "0f" * 16}
+
+
+async def test_questions_are_answered(site: Site) -> None:
+    status, found = await site.ask(QUESTION)
+    assert status == 200
+    assert found == {
+        "learner": "flights/ask",
+        "request": "0f" * 16,
+        "y": [0, 1],
+        "window": 1,
+        "left": 5,
+        "repeated": False,
+    }
+    (asked,) = site.house.asked
+    assert (asked.count, asked.x) == (2, bytes([4, 7]))
+    status, found = await site.ask(QUESTION | {"x": [99]})
+    assert (status, found["code"], found["spent"], found["next_window"]) == (
+        429,
+        "window_spent",
+        7,
+        9,
+    )
+    assert found["error"] == "The window has fewer answers left."
+
+
+async def test_what_is_no_question_is_refused_in_a_sentence(site: Site) -> None:
+    for data, status, sentence in (
+        (b"no json", 400, "the body must be a JSON object"),
+        (QUESTION | {"x": [31337]}, 400, "x[0] is outside 0 to 255"),
+        (QUESTION | {"learner": "trains/ask"}, 404, "the daemon has no stream of this name"),
+    ):
+        assert await site.ask(data) == (status, {"error": sentence})
+    assert site.house.asked == []
+    assert (await site.get("/predict"))[0] == 405
+
+
+async def test_a_web_page_cannot_ask_in_its_visitors_name(site: Site) -> None:
+    """What a browser sends for another site without asking, and what only a browser sends."""
+    for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data"):
+        assert (await site.ask(QUESTION, **{"Content-Type": kind}))[0] == 415
+    assert (await site.ask(QUESTION, Origin="http://127.0.0.1"))[0] == 403
+    assert (await site.ask(QUESTION, **{"Content-Encoding": "identity"}))[0] == 415
+    async with site.client.options(site.url("/predict")) as response:
+        assert response.status == 405
+    assert site.house.asked == []
+
+
+async def test_questions_need_the_token(guarded: Site) -> None:
+    url = guarded.url("/predict")
+    async with guarded.client.post(url, json=QUESTION) as response:
+        assert response.status == 401
+    assert guarded.house.asked == []
+    assert (await guarded.ask(QUESTION, Authorization=f"Bearer {TOKEN}"))[0] == 200
+
+
+async def test_bodies_are_for_questions_only(site: Site) -> None:
+    async with site.client.post(site.url("/status"), json=QUESTION) as response:
+        assert response.status == 413
+    sent = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    close = b"Connection: close\r\n\r\n"
+    answer = await site.raw(sent + b"Content-Length: 9999999999\r\n" + close + b"{")
+    assert b" 413 " in answer.split(b"\r\n")[0]
+    assert json.loads(answer.partition(b"\r\n\r\n")[2]) == {
+        "error": "a question has at most 1048576 bytes"
+    }
+    piece = b"100000\r\n" + b" " * (1 << 20) + b"\r\n"
+    answer = await site.raw(
+        sent + b"Transfer-Encoding: chunked\r\n" + close + piece + b"1\r\n \r\n"
+    )
+    assert b" 413 " in answer.split(b"\r\n")[0]
+
+
+async def test_a_question_that_does_not_come_is_not_waited_for(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_module, "HTTP_QUESTION_SECONDS", 0.3)
+    monkeypatch.setattr(http_module, "HTTP_QUESTIONS_MAX", 1)
+    sent = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
+    half = asyncio.ensure_future(
+        site.raw(sent + b"Content-Length: 50\r\nConnection: close\r\n\r\n{")
+    )
+    await asyncio.sleep(0.1)
+    assert await site.ask(QUESTION) == (
+        503,
+        {"error": "too many questions are being answered; ask again later"},
+    )
+    assert b" 408 " in (await half).split(b"\r\n")[0]
+    assert (await site.ask(QUESTION))[0] == 200
+
+
+async def test_a_daemon_that_stops_says_so(site: Site) -> None:
+    site.house.answering.clear()
+    waiting = asyncio.ensure_future(site.ask(QUESTION))
+    await site.house.begun.wait()
+    site.house.stopping = True
+    site.house.answering.set()
+    assert await waiting == (503, {"error": "the daemon is stopping; ask again later"})
+
+
+async def test_who_hangs_up_leaves_no_place_taken(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_module, "HTTP_QUESTIONS_MAX", 1)
+    site.house.answering.clear()
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(site.ask(QUESTION), 0.3)
+    site.house.answering.set()
+    deadline = asyncio.get_running_loop().time() + 5
+    while (await site.ask(QUESTION))[0] == 503:
+        assert asyncio.get_running_loop().time() < deadline
+        await asyncio.sleep(0.02)
 
 
 async def test_a_quiet_stream_shows_that_it_lives(

@@ -24,6 +24,10 @@ def test_the_whole_surface() -> None:
         "littled_stream_cap",
         "littled_stream_position",
         "littled_stream_spent",
+        "littled_window",
+        "littled_window_answers_given",
+        "littled_window_answers_left",
+        "littled_window_next",
     ]
 
 

@@ -11,22 +11,38 @@ from pathlib import Path
 
 import pytest
 
+from littled.budget.ledger import without_answers
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.disks import ForgetfulDisk
-from support.stores import LEARNER, RATE, STREAM, entry, make_store, new_record, release
+from support.stores import (
+    LEARNER,
+    RATE,
+    STREAM,
+    answer,
+    entry,
+    make_store,
+    new_record,
+    paid,
+    release,
+)
 
-KINDS = ("append", "charge", "publish", "snapshot")
+KINDS = ("append", "charge", "publish", "snapshot", "question")
 Done = dict[str, int]
-"""How many records, charges, releases and snapshots there are."""
+"""How many records, charges, releases, snapshots and answered questions there are."""
 
 
 def work(store: Store) -> Iterator[str]:
     """Do one thing after the other for ever, from where the store is; yield what is durable."""
     records = sum(1 for _ in store.records(STREAM))
-    charges, releases = len(store.ledger(STREAM)), len(store.releases(LEARNER))
+    charges, releases = len(without_answers(store.ledger(STREAM))), len(store.releases(LEARNER))
+    questions = len(list(store.predictions(STREAM)))
+    if not charges:
+        store.charge(paid(0))
+        charges = 1
+        yield "charge"
     for step in itertools.count():
-        match KINDS[(0, 0, 1, 2, 0, 3)[step % 6]]:
+        match KINDS[(0, 3, 1, 4, 2, 0, 4, 0)[step % 8]]:
             case "append":
                 for _ in range(1 + step % 4):
                     producer = ("tower", "radar")[records % 2]
@@ -46,6 +62,10 @@ def work(store: Store) -> Iterator[str]:
             case "snapshot":
                 store.save_snapshot(STREAM, records - 1, b"after %d" % (records - 1))
                 yield "snapshot"
+            case "question":
+                answer(store, questions, window=questions % records)
+                questions += 1
+                yield "question"
 
 
 def check(path: Path, done: Done) -> Done:
@@ -64,11 +84,16 @@ def check(path: Path, done: Done) -> Done:
             found["append"] += 1
         assert store.position(STREAM) == position
         assert {name: store.producer_next(STREAM, name) for name in following} == following
-        found["charge"], found["publish"] = len(store.ledger(STREAM)), len(store.releases(LEARNER))
+        found["charge"] = len(without_answers(store.ledger(STREAM)))
+        found["publish"] = len(store.releases(LEARNER))
+        questions = list(store.predictions(STREAM))
+        assert [int.from_bytes(each.request) for each in questions] == list(range(len(questions)))
+        found["question"] = len(questions)
         snapshot = store.snapshot(STREAM)
         assert (snapshot is not None) or not done["snapshot"]
         assert snapshot is None or snapshot[1] == b"after %d" % snapshot[0]
-        more = {kind: found[kind] - done[kind] for kind in ("append", "charge", "publish")}
+        counted = ("append", "charge", "publish", "question")
+        more = {kind: found[kind] - done[kind] for kind in counted}
         assert min(more.values()) >= 0, "something acknowledged is lost"
         assert sum(more.values()) <= 1, "something is there that nobody asked for"
     assert verify(path).findings == ()

@@ -14,7 +14,7 @@ from littled.store.errors import StoreError, StoreFailed
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.disks import HookedDisk
-from support.stores import LEARNER, STREAM, entry, feed, make_store, release
+from support.stores import LEARNER, STREAM, answer, entry, feed, make_store, paid, release
 
 # What strikes at which events, the sentence it leads to, and how many events lie between two runs.
 FAULTS = {
@@ -33,6 +33,9 @@ STEPS: list[Callable[[Store], Any]] = [
     lambda store: feed(store, [9_000], "radar"),
     lambda store: store.publish([release(2)], [entry(1, position=9)]),
     lambda store: feed(store, [1]),
+    lambda store: store.charge(paid(2)),
+    lambda store: answer(store, 1),
+    lambda store: answer(store, 2, window=3, count=1000),
 ]
 
 
@@ -46,7 +49,9 @@ def run(store: Store, states: list[Any]) -> None:
 
 def state(store: Store) -> Any:
     numbers = [each.number for each in store.records(STREAM)]
-    return numbers, len(store.ledger(STREAM)), len(store.releases(LEARNER)), store.position(STREAM)
+    predictions = [each.number for each in store.predictions(STREAM)]
+    ledger, releases = len(store.ledger(STREAM)), len(store.releases(LEARNER))
+    return numbers, ledger, releases, store.position(STREAM), predictions
 
 
 class FailingDisk(HookedDisk):

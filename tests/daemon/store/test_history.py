@@ -146,6 +146,7 @@ def test_the_extent_is_of_one_moment(history: History) -> None:
     assert history.extent() == Extent(
         records={STREAM: 2, "quiet": -1},
         entries={STREAM: 2, "quiet": -1},
+        predictions={STREAM: -1, "quiet": -1},
         releases={"flights/early": 1, LEARNER: 2},
         producers={(STREAM, "tower"): 6, (STREAM, "radar"): 8},
     )

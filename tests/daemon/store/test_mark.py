@@ -1,6 +1,8 @@
 """The high-water mark: whole or refused."""
 
+import json
 from fractions import Fraction
+from hashlib import blake2b
 from pathlib import Path
 
 import pytest
@@ -9,14 +11,21 @@ from hypothesis import strategies as st
 
 from littled.budget.price import Price
 from littled.store.errors import StoreRefused
-from littled.store.mark import HighWaterMark, Point, StreamMark, read_mark, write_mark
+from littled.store.mark import (
+    HighWaterMark,
+    Point,
+    StreamMark,
+    no_predictions,
+    read_mark,
+    write_mark,
+)
 
 HEADS = st.binary(min_size=32, max_size=32)
 NUMBERS = st.integers(0, 2**63 - 1)
 POINTS = st.builds(Point, st.integers(-1, 2**63 - 1), HEADS)
 AMOUNTS = st.fractions(min_value=0, max_value=10**6)
 PRICES = st.builds(Price, AMOUNTS, AMOUNTS, AMOUNTS)
-STREAMS = st.builds(StreamMark, HEADS, POINTS, NUMBERS, POINTS, NUMBERS, PRICES)
+STREAMS = st.builds(StreamMark, HEADS, POINTS, NUMBERS, POINTS, NUMBERS, PRICES, POINTS)
 NAMES = st.text(min_size=1, max_size=8)
 MARKS = st.builds(
     HighWaterMark,
@@ -29,7 +38,7 @@ MARKS = st.builds(
 def small_mark() -> HighWaterMark:
     point = Point(3, bytes(range(32)))
     spent = Price(Fraction(1, 3), Fraction(0), Fraction(1, 10**7))
-    stream = StreamMark(bytes(32), point, 77, point, 1, spent)
+    stream = StreamMark(bytes(32), point, 77, point, 1, spent, Point(1, bytes(range(32, 64))))
     return HighWaterMark("instance", {"flights": stream}, {"flights/late": point})
 
 
@@ -41,6 +50,18 @@ def test_a_mark_reads_as_it_was_written(mark: HighWaterMark) -> None:
 def test_a_mark_is_read_from_its_file(tmp_path: Path) -> None:
     write_mark(tmp_path / "mark", small_mark())
     assert read_mark(tmp_path / "mark") == small_mark()
+
+
+def test_a_mark_without_predictions_knows_of_none() -> None:
+    """Marks were written without them at first."""
+    line = small_mark().to_bytes().splitlines()[0]
+    values = json.loads(line)
+    del values["streams"]["flights"]["predictions"]
+    early = json.dumps(values, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+    checksum = blake2b(early, digest_size=16, person=b"littled mark").hexdigest().encode()
+    mark = HighWaterMark.from_bytes(early + checksum + b"\n")
+    assert mark.streams["flights"].predictions == no_predictions(bytes(32))
+    assert mark.streams["flights"].predictions.number == -1
 
 
 def test_every_damaged_byte_and_every_cut_is_noticed(tmp_path: Path) -> None:

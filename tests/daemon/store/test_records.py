@@ -17,6 +17,9 @@ from littled.store.records import (
     genesis,
     ledger_genesis,
     ledger_head,
+    prediction_genesis,
+    prediction_head,
+    question_head,
     record_head,
     release_genesis,
     release_head,
@@ -52,11 +55,18 @@ def test_heads_never_change_between_versions() -> None:
     releases = release_head(
         release_genesis(start, "flights/late"), StoredRelease("flights/late", 1, b"body", None)
     )
-    assert [each.hex()[:16] for each in (start, first, entries, releases)] == [
+    question = question_head(
+        prediction_genesis(start), first, "flights/near", 0, 7, bytes(16), 1, b"\5"
+    )
+    answer = prediction_head(question, b"\1")
+    heads = (start, first, entries, releases, question, answer)
+    assert [each.hex()[:16] for each in heads] == [
         "cd170d15d029a4ae",
         "fbf9d853739bc480",
         "10d5fc3e435ac683",
         "2ec468b59b5ed170",
+        "a34ec7a73b898500",
+        "442592afbba600c8",
     ]
 
 
@@ -98,8 +108,39 @@ def test_the_chains_of_one_stream_are_apart() -> None:
         release_genesis(HEAD, "flights/late"),
         release_genesis(HEAD, "flights/early"),
         snapshot_checksum(HEAD, -1, b""),
+        prediction_genesis(HEAD),
     }
-    assert len(starts) == 5
+    assert len(starts) == 6
+
+
+QUESTIONS = st.tuples(
+    st.binary(min_size=32, max_size=32),
+    st.binary(min_size=32, max_size=32),
+    st.text(max_size=4),
+    NUMBERS,
+    NUMBERS,
+    st.binary(max_size=4),
+    NUMBERS,
+    st.binary(max_size=4),
+)
+
+
+@given(QUESTIONS, QUESTIONS, st.integers(0, 7))
+def test_a_question_covers_every_part(
+    one: tuple[Any, ...], other: tuple[Any, ...], part: int
+) -> None:
+    changed = (*one[:part], other[part], *one[part + 1 :])
+    assert (question_head(*one) == question_head(*changed)) == (one == changed)
+    assert (question_head(*one) == question_head(*other)) == (one == other)
+
+
+def test_a_byte_that_moves_between_name_and_points_changes_a_question() -> None:
+    heads = {
+        question_head(HEAD, HEAD, learner, 0, 0, request, 1, x)
+        for learner, request, x in [("ab", b"c", b"d"), ("a", b"bc", b"d"), ("a", b"b", b"cd")]
+    }
+    assert len(heads) == 3
+    assert prediction_head(HEAD, b"\0") != prediction_head(HEAD, b"\1")
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from littled.budget.price import Price
 from littled.store.database import Facts, StreamFacts
 from littled.store.errors import StoreDamaged
-from littled.store.mark import Point, StreamMark
+from littled.store.mark import Point, StreamMark, no_predictions
 from littled.store.records import NewRecord, ledger_genesis, record_head
 from littled.store.staging import INTEGER_MAX, Arrivals, Batch
 from littled.store.store import Store
@@ -31,7 +31,13 @@ GENESIS = bytes(range(32))
 STREAMS = {name: StreamFacts(number, b"{}", GENESIS) for number, name in enumerate(("a", "b"), 1)}
 FACTS = Facts("instance", bytes(32), b"", b"{}", STREAMS)
 EMPTY = StreamMark(
-    GENESIS, Point(-1, GENESIS), 0, Point(-1, ledger_genesis(GENESIS)), 0, Price.zero()
+    GENESIS,
+    Point(-1, GENESIS),
+    0,
+    Point(-1, ledger_genesis(GENESIS)),
+    0,
+    Price.zero(),
+    no_predictions(GENESIS),
 )
 
 

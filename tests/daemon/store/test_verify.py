@@ -269,7 +269,7 @@ def test_selections_that_nothing_has_paid_for_are_found(tmp_path: Path) -> None:
 
 def test_a_plan_that_does_not_say_what_to_charge_is_found(tmp_path: Path) -> None:
     plan = plan_values()
-    plan["learners"]["late"]["parameters"] = {"selection": "dense"}
+    plan["learners"]["late"] |= {"hypotheses": {}, "parameters": {"selection": "dense"}}
     Store.create(tmp_path / "store", {}, {STREAM: plan})
     (finding,) = verify(tmp_path / "store").findings
     assert "the parameters do not say what is to be charged" in finding

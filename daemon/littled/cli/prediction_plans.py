@@ -1,0 +1,135 @@
+"""What `littled plan` and `littled init` say about learners that answer questions."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from typing import Any
+
+from rich.table import Table
+
+from littled.budget.conversion import guarantee
+from littled.cli.output import amount, duration, number, size
+from littled.planner import PredictionComparison, PredictionPlan, StreamPlan
+
+METHODS = {
+    "dense": "a rule drawn from the whole class",
+    "stability": "a rule drawn for a random subset, then a flip (Corollary 2)",
+    "relabelling": "such a rule relabels the window, and chunks of it vote (Theorem 12)",
+    "realizable": "chunks of the window vote, by the exponential mechanism (Lemma 9)",
+    "averaging": "the rule of a random chunk of the window, then a flip",
+    "majority": "chunks of the window vote, with noise on both counts",
+    "rule": "one published rule a window, for comparison",
+}
+
+
+def prediction_facts(
+    stream: StreamPlan, learner: PredictionPlan, methods: Sequence[PredictionComparison]
+) -> dict[str, Any]:
+    """A plan of one learner as a JSON object; exact numbers are in `plan`."""
+    parameters, (chosen, *_, rule) = learner.parameters, methods
+    epsilon, delta = guarantee(stream.caps, stream.delta_z)
+    return {
+        "class": learner.hypotheses.name,
+        "vc_dimension": learner.hypotheses.vc_dimension,
+        "epsilon": float(stream.epsilon),
+        "delta": float(stream.delta),
+        "horizon": stream.horizon,
+        "window": parameters.window,
+        "windows_per_season": stream.horizon // parameters.window,
+        "method": parameters.method,
+        "accounting": parameters.accounting,
+        "answers": parameters.answers_max,
+        "epsilon_per_answer": chosen.epsilon_per_answer,
+        "booked_per_answer": chosen.booked_per_answer,
+        "excess_error_expected": chosen.expected_excess_error,
+        "rule_excess_error_expected": rule.expected_excess_error,
+        "rate": float(parameters.rate),
+        "subset_rate": float(parameters.subset_rate),
+        "flip": float(parameters.flip),
+        "chunks": parameters.chunks,
+        "vote_rate": float(parameters.vote_rate),
+        "net": float(parameters.net),
+        "guarantee": {"epsilon": float(epsilon), "delta": float(delta)},
+        "methods": [asdict(each) for each in methods],
+        "plan": stream.to_dict(),
+    }
+
+
+def prediction_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
+    """The same for people."""
+    proven = facts["guarantee"]
+    accounting = "pure" if facts["accounting"] == "pure" else "zCDP, converted"
+    said = {
+        "class": f"{facts['class']}, VC dimension {facts['vc_dimension']}",
+        "budget": f"epsilon {amount(facts['epsilon'])}, delta {amount(facts['delta'])} for each "
+        f"season of {number(facts['horizon'])} examples",
+        "guarantee": f"({amount(proven['epsilon'])}, {amount(proven['delta'])})-differentially "
+        f"private per example ({accounting})",
+        "windows": f"{number(facts['window'])} examples each, "
+        f"{number(facts['windows_per_season'])} in a season; answers come from the last full one",
+        "method": f"{facts['method']}: {METHODS[facts['method']]}",
+        "answers": f"{number(facts['answers'])} from each window, at {answer_price(facts)} each",
+        "errors": f"about {amount_of_error(facts['excess_error_expected'])} more than the best "
+        "rule on a bad stream, by a model",
+    }
+    rule = facts["rule_excess_error_expected"]
+    if rule is not None and rule < facts["excess_error_expected"]:
+        said["instead"] = (
+            f"one published rule a window would err by about {amount_of_error(rule)} more, and "
+            "answer any number of questions"
+        )
+    return said
+
+
+def answer_price(facts: Mapping[str, Any]) -> str:
+    """What one answer costs, and how it is booked."""
+    epsilon, booked = facts["epsilon_per_answer"], facts["booked_per_answer"]
+    if facts["accounting"] == "pure":
+        return f"epsilon {amount(booked)}"
+    if epsilon is None:
+        return f"rho {amount(booked)}"
+    return f"epsilon {amount(epsilon)} (booked as rho {amount(booked)})"
+
+
+def amount_of_error(error: float | None) -> str:
+    """An excess error for people: two digits say more than there is to know."""
+    return "-" if error is None else f"{error:.2g}"
+
+
+def methods_table(methods: Sequence[PredictionComparison]) -> Table:
+    """What each method would do, the chosen one first, one published rule last."""
+    table = Table(title="methods", title_justify="left", title_style="bold")
+    table.add_column("method")
+    for column in ("answers a window", "epsilon each", "error", "prepare", "answer", "memory"):
+        table.add_column(column, justify="right")
+    table.add_column("remark")
+    for each in methods:
+        unlimited = "-" if each.expected_excess_error is None else "any number"
+        table.add_row(
+            each.method,
+            unlimited if each.answers is None else number(each.answers),
+            "-" if each.epsilon_per_answer is None else amount(each.epsilon_per_answer),
+            amount_of_error(each.expected_excess_error),
+            duration(each.prepare_seconds),
+            duration(each.answer_seconds),
+            size(each.memory_bytes),
+            each.remark or METHODS[each.method],
+            style="bold" if each.chosen else "",
+        )
+    return table
+
+
+def answering_table(stream: StreamPlan, title: str) -> Table:
+    """The learners of a stream that answer questions, for people."""
+    table = Table(title=title, title_justify="left", title_style="bold")
+    for column in ("learner", "class", "method", "window", "answers a window"):
+        table.add_column(column)
+    for each in stream.predictions:
+        parameters = each.parameters
+        table.add_row(
+            each.name,
+            each.hypotheses.name,
+            parameters.method,
+            f"{number(parameters.window)} examples",
+            number(parameters.answers_max),
+        )
+    return table

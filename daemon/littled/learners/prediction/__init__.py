@@ -1,0 +1,21 @@
+"""Private predictions: single answers from a window of examples, without ever publishing a rule."""
+
+from littled.learners.prediction.learner import PredictionLearner, Prepared
+from littled.learners.prediction.parameters import Method, PredictionParameters
+from littled.learners.prediction.stable import StablePredictor
+from littled.learners.prediction.stable_voting import (
+    StableAnswers,
+    StableVoting,
+    StableVotingState,
+)
+
+__all__ = [
+    "Method",
+    "PredictionLearner",
+    "PredictionParameters",
+    "Prepared",
+    "StableAnswers",
+    "StablePredictor",
+    "StableVoting",
+    "StableVotingState",
+]

@@ -1,0 +1,51 @@
+"""Models of what windows and answers take, for people: measured on one core, not promised."""
+
+from littled.planner.plans import PredictionPlan
+
+# Seconds and bytes of learners of all classes, at windows of 10,000 and 300,000 examples.
+FIXED_SECONDS = 0.001
+# an example that is sorted or put into a chunk
+EXAMPLE_SECONDS, EXAMPLE_BYTES = 1e-6, 80
+RULE_SECONDS, RULE_BYTES = 20e-9, 40
+# the rule of a chunk: learned once, asked at every request, together with those that are like it
+CHUNK_SECONDS, CHUNK_BYTES, VOTE_SECONDS = 30e-6, 700, 1e-6
+# an answer with a subset of its own, and each example of it
+SUBSET_SECONDS, MEMBER_SECONDS = 1.5e-3, 1.5e-6
+
+
+def prepare_seconds(plan: PredictionPlan) -> float:
+    """About how long the work takes that is done once for a window."""
+    if plan.parameters.chunks and plan.parameters.method != "relabelling":
+        return FIXED_SECONDS + _relearning_seconds(plan)
+    if plan.hypotheses.rule_count is None:
+        return FIXED_SECONDS + EXAMPLE_SECONDS * plan.parameters.window
+    return FIXED_SECONDS + RULE_SECONDS * plan.hypotheses.rule_count
+
+
+def answer_seconds(plan: PredictionPlan) -> float:
+    """About how long the answer to a single question takes."""
+    parameters = plan.parameters
+    votes = VOTE_SECONDS * (parameters.chunks or 0)
+    if parameters.method == "dense":
+        return FIXED_SECONDS + RULE_SECONDS * (plan.hypotheses.rule_count or 0)
+    if not parameters.subset_rate:
+        return FIXED_SECONDS / 4 + votes
+    members = float(parameters.subset_rate) * parameters.window
+    rules = RULE_SECONDS * (plan.hypotheses.rule_count or 0)
+    once = SUBSET_SECONDS + MEMBER_SECONDS * members + rules
+    if parameters.method == "relabelling":
+        once += _relearning_seconds(plan) + votes
+    return once
+
+
+def memory_bytes(plan: PredictionPlan) -> int:
+    """About how much memory a window takes at the most, while it is prepared."""
+    parameters = plan.parameters
+    rules = RULE_BYTES * (plan.hypotheses.rule_count or 0)
+    return EXAMPLE_BYTES * parameters.window + rules + CHUNK_BYTES * (parameters.chunks or 0)
+
+
+def _relearning_seconds(plan: PredictionPlan) -> float:
+    """Time for learning the rules of all chunks."""
+    parameters = plan.parameters
+    return EXAMPLE_SECONDS * parameters.window + CHUNK_SECONDS * (parameters.chunks or 0)

@@ -1,0 +1,165 @@
+"""How much more than the best rule private answers err: heuristics, in floating point.
+
+*Excess error* of a method: the probability, over a fresh example of the same distribution and the
+method's own randomness, that an answer is wrong, less the same of the best rule of the class. Every
+figure here is a model of its expectation on a stream that is bad for the method, and no price
+depends on it. Constants are fitted: `tests/daemon/planner/test_prediction_errors.py` holds them to
+a factor of 2 against the learners themselves. n is the window, eta the noise rate, d the class's
+Vapnik-Chervonenkis dimension.
+
+**Selection.** An exponential mechanism of rate e over c candidates, of which one is best and all
+others are worse by the same g, errs by g / (1 + exp(e n g) / (c - 1)) more. The worst g gives
+W(c / exp(1)) / (e n), W being Lambert's function: about ln(c) / (e n). Thresholds lie in a line, so
+that few of them are near to the best one and many are far: there it is 1 / (e n), whatever c is.
+
+**Sampling.** The best rule on n noisy labels is not the best one: `SAMPLING` sqrt(W eta (1 - eta) /
+n) more, the usual agnostic rate, with W as above for all rules.
+
+**Nets.** The best labeling of a random subset of m examples errs by `NET` d / m more than the best
+rule, a rule that fits m examples without noise by `CHUNK` d / m.
+
+**Votes.** Let the rule of each of k chunks err by r more than the best one. On bad streams most of
+them are wrong at the same points (they all miss the same rare one), so that a vote errs as much as
+a single rule. For thresholds they err on both sides of the best one, and what is left of r is less:
+let a rule be wrong at a point that is u r / 2 away from where the best one turns with probability
+exp(-u) / 2; an answer that follows k such votes, w of them wrong, is itself wrong with a
+probability that falls with k - 2 w, and its integral over u is what is left.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.classes import (
+    AffineSubspaces,
+    Conjunctions,
+    HypothesisClass,
+    Stumps,
+    Thresholds,
+)
+
+Floats = NDArray[np.float64]
+# How an answer follows the votes: the coin of the exponential mechanism, or the larger of two
+# counts with discrete Laplace or discrete Gaussian noise.
+Link = Literal["coin", "laplace", "gaussian"]
+
+SAMPLING = 0.5
+NET = 0.4
+CHUNK = 0.6
+# Of the error of a chunk's rule this much stays however many chunks vote.
+LEFT, LEFT_LINE = 1.0, 0.4
+# W(c / exp(1)) is 1 for so many candidates: what a line of thresholds counts for.
+LINE = math.exp(2)
+# Points at which the integral over u is taken, and noise of the number of wrong votes.
+DISTANCES = np.linspace(0.0, 8.0, 65)
+NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
+CHANCES = NODE_WEIGHTS / NODE_WEIGHTS.sum()
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorModel:
+    """What errors depend on beside the method's parameters."""
+
+    hypotheses: HypothesisClass
+    window: int
+    noise: float
+
+    def complexity(self, candidates: int) -> float:
+        """W of the module's text for a selection among so many rules of the class."""
+        if isinstance(self.hypotheses, Thresholds):
+            return 1.0
+        if isinstance(self.hypotheses, Stumps):
+            # a line of thresholds for each feature, in both directions
+            candidates = min(candidates, round(2 * self.hypotheses.features * LINE))
+        return lambert(math.log(max(candidates - 1, 1)) - 1)
+
+    def labelings(self, examples: int) -> int:
+        """How many rules so many examples can tell apart at the most."""
+        found = self.hypotheses.labelings_max(examples)
+        return min(found, self.hypotheses.rule_count or found)
+
+    def selection(self, rate: float, candidates: int) -> float:
+        """Excess error of a draw at this rate among so many candidates."""
+        return self.complexity(candidates) / (rate * self.window)
+
+    def sampling(self, examples: float) -> float:
+        """Excess error of the best rule on so many examples, because labels are noisy."""
+        variance = self.noise * (1 - self.noise)
+        if not variance:
+            return 0.0
+        complexity = self.complexity(self.labelings(math.ceil(examples)))
+        return SAMPLING * math.sqrt(complexity * variance / examples)
+
+    def net(self, examples: float) -> float:
+        """Excess error of the best of all labelings of so many random examples."""
+        return NET * self.hypotheses.vc_dimension / examples
+
+    def chunk(self, examples: float) -> float:
+        """Excess error of a rule that fits so many random examples, whose labels have no noise."""
+        return CHUNK * self.hypotheses.vc_dimension / examples
+
+    def learned(self, examples: float) -> float:
+        """Excess error of the rule that the class learns from so many examples of the stream.
+
+        Large classes whose rules with the fewest errors are hard to find learn nothing from a chunk
+        with a single wrong label.
+        """
+        error = self.chunk(examples) + self.sampling(examples)
+        large = self.hypotheses.rule_count is None
+        if large and isinstance(self.hypotheses, AffineSubspaces | Conjunctions):
+            error += (1 - (1 - self.noise) ** examples) * self.worst
+        return error
+
+    def votes(self, errors: Floats, chunks: Floats, vote_rate: Floats, link: Link) -> Floats:
+        """Excess errors of answers that follow votes of rules with these excess errors."""
+        base, left = followed(chunks, vote_rate, link)
+        left = np.maximum(left, LEFT_LINE if isinstance(self.hypotheses, Thresholds) else LEFT)
+        return base * (1 - 2 * self.noise) + left * errors
+
+    def flipped(self, errors: Floats, flip: Floats) -> Floats:
+        """Excess errors after answers are turned over with probability `flip`."""
+        return flip * (1 - 2 * self.noise) + (1 - 2 * flip) * errors
+
+    @property
+    def worst(self) -> float:
+        """Excess error of a fair coin."""
+        return 0.5 - self.noise
+
+
+def lambert(logarithm: float) -> float:
+    """W with W exp(W) = exp(logarithm): numbers of candidates can be too large for a float."""
+    found = max(logarithm, math.log1p(math.exp(min(logarithm, 1.0))))
+    for _ in range(20):
+        found *= (1 + logarithm - math.log(found)) / (1 + found)
+    return found
+
+
+def followed(chunks: Floats, vote_rate: Floats, link: Link) -> tuple[Floats, Floats]:
+    """Errors of answers from votes: where no rule is wrong, and the share of a rule's that is left.
+
+    Numbers of chunks (m,) and rates of a vote (m,) or (); two arrays (m,).
+    """
+    strength = chunks * vote_rate
+    wrong = np.exp(-DISTANCES) / 2
+    spread = 2 * np.sqrt(wrong * (1 - wrong) / chunks[:, None])
+    leads = (1 - 2 * wrong)[:, None] - spread[:, :, None] * NODES
+    errors = _links(strength[:, None, None] * leads, link) @ CHANCES
+    base = _links(strength, link)
+    left = 2 * np.trapezoid(errors - base[:, None], DISTANCES, axis=1)
+    return base, np.maximum(left, 0.0)
+
+
+def _links(leads: Floats, link: Link) -> Floats:
+    """Probability of the answer that fewer votes are for, by v times the lead of the others."""
+    size = np.minimum(np.abs(leads), 700.0)
+    if link == "coin":
+        losing = 1 / (1 + np.exp(size))
+    elif link == "laplace":
+        losing = (2 + size) / 4 * np.exp(-size)
+    else:
+        losing = np.vectorize(math.erfc)(size / 2) / 2
+    found: Floats = np.where(leads >= 0, losing, 1 - losing)
+    return found

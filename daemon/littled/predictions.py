@@ -1,0 +1,452 @@
+"""The desk: answers requests for predictions from the windows of one stream.
+
+Source of the service: Dagan and Feldman, "PAC Learning with Stable and Private Predictions",
+everlasting predictions: tumbling windows, each with a budget of its own (privacy notes, section 3).
+
+*Windows.* A window of a learner is n consecutive examples at public positions, inside one season;
+what is left over at a season's end is in none. The current window is the last full one, also after
+its season, until the next one is full. Which it is depends on the stream's length alone.
+
+*Charges.* What one full window can cost is charged to its season by the engine, when the season
+opens: an example is in one window, so all windows of a season together cost it what one does.
+Inside a window every answer has a fixed public price, and a filter admits a request only while the
+window's answers are paid for. A spent window refuses; the next full one replaces it.
+
+*Order* of a request: was it answered before? then the stored answer, at no charge; else admit, draw
+noise and compute, store the answers with their ledger entry and the high-water mark, and only then
+answer. A crash before the commit has released nothing and charged nothing, and a crash after it
+loses nothing: the same request again gets the stored answer.
+
+*Noise* is bound to the chain of predictions: to the one before, to the journal up to the window's
+end, and to the request itself (`littled.store.records.question_head`). The same request in the same
+history gets the same bits; in another history, or for another question, independent ones.
+
+Points that are asked about are no secret of the examples, but they are the asker's own affair: they
+are stored, so that a repeated request can be recognised, and appear nowhere else.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.budget.events import event_to_dict, price
+from littled.budget.filter import BudgetRefused, PrivacyFilter
+from littled.budget.ledger import LedgerEntry
+from littled.budget.price import Price
+from littled.learners.prediction import PredictionLearner, Prepared
+from littled.mechanisms.noise import Address, NoiseSource
+from littled.planner import PredictionPlan, StreamPlan
+from littled.store.mark import Point
+from littled.store.records import NewPrediction, Record, StoredPrediction, question_head
+from littled_protocol.columns import Labels, Points, PointType, decode_labels, point_type
+from littled_protocol.errors import REFUSAL_SENTENCES, ProtocolError, RefusalCode
+from littled_protocol.messages import Predict, Prediction, PredictionRefused
+
+PURPOSE = "predict"
+
+
+class Journal(Protocol):
+    """Where a desk reads windows."""
+
+    def record_at(self, stream: str, position: int) -> int | None:
+        """Number of the record that holds the example at a position; None when there is none."""
+
+    def records(self, stream: str, after: int = -1) -> Iterator[Record]:
+        """Records of the stream after number `after`, in order."""
+
+
+class Shelf(Journal, Protocol):
+    """Where a desk's answers become durable, and what it finds there."""
+
+    def prediction(self, learner: str, request: bytes) -> StoredPrediction | None:
+        """What was answered to a request to the learner "stream/learner"; None if nothing was."""
+
+    def prediction_end(self, stream: str) -> Point:
+        """Number and head of the stream's last prediction."""
+
+    def answers_given(self, learner: str, window: int) -> int:
+        """How many points a window has answered, checked."""
+
+    def answers_counted(self, learner: str, window: int) -> int:
+        """The same at once, to be told to somebody."""
+
+    def answer(self, new: NewPrediction, entry: LedgerEntry) -> StoredPrediction:
+        """Make a prediction and its ledger entry durable in one transaction before returning."""
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The windows of `size` examples in seasons of `horizon`, numbered from 0 over all seasons."""
+
+    horizon: int
+    size: int
+
+    @property
+    def per_season(self) -> int:
+        """Windows that fit into a season."""
+        return self.horizon // self.size
+
+    def full(self, position: int) -> int:
+        """How many windows are full in a stream of `position` examples; the last is current."""
+        season, inside = divmod(position, self.horizon)
+        return season * self.per_season + inside // self.size
+
+    def season(self, window: int) -> int:
+        """The season that a window is in."""
+        return window // self.per_season
+
+    def bounds(self, window: int) -> tuple[int, int]:
+        """Position of the window's first example, and the one that follows its last."""
+        season, inside = divmod(window, self.per_season)
+        first = season * self.horizon + inside * self.size
+        return first, first + self.size
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A window that answers are made from. Private: prepared.
+
+    record, head: number and chain head of the journal's record that holds its last example.
+    """
+
+    window: int
+    record: int
+    head: bytes
+    prepared: Prepared
+
+
+@dataclass(frozen=True, slots=True)
+class _Standing:
+    """How much a window has answered: replaced as a whole, so that any thread may look."""
+
+    window: int
+    given: int
+    filter: PrivacyFilter
+
+
+class _Maker:
+    """Makes the answers of one learner; holds one prepared window at a time."""
+
+    def __init__(
+        self, stream: str, plan: PredictionPlan, windows: Windows, points: PointType
+    ) -> None:
+        self.stream = stream
+        self.learner: PredictionLearner = plan.learner(stream)
+        self.windows = windows
+        self.points = points
+        self._open: _Open | None = None
+
+    def open(self, window: int, journal: Journal) -> _Open:
+        """Read and prepare a window, unless it is at hand."""
+        if self._open is None or self._open.window != window:
+            self._open = None  # two would not fit into the memory that one may take
+            self._open = self._read(window, journal)
+        return self._open
+
+    def _read(self, window: int, journal: Journal) -> _Open:
+        first, end = self.windows.bounds(window)
+        record, last = (journal.record_at(self.stream, each) for each in (first, end - 1))
+        assert record is not None, "a window is asked for before it is full"
+        assert last is not None, "a window is asked for before it is full"
+        xs: list[Points] = []
+        ys: list[Labels] = []
+        for each in journal.records(self.stream, record - 1):
+            part = slice(max(first - each.first_position, 0), end - each.first_position)
+            xs.append(self.points.decode(each.x, each.count)[part])
+            ys.append(decode_labels(each.y, each.count)[part])
+            if each.number == last:
+                x, y = np.concatenate(xs), np.concatenate(ys)
+                return _Open(window, last, each.chain_head, self.learner.prepare(x, y))
+        raise AssertionError("the journal ends inside a window that is full")
+
+    def answers(
+        self, opened: _Open, points: Points, question: bytes, number: int, noise: NoiseSource
+    ) -> bytes:
+        """The answers to points (m,), one byte each, with the noise of this question."""
+        address = Address(question, self.learner.name, PURPOSE, number)
+        answers: NDArray[np.uint8] = self.learner.answer(opened.prepared, points, noise, address)
+        return answers.astype(np.uint8, copy=False).tobytes()
+
+
+@dataclass(slots=True)
+class _Counter:
+    """One learner at the desk."""
+
+    plan: PredictionPlan
+    maker: _Maker
+    caps: Price
+    one: Price
+    standing: _Standing | None = None
+
+    @property
+    def answers_max(self) -> int:
+        """Answers that a window is paid for."""
+        return self.plan.parameters.answers_max
+
+
+class Desk:
+    """Answers the requests to one stream's prediction learners; used by one thread at a time.
+
+    `answer` may take long and blocks. `status` may be called on any thread.
+    """
+
+    def __init__(
+        self,
+        plan: StreamPlan,
+        noise: NoiseSource,
+        shelf: Shelf,
+        opened: Callable[[int], None],
+        position: int,
+    ) -> None:
+        """Take over a stream of `position` examples; reads how much its windows have answered.
+
+        opened: returns as soon as the charges of a season, given by its number, are durable.
+        """
+        self.stream = plan.stream
+        self._noise = noise
+        self._shelf = shelf
+        self._opened = opened
+        self._points = point_type(plan.x_type)
+        self._others = frozenset(f"{plan.stream}/{each.name}" for each in plan.online)
+        self._counters = {
+            f"{plan.stream}/{each.name}": _counter(plan, each) for each in plan.predictions
+        }
+        for counter in self._counters.values():
+            full = counter.maker.windows.full(position)
+            if full:
+                counter.standing = self._stand(counter, full - 1)
+
+    # -- public facts ------------------------------------------------------------------------
+
+    def status(self, position: int) -> dict[str, dict[str, Any]]:
+        """Public facts about each learner of a stream of `position` examples, by its name."""
+        return {counter.plan.name: _facts(counter, position) for counter in self._counters.values()}
+
+    # -- answers -----------------------------------------------------------------------------
+
+    def answer(self, asked: Predict, position: int) -> Prediction | PredictionRefused:
+        """Answer a request, as a whole or not at all, from a stream of `position` examples.
+
+        Positions never fall from one call to the next. What is returned may be sent: it is durable.
+        Raises what the shelf raises; nothing was answered then, and the desk is to be given up.
+        """
+        counter = self._counters.get(asked.learner)
+        if counter is None:
+            known = asked.learner in self._others
+            return refusal(
+                asked, RefusalCode.NO_PREDICTIONS if known else RefusalCode.UNKNOWN_LEARNER
+            )
+        points = self._decoded(counter, asked)
+        if points is None:
+            return _refused(asked, RefusalCode.INVALID_POINTS, counter, position)
+        x = self._points.encode(points)
+        stored = self._shelf.prediction(asked.learner, asked.request)
+        if stored is None:
+            return self._answer_new(counter, asked, points, x, position)
+        if (stored.count, stored.x) != (asked.count, x):
+            return _refused(asked, RefusalCode.REQUEST_REUSED, counter, position)
+        return self._again(counter, stored)
+
+    def _answer_new(
+        self, counter: _Counter, asked: Predict, points: Points, x: bytes, position: int
+    ) -> Prediction | PredictionRefused:
+        """Answer what was not answered before: admit, compute, store."""
+        standing = self._turned(counter, position)
+        if standing is None:
+            return _refused(asked, RefusalCode.NO_WINDOW, counter, position)
+        try:
+            after = _admitted(counter, standing, asked.count)
+        except BudgetRefused:
+            return _refused(asked, RefusalCode.WINDOW_SPENT, counter, position)
+        new = self._made(counter, standing.window, asked, points, x)
+        self._shelf.answer(new, self._entry(counter, new))
+        counter.standing = after
+        return _answered(new, counter.answers_max - after.given, repeated=False)
+
+    def _decoded(self, counter: _Counter, asked: Predict) -> Points | None:
+        """The points of a request, None unless all are points of the learner's domain."""
+        try:
+            points = self._points.decode(asked.x, asked.count)
+        except ProtocolError:
+            return None
+        return points if counter.plan.hypotheses.contains(points) else None
+
+    def _again(self, counter: _Counter, stored: StoredPrediction) -> Prediction:
+        """The answer that a request got before."""
+        given = self._shelf.answers_counted(stored.learner, stored.window)
+        return _answered(stored, counter.answers_max - given, repeated=True)
+
+    def _turned(self, counter: _Counter, position: int) -> _Standing | None:
+        """The standing of the current window, as soon as it is paid for; None without a window."""
+        full = counter.maker.windows.full(position)
+        if not full:
+            return None
+        self._opened(counter.maker.windows.season(full - 1))
+        if counter.standing is None or counter.standing.window != full - 1:
+            counter.standing = self._stand(counter, full - 1)
+        return counter.standing
+
+    def _stand(self, counter: _Counter, window: int) -> _Standing:
+        """How much a window has answered, by what is stored."""
+        given = self._shelf.answers_given(counter.maker.learner.name, window)
+        return _Standing(window, given, PrivacyFilter(counter.caps, counter.one * given))
+
+    def _made(
+        self, counter: _Counter, window: int, asked: Predict, points: Points, x: bytes
+    ) -> NewPrediction:
+        """The answers to an admitted request, not yet durable."""
+        opened = counter.maker.open(window, self._shelf)
+        end = self._shelf.prediction_end(self.stream)
+        number = end.number + 1
+        question = question_head(
+            end.head, opened.head, asked.learner, number, window, asked.request, asked.count, x
+        )
+        y = counter.maker.answers(opened, points, question, number, self._noise)
+        return NewPrediction(
+            learner=asked.learner,
+            number=number,
+            window=window,
+            record=opened.record,
+            request=asked.request,
+            count=asked.count,
+            x=x,
+            y=y,
+            question_head=question,
+        )
+
+    def _entry(self, counter: _Counter, new: NewPrediction) -> LedgerEntry:
+        """What a prediction costs; the shelf sets the entry's number."""
+        windows = counter.maker.windows
+        return LedgerEntry(
+            number=0,
+            stream=self.stream,
+            season=windows.season(new.window),
+            learner=counter.plan.name,
+            position=windows.bounds(new.window)[1] - 1,
+            event=event_to_dict(counter.maker.learner.answers_event(new.count)),
+            price=counter.one * new.count,
+            window=new.window,
+        )
+
+
+def refusal(asked: Predict, code: RefusalCode) -> PredictionRefused:
+    """The refusal of a request that no window was asked for."""
+    return PredictionRefused(
+        request=asked.request,
+        learner=asked.learner,
+        code=code,
+        message=REFUSAL_SENTENCES[code],
+        asked=asked.count,
+        spent=0,
+        left=0,
+    )
+
+
+def differing(
+    plan: StreamPlan, noise: NoiseSource, journal: Journal, stored: Iterable[StoredPrediction]
+) -> Iterator[str]:
+    """One sentence for each stored prediction of a stream that its journal does not lead to.
+
+    Every answer is computed again, from its window and the noise of its question. Whether the
+    predictions are a chain is checked by whoever reads them.
+    """
+    points = point_type(plan.x_type)
+    makers = {f"{plan.stream}/{each.name}": _maker(plan, each) for each in plan.predictions}
+    for each in stored:
+        maker = makers.get(each.learner)
+        same = False
+        if maker is not None:
+            opened = maker.open(each.window, journal)
+            asked = points.decode(each.x, each.count)
+            y = maker.answers(opened, asked, each.question_head, each.number, noise)
+            same = (opened.record, y) == (each.record, each.y)
+        if not same:
+            yield f"prediction {each.number} of {plan.stream} is not what the journal leads to"
+
+
+def _maker(stream: StreamPlan, plan: PredictionPlan) -> _Maker:
+    windows = Windows(stream.horizon, plan.parameters.window)
+    return _Maker(stream.stream, plan, windows, point_type(stream.x_type))
+
+
+def _counter(stream: StreamPlan, plan: PredictionPlan) -> _Counter:
+    maker = _maker(stream, plan)
+    event = maker.learner.answers_event
+    return _Counter(plan, maker, price(event(plan.parameters.answers_max)), price(event(1)))
+
+
+def _admitted(counter: _Counter, standing: _Standing, count: int) -> _Standing:
+    """The standing after so many answers more; BudgetRefused if the window has not paid for them.
+
+    No method answers for nothing, so the price of `answers_max` answers pays for no more.
+    """
+    budget = standing.filter.admit(counter.one * count)
+    return _Standing(standing.window, standing.given + count, budget)
+
+
+def _answered(new: NewPrediction, left: int, *, repeated: bool) -> Prediction:
+    return Prediction(
+        request=new.request,
+        learner=new.learner,
+        y=new.y,
+        window=new.window,
+        left=left,
+        repeated=repeated,
+    )
+
+
+def _window(counter: _Counter, position: int) -> tuple[int, int] | None:
+    """The current window and how much it has answered; None before the first is full."""
+    full, standing = counter.maker.windows.full(position), counter.standing
+    if not full:
+        return None
+    known = standing is not None and standing.window == full - 1
+    return full - 1, standing.given if standing is not None and known else 0
+
+
+def _next_window(counter: _Counter, position: int) -> int:
+    """Length of the stream with which the next window will be full."""
+    windows = counter.maker.windows
+    return windows.bounds(windows.full(position))[1]
+
+
+def _refused(
+    asked: Predict, code: RefusalCode, counter: _Counter, position: int
+) -> PredictionRefused:
+    window = _window(counter, position)
+    given = 0 if window is None else window[1]
+    return PredictionRefused(
+        request=asked.request,
+        learner=asked.learner,
+        code=code,
+        message=REFUSAL_SENTENCES[code],
+        asked=asked.count,
+        spent=given,
+        left=0 if window is None else counter.answers_max - given,
+        window=None if window is None else window[0],
+        next_window=_next_window(counter, position),
+    )
+
+
+def _facts(counter: _Counter, position: int) -> dict[str, Any]:
+    """What anybody may know about a learner: parameters, positions, and how much was answered."""
+    parameters = counter.plan.parameters
+    window = _window(counter, position)
+    bounds = None if window is None else counter.maker.windows.bounds(window[0])
+    given = 0 if window is None else window[1]
+    return {
+        "kind": "prediction",
+        "words": asdict(counter.plan.words),
+        "method": parameters.method,
+        "window_examples": parameters.window,
+        "window": None if window is None else window[0],
+        "window_first": None if bounds is None else bounds[0],
+        "window_last": None if bounds is None else bounds[1] - 1,
+        "answers_given": given,
+        "answers_left": 0 if window is None else counter.answers_max - given,
+        "answer_price": counter.one.to_dict(),
+        "next_window": _next_window(counter, position),
+    }

@@ -1,0 +1,161 @@
+"""Desk threads: the requests of each stream are answered on a thread of its own, beside its engine.
+
+An answer may take as long as a joint training, and waits for none: it is made from a window of the
+journal and not from what the engine has learned. Requests to one stream are answered one after the
+other, since each answer is a link of one chain. The event loop hands requests over and gets the
+answers back; it never waits. The only thing that a desk waits for is the opening of a season: the
+first answer from a season's windows must find them paid for, and it is the engine that charges.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Iterator
+from concurrent.futures import Future
+from typing import Any
+
+from littled.budget.ledger import LedgerEntry
+from littled.mechanisms.noise import NoiseSource
+from littled.planner import StreamPlan
+from littled.predictions import Desk, Shelf
+from littled.service.host import Seasons, Show
+from littled.service.writer import Writer, WriterStopped
+from littled.store.mark import Point
+from littled.store.records import NewPrediction, Record, StoredPrediction
+from littled_protocol.messages import Predict, Prediction, PredictionRefused
+
+Answer = Prediction | PredictionRefused
+
+
+class WrittenShelf:
+    """A store as a desk sees it: read on the desk's thread, written on the writer's."""
+
+    def __init__(self, store: Shelf, writer: Writer) -> None:
+        """Write to `store` on the thread of `writer`."""
+        self._store = store
+        self._writer = writer
+
+    def record_at(self, stream: str, position: int) -> int | None:
+        """Number of the record that holds the example at a position; None when there is none."""
+        return self._store.record_at(stream, position)
+
+    def records(self, stream: str, after: int = -1) -> Iterator[Record]:
+        """Records of the stream after number `after`, in order."""
+        return self._store.records(stream, after)
+
+    def prediction(self, learner: str, request: bytes) -> StoredPrediction | None:
+        """What was answered to a request to the learner "stream/learner"; None if nothing was."""
+        return self._store.prediction(learner, request)
+
+    def prediction_end(self, stream: str) -> Point:
+        """Number and head of the stream's last prediction."""
+        return self._store.prediction_end(stream)
+
+    def answers_given(self, learner: str, window: int) -> int:
+        """How many points a window has answered, checked."""
+        return self._store.answers_given(learner, window)
+
+    def answers_counted(self, learner: str, window: int) -> int:
+        """The same at once, to be told to somebody."""
+        return self._store.answers_counted(learner, window)
+
+    def answer(self, new: NewPrediction, entry: LedgerEntry) -> StoredPrediction:
+        """Make a prediction and its ledger entry durable in one transaction before returning."""
+        return self._writer.call(lambda: self._store.answer(new, entry))
+
+
+class Answering:
+    """One stream's desk on its thread."""
+
+    def __init__(
+        self, plan: StreamPlan, store: Shelf, writer: Writer, seasons: Seasons, show: Show
+    ) -> None:
+        """Make a thread that does nothing before `begin` and `start`."""
+        self.stream = plan.stream
+        self._plan = plan
+        self._shelf = WrittenShelf(store, writer)
+        self._seasons = seasons
+        self._show = show
+        self._queue: queue.SimpleQueue[tuple[Future[Answer], Predict, int] | None] = (
+            queue.SimpleQueue()
+        )
+        self._lock = threading.Lock()
+        self._stopping = False
+        self._desk: Desk | None = None
+        self._thread = threading.Thread(
+            target=self._run, name=f"littled-desk-{plan.stream}", daemon=True
+        )
+
+    def begin(self, noise: NoiseSource, position: int) -> None:
+        """Open the desk of a stream of `position` examples; reads what was answered. Blocks."""
+        self._desk = Desk(self._plan, noise, self._shelf, self._seasons.wait, position)
+
+    def start(self) -> None:
+        """Begin to answer."""
+        self._thread.start()
+
+    def ask(self, asked: Predict, position: int) -> Future[Answer]:
+        """Hand a request over without waiting; `position` is the stream's length at this moment.
+
+        The future raises WriterStopped when there will be no answer. A cancelled one that was not
+        begun costs nothing; one that was begun is answered and charged, and stays stored.
+        """
+        answer: Future[Answer] = Future()
+        with self._lock:
+            if self._stopping:
+                answer.set_exception(WriterStopped("the daemon answers no more requests"))
+            else:
+                self._queue.put((answer, asked, position))
+        return answer
+
+    def status(self, position: int) -> dict[str, dict[str, Any]]:
+        """Public facts about the stream's learners that answer, by name."""
+        assert self._desk is not None, "the desk was asked before it was open"
+        return self._desk.status(position)
+
+    def stop(self) -> None:
+        """Ask the thread to end after the request in hand; the others get no answer."""
+        with self._lock:
+            self._stopping = True
+        self._seasons.close()
+        self._queue.put(None)
+
+    def join(self, seconds: float) -> None:
+        """Wait for the thread to end, at most so long. Blocks."""
+        if self._thread.ident is not None:
+            self._thread.join(seconds)
+
+    def _run(self) -> None:
+        while (job := self._queue.get()) is not None and not self._stopping:
+            answer, asked, position = job
+            if not answer.set_running_or_notify_cancel():
+                continue
+            try:
+                found = self._opened().answer(asked, position)
+            except WriterStopped as error:
+                # The writer told the daemon already what went wrong, if anything did.
+                answer.set_exception(error)
+                break
+            except BaseException as error:  # noqa: BLE001 - whatever it was, this desk is lost
+                self._show.failed(error)
+                answer.set_exception(WriterStopped("the desk has failed"))
+                break
+            answer.set_result(found)
+        self._give_up(job)
+
+    def _give_up(self, job: tuple[Future[Answer], Predict, int] | None) -> None:
+        """Let nobody wait for what will not be answered."""
+        with self._lock:
+            self._stopping = True
+        while True:
+            if job and not job[0].done() and job[0].set_running_or_notify_cancel():
+                job[0].set_exception(WriterStopped("the daemon answers no more requests"))
+            try:
+                job = self._queue.get_nowait()
+            except queue.Empty:
+                return
+
+    def _opened(self) -> Desk:
+        assert self._desk is not None, "the desk was started before it was open"
+        return self._desk

@@ -1,0 +1,124 @@
+"""Questions over HTTP: from JSON to a request for predictions, and from its answer to JSON.
+
+    {"learner": "STREAM/LEARNER", "x": [POINT, ...], "request": "32 hexadecimal digits"}
+
+`x` holds 1 to `predict_points_max` points as they are fed to the stream: numbers from 0, texts of
+numbers or addresses, or a list of features each. `request` may be left out; who gives it can ask
+again without paying twice. Answers:
+
+    {"learner": ..., "request": ..., "y": [0, 1, ...], "window": 3, "left": 9, "repeated": false}
+
+What was refused has "error", one sentence, and the refusal's facts if the learner had any. Points
+are never quoted.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from littled_client.conversions import BadRow, Converter, Fields
+from littled_protocol import limits
+from littled_protocol.errors import ProtocolError, RefusalCode
+from littled_protocol.messages import Predict, Prediction, PredictionRefused, check_learner
+
+BAD_REQUEST, NOT_FOUND, CONFLICT, TOO_MANY = 400, 404, 409, 429
+STATUSES: Mapping[str, int] = {
+    RefusalCode.WINDOW_SPENT: TOO_MANY,
+    RefusalCode.NO_WINDOW: CONFLICT,
+    RefusalCode.UNKNOWN_LEARNER: NOT_FOUND,
+    RefusalCode.NO_PREDICTIONS: CONFLICT,
+    RefusalCode.INVALID_POINTS: BAD_REQUEST,
+    RefusalCode.REQUEST_REUSED: CONFLICT,
+}
+_KEYS = ("learner", "x", "request")
+
+
+class QuestionError(Exception):
+    """A body that asks nothing that can be answered: an HTTP status, and one sentence."""
+
+    def __init__(self, status: int, sentence: str) -> None:
+        """Keep both."""
+        super().__init__(status, sentence)
+        self.status = status
+        self.sentence = sentence
+
+
+def read_question(body: bytes, x_types: Mapping[str, str]) -> Predict:
+    """The request in a body; `x_types` has the type of the points of every stream.
+
+    Raises QuestionError.
+    """
+    asked = _object(body)
+    learner = asked.get("learner")
+    try:
+        check_learner(learner, "learner")
+    except ProtocolError:
+        raise QuestionError(BAD_REQUEST, "learner needs the form STREAM/LEARNER") from None
+    assert isinstance(learner, str)
+    x_type = x_types.get(learner.partition("/")[0])
+    if x_type is None:
+        raise QuestionError(NOT_FOUND, "the daemon has no stream of this name")
+    x, count = _column(asked.get("x"), x_type)
+    return Predict(_name(asked.get("request")), learner, count, x)
+
+
+def said(answer: Prediction | PredictionRefused) -> tuple[int, dict[str, Any]]:
+    """The HTTP status and the body of an answer."""
+    about = {"learner": answer.learner, "request": answer.request.hex()}
+    if isinstance(answer, Prediction):
+        facts = {"window": answer.window, "left": answer.left, "repeated": answer.repeated}
+        return 200, {**about, "y": list(answer.y), **facts}
+    refused = {
+        "error": answer.message,
+        "code": answer.code,
+        "asked": answer.asked,
+        "spent": answer.spent,
+        "left": answer.left,
+        "window": answer.window,
+        "next_window": answer.next_window,
+    }
+    return STATUSES.get(answer.code, CONFLICT), {**about, **refused}
+
+
+def _object(body: bytes) -> dict[str, Any]:
+    """The JSON object in a body, with no key but those of a question."""
+    try:
+        asked = json.loads(body)
+    except (ValueError, RecursionError):
+        asked = None
+    if not isinstance(asked, dict):
+        raise QuestionError(BAD_REQUEST, "the body must be a JSON object")
+    if not set(asked) <= set(_KEYS):
+        raise QuestionError(BAD_REQUEST, f"the keys of a question are {', '.join(_KEYS)}")
+    return asked
+
+
+def _column(points: Any, x_type: str) -> tuple[bytes, int]:
+    """The points as a column, and their number."""
+    most = limits.predict_points_max
+    if not isinstance(points, list) or not 1 <= len(points) <= most:
+        raise QuestionError(BAD_REQUEST, f"x must be a list of 1 to {most} points")
+    converter = Converter(x_type, Fields("x", "y"))
+    try:
+        x, _ = converter.convert([points], ["0"] * len(points))
+    except BadRow as bad:
+        reason = bad.reason.removeprefix("column 'x' ").partition(";")[0]
+        raise QuestionError(BAD_REQUEST, f"x[{bad.index}] {reason}") from None
+    return converter.point_type.encode(x), len(points)
+
+
+def _name(request: Any) -> bytes:
+    """The name of the request, random if none is given."""
+    if request is None:
+        return secrets.token_bytes(limits.request_bytes)
+    try:
+        name = bytes.fromhex(request)
+    except (TypeError, ValueError):
+        name = b""
+    if len(name) != limits.request_bytes:
+        digits = 2 * limits.request_bytes
+        raise QuestionError(BAD_REQUEST, f"request must be a text of {digits} hexadecimal digits")
+    return name

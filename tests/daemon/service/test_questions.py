@@ -1,0 +1,134 @@
+"""Questions as JSON: every point that can be fed can be asked about, nothing else can."""
+
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from littled.service.questions import STATUSES, QuestionError, read_question, said
+from littled_protocol import limits
+from littled_protocol.columns import point_type
+from littled_protocol.errors import REFUSAL_SENTENCES, RefusalCode
+from littled_protocol.messages import Prediction, PredictionRefused
+
+TYPES = {"flights": "u8", "blocks": "u32", "ids": "u128", "rows": "u16x2"}
+NAME = "000102030405060708090a0b0c0d0e0f"
+
+
+def body(**values: Any) -> bytes:
+    return json.dumps(values).encode()
+
+
+def refused(data: bytes) -> tuple[int, str]:
+    with pytest.raises(QuestionError) as raised:
+        read_question(data, TYPES)
+    return raised.value.status, raised.value.sentence
+
+
+@pytest.mark.parametrize(
+    ("learner", "x", "points"),
+    [
+        ("flights/late", [0, 255, "7"], [0, 255, 7]),
+        ("blocks/bad", ["10.0.0.1", 2**32 - 1], [0x0A000001, 2**32 - 1]),
+        ("ids/x", ["::1", 1 << 64], [[0, 1], [1, 0]]),
+        ("rows/x", [[1, 2], [3, "4"]], [[1, 2], [3, 4]]),
+    ],
+)
+def test_points_are_read_as_they_are_fed(learner: str, x: list[Any], points: list[Any]) -> None:
+    found = read_question(body(learner=learner, x=x, request=NAME), TYPES)
+    assert (found.learner, found.count, found.request.hex()) == (learner, len(x), NAME)
+    kind = point_type(TYPES[learner.partition("/")[0]])
+    assert isinstance(found.x, bytes)
+    assert kind.decode(found.x, found.count).tolist() == points
+
+
+@given(x=st.lists(st.integers(0, 255), min_size=1, max_size=limits.predict_points_max))
+def test_any_points_of_a_stream_can_be_asked_about(x: list[int]) -> None:
+    found = read_question(body(learner="flights/late", x=x), TYPES)
+    assert found.x == np.array(x, dtype=np.uint8).tobytes()
+
+
+def test_a_request_without_a_name_gets_one_of_its_own() -> None:
+    names = {read_question(body(learner="flights/l", x=[1]), TYPES).request for _ in range(9)}
+    assert len(names) == 9
+
+
+@pytest.mark.parametrize(
+    ("data", "status", "sentence"),
+    [
+        (b"", 400, "the body must be a JSON object"),
+        (b"[1]", 400, "the body must be a JSON object"),
+        (b"\xff", 400, "the body must be a JSON object"),
+        (b"[" * 100_000, 400, "the body must be a JSON object"),
+        (b'{"x": ' + b"9" * 5_000 + b"}", 400, "the body must be a JSON object"),
+        (body(learner="flights/l", x=[1], y=[1]), 400, "the keys of a question are learner, x, re"),
+        (body(x=[1]), 400, "learner needs the form STREAM/LEARNER"),
+        (body(learner=5, x=[1]), 400, "learner needs the form STREAM/LEARNER"),
+        (body(learner="flights", x=[1]), 400, "learner needs the form STREAM/LEARNER"),
+        (body(learner="trains/l", x=[1]), 404, "the daemon has no stream of this name"),
+        (body(learner="flights/l"), 400, "x must be a list of 1 to 1000 points"),
+        (body(learner="flights/l", x=[]), 400, "x must be a list of 1 to 1000 points"),
+        (body(learner="flights/l", x="7"), 400, "x must be a list of 1 to 1000 points"),
+        (body(learner="flights/l", x=[1] * 1001), 400, "x must be a list of 1 to 1000 points"),
+        (body(learner="flights/l", x=[1, 31337]), 400, "x[1] is outside 0 to 255"),
+        (body(learner="flights/l", x=["31337z"]), 400, "x[0] does not hold an integer"),
+        (body(learner="flights/l", x=[None]), 400, "x[0] is empty"),
+        (body(learner="flights/l", x=[{}]), 400, "x[0] does not hold an integer"),
+        (body(learner="flights/l", x=[[1]]), 400, "x[0] does not hold an integer"),
+        (body(learner="flights/l", x=[float("nan")]), 400, "x[0] is empty"),
+        (body(learner="rows/l", x=[[1, 2], [3]]), 400, "x[1] holds no row of 2 features"),
+        (body(learner="flights/l", x=[1], request="12"), 400, "request must be a text of 32 hex"),
+        (body(learner="flights/l", x=[1], request=12), 400, "request must be a text of 32 hex"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_in_one_sentence(
+    data: bytes, status: int, sentence: str
+) -> None:
+    found = refused(data)
+    assert found[0] == status
+    assert found[1].startswith(sentence)
+    assert "\n" not in found[1]
+    assert "31337" not in found[1]
+
+
+def test_answers_are_told() -> None:
+    answer = Prediction(bytes(16), "flights/late", b"\0\1\1", 3, 9, True)
+    assert said(answer) == (
+        200,
+        {
+            "learner": "flights/late",
+            "request": "0" * 32,
+            "y": [0, 1, 1],
+            "window": 3,
+            "left": 9,
+            "repeated": True,
+        },
+    )
+
+
+@pytest.mark.parametrize("code", RefusalCode)
+def test_refusals_are_told_with_their_facts(code: RefusalCode) -> None:
+    answer = PredictionRefused(
+        bytes(16), "flights/late", code, REFUSAL_SENTENCES[code], 5, 7, 2, 3, 99
+    )
+    status, value = said(answer)
+    assert status == STATUSES[code]
+    assert value == {
+        "learner": "flights/late",
+        "request": "0" * 32,
+        "error": REFUSAL_SENTENCES[code],
+        "code": code.value,
+        "asked": 5,
+        "spent": 7,
+        "left": 2,
+        "window": 3,
+        "next_window": 99,
+    }
+
+
+def test_a_refusal_of_a_later_version_is_told_too() -> None:
+    later = PredictionRefused(bytes(16), "flights/late", "too_late", "It is late.", 1, 0, 0)
+    assert said(later)[0] == 409
