@@ -1,5 +1,6 @@
 """Models of what windows and answers take, for people: measured on one core, not promised."""
 
+from littled.learners.prediction import StablePredictor
 from littled.planner.plans import PredictionPlan
 
 # Seconds and bytes of learners of all classes, at windows of 10,000 and 300,000 examples.
@@ -11,6 +12,8 @@ RULE_SECONDS, RULE_BYTES = 20e-9, 40
 CHUNK_SECONDS, CHUNK_BYTES, VOTE_SECONDS = 30e-6, 700, 1e-6
 # an answer with a subset of its own, and each example of it
 SUBSET_SECONDS, MEMBER_SECONDS = 1.5e-3, 1.5e-6
+# a labeling of a subset, with its share of the subset
+LABELING_BYTES = 170
 
 
 def prepare_seconds(plan: PredictionPlan) -> float:
@@ -39,10 +42,20 @@ def answer_seconds(plan: PredictionPlan) -> float:
 
 
 def memory_bytes(plan: PredictionPlan) -> int:
-    """About how much memory a window takes at the most, while it is prepared."""
+    """About how much memory a window and its answers take at the most, whatever the examples."""
     parameters = plan.parameters
     rules = RULE_BYTES * (plan.hypotheses.rule_count or 0)
-    return EXAMPLE_BYTES * parameters.window + rules + CHUNK_BYTES * (parameters.chunks or 0)
+    window = EXAMPLE_BYTES * parameters.window + CHUNK_BYTES * (parameters.chunks or 0)
+    return window + rules + LABELING_BYTES * _labelings_max(plan)
+
+
+def _labelings_max(plan: PredictionPlan) -> int:
+    """Most labelings that are listed for an answer."""
+    each = plan.parameters
+    if not each.subset_rate:
+        return 0
+    stable = StablePredictor("", plan.hypotheses, each.window, each.rate, each.subset_rate)
+    return stable.candidates_max
 
 
 def _relearning_seconds(plan: PredictionPlan) -> float:

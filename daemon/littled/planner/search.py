@@ -263,7 +263,7 @@ def _checked(request: StreamRequest, plans: tuple[AnyPlan, ...]) -> StreamPlan:
             f"the best plan found does not keep within epsilon "
             f"{float(request.epsilon)} and delta {float(request.delta)}; raise delta"
         )
-    reason = misfit_together([each for each in plans if isinstance(each, LearnerPlan)])
+    reason = misfit_together(plans)
     if reason is not None:
         raise PlanError(reason)
     return StreamPlan(

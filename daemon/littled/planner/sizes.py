@@ -34,7 +34,8 @@ from littled.planner.costs import (
     row_bytes,
     rows_max,
 )
-from littled.planner.plans import LearnerPlan
+from littled.planner.plans import AnyPlan, LearnerPlan
+from littled.planner.prediction_costs import memory_bytes
 from littled_protocol import limits
 from littled_protocol.codec import encode
 from littled_protocol.columns import point_type
@@ -60,16 +61,23 @@ def misfit(plan: LearnerPlan) -> str | None:
     return next(_misfits(plan), None)
 
 
-def misfit_together(plans: Sequence[LearnerPlan]) -> str | None:
-    """The same of all learners of a stream, each of which is within the limits alone."""
+def misfit_together(plans: Sequence[AnyPlan]) -> str | None:
+    """The same of all learners of a stream, of which those online are within the limits alone.
+
+    Learners of predictions have a window in memory, and nothing in a snapshot.
+    """
+    online = [each for each in plans if isinstance(each, LearnerPlan)]
+    windows = (memory_bytes(each) for each in plans if not isinstance(each, LearnerPlan))
+    memory = sum(map(retrain_memory_bytes, online)) + sum(windows)
+    smaller = " or a smaller window" if len(online) < len(plans) else ""
     for what, most, total in (
-        ("snapshot", SNAPSHOT_BYTES_MAX, sum(map(snapshot_bytes_max, plans))),
-        ("memory", MEMORY_BYTES_MAX, sum(map(retrain_memory_bytes, plans))),
+        ("snapshot", SNAPSHOT_BYTES_MAX, sum(map(snapshot_bytes_max, online))),
+        ("memory", MEMORY_BYTES_MAX, memory),
     ):
         if total > most:
             return (
                 f"the learners of this stream can come to {total:,} bytes of {what} together, more "
-                f"than {most:,}; give some of them a stream of their own"
+                f"than {most:,}; give some of them a stream of their own{smaller}"
             )
     return None
 

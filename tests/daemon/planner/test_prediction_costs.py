@@ -45,6 +45,14 @@ def test_subsets_and_relabelling_cost_at_every_answer() -> None:
     assert prepare_seconds(again) == prepare_seconds(stable)
 
 
+def test_labelings_of_a_subset_take_memory_as_many_as_there_may_be() -> None:
+    subset = {"rate": Fraction(1, 10), "flip": Fraction(1, 50)}
+    small = plan("sparse_sets:64:2", method="stability", subset_rate=Fraction(1, 100), **subset)
+    assert grows(memory_bytes, small, subset_rate=Fraction(1, 50))
+    # half of the square of a subset's size, at least
+    assert memory_bytes(small) > 100 * 100**2 // 2
+
+
 def test_rules_cost() -> None:
     for model in (prepare_seconds, answer_seconds, memory_bytes):
         small, large = (

@@ -22,6 +22,7 @@ from littled.planner import (
     LearnerRequest,
     PaperConstants,
     PlanError,
+    PredictionRequest,
     StreamPlan,
     StreamRequest,
     compare_ways,
@@ -142,6 +143,19 @@ def test_learners_that_fit_alone_may_be_too_much_together(monkeypatch: pytest.Mo
     monkeypatch.setattr("littled.planner.sizes.SNAPSHOT_BYTES_MAX", alone)
     assert [misfit(each) for each in plans] == [None, None]
     with pytest.raises(PlanError, match=r"of snapshot together, more than .*; give some of them"):
+        plan_stream(request)
+
+
+def test_windows_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    online = LearnerRequest("rules", class_from_name("thresholds:256"))
+    windows = PredictionRequest("answers", class_from_name("thresholds:256"), 100_000)
+    request = StreamRequest("s", Fraction(1), DELTA, 10**6, (online, windows))
+    plans = plan_stream(request).plans
+    assert misfit_together(plans) is None
+    (alone,) = (each for each in plans if isinstance(each, LearnerPlan))
+    monkeypatch.setattr("littled.planner.sizes.MEMORY_BYTES_MAX", retrain_memory_bytes(alone))
+    assert misfit_together([alone]) is None
+    with pytest.raises(PlanError, match=r"of memory together, more than .* or a smaller window"):
         plan_stream(request)
 
 
