@@ -9,7 +9,7 @@ import pytest
 from hypothesis import settings
 
 # Fewer cases than the library's default: the same ones every time, so more would only repeat them.
-settings.register_profile("ci", derandomize=True, deadline=None, database=None, max_examples=30)
+settings.register_profile("ci", derandomize=True, deadline=None, database=None, max_examples=20)
 settings.load_profile("ci")
 
 
