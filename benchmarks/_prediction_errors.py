@@ -12,8 +12,6 @@ and each is measured exactly.
 """
 
 import math
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -27,10 +25,10 @@ from littled.learners.prediction import PredictionParameters, StablePredictor
 from littled.learners.prediction.parts import Draw, chunk_rules, draws
 from littled.mechanisms.noise import Address, KeyedNoise
 from littled.planner.prediction_errors import Link
-from littled_protocol.rules import Rule, ThresholdRule
+from littled_protocol.rules import Rule
 
 # Rules drawn where a subset is random, and windows relabelled.
-DRAWS, RELABELLED = 40, 4
+DRAWS, RELABELLED = 40, 2
 # Nodes of the distribution of stable voting's threshold noise.
 NODES = 101
 ANSWERS_MAX = 10**9
@@ -63,7 +61,7 @@ class Measured:
         if chunks not in self._votes:
             w = self.window
             rules = chunk_rules(w.hypotheses, w.x, w.y, chunks)
-            self._votes[chunks] = votes_for_one(rules, w.questions)
+            self._votes[chunks] = w.hypotheses.ballot(rules)(w.questions)
         return self._votes[chunks]
 
     def excess(self, parameters: PredictionParameters) -> float:
@@ -77,7 +75,7 @@ class Measured:
             case "relabelling":
                 return self._relabelling(p)
             case "realizable":
-                return self.window.excess(coin(self.votes(k), k, float(p.vote_rate)))
+                return self.voted(k, float(p.vote_rate))
             case "averaging":
                 agreed = self.window.excess(self.votes(k) / k)
                 return self.window.flipped(agreed, float(p.flip))
@@ -87,7 +85,7 @@ class Measured:
 
     def one_of_all(self, rate: float) -> float:
         """A rule drawn from all rules by the exponential mechanism, whether it is published."""
-        if not self._prepared.get("scores"):
+        if "scores" not in self._prepared:
             w = self.window
             statistics = w.hypotheses.add(w.hypotheses.empty_statistics(), w.x, w.y)
             scores = w.hypotheses.scores(statistics)
@@ -95,6 +93,10 @@ class Measured:
         scores, errors = self._prepared["scores"]
         weights = np.exp(rate * scores)
         return float(weights @ errors / weights.sum())
+
+    def voted(self, chunks: int, rate: float) -> float:
+        """The coin of the exponential mechanism on two vote counts, of any rate."""
+        return self.window.excess(coin(self.votes(chunks), chunks, rate))
 
     def noisy_majority(self, chunks: int, rate: float, link: Link) -> float:
         """The larger of two counts with noise of this rate, of any size: the noise is ideal."""
@@ -112,7 +114,7 @@ class Measured:
         errors = []
         for rule in self._rules(p.rate, p.subset_rate, RELABELLED):
             rules = chunk_rules(w.hypotheses, w.x, rule.evaluate(w.x), k)
-            ones = votes_for_one(rules, w.questions)
+            ones = w.hypotheses.ballot(rules)(w.questions)
             errors.append(w.excess(coin(ones, k, float(p.vote_rate))))
         return w.flipped(float(np.mean(errors)), float(p.flip))
 
@@ -158,20 +160,9 @@ class Measured:
         return min(setting.unstable_max * per_segment, ANSWERS_MAX), excess
 
 
-def noises(count: int) -> list[Draw]:
-    """Fresh noise for so many rules, the same at every call."""
-    return list(draws(KeyedNoise(bytes(32)), Address(b"", "bench/l", "predict", 0), count))
-
-
-def votes_for_one(rules: Sequence[Rule], questions: NDArray[Any]) -> Numbers:
-    """How many of the rules say 1 to each question: equal rules are asked once."""
-    if isinstance(rules[0], ThresholdRule):
-        thresholds = np.sort([rule.threshold for rule in rules if isinstance(rule, ThresholdRule)])
-        return np.searchsorted(thresholds, questions, side="right").astype(np.int64)
-    ones = np.zeros(len(questions), dtype=np.int64)
-    for rule, count in Counter(rules).items():
-        ones += count * rule.evaluate(questions).astype(np.int64)
-    return ones
+def noises(count: int, window: int = 0) -> list[Draw]:
+    """Fresh noise for so many rules of a window, the same at every call."""
+    return list(draws(KeyedNoise(bytes(32)), Address(b"", "bench/l", "predict", window), count))
 
 
 # --- Probabilities of the answer 1 ----------------------------------------------------------------

@@ -1,13 +1,17 @@
 """Windows of independent examples with labels that a rule fits, but for noise, and the flights.
 
-    window = make_window("thresholds:65536", Fraction(1, 10), 100_000, seed=3)
+    window = make_window("thresholds:65536", Fraction(1, 10), 100_000, "even", seed=3)
     window.x, window.y       # the examples
     window.excess(chances)   # of answers that are 1 with these probabilities at the questions
 
-Every window is a function of (class, noise, size, seed). Points come from the uniform streams of
-`_streams.py`, where these have the class; each label is wrong with the probability `noise`. A
-window of the flights is as many flights in a row, and its questions are all flights of the year.
+Every window is a function of (class, noise, size, kind, seed). Each label is wrong with the
+probability `noise`. Kinds:
 
+- *even*: a fair share of the right labels is 1;
+- *rare*: few are, a little more than the excess error that is asked for, so that small parts of the
+  window never see one. In a table other rules differ from the right one on as few examples.
+
+A window of the flights is as many flights in a row, and its questions are all flights of the year.
 Questions are what the excess error is measured on: the whole domain for thresholds and tables,
 otherwise points that are drawn as the window's are, but not in it.
 """
@@ -15,27 +19,32 @@ otherwise points that are drawn as the window's are, but not in it.
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
-from typing import Any
+from functools import cache, cached_property
+from typing import Any, Literal, get_args
 
 import numpy as np
 from _runs import hypotheses_of
-from _streams import Flags, Generator, make_stream, parsed
+from _streams import Flags, Generator, parsed, table_matrix
 from numpy.typing import NDArray
 
-from littled.classes import HypothesisClass, class_from_name
+from littled.classes import HypothesisClass
 from littled.demo import DemoError, Flights, read_flights
+from littled_protocol.columns import point_type, smallest_point_type
 from littled_protocol.rules import Rule
 
 FLIGHTS = "flights"
 FLIGHTS_CLASS = "thresholds:256"
 HELD_OUT = 8192
-# Of a stream with one id to find, this share is it.
-MEMBER_SHARE = 0.25
 IDS = 1000
+EVEN, RARE = (0.25, 0.75), 0.075
+
+Kind = Literal["even", "rare"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Points = NDArray[Any]
 Floats = NDArray[np.float64]
+Numbers = NDArray[np.int64]
+Labels = Callable[[Points], Flags]
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +67,7 @@ class Window:
 
     def excess(self, chances: Floats) -> float:
         """Excess error of answers that are 1 with these probabilities (m,)."""
-        wrong = float(chances @ self.zeros + (1 - chances) @ self.ones)
+        wrong = float(chances @ self._turned) + int(self.ones.sum())
         return self.scale * wrong / self._asked - self.best
 
     def excess_of_rule(self, rule: Rule) -> float:
@@ -85,78 +94,132 @@ class Window:
         """Excess error of a fair coin."""
         return self.scale / 2 - self.best
 
-    @property
+    @cached_property
+    def _turned(self) -> Floats:
+        """How many more answers are wrong if a question is answered by 1 instead of 0."""
+        return (self.zeros - self.ones).astype(np.float64)
+
+    @cached_property
     def _asked(self) -> int:
         return int(self.zeros.sum() + self.ones.sum())
 
 
 def hypotheses_for(class_name: str) -> HypothesisClass:
     """The daemon's class behind a name; flights have the demo's."""
-    if class_name == FLIGHTS:
-        return class_from_name(FLIGHTS_CLASS)
-    family, numbers = parsed(class_name) if class_name not in _MAKERS else ("", ())
-    return hypotheses_of(class_name) if family and numbers else class_from_name(class_name)
+    return hypotheses_of(FLIGHTS_CLASS if class_name == FLIGHTS else class_name)
 
 
-def make_window(class_name: str, noise: Fraction, size: int, seed: int) -> Window:
-    """A window of `size` examples; for flights the `seed`-th one of the year."""
+def make_window(
+    class_name: str, noise: Fraction, size: int, kind: Kind = "even", seed: int = 0
+) -> Window:
+    """A window of `size` examples; for flights the `seed`-th one of the year, of no kind."""
     if class_name == FLIGHTS:
         return _of_flights(size, seed)
-    x, questions, labels = _points(class_name, size, seed)
-    rng = np.random.default_rng([seed, noise.numerator, noise.denominator, size])
+    family, numbers = parsed(class_name)
+    rng = np.random.default_rng([seed, size, KINDS.index(kind)])
+    made = _MAKERS[family](numbers, kind, size, rng)
     wrong = rng.random(size) < float(noise)
-    right = labels(questions)
+    right = made.labels(made.questions)
     return Window(
         hypotheses_for(class_name),
-        x,
-        (labels(x) ^ wrong).astype(np.uint8),
-        questions,
-        (~right).astype(np.int64),
-        right.astype(np.int64),
+        made.x,
+        (made.labels(made.x) ^ wrong).astype(np.uint8),
+        made.questions,
+        made.asked * ~right,
+        made.asked * right,
         float(1 - 2 * noise),
         0.0,
     )
 
 
-def _points(
-    class_name: str, size: int, seed: int
-) -> tuple[Points, Points, Callable[[Points], Flags]]:
-    """Examples' points, questions, and what the target says."""
-    maker = _MAKERS.get(class_name)
-    if maker is not None:
-        x, labels = maker(size + HELD_OUT, np.random.default_rng([seed, size]))
-        return x[:size], x[size:], labels
-    family, numbers = parsed(class_name)
-    stream = make_stream(class_name, "uniform", size + HELD_OUT, seed)
-    questions = stream.x[size:]
-    if family in ("thresholds", "table"):
-        questions = np.arange(numbers[-1]).astype(stream.x.dtype)
-    return stream.x[:size], questions, stream.target.labels
+# --- Makers ---------------------------------------------------------------------------------------
 
 
-def _prefixes(count: int, rng: Generator) -> tuple[Points, Callable[[Points], Flags]]:
-    """A block of length 4 to 20; half of the addresses inside, half neighbours at all scales."""
-    length, anchor = int(rng.integers(4, 21)), rng.integers(0, 1 << 32)
-    inside = rng.random(count) < 0.5
+@dataclass(frozen=True)
+class Made:
+    """Points of the examples, questions and how often each is asked, and what the target says."""
+
+    x: Points
+    questions: Points
+    asked: Numbers
+    labels: Labels
+
+
+def _share(kind: Kind, rng: Generator) -> float:
+    """The share of the label 1."""
+    return float(rng.uniform(*EVEN)) if kind == "even" else RARE
+
+
+def _drawn(points: Points, size: int, labels: Labels) -> Made:
+    """The last points are the questions."""
+    questions = points[size:]
+    return Made(points[:size], questions, np.ones(len(questions), dtype=np.int64), labels)
+
+
+def _thresholds(numbers: tuple[int, ...], kind: Kind, size: int, rng: Generator) -> Made:
+    """Uniform points, and a threshold."""
+    domain = np.arange(numbers[0]).astype(smallest(numbers[0]))
+    threshold = round(numbers[0] * (1 - _share(kind, rng)))
+    x = rng.choice(domain, size)
+    return Made(x, domain, np.ones(len(domain), np.int64), lambda points: points >= threshold)
+
+
+def _prefixes(numbers: tuple[int, ...], kind: Kind, size: int, rng: Generator) -> Made:
+    """A block of length 4 to 20, and neighbours that share any smaller number of bits with it."""
+    assert numbers == (32,), "addresses here have 32 bits"
+    length, anchor, count = int(rng.integers(4, 21)), rng.integers(0, 1 << 32), size + HELD_OUT
+    inside = rng.random(count) < _share(kind, rng)
     shared = np.where(inside, length, rng.integers(0, length, count))
     behind = rng.integers(0, 1 << 32, count) & ((1 << (32 - shared)) - 1)
     x = anchor ^ behind
     # the first bit behind what a neighbour shares is another one
     bit = 1 << np.where(inside, 0, 31 - shared)
-    x = np.where(inside, x, (x & ~bit) | (~anchor & bit))
-    return x.astype(np.uint32), lambda points: points >> (32 - length) == anchor >> (32 - length)
+    x = np.where(inside, x, (x & ~bit) | (~anchor & bit)).astype(np.uint32)
+    block = anchor >> (32 - length)
+    return _drawn(x, size, lambda points: points >> (32 - length) == block)
 
 
-def _member(count: int, rng: Generator) -> tuple[Points, Callable[[Points], Flags]]:
-    """One id that is a quarter of all examples, among many that are rare."""
-    ids = rng.integers(0, 2**64, IDS, dtype=np.uint64)
-    number = np.where(rng.random(count) < MEMBER_SHARE, 0, rng.integers(1, IDS, count))
-    return ids[number], lambda points: points == ids[0]
+def _points(numbers: tuple[int, ...], kind: Kind, size: int, rng: Generator) -> Made:
+    """One id that many examples have, among many others."""
+    assert numbers == (64,), "ids here have 64 bits"
+    ids, count = rng.integers(0, 2**64, IDS, dtype=np.uint64), size + HELD_OUT
+    number = np.where(rng.random(count) < _share(kind, rng), 0, rng.integers(1, IDS, count))
+    return _drawn(ids[number], size, lambda points: points == ids[0])
 
 
-_MAKERS: dict[str, Callable[[int, Generator], tuple[Points, Callable[[Points], Flags]]]] = {
-    "prefixes:32": _prefixes,
-    "points:64": _member,
+def _stumps(numbers: tuple[int, ...], kind: Kind, size: int, rng: Generator) -> Made:
+    """Uniform rows, of which one feature decides."""
+    features, buckets = numbers
+    feature = int(rng.integers(0, features))
+    threshold = round(buckets * (1 - _share(kind, rng)))
+    x = rng.integers(0, buckets, (size + HELD_OUT, features), dtype=np.uint16)
+    return _drawn(x, size, lambda points: points[:, feature] >= threshold)
+
+
+def _table(numbers: tuple[int, ...], kind: Kind, size: int, rng: Generator) -> Made:
+    """Uniform points, or most examples at one of them, where half of the rules are right."""
+    matrix = table_matrix(*numbers)
+    row = matrix[int(rng.integers(0, len(matrix)))]
+    domain = np.arange(matrix.shape[1]).astype(smallest(matrix.shape[1]))
+    asked = np.ones(len(domain), dtype=np.int64)
+    if kind == "rare":
+        # two rules differ on about half of the points
+        asked[int(rng.integers(0, len(domain)))] = round(len(domain) * (1 / (2 * RARE) - 1))
+    x = rng.choice(domain, size, p=asked / asked.sum())
+    return Made(x, domain, asked, lambda points: row[points])
+
+
+def smallest(count: int) -> np.dtype[Any]:
+    """The type of the daemon's points 0 to count - 1."""
+    return point_type(smallest_point_type(max(1, (count - 1).bit_length()))).dtype
+
+
+_MAKERS: dict[str, Callable[[tuple[int, ...], Kind, int, Generator], Made]] = {
+    "thresholds": _thresholds,
+    "prefixes": _prefixes,
+    "points": _points,
+    "stumps": _stumps,
+    "table": _table,
 }
 
 
@@ -178,7 +241,7 @@ def _of_flights(size: int, number: int) -> Window:
     assert year is not None, "nobody asks for flights without their package"
     first = (len(year) - size) * number // 4
     points = year.points
-    hypotheses = class_from_name(FLIGHTS_CLASS)
+    hypotheses = hypotheses_for(FLIGHTS)
     domain = np.arange(256, dtype=np.uint8)
     return Window(
         hypotheses,

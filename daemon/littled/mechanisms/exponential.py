@@ -75,24 +75,22 @@ class ExponentialMechanism:
 
         ValueError for other shapes or types.
         """
+        return self.weighed(scores).draw(words)
+
+    def weighed(self, scores: NDArray[np.int64]) -> "WeighedScores":
+        """All that a draw needs of the scores, for several draws from the same ones.
+
+        ValueError as for `sample`.
+        """
         if scores.dtype != np.int64 or scores.ndim != 1:
             raise ValueError("the exponential mechanism takes scores of int64 in one dimension")
         if not 1 <= len(scores) <= CANDIDATES_MAX:
             raise ValueError(f"the exponential mechanism takes 1 to {CANDIDATES_MAX} candidates")
-        if words.shape != (self.WORDS,) or words.dtype != np.uint64:
-            raise ValueError(f"the exponential mechanism takes {self.WORDS} uint64 words")
-        uniform = int.from_bytes(words.astype("<u8", copy=False).tobytes(), "little")
         limbs = _weight_limbs(self.rate)
         behind = _distances(scores, limbs.shape[1])
         distances, counts = _groups(behind, limbs.shape[1])
         sums = np.cumsum(limbs[:, distances] * counts, axis=1, dtype=np.uint64)
-        total = _joined(sums[:, -1])
-        point = (uniform * total) >> UNIFORM_BITS
-        group = _first_beyond(sums, point)
-        before = _joined(sums[:, group - 1]) if group else 0
-        distance = int(distances[group])
-        member = (point - before) // _joined(limbs[:, distance])
-        return int(np.flatnonzero(behind == distance)[member])
+        return WeighedScores(behind, distances, limbs[:, distances], sums)
 
     def weight(self, distance: int) -> int:
         """floor(2^127 * exp(-rate * distance)): the weight of a score so far below the largest."""
@@ -111,6 +109,34 @@ class ExponentialMechanism:
         if candidate_count < 0:
             raise ValueError("a number of candidates cannot be negative")
         return Fraction(candidate_count, 1 << (WEIGHT_BITS - 1))
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class WeighedScores:
+    """Candidates with their weights, private; made by `ExponentialMechanism.weighed`.
+
+    behind: int64 (n,), how far each score is below the largest. distances: int64 (g,), those that
+    have a weight, rising. limbs, sums: uint64 (LIMBS, g), each one's weight and the running sums of
+    the weights of all candidates.
+    """
+
+    behind: NDArray[np.int64]
+    distances: NDArray[np.int64]
+    limbs: NDArray[np.uint64]
+    sums: NDArray[np.uint64]
+
+    def draw(self, words: NDArray[np.uint64]) -> int:
+        """One index from `ExponentialMechanism.WORDS` uniform words; ValueError for others."""
+        if words.shape != (ExponentialMechanism.WORDS,) or words.dtype != np.uint64:
+            raise ValueError(
+                f"the exponential mechanism takes {ExponentialMechanism.WORDS} uint64 words"
+            )
+        uniform = int.from_bytes(words.astype("<u8", copy=False).tobytes(), "little")
+        point = (uniform * _joined(self.sums[:, -1])) >> UNIFORM_BITS
+        group = _first_beyond(self.sums, point)
+        before = _joined(self.sums[:, group - 1]) if group else 0
+        member = (point - before) // _joined(self.limbs[:, group])
+        return int(np.flatnonzero(self.behind == self.distances[group])[member])
 
 
 def _distances(scores: NDArray[np.int64], reach: int) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ from littled.planner.plans import PredictionPlan
 FIXED_SECONDS = 0.001
 # an example that is sorted or put into a chunk
 EXAMPLE_SECONDS, EXAMPLE_BYTES = 1e-6, 80
-RULE_SECONDS, RULE_BYTES = 20e-9, 40
+RULE_SECONDS, RULE_BYTES = 20e-9, 120
 # the rule of a chunk: learned once, asked at every request, together with those that are like it
 CHUNK_SECONDS, CHUNK_BYTES, VOTE_SECONDS = 30e-6, 700, 1e-6
 # an answer with a subset of its own, and each example of it

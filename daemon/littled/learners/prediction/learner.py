@@ -33,7 +33,7 @@ from littled.budget.events import (
     PrivacyEvent,
 )
 from littled.classes import HypothesisClass
-from littled.classes.base import Ballot, Labelings, Labels, Points, Scores
+from littled.classes.base import Ballot, Labelings, Labels, Points
 from littled.learners.prediction.parameters import PredictionParameters
 from littled.learners.prediction.parts import (
     Draw,
@@ -42,7 +42,7 @@ from littled.learners.prediction.parts import (
     draws,
 )
 from littled.learners.prediction.stable import StablePredictor
-from littled.mechanisms.exponential import ExponentialMechanism
+from littled.mechanisms.exponential import ExponentialMechanism, WeighedScores
 from littled.mechanisms.noise import Address, NoiseSource
 from littled.mechanisms.noisy_majority import NoisyMajority
 from littled.mechanisms.votes import PRECISION, VoteCoin
@@ -58,11 +58,11 @@ _Answering = Callable[[int, Draw], bool]
 class Prepared:
     """What one window's answers are made from: private, and opaque to everybody else.
 
-    By method: the scores of all rules; the labelings of subsets, and for relabelling the points;
-    the votes of the chunks' rules.
+    By method: the weighed scores of all rules; the labelings of subsets, and for relabelling the
+    points; the votes of the chunks' rules.
     """
 
-    scores: Scores | None = None
+    scores: WeighedScores | None = None
     labelings: Labelings | None = None
     x: Points | None = None
     ballot: Ballot | None = None
@@ -160,7 +160,8 @@ class PredictionLearner:
         check_window(x, y, p.window)
         if p.method == "dense":
             statistics = self.hypotheses.add(self.hypotheses.empty_statistics(), x, y)
-            return Prepared(scores=self.hypotheses.scores(statistics))
+            scores = self.hypotheses.scores(statistics)
+            return Prepared(scores=self._selection.weighed(scores))
         if p.method in _OF_CHUNKS:
             rules = chunk_rules(self.hypotheses, x, y, self._chunks)
             return Prepared(ballot=self.hypotheses.ballot(rules))
@@ -200,7 +201,7 @@ class PredictionLearner:
     def _dense(self, prepared: Prepared, point: Points, draw: Draw) -> bool:
         assert prepared.scores is not None
         words = draw.words("select", ExponentialMechanism.WORDS)
-        rule = self.hypotheses.rule(self._selection.sample(prepared.scores, words))
+        rule = self.hypotheses.rule(prepared.scores.draw(words))
         return bool(rule.evaluate(point)[0])
 
     def _by_stability(self, prepared: Prepared, point: Points, draw: Draw) -> bool:
