@@ -8,14 +8,14 @@ PURE_ROOMS := learners classes littlestone mechanisms budget
 PURE_TESTS := $(addprefix tests/daemon/,$(PURE_ROOMS))
 PURE_COVERAGE_PERCENT_MIN := 97
 
-# `make test` stays under eight minutes on two cores: both halves of the tests run at the same time,
-# and each is stopped at its limit. The others mostly wait, so tests of pure rooms get two processes.
-PURE_TEST_PROCESSES := 2
+# Tests run in so many processes, one for each core; each half is stopped at its limit.
+TEST_PROCESSES := 2
 PURE_TEST_SECONDS ?= 430
 OTHER_TEST_SECONDS ?= 430
 SLOWEST_TESTS := 15
 limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kill-after=15 $(1))
-PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5
+PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 \
+  --numprocesses=$(TEST_PROCESSES) --dist=worksteal
 
 .PHONY: help venv demo test lint types coverage other-tests campaign benchmarks clean
 
@@ -45,8 +45,7 @@ venv: .venv/.installed
 demo: venv
 	$(BIN)/littled demo
 
-test: lint types
-	$(MAKE) --no-print-directory --jobs=2 --output-sync=target coverage other-tests
+test: lint types coverage other-tests
 
 lint: venv
 	$(BIN)/ruff check .
@@ -57,7 +56,6 @@ types: venv
 
 coverage: venv
 	$(call limit,$(PURE_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
-	  --numprocesses=$(PURE_TEST_PROCESSES) --dist=worksteal \
 	  --cov --cov-report=term --cov-fail-under=$(PURE_COVERAGE_PERCENT_MIN) $(PURE_TESTS)
 
 other-tests: venv
