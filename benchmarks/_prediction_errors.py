@@ -87,8 +87,7 @@ class Measured:
         """A rule drawn from all rules by the exponential mechanism, whether it is published."""
         if "scores" not in self._prepared:
             w = self.window
-            statistics = w.hypotheses.add(w.hypotheses.empty_statistics(), w.x, w.y)
-            scores = w.hypotheses.scores(statistics)
+            scores = w.hypotheses.agreements(w.x, w.y)
             self._prepared["scores"] = (scores - scores.max(), w.excess_of_all())
         scores, errors = self._prepared["scores"]
         weights = np.exp(rate * scores)

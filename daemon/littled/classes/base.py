@@ -186,6 +186,10 @@ class HypothesisClass(ABC):
         """
         raise ClassError(f"{self.name} has too many rules for dense selection; use sparse")
 
+    def agreements(self, x: Points, y: Labels) -> Scores:
+        """`scores` of the examples `x` (n,) with labels `y` (n,) alone, int64 (rule_count,)."""
+        return self.scores(self.add(self.empty_statistics(), x, y))
+
     def rule(self, index: int) -> Rule:
         """The rule with this index, 0 <= index < rule_count."""
         raise ClassError(f"{self.name} has too many rules for dense selection; use sparse")
@@ -415,8 +419,7 @@ def consistent_numbers(
     """The numbers, rising, of the approximately consistent rules of a class for dense selection."""
     consistent = np.ones(hypotheses.rule_count or 0, dtype=np.bool_)
     for x, y in data_sets:
-        agreements = hypotheses.scores(hypotheses.add(hypotheses.empty_statistics(), x, y))
-        consistent &= len(y) - agreements <= errors_allowed(tolerance, len(y))
+        consistent &= len(y) - hypotheses.agreements(x, y) <= errors_allowed(tolerance, len(y))
     return np.flatnonzero(consistent).astype(np.int64)
 
 

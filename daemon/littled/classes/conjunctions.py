@@ -233,8 +233,7 @@ class Conjunctions(HypothesisClass):
         """A labeling is represented by the smallest conjunction around the points labeled 1."""
         if not self.has_labelings:
             return super().window(x, y)
-        scores = self.scores(self.add(self.empty_statistics(), x, y))
-        return NumberedLabelings(self, x, scores)
+        return NumberedLabelings(self, x, self.agreements(x, y))
 
     def representatives(self, points: Points) -> NDArray[np.int64]:
         """The conjunctions that are the smallest around some of these points (n,), or none.
@@ -290,8 +289,7 @@ class Conjunctions(HypothesisClass):
     def _with_errors(self, x: Points, y: Labels, around: Rule, wrong: int) -> Rule:
         """A rule for a chunk on whose negative points the conjunction around the others errs."""
         if self.rule_count is not None:
-            scores = self.scores(self.add(self.empty_statistics(), x, y))
-            return self.rule(int(scores.argmax()))
+            return self.rule(int(self.agreements(x, y).argmax()))
         return around if wrong < int(y.sum(dtype=np.int64)) else self.first_rule()
 
     @property

@@ -181,8 +181,7 @@ class Stumps(HypothesisClass):
 
     def window(self, x: Points, y: Labels) -> NumberedLabelings:
         """A labeling is represented by a threshold that is a value of the first feature with it."""
-        scores = self.scores(self.add(self.empty_statistics(), x, y))
-        return NumberedLabelings(self, x, scores)
+        return NumberedLabelings(self, x, self.agreements(x, y))
 
     def representatives(self, points: Points) -> Numbers:
         """Stumps whose thresholds are values of these rows (n, features), and the constants.

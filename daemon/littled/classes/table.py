@@ -197,8 +197,7 @@ class Table(NumberedPoints):
 
     def window(self, x: Points, y: Labels) -> NumberedLabelings:
         """A labeling is represented by the first row that has it."""
-        scores = self.scores(self.add(self.empty_statistics(), x, y))
-        return NumberedLabelings(self, x, scores)
+        return NumberedLabelings(self, x, self.agreements(x, y))
 
     def representatives(self, points: Points) -> NDArray[np.int64]:
         """The first of the rows that say the same to all these points (n,), rising."""

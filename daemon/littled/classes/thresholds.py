@@ -120,8 +120,7 @@ class Thresholds(NumberedPoints):
 
     def window(self, x: Points, y: Labels) -> NumberedLabelings:
         """A labeling is represented by its least point with label 1; without one, by 0 always."""
-        scores = self.scores(self.add(self.empty_statistics(), x, y))
-        return NumberedLabelings(self, x, scores)
+        return NumberedLabelings(self, x, self.agreements(x, y))
 
     def representatives(self, points: Points) -> NDArray[np.int64]:
         """The different points (n,) as thresholds, and the rule that is always 0, rising."""

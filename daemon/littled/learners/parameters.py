@@ -1,6 +1,6 @@
 """Public parameters of the learners: fixed before any data, recorded in the store."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from itertools import chain
@@ -132,12 +132,17 @@ class OnlineParameters:
 
         Parameters that came later have defaults; what was stored before them lacks them.
         """
-        known = {each.name for each in fields(cls)}
-        needed = {each.name for each in fields(cls) if each.default is MISSING}
-        if not needed <= set(values) <= known:
-            odd = ", ".join(sorted((needed - set(values)) | (set(values) - known)))
-            raise ValueError(f"stored parameters of the online learner differ in: {odd}")
+        check_stored(cls, values, "online learner")
         return cls(**{name: _read(name, value) for name, value in values.items()})
+
+
+def check_stored(kind: type[Any], values: Mapping[str, Any], learner: str) -> None:
+    """ValueError, naming the `learner`, unless the values can be a `kind` that was stored."""
+    known = {each.name for each in fields(kind)}
+    needed = {each.name for each in fields(kind) if each.default is MISSING}
+    if not needed <= set(values) <= known:
+        odd = ", ".join(sorted((needed - set(values)) | (set(values) - known)))
+        raise ValueError(f"stored parameters of the {learner} differ in: {odd}")
 
 
 _FRACTIONS = frozenset(

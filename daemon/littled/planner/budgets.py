@@ -52,16 +52,12 @@ class Budget:
 
     def histogram_threshold(self, rate: Fraction) -> int:
         """Least B for which exp(-e (B - 1)) / (1 + exp(-e)) stays within its part of delta."""
-        return max(2, 1 + math.ceil(-math.log(self._tail * (1 + math.exp(-rate))) / float(rate)))
+        alone = float(self.failure) * (1 + math.exp(-rate))
+        return max(2, 1 + math.ceil(-math.log(alone) / float(rate)))
 
     def bottom_score(self, list_cap: int, rate: Fraction, draws: int) -> int:
         """Least B whose L exp(e (1 - B)), over all draws, stays within its part of delta."""
-        return 1 + math.ceil(math.log(list_cap * draws / self._tail) / float(rate))
-
-    @property
-    def _tail(self) -> float:
-        """A learner's part of delta for what a selection may show of a single example."""
-        return float(self.failure)
+        return 1 + math.ceil(math.log(list_cap * draws / float(self.failure)) / float(rate))
 
     @property
     def answers_amount(self) -> Fraction:

@@ -30,22 +30,13 @@ class LearnerPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
-        return {
-            "kind": "online",
-            "hypotheses": self.hypotheses.to_dict(),
-            "parameters": self.parameters.to_dict(),
-            "words": asdict(self.words),
-        }
+        return _plan_to_dict("online", self)
 
     @classmethod
     def from_dict(cls, name: str, values: Mapping[str, Any]) -> Self:
         """The plan that `to_dict` wrote."""
-        return cls(
-            name=name,
-            hypotheses=class_from_dict(values["hypotheses"]),
-            parameters=OnlineParameters.from_dict(values["parameters"]),
-            words=Words(**values["words"]),
-        )
+        parameters = OnlineParameters.from_dict(values["parameters"])
+        return cls(name, parameters=parameters, **_class_and_words(values))
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,22 +54,13 @@ class PredictionPlan:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
-        return {
-            "kind": "prediction",
-            "hypotheses": self.hypotheses.to_dict(),
-            "parameters": self.parameters.to_dict(),
-            "words": asdict(self.words),
-        }
+        return _plan_to_dict("prediction", self)
 
     @classmethod
     def from_dict(cls, name: str, values: Mapping[str, Any]) -> Self:
         """The plan that `to_dict` wrote."""
-        return cls(
-            name=name,
-            hypotheses=class_from_dict(values["hypotheses"]),
-            parameters=PredictionParameters.from_dict(values["parameters"]),
-            words=Words(**values["words"]),
-        )
+        parameters = PredictionParameters.from_dict(values["parameters"])
+        return cls(name, parameters=parameters, **_class_and_words(values))
 
 
 AnyPlan = LearnerPlan | PredictionPlan
@@ -156,3 +138,19 @@ def _plan_from_dict(name: str, values: Mapping[str, Any]) -> AnyPlan:
     if kind is None:
         raise PlanError(f"learner {name} has the unknown kind {values['kind']!r}")
     return kind.from_dict(name, values)
+
+
+def _plan_to_dict(kind: str, plan: AnyPlan) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "hypotheses": plan.hypotheses.to_dict(),
+        "parameters": plan.parameters.to_dict(),
+        "words": asdict(plan.words),
+    }
+
+
+def _class_and_words(values: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "hypotheses": class_from_dict(values["hypotheses"]),
+        "words": Words(**values["words"]),
+    }

@@ -159,9 +159,7 @@ class PredictionLearner:
         p = self.parameters
         check_window(x, y, p.window)
         if p.method == "dense":
-            statistics = self.hypotheses.add(self.hypotheses.empty_statistics(), x, y)
-            scores = self.hypotheses.scores(statistics)
-            return Prepared(scores=self._selection.weighed(scores))
+            return Prepared(scores=self._selection.weighed(self.hypotheses.agreements(x, y)))
         if p.method in _OF_CHUNKS:
             rules = chunk_rules(self.hypotheses, x, y, self._chunks)
             return Prepared(ballot=self.hypotheses.ballot(rules))

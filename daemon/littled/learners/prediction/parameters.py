@@ -1,13 +1,14 @@
 """Public parameters of the prediction learner: fixed before any data."""
 
 from collections.abc import Iterator
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from itertools import chain
 from typing import Any, Literal, Self, get_args
 
 from littled.budget.events import Accounting
 from littled.budget.rounding import to_text
+from littled.learners.parameters import check_stored
 
 Method = Literal["dense", "stability", "relabelling", "realizable", "averaging", "majority"]
 
@@ -82,11 +83,7 @@ class PredictionParameters:
 
         Parameters that came later have defaults; what was stored before them lacks them.
         """
-        known = {each.name for each in fields(cls)}
-        needed = {each.name for each in fields(cls) if each.default is MISSING}
-        if not needed <= set(values) <= known:
-            odd = ", ".join(sorted((needed - set(values)) | (set(values) - known)))
-            raise ValueError(f"stored parameters of the prediction learner differ in: {odd}")
+        check_stored(cls, values, "prediction learner")
         return cls(**{name: _read(name, value) for name, value in values.items()})
 
 
