@@ -27,7 +27,7 @@ from littled.mechanisms.noise import KeyedNoise
 from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
 from littled.store.records import Record
 from littled_protocol.codec import decode
-from littled_protocol.columns import encode_labels, point_type
+from littled_protocol.columns import encode_labels, encode_users, point_type
 from littled_protocol.messages import Release
 from littled_protocol.rules import rule_from_dict
 
@@ -171,12 +171,20 @@ class TimedExecutor(Executor):
         return future
 
 
-def run_littled(stream: Stream, plan: StreamPlan, method: str = LITTLED) -> Run:
-    """The engine over the stream's journal, with noise of the stream's seed."""
+def run_littled(
+    stream: Stream,
+    plan: StreamPlan,
+    method: str = LITTLED,
+    users: NDArray[np.uint64] | None = None,
+) -> Run:
+    """The engine over the stream's journal, with noise of the stream's seed.
+
+    `users` (n, 2): whose each example is, for a plan that protects users.
+    """
     noise = KeyedNoise(hashlib.blake2b(f"{stream.seed}".encode(), digest_size=32).digest())
     executor = TimedExecutor()
     begun = time.process_time()
-    transcript = replay(plan, noise, records(stream), executor)
+    transcript = replay(plan, noise, records(stream, users), executor)
     seconds = time.process_time() - begun
     wrong = mistakes(transcript, stream)
     return Run(
@@ -186,7 +194,7 @@ def run_littled(stream: Stream, plan: StreamPlan, method: str = LITTLED) -> Run:
     )  # fmt: skip
 
 
-def records(stream: Stream) -> Iterator[Record]:
+def records(stream: Stream, users: NDArray[np.uint64] | None = None) -> Iterator[Record]:
     """Journal records of 10,000 examples with a chain head of their own, made one at a time."""
     kind = point_type(stream.x_type)
     for number, first in enumerate(range(0, len(stream), RECORD_EXAMPLES)):
@@ -196,6 +204,7 @@ def records(stream: Stream) -> Iterator[Record]:
         yield Record(
             "bench", number, first, "bench", first, count,
             kind.encode(stream.x[part]), encode_labels(stream.y[part]), head,
+            users=b"" if users is None else encode_users(users[part]),
         )  # fmt: skip
 
 

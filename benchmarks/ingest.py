@@ -6,7 +6,8 @@
 Starts `littled serve` on a new store and feeds it with `littled_client`. Measures, each as a JSON
 line:
 
-- batches: labelled examples per second in batches of 10,000, every one acknowledged as durable;
+- batches: labelled examples per second in batches of 10,000, every one acknowledged as durable; for
+  a stream that protects users as well, with digests made before and with ids;
 - singles: the same in frames of one example, pipelined;
 - round trip: one example at a time, acknowledged, in turn with two bare servers that sync each
   message with fdatasync before they answer (an asyncio protocol that syncs on a thread, as a server
@@ -34,7 +35,7 @@ from typing import Any
 
 import numpy as np
 
-from littled_client import AsyncClient, Client
+from littled_client import AsyncClient, Client, hash_users
 
 BATCH_EXAMPLES = 10_000
 CONFIGURATION = """
@@ -46,7 +47,18 @@ horizon = 1_000_000_000
 [streams.bench.learners.rule]
 kind = "online"
 class = "thresholds:256"
+
+[streams.users]
+epsilon = 1.0
+delta = 1e-6
+horizon = 1_000_000_000
+unit = "user"
+
+[streams.users.learners.rule]
+kind = "online"
+class = "thresholds:256"
 """
+USERS = 100_000
 
 
 @contextmanager
@@ -84,18 +96,19 @@ def stream(seed: int, count: int) -> tuple[Any, Any]:
     return x, (x >= 100).astype(np.uint8)
 
 
-def batches(address: str, examples: int) -> None:
-    """Batches of 10,000."""
+def batches(address: str, examples: int, what: str = "", users: Any = None) -> None:
+    """Batches of 10,000, to the stream that protects users if there are any."""
     x, y = stream(1, 1_000_000)
-    with Client(address, producer="batches") as client, client.feed("bench") as feeder:
+    name = "bench" if users is None else "users"
+    with Client(address, producer=f"batches-{what}") as client, client.feed(name) as feeder:
         begun = time.perf_counter()
         for first in range(0, examples, BATCH_EXAMPLES):
             part = slice(first % len(x), first % len(x) + BATCH_EXAMPLES)
-            feeder.send(x[part], y[part])
+            feeder.send(x[part], y[part], None if users is None else users[part])
         feeder.flush()
         seconds = time.perf_counter() - begun
     emit(
-        "durable ingest, batches of 10,000",
+        f"durable ingest, batches of 10,000{what and ', '}{what}",
         examples_per_second=round(examples / seconds),
         examples=examples,
         seconds=round(seconds, 3),
@@ -259,6 +272,9 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as name, daemon(Path(name)) as (address, process):
         batches(address, arguments.examples)
+        ids = [f"user {number}" for number in np.random.default_rng(5).integers(0, USERS, 10**6)]
+        batches(address, arguments.examples // 4, "digests", hash_users(ids))
+        batches(address, arguments.examples // 4, "ids", ids)
         asyncio.run(singles(address, arguments.singles))
         round_trips(address, arguments.round_trips, Path(name))
         if arguments.memory_examples:

@@ -18,6 +18,7 @@ from littled_client.predictions import Predictions
 from littled_client.published import Published
 from littled_client.recordings import RecordingReader, RecordingWriter
 from littled_client.sources import Fields, Source
+from littled_client.users import hash_users
 from littled_client.waits import Waits
 
 __all__ = [
@@ -42,5 +43,6 @@ __all__ = [
     "UnreachableError",
     "Waits",
     "default_address",
+    "hash_users",
     "parse_address",
 ]

@@ -23,6 +23,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from littled_client.addresses import Address, UnixAddress, default_address, parse_address
+from littled_client.batches import Piece
 from littled_client.conversation import (
     Conversation,
     Identity,
@@ -326,6 +327,11 @@ class AsyncFeeder:
         return self._outbox.x_type
 
     @property
+    def names_users(self) -> bool:
+        """Whether the stream protects users, so that every example needs its user."""
+        return self._outbox.names_users
+
+    @property
     def next_sequence(self) -> int:
         """How many examples were taken under this producer's name, in earlier programs too."""
         return self._outbox.next_sequence
@@ -369,20 +375,22 @@ class AsyncFeeder:
             if self._keeper is not None:
                 await asyncio.wait([self._keeper])
 
-    async def send(self, x: Any, y: Any) -> None:
+    async def send(self, x: Any, y: Any, users: Any = None) -> None:
         """Send a batch: points x and labels y (n,), arrays or sequences, n of any size.
 
         The points have the shape that `littled_protocol.columns` lists for `x_type`; for u128 they
-        may be integers or IP addresses too. Raises ExampleError, and sends nothing, when one of
-        them does not fit. When cancelled, a part may have been sent: `next_sequence` tells.
+        may be integers or IP addresses too. users: the user of each example, a str, bytes or an
+        integer, for a stream that protects users (`names_users`), and for no other; only digests
+        are sent, which may be given instead (`littled_client.hash_users`). Raises ExampleError, and
+        sends nothing, when one of them does not fit. When cancelled, a part may have been sent:
+        `next_sequence` tells.
         """
-        for count, points, labels in self._outbox.cut(x, y):
-            await self._send(count, points, labels)
+        for piece in self._outbox.cut(x, y, users):
+            await self._send(piece)
 
-    async def send_one(self, x: Any, y: Any) -> None:
+    async def send_one(self, x: Any, y: Any, user: Any = None) -> None:
         """Send a single example in a frame of its own; raises ExampleError when it is none."""
-        points, labels = self._outbox.cut_one(x, y)
-        await self._send(1, points, labels)
+        await self._send(self._outbox.cut_one(x, y, user))
 
     async def send_rest(self, batches: Iterable[Batch]) -> int:
         """Send a source from the first example on that the daemon does not have yet.
@@ -391,21 +399,18 @@ class AsyncFeeder:
         were sent. Raises SourceError when the source is shorter than what was fed before.
         """
         before = self.next_sequence
-        for x, y in skip_examples(iter(batches), before):
-            await self.send(x, y)
+        for batch in skip_examples(iter(batches), before):
+            await self.send(*batch)
         return self.next_sequence - before
 
     async def flush(self) -> None:
         """Wait until everything sent is durable."""
         await self._wait(lambda: self._outbox.settled)
 
-    async def _send(self, count: int, points: bytes, labels: bytes) -> None:
+    async def _send(self, piece: Piece) -> None:
         outbox = self._outbox
-        while (link := self._link) is None or (
-            message := outbox.take(count, points, labels)
-        ) is None:
-            size = len(points) + len(labels)
-            await self._wait(partial(self._has_room, size))
+        while (link := self._link) is None or (message := outbox.take(piece)) is None:
+            await self._wait(partial(self._has_room, piece.size_bytes))
         if self._recorder is not None:
             self._recorder.write(message)
         if link.send(message):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,32 @@ from numpy.typing import NDArray
 from littled_client.conversions import sixteen_bytes
 from littled_client.errors import ExampleError
 from littled_protocol import limits
-from littled_protocol.columns import Labels, Points, PointType, encode_labels
+from littled_protocol.columns import (
+    Labels,
+    Points,
+    PointType,
+    Users,
+    encode_labels,
+    encode_users,
+)
 
-# Everything of an examples frame that is neither x nor y: at most 72 bytes, rounded up.
+# Everything of an examples frame that is in no column: at most 83 bytes, rounded up.
 FRAME_OVERHEAD_BYTES_MAX = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Columns of `count` examples that fit into one frame; users is None where nobody is named."""
+
+    count: int
+    x: bytes
+    y: bytes
+    users: bytes | None = None
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all columns."""
+        return len(self.x) + len(self.y) + (0 if self.users is None else len(self.users))
 
 
 def points_array(kind: PointType, x: Any) -> Points:
@@ -53,21 +76,40 @@ def example_arrays(kind: PointType, x: Any, y: Any) -> tuple[Points, Labels]:
 
 
 def cut_batch(
-    kind: PointType, x: Any, y: Any, frame_bytes_max: int
-) -> Iterator[tuple[int, bytes, bytes]]:
-    """Return (count, x column, y column) of a batch in pieces that each fit into one frame.
+    kind: PointType, x: Any, y: Any, frame_bytes_max: int, users: Users | None = None
+) -> Iterator[Piece]:
+    """Return a batch in pieces that each fit into one frame.
 
-    Everything is checked before the first piece: a wrong batch is refused whole, with ExampleError.
-    An empty batch gives nothing.
+    users: digests (n, 2), for a stream that protects users. Everything is checked before the first
+    piece: a wrong batch is refused whole, with ExampleError. An empty batch gives nothing.
     """
     points, labels = example_arrays(kind, x, y)
-    room = (frame_bytes_max - FRAME_OVERHEAD_BYTES_MAX) // (kind.itemsize_bytes + 1)
+    if users is not None and len(users) != len(labels):
+        raise ExampleError("users needs one user for each example")
+    example_bytes = kind.itemsize_bytes + 1 + (0 if users is None else limits.user_bytes)
+    room = (frame_bytes_max - FRAME_OVERHEAD_BYTES_MAX) // example_bytes
     most = max(1, min(limits.examples_per_frame_max, room))
     parts = (slice(start, start + most) for start in range(0, len(labels), most))
     return (
-        (len(labels[part]), kind.encode(points[part]), encode_labels(labels[part]))
+        Piece(
+            len(labels[part]),
+            kind.encode(points[part]),
+            encode_labels(labels[part]),
+            None if users is None else encode_users(users[part]),
+        )
         for part in parts
     )
+
+
+def check_named(given: object, *, wanted: bool) -> None:
+    """Raise ExampleError unless users are given where, and only where, the stream protects users.
+
+    given: what the program gave for users, None for nothing. wanted: `users` of `Opened`.
+    """
+    if wanted and given is None:
+        raise ExampleError("the stream protects users: give the user of each example")
+    if given is not None and not wanted:
+        raise ExampleError("the stream protects single examples and takes no users")
 
 
 def _fitted(x: Any, kind: PointType) -> Points:

@@ -26,7 +26,7 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
 from littled_client.addresses import Address, UnixAddress, default_address, parse_address
-from littled_client.batches import FRAME_OVERHEAD_BYTES_MAX
+from littled_client.batches import FRAME_OVERHEAD_BYTES_MAX, Piece
 from littled_client.conversation import (
     Conversation,
     Identity,
@@ -315,6 +315,11 @@ class Feeder:
         return self._outbox.x_type
 
     @property
+    def names_users(self) -> bool:
+        """Whether the stream protects users, so that every example needs its user."""
+        return self._outbox.names_users
+
+    @property
     def next_sequence(self) -> int:
         """How many examples were taken under this producer's name, in earlier programs too."""
         return self._outbox.next_sequence
@@ -352,20 +357,21 @@ class Feeder:
             if self._recorder is not None:
                 self._recorder.close()
 
-    def send(self, x: Any, y: Any) -> None:
+    def send(self, x: Any, y: Any, users: Any = None) -> None:
         """Send a batch: points x and labels y (n,), arrays or sequences, n of any size.
 
         The points have the shape that `littled_protocol.columns` lists for `x_type`; for u128 they
-        may be integers or IP addresses too. Raises ExampleError, and sends nothing, when one of
-        them does not fit.
+        may be integers or IP addresses too. users: the user of each example, a str, bytes or an
+        integer, for a stream that protects users (`names_users`), and for no other; only digests
+        are sent, which may be given instead (`littled_client.hash_users`). Raises ExampleError, and
+        sends nothing, when one of them does not fit.
         """
-        for count, points, labels in self._outbox.cut(x, y):
-            self._send(count, points, labels)
+        for piece in self._outbox.cut(x, y, users):
+            self._send(piece)
 
-    def send_one(self, x: Any, y: Any) -> None:
+    def send_one(self, x: Any, y: Any, user: Any = None) -> None:
         """Send a single example in a frame of its own; raises ExampleError when it is none."""
-        points, labels = self._outbox.cut_one(x, y)
-        self._send(1, points, labels)
+        self._send(self._outbox.cut_one(x, y, user))
 
     def send_rest(self, batches: Iterable[Batch]) -> int:
         """Send a source from the first example on that the daemon does not have yet.
@@ -374,8 +380,8 @@ class Feeder:
         were sent. Raises SourceError when the source is shorter than what was fed before.
         """
         before = self.next_sequence
-        for x, y in skip_examples(iter(batches), before):
-            self.send(x, y)
+        for batch in skip_examples(iter(batches), before):
+            self.send(*batch)
         return self.next_sequence - before
 
     def flush(self) -> None:
@@ -384,9 +390,9 @@ class Feeder:
         while not self._outbox.settled:
             self._acknowledgements(wait=True)
 
-    def _send(self, count: int, points: bytes, labels: bytes) -> None:
+    def _send(self, piece: Piece) -> None:
         self._check()
-        while (message := self._outbox.take(count, points, labels)) is None:
+        while (message := self._outbox.take(piece)) is None:
             self._acknowledgements(wait=True)
         if self._recorder is not None:
             self._recorder.write(message)
@@ -394,7 +400,7 @@ class Feeder:
             cast("_Link", self._link).send(message)
         except _LOST as lost:
             self._come_back(lost)
-        self._unread_bytes += len(points) + len(labels) + FRAME_OVERHEAD_BYTES_MAX
+        self._unread_bytes += piece.size_bytes + FRAME_OVERHEAD_BYTES_MAX
         if self._unread_bytes > _BUNCH_BYTES:
             self._acknowledgements(wait=False)
 

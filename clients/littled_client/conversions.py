@@ -18,9 +18,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from littled_protocol.columns import Labels, Points, PointType, point_type
+from littled_client.users import UserDigests, user_text
+from littled_protocol.columns import Labels, Points, PointType, Users, point_type
 
-Batch = tuple[Points, Labels]
+Batch = tuple[Points, Labels] | tuple[Points, Labels, Users]
+"""Points, labels and, where each example has a user, their digests (n, 2)."""
 Column = list[Any] | NDArray[Any]
 
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
@@ -44,6 +46,8 @@ class Fields:
     positive: the text that means label 1; every other text then means 0.
     skip_incomplete: leave out rows where a named column is empty, "NA" or not a number; such a row
        is an error otherwise.
+    user: name of the column with the user of each example, texts or integers; None for a stream
+       that protects single examples.
     Raises ValueError when there is no x column or `clip` is empty or beyond 64 bits.
     """
 
@@ -53,11 +57,14 @@ class Fields:
     clip: tuple[int, int] | None = None
     positive: str | None = None
     skip_incomplete: bool = False
+    user: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that no column could satisfy."""
         if not self.x or not self.y:
             raise ValueError("fields need the name of at least one x column and of the y column")
+        if self.user == "":
+            raise ValueError("the user column needs a name")
         if self.clip is not None:
             least, most = self.clip
             if not _INT64_MIN <= least <= most <= _INT64_MAX:
@@ -72,8 +79,8 @@ class Fields:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """All column names, those of x first, the one of y last."""
-        return (*self.x_names, self.y)
+        """All column names: those of x, then that of y, then that of the users if there is one."""
+        return (*self.x_names, self.y, *(() if self.user is None else (self.user,)))
 
 
 class BadRow(Exception):
@@ -96,6 +103,7 @@ class Converter:
         """Prepare for points of type `x_type` from the columns that `fields` names."""
         self.point_type: PointType = point_type(x_type)
         self._fields = fields
+        self._digests = UserDigests()
         names = fields.x_names
         self._width = self.point_type.columns if x_type.startswith("u16x") else 1
         if len(names) not in (1, self._width):
@@ -105,14 +113,22 @@ class Converter:
         if self.point_type.name == "u128" and (fields.offset or fields.clip is not None):
             raise ValueError("offset and clip do not apply to points of type u128")
 
-    def convert(self, columns: Sequence[Column], y: Column) -> Batch:
+    @property
+    def x_names(self) -> tuple[str, ...]:
+        """The names of the x columns."""
+        return self._fields.x_names
+
+    def convert(self, columns: Sequence[Column], y: Column, users: Column | None = None) -> Batch:
         """Return the points and the labels (n,) of n rows given as columns in the fields' order.
 
-        Raises BadRow at the first row of the first column that holds no point or label.
+        With a column of users also their digests (n, 2). Raises BadRow at the first row of the
+        first column that holds no point, label or user.
         """
-        return self._points(columns), self._labels(y)
+        points, labels = self.points(columns), self._labels(y)
+        return (points, labels) if users is None else (points, labels, self._users(users))
 
-    def _points(self, columns: Sequence[Column]) -> Points:
+    def points(self, columns: Sequence[Column]) -> Points:
+        """Return the points of n rows alone; raises BadRow as `convert` does."""
         kind, names = self.point_type, self._fields.x_names
         if kind.name == "u128":
             return _wide_integers(columns[0], names[0])
@@ -191,6 +207,14 @@ class Converter:
                 raise BadRow(index, _why_no(value, name, "a label (0, 1, true or false)"))
             labels[index] = found
         return np.frombuffer(labels, dtype=np.uint8)
+
+    def _users(self, column: Column) -> Users:
+        """Return the digests of users (n, 2)."""
+        for index, value in enumerate(column):
+            if _is_missing(value) or user_text(value) is None:
+                wanted = "a user (a text or an integer)"
+                raise BadRow(index, _why_no(value, str(self._fields.user), wanted))
+        return self._digests.array(column)
 
 
 def incomplete_rows(columns: Sequence[Column]) -> NDArray[np.bool_]:

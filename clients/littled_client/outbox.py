@@ -11,8 +11,15 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from littled_client.batches import FRAME_OVERHEAD_BYTES_MAX, cut_batch, points_array
+from littled_client.batches import (
+    FRAME_OVERHEAD_BYTES_MAX,
+    Piece,
+    check_named,
+    cut_batch,
+    points_array,
+)
 from littled_client.errors import ChangedStoreError, ClientError, ExampleError
+from littled_client.users import UserDigests, user_digest
 from littled_protocol import limits
 from littled_protocol.columns import PointType, point_type
 from littled_protocol.messages import Ack, Examples, Opened, Welcome
@@ -26,6 +33,7 @@ class Outbox:
     next_sequence: number of examples taken so far, also the number of the next one.
     acknowledged: number of examples that the daemon has made durable.
     position: the stream's position at the last acknowledgement.
+    names_users: whether the stream protects users, so that every example needs one.
     """
 
     def __init__(self, channel: int) -> None:
@@ -37,7 +45,9 @@ class Outbox:
         self._sent: deque[tuple[Examples, int]] = deque()
         self._again: deque[tuple[Examples, int]] = deque()
         self._encode_one: Callable[[Any], bytes] | None = None
+        self._digests = UserDigests()
         self.point_type: PointType | None = None
+        self.names_users = False
         self.next_sequence = 0
         self.acknowledged = 0
         self.position = 0
@@ -53,6 +63,7 @@ class Outbox:
         if self.point_type is None:
             self.point_type = point_type(opened.x_type)
             self._encode_one = _one_point_encoder(self.point_type)
+            self.names_users = opened.users is True
             self.next_sequence = self.acknowledged = opened.next_sequence
         self._check_same_history(opened)
         self._credit_bytes = welcome.credit_bytes
@@ -92,13 +103,15 @@ class Outbox:
         """Whether a new frame with columns of this size may be sent now."""
         return not self._again and self._used_bytes + _cost(payload_bytes) <= self._credit_bytes
 
-    def take(self, count: int, x: bytes, y: bytes) -> Examples | None:
+    def take(self, piece: Piece) -> Examples | None:
         """Number the next examples and return their message, to be sent now; None without room."""
-        cost = _cost(len(x) + len(y))
+        cost = _cost(piece.size_bytes)
         if self._again or self._used_bytes + cost > self._credit_bytes:
             return None
-        message = Examples(self._channel, self.next_sequence, count, x, y)
-        self.next_sequence += count
+        message = Examples(
+            self._channel, self.next_sequence, piece.count, piece.x, piece.y, piece.users
+        )
+        self.next_sequence += piece.count
         self._used_bytes += cost
         self._sent.append((message, cost))
         return message
@@ -113,11 +126,14 @@ class Outbox:
             self._sent.append(self._again.popleft())
             yield message
 
-    def cut(self, x: Any, y: Any) -> Iterator[tuple[int, bytes, bytes]]:
+    def cut(self, x: Any, y: Any, users: Any = None) -> Iterator[Piece]:
         """Return the pieces of a batch, as `cut_batch` does for this stream and connection."""
-        return cut_batch(self._kind(), x, y, self._frame_bytes_max)
+        kind = self._kind()
+        check_named(users, wanted=self.names_users)
+        digests = None if users is None else self._digests.array(users)
+        return cut_batch(kind, x, y, self._frame_bytes_max, digests)
 
-    def cut_one(self, x: Any, y: Any) -> tuple[bytes, bytes]:
+    def cut_one(self, x: Any, y: Any, user: Any = None) -> Piece:
         """Return the columns of a single example; raise ExampleError when it cannot be sent."""
         if self._encode_one is None:
             raise ClientError("the feeder is not open; use it in a with block")
@@ -127,7 +143,8 @@ class Outbox:
             label = None
         if label is None:
             raise ExampleError("y is no label: it needs to be 0 or 1")
-        return self._encode_one(x), label
+        check_named(user, wanted=self.names_users)
+        return Piece(1, self._encode_one(x), label, None if user is None else user_digest(user))
 
     # --- inside ---------------------------------------------------------------------------------
 

@@ -1,10 +1,12 @@
 """Recordings: files of the very frames that went over the wire.
 
 A recording is a Welcome frame (the protocol's version), an Opened frame (stream, type of points,
-first sequence number), then Examples frames whose numbers follow one another without a gap. Frames
-are as in the protocol: four bytes of length, big-endian, and one message.
+first sequence number, whether examples have users), then Examples frames whose numbers follow one
+another without a gap. Frames are as in the protocol: four bytes of length, big-endian, and one
+message.
 
-A recording holds private examples; its file is created readable by its owner alone.
+A recording holds private examples, and digests of their users without a key; its file is created
+readable by its owner alone.
 """
 
 from __future__ import annotations
@@ -16,12 +18,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from littled_client.batches import cut_batch
+from littled_client.batches import check_named, cut_batch
 from littled_client.conversions import Batch
 from littled_client.errors import RecordingError
+from littled_client.users import UserDigests
 from littled_protocol import limits
 from littled_protocol.codec import decode, encode_frame
-from littled_protocol.columns import PointType, decode_labels, point_type
+from littled_protocol.columns import PointType, decode_labels, decode_users, point_type
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import (
     PROTOCOL_VERSION,
@@ -52,6 +55,8 @@ class RecordingWriter:
         self._kind = point_type(opened.x_type)
         self._frame_bytes_max = welcome.frame_bytes_max
         self._channel = opened.channel
+        self._names_users = opened.users is True
+        self._digests = UserDigests()
         self.next_sequence = opened.next_sequence
         try:
             descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _OWNER_ONLY)
@@ -63,9 +68,12 @@ class RecordingWriter:
         self._file.write(encode_frame(welcome) + encode_frame(opened))
 
     @classmethod
-    def offline(cls, path: str | Path, stream: str, x_type: str) -> Self:
+    def offline(
+        cls, path: str | Path, stream: str, x_type: str, *, names_users: bool = False
+    ) -> Self:
         """Create a recording without a daemon, from example 0 of a producer on.
 
+        names_users: whether it is for a stream that protects users, with the user of each example.
         Raises ProtocolError for a name or a type of points that the protocol does not allow.
         """
         welcome = Welcome(
@@ -75,7 +83,7 @@ class RecordingWriter:
             frame_bytes_max=limits.frame_bytes_max,
         )
         point_type(x_type)
-        return cls(path, welcome, Opened(0, stream, x_type, 0, 0))
+        return cls(path, welcome, Opened(0, stream, x_type, 0, 0, names_users or None))
 
     def write(self, message: Examples) -> None:
         """Append one frame; raise ValueError unless it begins where the last one ended."""
@@ -84,10 +92,16 @@ class RecordingWriter:
         self._file.write(encode_frame(message))
         self.next_sequence += message.count
 
-    def write_batch(self, x: Any, y: Any) -> None:
-        """Append a batch as one frame or several; raise ExampleError when it holds no examples."""
-        for count, points, labels in cut_batch(self._kind, x, y, self._frame_bytes_max):
-            self.write(Examples(self._channel, self.next_sequence, count, points, labels))
+    def write_batch(self, x: Any, y: Any, users: Any = None) -> None:
+        """Append a batch as one frame or several; raise ExampleError when it holds no examples.
+
+        users: as a feeder's `send` takes them.
+        """
+        check_named(users, wanted=self._names_users)
+        digests = None if users is None else self._digests.array(users)
+        for piece in cut_batch(self._kind, x, y, self._frame_bytes_max, digests):
+            columns = (piece.count, piece.x, piece.y, piece.users)
+            self.write(Examples(self._channel, self.next_sequence, *columns))
 
     def close(self) -> None:
         """Write what is buffered and close the file."""
@@ -149,6 +163,11 @@ class RecordingReader:
         return self.opened.x_type
 
     @property
+    def names_users(self) -> bool:
+        """Whether every example has a user."""
+        return self.opened.users is True
+
+    @property
     def first_sequence(self) -> int:
         """The producer's number of the first example."""
         return self.opened.next_sequence
@@ -168,11 +187,16 @@ class RecordingReader:
                     f"{self._place()} begins with example {message.sequence}, but "
                     f"{self._next_sequence} is next"
                 )
+            if (message.users is not None) != self.names_users:
+                raise RecordingError(f"{self._place()} does not name users as its recording does")
             self._next_sequence += message.count
             yield message
 
     def batches(self) -> Iterator[Batch]:
-        """Yield points and labels frame by frame; see `littled_protocol.columns` for the shapes."""
+        """Yield points, labels and users, if any, frame by frame.
+
+        See `littled_protocol.columns` for the shapes.
+        """
         for message in self.messages():
             batch = self._batch(message)
             if batch is None:
@@ -238,10 +262,11 @@ class RecordingReader:
 
     def _batch(self, message: Examples) -> Batch | None:
         try:
-            return (
-                self._kind.decode(message.x, message.count),
-                decode_labels(message.y, message.count),
-            )
+            points = self._kind.decode(message.x, message.count)
+            labels = decode_labels(message.y, message.count)
+            if message.users is None:
+                return points, labels
+            return points, labels, decode_users(message.users, message.count)
         except ProtocolError:
             return None
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, cast
 
 from littled_client.conversions import BadRow, Batch, Column, Converter, Fields, incomplete_rows
 from littled_client.errors import SourceError
@@ -38,14 +38,17 @@ _SUFFIXES = {
 
 @dataclass(frozen=True, slots=True)
 class _Rows:
-    """Some raw rows: one column per field, the last one with the labels; `lines` says where."""
+    """Some raw rows: one column per field, in the order of `Fields.names`; `lines` says where."""
 
     columns: tuple[Column, ...]
     lines: Sequence[int]
 
 
 class Source:
-    """The examples of one file, as batches `(x, y)` of at most `batch_examples`, in file order.
+    """The examples of one file, as batches of at most `batch_examples`, in file order.
+
+    A batch is `(x, y)`, or `(x, y, users)` where `fields` names a column of users and for a
+    recording of a stream that protects users; users are digests, uint64 (n, 2).
 
     The batches of a recording are its frames, whatever `batch_examples` says.
 
@@ -113,7 +116,8 @@ class Source:
                 columns = tuple(_picked(column, kept) for column in columns)
                 lines = [lines[i] for i in kept]
         try:
-            return self._converter.convert(columns[:-1], columns[-1])
+            width = len(self._converter.x_names)
+            return self._converter.convert(columns[:width], *columns[width:])
         except BadRow as bad:
             place, reason = lines[bad.index], bad.reason
         unit = "row" if self.format == "parquet" else "line"
@@ -258,11 +262,12 @@ def skip_examples(batches: Iterator[Batch], count: int) -> Iterator[Batch]:
     Raises SourceError when there are fewer than `count`: what was fed before came from elsewhere.
     """
     left = count
-    for x, y in batches:
-        if left >= len(y):
-            left -= len(y)
+    for batch in batches:
+        examples = len(batch[1])
+        if left >= examples:
+            left -= examples
             continue
-        yield x[left:], y[left:]
+        yield cast("Batch", tuple(column[left:] for column in batch))
         left = 0
     if left:
         raise SourceError(

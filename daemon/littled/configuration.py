@@ -265,6 +265,8 @@ class StreamConfiguration(_Part):
     epsilon: Number = Field(gt=0, allow_inf_nan=False)
     delta: Number = Field(gt=0, lt=1, allow_inf_nan=False)
     horizon: int = Field(ge=1, le=HORIZON_MAX)
+    unit: Literal["example", "user"] = "example"
+    user_examples_max: int | None = Field(default=None, ge=1)
     x: XWords = XWords()
     y: YWords = YWords()
     learners: dict[Name, AnyLearnerConfiguration] = Field(
@@ -301,6 +303,20 @@ class StreamConfiguration(_Part):
         return self
 
     @model_validator(mode="after")
+    def _users_protected(self) -> Self:
+        """Answers protect single examples only; a number of examples of a user needs users."""
+        if self.unit == "user":
+            for name, learner in self.learners.items():
+                if isinstance(learner, PredictionConfiguration):
+                    raise ValueError(
+                        f'has unit = "user", but learners.{name} is of kind "prediction", whose '
+                        "answers protect single examples only; give it a stream of its own"
+                    )
+        elif self.user_examples_max is not None:
+            raise ValueError('has user_examples_max, which needs unit = "user"')
+        return self
+
+    @model_validator(mode="after")
     def _windows_fill(self) -> Self:
         """A window that is longer than a season would never be full."""
         for name, learner in self.learners.items():
@@ -319,6 +335,8 @@ class StreamConfiguration(_Part):
             epsilon=Fraction(self.epsilon),
             delta=Fraction(self.delta),
             horizon=self.horizon,
+            unit=self.unit,
+            user_examples_max=self.user_examples_max or 1,
             learners=tuple(learner.request(name, words) for name, learner in self.learners.items()),
         )
 

@@ -17,11 +17,8 @@ as if there were no answers; the store puts them in their places.
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Protocol
-
-import numpy as np
-from numpy.typing import NDArray
 
 from littled.budget.events import PrivacyEvent, event_to_dict, price
 from littled.budget.filter import BudgetRefused, PrivacyFilter
@@ -45,7 +42,7 @@ from littled.mechanisms.noise import NoiseSource
 from littled.planner import StreamPlan
 from littled.store.records import Record, StoredRelease
 from littled_protocol.codec import encode
-from littled_protocol.columns import decode_labels, point_type
+from littled_protocol.columns import decode_labels, decode_users, point_type
 from littled_protocol.messages import Release
 from littled_protocol.rules import Words
 
@@ -171,6 +168,9 @@ class Engine:
         self.start()
         x = self._points.decode(record.x, record.count)
         y = decode_labels(record.y, record.count)
+        users = decode_users(record.users, record.count) if self._plan.unit == "user" else None
+        first = record.first_position
+        whole = Examples(Place(record.chain_head, first, first), x, y, users)
         offset = 0
         while offset < record.count:
             position = record.first_position + offset
@@ -178,28 +178,19 @@ class Engine:
             if season > course.season:
                 self._open_season(season)
             stop = min(record.count, offset + (season + 1) * self._plan.horizon - position)
+            part = _slice(whole, offset, stop)
             for name, learner in self._learners.items():
-                self._run(name, learner, record, x[offset:stop], y[offset:stop], position)
+                self._run(name, learner, part)
             offset = stop
             course.position = record.first_position + stop
         course.record_number = record.number
 
-    def _run(
-        self,
-        name: str,
-        learner: OnlineLearner,
-        record: Record,
-        x: NDArray[Any],
-        y: NDArray[np.uint8],
-        position: int,
-    ) -> None:
+    def _run(self, name: str, learner: OnlineLearner, part: Examples) -> None:
         """Feed one learner a slice of a record; every call inside it is settled on the way."""
         done = 0
-        while done < len(y):
-            place = Place(record.chain_head, record.first_position, position + done)
-            step = learner.step(
-                self._course.states[name], Examples(place, x[done:], y[done:]), self._noise
-            )
+        while done < len(part.y):
+            rest = _slice(part, done, len(part.y))
+            step = learner.step(self._course.states[name], rest, self._noise)
             self._course.states[name] = step.state
             done += step.consumed
             for effect in step.effects:
@@ -350,6 +341,13 @@ def replay(
     for record in records:
         engine.apply(record)
     return transcript
+
+
+def _slice(examples: Examples, start: int, stop: int) -> Examples:
+    """Some of these examples, as a slice of the same record."""
+    place = replace(examples.place, position=examples.place.position + start)
+    users = None if examples.users is None else examples.users[start:stop]
+    return Examples(place, examples.x[start:stop], examples.y[start:stop], users)
 
 
 def _learner_status(words: Words, state: OnlineState) -> dict[str, Any]:

@@ -3,7 +3,9 @@
 from littled_protocol.columns import (
     PointType,
     decode_labels,
+    decode_users,
     encode_labels,
+    encode_users,
     point_type,
     smallest_point_type,
 )
@@ -99,7 +101,9 @@ __all__ = [
     "Welcome",
     "Words",
     "decode_labels",
+    "decode_users",
     "encode_labels",
+    "encode_users",
     "error_message",
     "point_type",
     "rule_from_dict",

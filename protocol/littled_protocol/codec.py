@@ -203,15 +203,17 @@ _unpack: Final = partial(
 )
 
 
-# The usual form of examples, as `encode` writes it, up to the column x; then the key y.
+# The usual form of examples, as `encode` writes it, up to the column x; then y, and users if any.
 _NUMBER: Final = rb"([\x00-\x7f]|\xcc.|\xcd..|\xce.{4}|\xcf.{8})"
 _BINARY: Final = rb"(\xc4.|\xc5..|\xc6.{4})"
 _EXAMPLES: Final = re.compile(
-    rb"\x86\xa4type\xa8examples\xa7channel%b\xa8sequence%b\xa5count%b\xa1x%b"
+    rb"([\x86\x87])\xa4type\xa8examples\xa7channel%b\xa8sequence%b\xa5count%b\xa1x%b"
     % (_NUMBER, _NUMBER, _NUMBER, _BINARY),
     re.DOTALL,
 )
 _LABELS: Final = re.compile(rb"\xa1y%b" % _BINARY, re.DOTALL)
+_USERS: Final = re.compile(rb"\xa5users%b" % _BINARY, re.DOTALL)
+_WITH_USERS: Final = b"\x87"
 
 
 def _decode_examples(payload: bytes | bytearray) -> Examples | None:
@@ -222,21 +224,30 @@ def _decode_examples(payload: bytes | bytearray) -> Examples | None:
     head = _EXAMPLES.match(payload)
     if head is None:
         return None
-    channel, sequence, count, x_length = head.groups()
+    fields, channel, sequence, count, x_length = head.groups()
     x_start = head.end()
     x_end = x_start + _tagged(x_length)
     middle = _LABELS.match(payload, x_end)
     if middle is None:
         return None
     y_start = middle.end()
-    if y_start + _tagged(middle[1]) != len(payload):
+    y_end = end = y_start + _tagged(middle[1])
+    users: bytes | None = None
+    if fields == _WITH_USERS:
+        last = _USERS.match(payload, y_end)
+        if last is None:
+            return None
+        end = last.end() + _tagged(last[1])
+        users = bytes(payload[last.end() : end])
+    if end != len(payload):
         return None
     return Examples(
         _tagged(channel),
         _tagged(sequence),
         _tagged(count),
         bytes(payload[x_start:x_end]),
-        bytes(payload[y_start:]),
+        bytes(payload[y_start:y_end]),
+        users,
     )
 
 
@@ -307,7 +318,7 @@ def _map_of(message: Message) -> dict[str, Any]:
     """Return `fields_of(message)`, quickly for examples."""
     if type(message) is not Examples:
         return fields_of(message)
-    return {
+    values = {
         "type": "examples",
         "channel": message.channel,
         "sequence": message.sequence,
@@ -315,6 +326,9 @@ def _map_of(message: Message) -> dict[str, Any]:
         "x": message.x,
         "y": message.y,
     }
+    if message.users is not None:
+        values["users"] = message.users
+    return values
 
 
 def frame(payload: bytes) -> bytes:

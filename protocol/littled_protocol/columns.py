@@ -9,8 +9,9 @@
 | `u128`   | 16, big-endian                      | (n, 2) uint64, columns: high and low 64 bits |
 | `u16x<m>`| 2 m, m little-endian uint16         | (n, m) uint16      |
 
-A label is one byte, 0 or 1. Everything else is refused with `invalid_examples`; what was found is
-never part of a message, since points and labels are private.
+A label is one byte, 0 or 1. A user is 16 bytes, the digest of an id: (n, 2) uint64, as u128.
+Everything else is refused with `invalid_examples`; what was found is never part of a message, since
+points, labels and users are private.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from littled_protocol.errors import ErrorCode, ProtocolError
 
 Points = NDArray[np.unsignedinteger[Any]]
 Labels = NDArray[np.uint8]
+Users = NDArray[np.uint64]
 
 _SCALAR_BYTES: Final = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
 _ROW_NAME: Final = re.compile(r"u16x([1-9][0-9]{0,3})")
@@ -36,6 +38,7 @@ _ROW_FEATURES_MIN: Final = 2
 _U128_BYTES: Final = 16
 _LABEL_VALUES: Final = frozenset({0, 1})
 _LABEL_BYTES: Final = b"\x00\x01"
+_USER_DTYPE: Final = np.dtype(">u8")
 
 
 def _invalid(sentence: str) -> ProtocolError:
@@ -168,6 +171,23 @@ def decode_labels(data: bytes | Sequence[Any], count: int) -> Labels:
         data = bytes(data)
     _check_labels(data)
     return np.frombuffer(data, dtype=np.uint8)
+
+
+def encode_users(array: NDArray[Any]) -> bytes:
+    """Return the column of users (n, 2), uint64: high and low 64 bits of each digest.
+
+    Raises ProtocolError (invalid_examples) for anything else.
+    """
+    if array.ndim != 2 or array.shape[1] != 2 or array.dtype != np.uint64:
+        raise _invalid("users need an array (n, 2) of uint64")
+    return array.astype(_USER_DTYPE, copy=False).tobytes()
+
+
+def decode_users(data: bytes, count: int) -> Users:
+    """Return `count` users (count, 2) of a column; raise ProtocolError (invalid_examples)."""
+    if len(data) != count * limits.user_bytes:
+        raise _invalid(f"users needs {limits.user_bytes} bytes for each example")
+    return np.frombuffer(data, dtype=_USER_DTYPE).astype(np.uint64).reshape(count, 2)
 
 
 def _check_labels(column: bytes) -> None:

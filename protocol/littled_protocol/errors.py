@@ -34,6 +34,8 @@ class ErrorCode(StrEnum):
     LIMIT_EXCEEDED = "limit_exceeded"
     SHUTTING_DOWN = "shutting_down"
     INTERNAL_ERROR = "internal_error"
+    USERS_MISSING = "users_missing"
+    USERS_UNEXPECTED = "users_unexpected"
 
 
 ERROR_SENTENCES: Final = MappingProxyType(
@@ -54,6 +56,8 @@ ERROR_SENTENCES: Final = MappingProxyType(
         ErrorCode.LIMIT_EXCEEDED: "A limit on number or time is exceeded.",
         ErrorCode.SHUTTING_DOWN: "The daemon is stopping; connect again later.",
         ErrorCode.INTERNAL_ERROR: "The daemon failed; its log says why.",
+        ErrorCode.USERS_MISSING: "The stream protects users; every example of a batch needs one.",
+        ErrorCode.USERS_UNEXPECTED: "The stream protects single examples; a batch names no users.",
     }
 )
 """The fixed sentence of every code, as in SPEC.md."""

@@ -39,6 +39,8 @@ examples_per_frame_max: Final = 65_536
 list_examples_max: Final = 4096
 # Features of one row of type u16x<m>.
 row_features_max: Final = 1024
+# What names the user of an example: a digest so long that no two users ever share one.
+user_bytes: Final = 16
 # Bytes of unacknowledged examples frames that a server lets one connection have by default: two
 # seconds of single examples, or eight of the largest frames.
 credit_bytes: Final = 4 * 1024 * 1024
@@ -140,7 +142,7 @@ def _check_relations() -> None:
         "a request of 128-bit points fits": frame_bytes_max >= predict_points_max * 16 + 256,
         "a list of points to predict fits": list_examples_max >= predict_points_max,
         "the longest row fits into the least frame": frame_bytes_max_min
-        >= 2 * row_features_max + 256,
+        >= 2 * row_features_max + user_bytes + 256,
         "a ping is answered before the next": pong_seconds <= ping_seconds,
     }
     for sentence, holds in relations.items():

@@ -164,6 +164,7 @@ class Opened(Message):
     """The channel is open: the stream's type of points and where producer and stream stand.
 
     next_sequence: number of this producer's durable examples. position: number of the stream's.
+    users: whether the stream protects users, so that every batch names them; None says no.
     """
 
     type_name: ClassVar[str] = "opened"
@@ -172,6 +173,7 @@ class Opened(Message):
     x_type: str
     next_sequence: int
     position: int
+    users: bool | None = None
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -180,6 +182,8 @@ class Opened(Message):
         check_name(self.x_type, "opened.x_type")
         _integer(self.next_sequence, 0, _INTEGER_MAX, "opened.next_sequence")
         _integer(self.position, 0, _INTEGER_MAX, "opened.position")
+        if self.users is not None and type(self.users) is not bool:
+            raise _malformed("opened.users needs true or false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +191,7 @@ class Examples(Message):
     """A batch of `count` examples, the first of which is the producer's number `sequence`.
 
     x, y: columns of bytes, or plain lists of at most `list_examples_max` values; see `columns`.
+    users: column of bytes with the user of each example, for a stream that protects users.
     """
 
     type_name: ClassVar[str] = "examples"
@@ -195,10 +200,11 @@ class Examples(Message):
     count: int
     x: bytes | list[Any]
     y: bytes | list[Any]
+    users: bytes | None = None
 
     def __post_init__(self) -> None:
         """Check the fields: quickly when all is well, since this runs for every batch."""
-        channel, sequence, count, x, y = _EXAMPLES_FIELDS(self)
+        channel, sequence, count, x, y, users = _EXAMPLES_FIELDS(self)
         if not (
             type(channel) is int
             and type(sequence) is int
@@ -209,6 +215,7 @@ class Examples(Message):
             and sequence + count <= _INTEGER_MAX
             and (type(x) is bytes or type(x) is list)
             and (type(y) is bytes or type(y) is list)
+            and (users is None or type(users) is bytes)
         ):
             self._refuse()
 
@@ -217,6 +224,8 @@ class Examples(Message):
         _integer(self.sequence, 0, _INTEGER_MAX, "examples.sequence")
         if not (type(self.x) in (bytes, list) and type(self.y) in (bytes, list)):
             raise _malformed("examples.x and examples.y need binary columns or lists")
+        if self.users is not None and type(self.users) is not bytes:
+            raise _malformed("examples.users needs a binary column")
         if type(self.count) is not int:
             raise _malformed("examples.count needs an integer")
         if not 1 <= self.count <= _EXAMPLES_MAX:
@@ -227,7 +236,7 @@ class Examples(Message):
         raise _malformed(f"the last example's number needs to stay below {_INTEGER_MAX}")
 
 
-_EXAMPLES_FIELDS: Final = attrgetter("channel", "sequence", "count", "x", "y")
+_EXAMPLES_FIELDS: Final = attrgetter("channel", "sequence", "count", "x", "y", "users")
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,10 @@ from littled_client.errors import (
 )
 from littled_client.recordings import RecordingReader
 from littled_client.sources import Fields, Source
+from littled_client.users import hash_users
 from littled_client.waits import Waits
 from littled_protocol import limits
-from littled_protocol.columns import point_type
+from littled_protocol.columns import encode_users, point_type
 from littled_protocol.errors import (
     ErrorCode,
     ProtocolError,
@@ -423,6 +424,41 @@ async def test_cancelled_sending_keeps_the_order(daemon: SmallDaemon, address: s
         daemon.release_acks()
         await feeder.send(x[sent:], y[sent:])
     assert daemon.examples("flights") == (x, y)
+
+
+async def test_users_travel_as_digests_and_survive_lost_connections(
+    daemon: SmallDaemon, address: str, tmp_path: Path
+) -> None:
+    daemon.of_users.add("flights")
+    changed(daemon, drop_after_frames=3, drops=2)
+    path = tmp_path / "a.littled"
+    x, y = numbers(1000)
+    users = [f"user {i % 70}" for i in range(1000)]
+    async with AsyncClient(address, waits=QUICK) as client:
+        async with client.feed("flights", record=path) as feeder:
+            assert feeder.names_users
+            with pytest.raises(ExampleError, match="protects users"):
+                await feeder.send(x, y)
+            for start in range(0, 990, 90):
+                part = slice(start, start + 90)
+                await feeder.send(x[part], y[part], users[part])
+            for i in range(990, 1000):
+                await feeder.send_one(x[i], y[i], users[i])
+        assert daemon.examples("flights") == (x, y)
+        assert b"".join(daemon.users) == encode_users(hash_users(users))
+        async with client.feed("flights") as feeder:
+            assert await feeder.send_rest(Source(path)) == 1000
+    assert b"".join(daemon.users) == 2 * encode_users(hash_users(users))
+
+
+async def test_a_stream_of_examples_takes_no_users(daemon: SmallDaemon, address: str) -> None:
+    async with AsyncClient(address, waits=QUICK) as client, client.feed("flights") as feeder:
+        assert not feeder.names_users
+        with pytest.raises(ExampleError, match="takes no users"):
+            await feeder.send([1], [0], ["ann"])
+        with pytest.raises(ExampleError, match="takes no users"):
+            await feeder.send_one(1, 0, "ann")
+    assert daemon.examples("flights") == ([], [])
 
 
 async def test_what_was_fed_can_be_recorded(

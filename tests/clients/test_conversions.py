@@ -1,6 +1,7 @@
 """Columns of raw values to points and labels: every type, every refusal, never a value in words."""
 
 import ipaddress
+import math
 import uuid
 from typing import Any
 
@@ -16,6 +17,7 @@ from littled_client.conversions import (
     incomplete_rows,
     sixteen_bytes,
 )
+from littled_client.users import hash_users
 from littled_protocol.errors import ProtocolError
 
 CANARY = "canary"
@@ -250,6 +252,7 @@ def test_an_unknown_point_type_is_refused() -> None:
         {"clip": (2, 1)},
         {"clip": (0, 2**63)},
         {"offset": 2**63},
+        {"user": ""},
     ],
 )
 def test_impossible_fields_are_refused(wrong: dict[str, Any]) -> None:
@@ -260,3 +263,44 @@ def test_impossible_fields_are_refused(wrong: dict[str, Any]) -> None:
 def test_empty_columns_give_empty_arrays() -> None:
     x, y = Converter("u8", Fields("x", "y")).convert([[]], [])
     assert x.shape == y.shape == (0,)
+
+
+def users(column: Any, **options: Any) -> Any:
+    converter = Converter("u8", Fields("x", "y", user="who", **options))
+    zeros = np.zeros(len(column), dtype=np.uint8)
+    points, labels, found = converter.convert([zeros], zeros, column)
+    assert len(points) == len(labels) == len(found)
+    return found
+
+
+@pytest.mark.parametrize(
+    "column",
+    [["17", "ann"], [17, "ann"], [b"17", "ann"], [np.int64(17), b"ann"], np.array(["17", "ann"])],
+)
+def test_users_are_texts_and_integers(column: Any) -> None:
+    assert users(column).tolist() == hash_users(["17", "ann"]).tolist()
+
+
+def test_whole_columns_of_integers_are_users() -> None:
+    assert users(np.array([3, -1])).tolist() == hash_users(["3", "-1"]).tolist()
+
+
+@pytest.mark.parametrize("value", ["", " ", "NA", "null", None, math.nan])
+def test_a_missing_user_is_an_empty_cell(value: Any) -> None:
+    with pytest.raises(BadRow, match="'who' is empty") as caught:
+        users(["ann", value, 5])
+    assert caught.value.index == 1
+    assert incomplete_rows([["ann", value, 5]]).tolist() == [False, True, False]
+
+
+@pytest.mark.parametrize("value", [1.5, 2.0, True, ["canary"], {}, b"", "canary\ud800"])
+def test_what_is_no_user_is_refused_with_its_place(value: Any) -> None:
+    with pytest.raises(BadRow, match="'who' does not hold a user") as caught:
+        users(["ann", value])
+    assert caught.value.index == 1
+    assert CANARY not in caught.value.reason
+
+
+def test_a_column_of_fractions_holds_no_users() -> None:
+    with pytest.raises(BadRow):
+        users(np.array([1.0, 2.0]))

@@ -1,5 +1,6 @@
 """The outbox: numbers, credit, acknowledgements, and what is sent again; no sockets."""
 
+import hashlib
 from typing import Any
 
 import numpy as np
@@ -7,10 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled_client.batches import FRAME_OVERHEAD_BYTES_MAX
+from littled_client.batches import FRAME_OVERHEAD_BYTES_MAX, Piece
 from littled_client.errors import ChangedStoreError, ClientError, ExampleError
 from littled_client.outbox import Outbox
 from littled_protocol import limits
+from littled_protocol.codec import encode_frame
 from littled_protocol.messages import Ack, Examples, Opened, Welcome
 
 LEAST = limits.credit_bytes_min
@@ -20,18 +22,24 @@ def welcome(credit_bytes: int = limits.credit_bytes, frame_bytes_max: int = 4096
     return Welcome(1, "test", "store", credit_bytes, frame_bytes_max)
 
 
-def opened(next_sequence: int = 0, x_type: str = "u8") -> Opened:
-    return Opened(0, "flights", x_type, next_sequence, 100 + next_sequence)
+def opened(next_sequence: int = 0, x_type: str = "u8", users: bool | None = None) -> Opened:
+    return Opened(0, "flights", x_type, next_sequence, 100 + next_sequence, users)
 
 
-def open_outbox(next_sequence: int = 0, x_type: str = "u8", **limit: int) -> Outbox:
+def open_outbox(
+    next_sequence: int = 0, x_type: str = "u8", users: bool | None = None, **limit: int
+) -> Outbox:
     outbox = Outbox(0)
-    outbox.opened(welcome(**limit), opened(next_sequence, x_type))
+    outbox.opened(welcome(**limit), opened(next_sequence, x_type, users))
     return outbox
 
 
+def digests(users: list[str]) -> bytes:
+    return b"".join(hashlib.blake2b(user.encode(), digest_size=16).digest() for user in users)
+
+
 def take(outbox: Outbox, count: int) -> Examples:
-    message = outbox.take(count, bytes(count), bytes(count))
+    message = outbox.take(Piece(count, bytes(count), bytes(count)))
     assert message is not None
     return message
 
@@ -73,7 +81,7 @@ def test_part_of_a_frame_gives_no_credit_back() -> None:
     outbox = open_outbox(credit_bytes=LEAST)
     take(outbox, 1500)
     assert not outbox.has_room(1000)
-    assert outbox.take(500, bytes(500), bytes(500)) is None
+    assert outbox.take(Piece(500, bytes(500), bytes(500))) is None
     assert outbox.next_sequence == 1500
     ack(outbox, 1499)
     assert not outbox.has_room(1000)
@@ -151,22 +159,29 @@ def test_frames_that_became_too_large_are_noticed() -> None:
         outbox.opened(welcome(), opened(0))
 
 
+@pytest.mark.parametrize("named", [False, True])
 @pytest.mark.parametrize("x_type", ["u8", "u16", "u32", "u64", "u128", "u16x3"])
-def test_every_piece_of_a_batch_fits_into_a_frame(x_type: str) -> None:
-    outbox = open_outbox(x_type=x_type)
+def test_every_piece_of_a_batch_fits_into_a_frame(x_type: str, named: bool) -> None:
+    outbox = open_outbox(x_type=x_type, users=named)
     kind = outbox.point_type
     assert kind is not None
     shape = (5000,) if kind.columns == 1 else (5000, kind.columns)
     x = np.arange(np.prod(shape), dtype=np.uint64).reshape(shape).astype(kind.dtype)
     y = (np.arange(5000) % 2).astype(np.uint8)
-    pieces = list(outbox.cut(x, y))
-    assert sum(count for count, _, _ in pieces) == 5000
-    assert b"".join(points for _, points, _ in pieces) == kind.encode(x)
-    assert b"".join(labels for _, _, labels in pieces) == y.tobytes()
-    for count, points, labels in pieces:
-        assert outbox.has_room(len(points) + len(labels))
-        assert len(points) + len(labels) + FRAME_OVERHEAD_BYTES_MAX <= 4096
-        assert count > 0
+    users = [f"user {i % 1700}" for i in range(5000)] if named else None
+    pieces = list(outbox.cut(x, y, users))
+    assert sum(piece.count for piece in pieces) == 5000
+    assert b"".join(piece.x for piece in pieces) == kind.encode(x)
+    assert b"".join(piece.y for piece in pieces) == y.tobytes()
+    if users is not None:
+        assert b"".join(piece.users or b"" for piece in pieces) == digests(users)
+    for piece in pieces:
+        assert outbox.has_room(piece.size_bytes)
+        message = outbox.take(piece)
+        assert message is not None
+        assert (message.users is not None) == named
+        assert len(encode_frame(message)) <= piece.size_bytes + FRAME_OVERHEAD_BYTES_MAX <= 4096
+        assert piece.count > 0
 
 
 @pytest.mark.parametrize(
@@ -183,8 +198,25 @@ def test_every_piece_of_a_batch_fits_into_a_frame(x_type: str) -> None:
 )
 def test_one_example_becomes_its_columns(x_type: str, point: Any, expected: bytes) -> None:
     outbox = open_outbox(x_type=x_type)
-    assert outbox.cut_one(point, 1) == (expected, b"\x01")
-    assert outbox.cut_one(point, np.False_)[1] == b"\x00"
+    assert outbox.cut_one(point, 1) == Piece(1, expected, b"\x01")
+    assert outbox.cut_one(point, np.False_).y == b"\x00"
+    named = open_outbox(x_type=x_type, users=True)
+    assert named.cut_one(point, 1, "ann") == Piece(1, expected, b"\x01", digests(["ann"]))
+
+
+def test_users_are_named_exactly_where_the_stream_protects_them() -> None:
+    plain, named = open_outbox(), open_outbox(users=True)
+    assert (plain.names_users, named.names_users) == (False, True)
+    for cut in (lambda: named.cut([1], [1]), lambda: named.cut_one(1, 1)):
+        with pytest.raises(ExampleError, match="protects users"):
+            cut()
+    for cut in (lambda: plain.cut([1], [1], ["ann"]), lambda: plain.cut_one(1, 1, "ann")):
+        with pytest.raises(ExampleError, match="takes no users"):
+            cut()
+    for few in ([], ["ann"], ["ann", "bob", "eve"]):
+        with pytest.raises(ExampleError, match="one user for each example"):
+            named.cut([1, 2], [0, 1], few)
+    assert named.next_sequence == 0
 
 
 @pytest.mark.parametrize("point", [256, -1, 1.0, "1", None, [1]])

@@ -2,6 +2,7 @@
 
 import io
 import stat
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -10,9 +11,10 @@ import pytest
 from littled_client.conversions import Batch
 from littled_client.errors import ExampleError, RecordingError
 from littled_client.recordings import RecordingReader, RecordingWriter
+from littled_client.users import hash_users
 from littled_protocol import limits
 from littled_protocol.codec import decode, encode_frame
-from littled_protocol.columns import point_type
+from littled_protocol.columns import encode_users, point_type
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import Ack, Examples, Message, Opened, Welcome
 
@@ -100,6 +102,38 @@ def test_writing_refuses_gaps_bad_examples_and_bad_names(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
+def test_a_recording_keeps_users_as_they_go_over_the_wire(path: Path) -> None:
+    users = ["ann", 17, b"\xff"]
+    with RecordingWriter.offline(path, "visits", "u8", names_users=True) as writer:
+        writer.write_batch([1, 2, 3], [0, 1, 1], users)
+        writer.write_batch([4], [0], hash_users(["ann"]))
+        with pytest.raises(ExampleError, match="protects users"):
+            writer.write_batch([1], [0])
+    with RecordingReader(path) as recording:
+        assert recording.names_users
+        (first, second) = recording.batches()
+    assert [column.tolist() for column in first] == [
+        *([1, 2, 3], [0, 1, 1]),
+        hash_users(users).tolist(),
+    ]
+    assert second[2].tolist() == [first[2].tolist()[0]]
+    assert encode_users(hash_users(users)) in path.read_bytes()
+    with (
+        RecordingWriter.offline(path.with_suffix(".plain"), "visits", "u8") as writer,
+        pytest.raises(ExampleError, match="takes no users"),
+    ):
+        writer.write_batch([1], [0], ["ann"])
+
+
+@pytest.mark.parametrize("named", [False, True])
+def test_a_recording_names_users_throughout_or_never(path: Path, named: bool) -> None:
+    users = None if named else bytes(32)
+    opened = replace(OPENED, users=named)
+    path.write_bytes(frames(WELCOME, opened, replace(EXAMPLES[0], users=users)))
+    with pytest.raises(RecordingError, match="does not name users as its recording does"):
+        batches(path)
+
+
 def test_an_existing_file_is_never_overwritten(path: Path) -> None:
     path.write_text("precious")
     with pytest.raises(RecordingError, match="exists already"):
@@ -147,6 +181,10 @@ def test_every_cut_is_found_and_all_before_it_is_read(path: Path) -> None:
         (frames(WELCOME, OPENED) + b"\0\0\0\1\xc0", "frame 3 .* is not a message"),
         (frames(WELCOME, OPENED, Examples(3, 10, 1, b"ab", b"\0")), "frame 3 .* type u8"),
         (frames(WELCOME, OPENED, Examples(3, 10, 1, b"a", b"\2")), "frame 3 .* type u8"),
+        (
+            frames(WELCOME, replace(OPENED, users=True), Examples(3, 10, 1, b"a", b"\1", b"short")),
+            "frame 3 .* type u8",
+        ),
     ],
 )
 def test_damage_is_found_and_placed(path: Path, content: bytes, words: str) -> None:

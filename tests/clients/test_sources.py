@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from littled_client.errors import RecordingError, SourceError
 from littled_client.recordings import RecordingWriter
 from littled_client.sources import Batch, Fields, Source, skip_examples
+from littled_client.users import hash_users
 
 FIELDS = Fields("delay", "late")
 ROWS = [(7, 0), (200, 1), (31, 1), (0, 0), (255, 1)]
@@ -241,3 +242,42 @@ def test_skipping_goes_by_examples_not_by_batches(tmp_path: Path) -> None:
             assert examples(skip_examples(iter(source), count)) == ROWS[count:]
     with pytest.raises(SourceError, match="fewer than the 6 examples"):
         examples(skip_examples(iter(Source(path, "u8", FIELDS)), 6))
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet", ".littled"])
+@pytest.mark.parametrize("count", [0, 1, 3, 4])
+def test_every_format_names_the_users(tmp_path: Path, suffix: str, count: int) -> None:
+    path = tmp_path / f"visits{suffix}"
+    x, y, who = [7, 200, 31, 0], [0, 1, 1, 0], [17, 4, 17, 2**40]
+    if suffix == ".csv":
+        rows = zip(x, y, who, strict=True)
+        path.write_text("".join(["x,y,who\n", *(f"{a},{b},{c}\n" for a, b, c in rows)]))
+    elif suffix == ".jsonl":
+        rows = zip(x, y, who, strict=True)
+        path.write_text("".join(json.dumps({"x": a, "y": b, "who": c}) + "\n" for a, b, c in rows))
+    elif suffix == ".parquet":
+        import pyarrow
+        from pyarrow import parquet
+
+        parquet.write_table(pyarrow.table({"x": x, "y": y, "who": who}), path)
+    else:
+        with RecordingWriter.offline(path, "visits", "u8", names_users=True) as writer:
+            for part in (slice(0, 3), slice(3, 4)):
+                writer.write_batch(x[part], y[part], who[part])
+    source = Source(path, "u8", Fields("x", "y", user="who"), batch_examples=3)
+    batches = list(skip_examples(iter(source), count))
+    columns = [np.concatenate([part[i] for part in batches]) for i in range(3)] if batches else []
+    expected = [x[count:], y[count:], hash_users(who)[count:].tolist()] if count < 4 else []
+    assert [column.tolist() for column in columns] == expected
+
+
+def test_a_row_without_a_user_is_refused_or_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "visits.csv"
+    path.write_text("x,y,who\n1,0,ann\n2,1,\n3,1,bob\n")
+    with pytest.raises(SourceError, match=r"line 3 .*'who' is empty"):
+        list(Source(path, "u8", Fields("x", "y", user="who")))
+    with pytest.raises(SourceError, match="no column named 'whom'"):
+        list(Source(path, "u8", Fields("x", "y", user="whom")))
+    ((x, y, users),) = Source(path, "u8", Fields("x", "y", skip_incomplete=True, user="who"))
+    assert (x.tolist(), y.tolist()) == ([1, 3], [0, 1])
+    assert users.tolist() == hash_users(["ann", "bob"]).tolist()

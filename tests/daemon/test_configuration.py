@@ -103,6 +103,24 @@ def test_what_is_not_written_has_plain_defaults() -> None:
     assert learner.noise_rate == 0
 
 
+def test_a_stream_may_protect_users() -> None:
+    example = parsed(GOOD).streams["flights"].request()
+    assert (example.unit, example.user_examples_max) == ("example", 1)
+    for text, most in (('unit = "user"', 1), ('unit = "user"\nuser_examples_max = 20', 20)):
+        request = parsed(line("horizon =", f"{text}\nhorizon =")).streams["flights"].request()
+        assert (request.unit, request.user_examples_max) == ("user", most)
+        plan = plan_stream(request)
+        assert (plan.unit, plan.user_examples_max) == ("user", most)
+
+
+def test_answers_protect_single_examples_only() -> None:
+    text = line("horizon =", 'unit = "user"\nhorizon =') + ASKING
+    assert refused(text) == (
+        'streams.flights has unit = "user", but learners.ask is of kind "prediction", whose '
+        "answers protect single examples only; give it a stream of its own"
+    )
+
+
 def test_the_store_gets_a_copy_that_reads_back_the_same() -> None:
     copied = parsed(GOOD).to_dict()
     stream = copied["streams"]["flights"]
@@ -182,6 +200,28 @@ LEARNER = "streams.flights.learners.late"
             line("[streams.flights]", "[streams.flights]\nname = 'x'"),
             "streams.flights.name",
             "word",
+        ),
+        (
+            line("horizon =", 'unit = "household"\nhorizon ='),
+            "streams.flights.unit",
+            "must be 'example' or 'user', not 'household'",
+        ),
+        *(
+            (
+                line("horizon =", f'unit = "user"\nuser_examples_max = {most}\nhorizon ='),
+                "streams.flights.user_examples_max",
+                reason,
+            )
+            for most, reason in [
+                ("0", "must be at least 1, not 0"),
+                ("2.5", "must be a whole number, not 2.5"),
+                ('"3"', "must be a whole number, not '3'"),
+            ]
+        ),
+        (
+            line("horizon =", "user_examples_max = 3\nhorizon ="),
+            "streams.flights",
+            'has user_examples_max, which needs unit = "user"',
         ),
         ("streams = 5", "streams", "must be a table, not 5"),
         ("[streams]\nflights = 5", "streams.flights", "must be a table, not 5"),

@@ -15,6 +15,7 @@ from littled.budget.filter import BudgetRefused
 from littled.budget.price import Price
 from littled.classes import class_from_name
 from littled.engine import Engine, OutOfOrder, Transcript, replay
+from littled.learners.online import Examples, OnlineLearner
 from littled.learners.parameters import OnlineParameters, Rung
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms.noise import KeyedNoise
@@ -27,7 +28,7 @@ from littled.planner import (
 )
 from littled.store.records import Record
 from littled_protocol.codec import decode
-from littled_protocol.columns import encode_labels
+from littled_protocol.columns import decode_users, encode_labels
 from littled_protocol.messages import Release
 from littled_protocol.rules import Words
 from support.predictions import HORIZON, examples, stream_plan
@@ -523,3 +524,37 @@ def test_snapshots_continue_next_to_learners_that_answer(executor: Any) -> None:
         engine.apply(record)
         state = engine.snapshot()
     assert transcript == whole
+
+
+def test_learners_get_the_users_of_their_examples(
+    executor: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, list[tuple[Examples, int]]] = {"s/first": [], "s/second": []}
+    step = OnlineLearner.step
+
+    def watched(learner: OnlineLearner, state: Any, event: Any, noise: Any) -> Any:
+        result = step(learner, state, event, noise)
+        if isinstance(event, Examples):
+            seen[learner.name].append((event, result.consumed))
+        return result
+
+    monkeypatch.setattr(OnlineLearner, "step", watched)
+    records = [
+        replace(each, users=hashlib.shake_128(each.chain_head).digest(16 * each.count))
+        for each in journal(4000)  # beyond a season's end
+    ]
+    users = np.concatenate([decode_users(each.users, each.count) for each in records])
+    learners = tuple(
+        LearnerRequest(name, class_from_name("thresholds:64"), selection="dense")
+        for name in ("first", "second")
+    )
+    budget = Fraction(2), Fraction(1, 10**6)
+    plan = plan_stream(StreamRequest("s", *budget, 3000, learners, "user", 2))
+    run(plan, records, executor)
+    for events in seen.values():
+        assert len(events) > len(records)
+        for event, _ in events:
+            assert event.users is not None
+            first = event.place.position
+            assert np.array_equal(event.users, users[first : first + len(event.y)])
+        assert sum(consumed for _, consumed in events) == 4000

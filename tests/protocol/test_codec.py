@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import struct
+from dataclasses import replace
 from typing import Any
 
 import msgpack
@@ -117,7 +118,13 @@ columns = st.binary(max_size=700) | st.lists(
     max_size=40,
 )
 examples = st.builds(
-    Examples, channels, st.integers(0, 2**63 - 1 - 65536), st.integers(1, 65536), columns, columns
+    Examples,
+    channels,
+    st.integers(0, 2**63 - 1 - 65536),
+    st.integers(1, 65536),
+    columns,
+    columns,
+    st.none() | st.binary(max_size=300),
 )
 messages: st.SearchStrategy[Message] = st.one_of(
     st.builds(Hello, st.integers(0, 2**31 - 1), texts, st.none() | texts),
@@ -258,13 +265,18 @@ def test_the_quick_way_reads_every_form_of_numbers_and_columns(
         + b"\xa5count\x02\xa1x" + header + b"\n\x0b\xa1y" + header + b"\x00\x01"
     )  # fmt: skip
     value = 1 if number in INTEGER_FORMS[1] else 200
-    assert decode(payload) == Examples(value, value, 2, b"\n\x0b", b"\x00\x01")
-    assert decode(payload) == _decode_any(payload)
+    found = Examples(value, value, 2, b"\n\x0b", b"\x00\x01")
+    assert decode(payload) == _decode_any(payload) == found
+    named = b"\x87" + payload[1:] + b"\xa5users" + header + b"ab"
+    assert decode(named) == _decode_any(named) == replace(found, users=b"ab")
 
 
 @pytest.mark.parametrize("cut", range(1, 12))
-def test_the_quick_way_leaves_cut_and_lengthened_batches_to_the_general_way(cut: int) -> None:
-    whole = encode(Examples(0, 0, 3, b"abc", b"\x00\x01\x00"))
+@pytest.mark.parametrize("users", [None, b"", bytes(48)])
+def test_the_quick_way_leaves_cut_and_lengthened_batches_to_the_general_way(
+    cut: int, users: bytes | None
+) -> None:
+    whole = encode(Examples(0, 0, 3, b"abc", b"\x00\x01\x00", users))
     for payload in (whole[:-cut], whole + bytes(cut)):
         assert code_of(payload) == ErrorCode.MALFORMED_FRAME
         assert outcome(payload) == outcome(payload, _decode_any)

@@ -15,7 +15,9 @@ from littled_protocol import limits
 from littled_protocol.columns import (
     PointType,
     decode_labels,
+    decode_users,
     encode_labels,
+    encode_users,
     point_type,
     smallest_point_type,
 )
@@ -202,6 +204,30 @@ def test_labels_need_their_number_and_shape() -> None:
     refusal(decode_labels, [0, 1], 1)
     refusal(encode_labels, np.zeros((2, 2), dtype=np.uint8))
     refusal(encode_labels, np.zeros(2, dtype=np.int64))
+
+
+@given(st.lists(st.binary(min_size=16, max_size=16), max_size=30))
+def test_users_survive_the_wire(digests: list[bytes]) -> None:
+    column = b"".join(digests)
+    found = decode_users(column, len(digests))
+    assert found.dtype == np.uint64
+    assert [(high << 64) + low for high, low in found.tolist()] == [
+        int.from_bytes(digest, "big") for digest in digests
+    ]
+    assert encode_users(found) == column
+    assert encode_users(found.astype(">u8").astype("=u8")[::1]) == column
+
+
+@pytest.mark.parametrize(("length", "count"), [(0, 1), (15, 1), (17, 1), (16, 2), (32, 1)])
+def test_users_need_their_number_of_bytes(length: int, count: int) -> None:
+    assert "16 bytes" in refusal(decode_users, bytes(length), count)
+
+
+@pytest.mark.parametrize(
+    "array", [np.zeros(2, "u8"), np.zeros((2, 1), "u8"), np.zeros((2, 2), "i8"), np.zeros((1, 3))]
+)
+def test_users_need_their_shape_and_dtype(array: Any) -> None:
+    refusal(encode_users, array)
 
 
 def test_refusals_do_not_say_what_was_found() -> None:

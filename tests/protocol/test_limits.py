@@ -74,6 +74,9 @@ def longest_messages() -> dict[str, Message]:
     members = tuple(range(2**128 - limits.rule_members_max, 2**128))
     return {
         "a batch of 64-bit points": Examples(0, 2**62, most, bytes(8 * most), bytes(most)),
+        "a batch of 64-bit points of users": Examples(
+            0, 2**62, most // 2, bytes(4 * most), bytes(most // 2), bytes(8 * most)
+        ),
         "a list of pairs": Examples(0, 2**62, lists, [[65535, 65535]] * lists, [1] * lists),
         "a list of 16 bytes": Examples(0, 2**62, lists, [bytes(16)] * lists, [1] * lists),
         "a list of points to predict": Predict(bytes(16), "s/l", 1000, [2**64 - 1] * lists),

@@ -77,6 +77,8 @@ def test_fields_and_messages_are_two_forms_of_one_value(vector: dict[str, Any]) 
 
 OPTIONAL = {
     "hello": {"token"},
+    "opened": {"users"},
+    "examples": {"users"},
     "error": {"channel"},
     "prediction_refused": {"window", "next_window"},
 }

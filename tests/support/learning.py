@@ -1,6 +1,7 @@
 """Running a learner's state machine in tests: streams, runs, and what they say in order."""
 
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -40,12 +41,19 @@ class Runner:
     def open(self) -> list[Effect]:
         return list(self._effects(SeasonOpened(0, 0)))
 
-    def feed(self, x: NDArray[Any], y: NDArray[np.uint8], first: int) -> Iterator[Effect]:
+    def feed(
+        self,
+        x: NDArray[Any],
+        y: NDArray[np.uint8],
+        first: int,
+        users: NDArray[np.uint64] | None = None,
+    ) -> Iterator[Effect]:
         """What a record leads to, each effect before it is acted upon; `first`: its position."""
-        done = 0
+        record, done = Examples(Place(HEAD, first, first), x, y, users), 0
         while done < len(y):
             place = Place(HEAD, first, first + done)
-            step = self.learner.step(self.state, Examples(place, x[done:], y[done:]), self.noise)
+            rest = replace(record.take(slice(done, None)), place=place)
+            step = self.learner.step(self.state, rest, self.noise)
             self.state, done = step.state, done + step.consumed
             for effect in step.effects:
                 yield effect

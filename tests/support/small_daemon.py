@@ -86,6 +86,9 @@ class SmallDaemon:
         """Serve `streams` (name to type of points); keep the examples only if asked to."""
         self.behaviour = Behaviour()
         self.streams = streams
+        # Streams that protect users, and the columns of users as they came.
+        self.of_users: set[str] = set()
+        self.users: list[bytes] = []
         self.keep = keep
         self.next_sequence: dict[tuple[str, str], int] = {}
         self.position = dict.fromkeys(streams, 0)
@@ -343,7 +346,8 @@ class _Peer(asyncio.Protocol):
         sequence = self._daemon.next_sequence.setdefault((self._stream, self._producer), 0)
         position = self._daemon.position[self._stream]
         x_type = self._daemon.streams[self._stream]
-        self.send(Opened(message.channel, self._stream, x_type, sequence, position))
+        users = True if self._stream in self._daemon.of_users else None
+        self.send(Opened(message.channel, self._stream, x_type, sequence, position, users))
         return None
 
     def _examples(self, message: Examples) -> None:
@@ -373,6 +377,8 @@ class _Peer(asyncio.Protocol):
                 x = point_type(daemon.streams[self._stream]).decode(message.x, message.count)
                 y = decode_labels(message.y, message.count)
                 daemon.received[self._stream].append((x[known:], y[known:]))
+                if message.users is not None:
+                    daemon.users.append(message.users[known * limits.user_bytes :])
             daemon.next_sequence[key] += message.count - known
             daemon.position[self._stream] += message.count - known
         self._behind = True

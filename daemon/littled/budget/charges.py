@@ -207,11 +207,15 @@ def _charges(parameters: Mapping[str, Any]) -> Charges:
     def rate(name: str) -> Fraction:
         return from_text(parameters[name])
 
-    selection = _selection(parameters, rate("selection_rate"))
     fresh = bool(parameters.get("fresh", False))
     calls_max = parameters["calls_max"]
     if type(calls_max) is not int or calls_max < 0:
         raise TypeError("calls_max")
+    user_examples_max = _user_examples_max(parameters)
+    # c examples on either side, in the same epochs if their positions alone decide what is kept
+    sides = 1 if parameters["buffer"] == "examples" else 2
+    epochs = max(1, min(calls_max, sides * user_examples_max)) if fresh else 1
+    selection = _selection(parameters, rate("selection_rate"), user_examples_max, epochs)
     call = PrepaidSelection(draws=parameters["draws"]) if fresh else selection
     return Charges(
         trigger=tuple(_trigger(parameters)),
@@ -231,7 +235,17 @@ def _trigger(parameters: Mapping[str, Any]) -> Iterator[PrivacyEvent]:
     if _has_fresh_noise(parameters):
         yield CohenLyuTrigger(rate=rate, failure=from_text(parameters["tests_failure"]))
     else:
-        yield TriggerSeason(rate=rate)
+        yield TriggerSeason(rate=rate, user_examples_max=_user_examples_max(parameters))
+
+
+def _user_examples_max(parameters: Mapping[str, Any]) -> int:
+    """c of a plan that protects users, 0 of one that protects examples."""
+    most = parameters.get("user_examples_max")
+    if most is None:
+        return 0
+    if type(most) is not int or most < 1 or _has_fresh_noise(parameters):
+        raise ValueError("user_examples_max")
+    return most
 
 
 def _segment(parameters: Mapping[str, Any]) -> PrivacyEvent | None:
@@ -248,25 +262,34 @@ def _has_fresh_noise(parameters: Mapping[str, Any]) -> bool:
     return bool(parameters.get("tests", "above_threshold") == "cohen_lyu")
 
 
-def _selection(parameters: Mapping[str, Any], rate: Fraction) -> PrivacyEvent:
-    """One selection, as PRIVACY.md, section 3, lists them."""
+def _selection(
+    parameters: Mapping[str, Any], rate: Fraction, user_examples_max: int, epochs: int
+) -> PrivacyEvent:
+    """One selection, or the fresh ones of so many epochs, as PRIVACY.md, section 3, lists them."""
     draws, accounting = parameters["draws"], parameters["selection_accounting"]
-    kind = parameters["selection"]
+    kind, apart = parameters["selection"], 1 if parameters["buffer"] == "examples" else epochs
     if kind == "dense":
-        return DenseSelection(rate=rate, draws=draws, accounting=accounting)
+        return DenseSelection(rate, draws, accounting, user_examples_max)
     if kind == "histogram":
         return HistogramSelection(
             rate=rate,
             threshold=parameters["bottom_score"],
             change=2 if from_text(parameters["noise_rate"]) else 1,
             accounting=accounting,
+            user_examples_max=user_examples_max,
+            epochs=apart,
         )
     if kind not in ("sparse", "closure"):
         raise ValueError(kind)
+    if kind == "closure" or parameters["teachers"] is not None:
+        # in each epoch the list of one teacher is another one
+        draws, user_examples_max, apart = draws * epochs, 0, 1
     return SparseSelection(
         rate=rate,
         list_cap=parameters["list_cap"],
         bottom_score=parameters["bottom_score"],
         draws=draws,
         accounting=accounting,
+        user_examples_max=user_examples_max,
+        epochs=apart,
     )

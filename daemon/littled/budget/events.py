@@ -2,7 +2,13 @@
 
 An event says which mechanism ran with which public parameters; `price` says what that costs. The
 list of events is append-only: a kind is never removed, its meaning never changes, new parameters
-are optional and come last. A kind that this version does not know is refused, never guessed.
+are optional and come last, and are written only where they differ from their default, so that an
+event is written as it always was. A kind that this version does not know is refused, never guessed.
+
+*Users.* An event with `user_examples_max` = c above 0 is priced for all examples of one user and
+season instead of one example, of which a learner uses c at the most: neighbours are streams in
+which one user's examples are another one's, with other contents, at the same positions (PRIVACY.md,
+"User-level privacy"). With c = 0 it is one example, as everywhere else.
 
 Every price is computed from public parameters alone, exactly, and rounded up to a multiple of
 2^-80. What happens n times is priced once and multiplied, so that n draws in one event cost
@@ -45,11 +51,13 @@ class TriggerSeason(PrivacyEvent):
     """All retrain triggers of one season: `littled.mechanisms.above_threshold`, rate e.
 
     Pure e-DP by Lemma A there, however many epochs the season has: one replaced example changes
-    the queries of one epoch only.
+    the queries of one epoch only. For a user whose first c mistakes are counted it is pure 2ce, by
+    Lemma U there.
     """
 
     name: ClassVar[str] = "trigger_season"
     rate: Fraction
+    user_examples_max: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,20 +81,26 @@ class DenseSelection(PrivacyEvent):
     """Draws of `littled.mechanisms.exponential` with rate e from one score per rule.
 
     A draw has bounded range 2e: it is (e^2 / 2)-zCDP and pure 2e-DP; `accounting` chooses, before
-    any data, under which of the two it is booked.
+    any data, under which of the two it is booked. For a user with c examples on either side e is ce
+    in this; and so it is for all fresh selections of a season together, to which these examples are
+    shared out: their ranges sum to at most 2ce, and the squares of them to the square of it.
     """
 
     name: ClassVar[str] = "dense_selection"
     rate: Fraction
     draws: int
     accounting: Accounting
+    user_examples_max: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class SparseSelection(PrivacyEvent):
     """Draws of `littled.mechanisms.sparse_sample` (Lemma B there).
 
-    A draw costs (e^2 / 2)-zCDP or pure 2e, and `failure` in delta.
+    A draw costs (e^2 / 2)-zCDP or pure 2e, and `failure` in delta. For a user each of whose c
+    examples, on either side, proposes or vetoes, e is ce in this, as for `DenseSelection`, also for
+    all fresh selections of a season. `epochs`: of these, so many that may see the user's examples
+    of one side and not of the other; 1 if the same ones see as many of both.
     """
 
     name: ClassVar[str] = "sparse_selection"
@@ -95,14 +109,26 @@ class SparseSelection(PrivacyEvent):
     bottom_score: int
     draws: int
     accounting: Accounting
+    user_examples_max: int = 0
+    epochs: int = 1
+
+    def __post_init__(self) -> None:
+        """Also ValueError for what Lemma B does not cover."""
+        PrivacyEvent.__post_init__(self)
+        _check_epochs(self.name, self.epochs, self.user_examples_max)
 
     @property
     def failure(self) -> Fraction:
-        """Upper bound of delta_1 = min(1, L * exp(e * (1 - B))) of one draw, rounded up."""
-        if self.bottom_score <= 1:
+        """Upper bound of delta_1 of one draw, rounded up.
+
+        min(1, L exp(e (1 - B))); for a user L max(c exp(e), exp(c e)) exp(-e B) in place of the
+        latter, twice that for several epochs, one side's in some and the other side's in others.
+        """
+        most = max(1, self.user_examples_max)
+        if self.bottom_score <= most:
             return Fraction(min(1, self.list_cap))
-        bound = self.list_cap * exp_upper(self.rate * (1 - self.bottom_score))
-        return min(Fraction(1), round_up(bound))
+        bound = self.list_cap * _votes_upper(self.rate, self.bottom_score, most)
+        return min(Fraction(1), round_up(bound * min(2, self.epochs)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,8 +199,10 @@ class CohenLyuStageTest(PrivacyEvent):
 class HistogramSelection(PrivacyEvent):
     """One histogram of `littled.mechanisms.stable_histogram` (Lemma E there).
 
-    Rate e, threshold B; `change` is the most by which one score changes: 1, or 2 where examples may
-    veto. It costs pure 2e or (change * e^2)-zCDP, as `accounting` says, and `failure` in delta.
+    Rate e, threshold B; `change` is the most by which one example changes one score: 1, or 2 where
+    examples may veto. It costs pure 2e or (change * e^2)-zCDP, as `accounting` says, and `failure`
+    in delta. For a user with c examples on either side e is ce in this, as for `DenseSelection`,
+    also for all fresh histograms of a season; `epochs` as for `SparseSelection`.
     """
 
     name: ClassVar[str] = "histogram_selection"
@@ -182,24 +210,33 @@ class HistogramSelection(PrivacyEvent):
     threshold: int
     change: int
     accounting: Accounting
+    user_examples_max: int = 0
+    epochs: int = 1
 
     def __post_init__(self) -> None:
         """Also ValueError for what Lemma E does not cover."""
         PrivacyEvent.__post_init__(self)
         if self.change not in (1, 2):
             raise ValueError(f"change of {self.name} must be 1 or 2")
+        _check_epochs(self.name, self.epochs, self.user_examples_max)
 
     @property
     def failure(self) -> Fraction:
-        """Upper bound of delta_1 = exp(-e (B - 1)) / (1 + exp(-e)), rounded up; 1 for B <= 1."""
-        if self.threshold <= 1:
+        """Upper bound of delta_1, rounded up.
+
+        exp(-e (B - 1)) / (1 + exp(-e)), and 1 for B <= 1; for a user max(c exp(e), exp(c e))
+        exp(-e B) / (1 + exp(-e)), and 1 for B <= c, twice that for several epochs, one side's in
+        some and the other side's in others.
+        """
+        most = max(1, self.user_examples_max)
+        if self.threshold <= most:
             return Fraction(1)
-        tail = exp_upper(self.rate * (1 - self.threshold))
+        tail = _votes_upper(self.rate, self.threshold, most)
         if self.rate <= EPSILON_MAX:
             # E above exp(e) makes 1 / (1 + exp(-e)) at most E / (E + 1)
             bound = exp_upper(self.rate)
             tail *= bound / (bound + 1)
-        return min(Fraction(1), round_up(tail))
+        return min(Fraction(1), round_up(tail * min(2, self.epochs)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +402,7 @@ def _prices(kind: type[Event]) -> Callable[[Callable[[Event], Price]], Callable[
 
 @_prices(TriggerSeason)
 def _trigger_season(event: TriggerSeason) -> Price:
-    return _pure(event.rate)
+    return _pure(event.rate * (2 * event.user_examples_max or 1))
 
 
 @_prices(StageTest)
@@ -375,13 +412,13 @@ def _stage_test(event: StageTest) -> Price:
 
 @_prices(DenseSelection)
 def _dense_selection(event: DenseSelection) -> Price:
-    return _draw(event.rate, event.accounting) * event.draws
+    return _draw(_user_rate(event), event.accounting) * event.draws
 
 
 @_prices(SparseSelection)
 def _sparse_selection(event: SparseSelection) -> Price:
     failure = Price(Fraction(0), Fraction(0), event.failure)
-    return (_draw(event.rate, event.accounting) + failure) * event.draws
+    return (_draw(_user_rate(event), event.accounting) + failure) * event.draws
 
 
 @_prices(PrepaidSelection)
@@ -414,9 +451,10 @@ def _cohen_lyu_stage_test(event: CohenLyuStageTest) -> Price:
 @_prices(HistogramSelection)
 def _histogram_selection(event: HistogramSelection) -> Price:
     failure = Price(Fraction(0), Fraction(0), event.failure)
+    rate = _user_rate(event)
     if event.accounting == "pure":
-        return _pure(2 * event.rate) + failure
-    return Price(Fraction(0), round_up(event.change * event.rate**2), Fraction(0)) + failure
+        return _pure(2 * rate) + failure
+    return Price(Fraction(0), round_up(event.change * rate**2), Fraction(0)) + failure
 
 
 @_prices(PredictionAnswersDense)
@@ -502,10 +540,17 @@ def price(event: PrivacyEvent) -> Price:
 
 
 def event_to_dict(event: PrivacyEvent) -> dict[str, Any]:
-    """JSON-able: "type" and the parameters, fractions as exact "numerator/denominator"."""
+    """JSON-able: "type" and the parameters, fractions as exact "numerator/denominator".
+
+    Parameters that came later are left out where they have their default.
+    """
     if type(event) not in _PRICES:
         raise UnsupportedEvent(f"the privacy event {type(event).__name__} has no written form")
-    values = {each.name: getattr(event, each.name) for each in fields(event)}
+    values = {
+        each.name: value
+        for each in fields(event)
+        if (value := getattr(event, each.name)) != each.default
+    }
     return {
         "type": event.name,
         **{
@@ -549,6 +594,21 @@ def _draw(rate: Fraction, accounting: Accounting) -> Price:
     return Price(Fraction(0), round_up(rate * rate / 2), Fraction(0))
 
 
+def _user_rate(event: DenseSelection | SparseSelection | HistogramSelection) -> Fraction:
+    """c e, by which a user's examples of either side together change what one changes by e."""
+    return event.rate * max(1, event.user_examples_max)
+
+
+def _votes_upper(rate: Fraction, threshold: int, most: int) -> Fraction:
+    """A bound of the sum of exp(e (m_i - B)) over integers m_i >= 1 that sum to at most c < B.
+
+    Each m counts for exp(e m) / m a unit, which is largest at one end of 1..c, as its logarithm is
+    convex: max(c exp(e), exp(c e)) exp(-e B).
+    """
+    apart = most * exp_upper(rate * (1 - threshold))
+    return max(apart, exp_upper(rate * (most - threshold)))
+
+
 def _odds(ratio: Fraction) -> Price:
     """A bit whose odds change by this ratio at most: bounded range w = ln(ratio)."""
     logarithm = ln_upper(ratio)
@@ -564,6 +624,12 @@ def _check(what: str, kind: object, value: object) -> None:
             raise ValueError(f"{what} must not be negative")
     elif value not in get_args(kind):
         raise ValueError(f"{what} must be one of {', '.join(get_args(kind))}")
+
+
+def _check_epochs(what: str, epochs: int, user_examples_max: int) -> None:
+    """One example is in one epoch; a user has c examples on either side to share out."""
+    if not 1 <= epochs <= max(1, 2 * user_examples_max):
+        raise ValueError(f"epochs of {what} must be from 1 to twice its user_examples_max")
 
 
 def _check_cohen_lyu(what: str, rate: Fraction, failure: Fraction) -> None:

@@ -49,6 +49,7 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
         clip: tuple[int, int] | None,
         positive: str | None,
         skip_incomplete: bool,
+        user: str | None,
         file_format: str | None,
         batch: int,
         **others: Any,
@@ -57,9 +58,11 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
         if x_names and y_name is not None:
             x = x_names[0] if len(x_names) == 1 else x_names
             with explained(ValueError, status=WRONG_USE):
-                fields = Fields(x, y_name, offset, clip, positive, skip_incomplete)
+                fields = Fields(x, y_name, offset, clip, positive, skip_incomplete, user)
         elif (file_format or Path(file).suffix.lower()) not in ("recording", RECORDING_SUFFIX):
             raise Failure("name the columns with --x COL and --y COL", WRONG_USE)
+        elif user is not None:
+            raise Failure("a recording has its users; leave --user away", WRONG_USE)
         return command(source=SourceChoice(file, fields, file_format, batch), **others)
 
     return click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))(
@@ -94,6 +97,11 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Move every x into this range first.",
         ),
         click.option("--positive", metavar="TEXT", help="The text in the y column that means 1."),
+        click.option(
+            "--user",
+            metavar="COL",
+            help="Column with the user of each example, for a stream that protects users.",
+        ),
         click.option("--skip-incomplete", is_flag=True, help="Leave out rows with empty cells."),
         click.option(
             "--format",

@@ -14,7 +14,7 @@ import click
 from rich.progress import Progress, TaskID
 
 from littled.cli.columns import SourceChoice, source_options
-from littled.cli.failures import INTERRUPTED, Failure, explained
+from littled.cli.failures import INTERRUPTED, WRONG_USE, Failure, explained
 from littled.cli.options import DaemonChoice, daemon_options, with_options
 from littled.cli.output import console, feeding_progress, notes, number, print_json
 from littled_client.blocking import Feeder
@@ -76,7 +76,25 @@ def feed(
     learned twice. The producer's name is made from STREAM and the path of FILE; standard input has
     no name, so it needs --producer to be resumed.
     """
-    pour(stream, source.file, source.open, manner, daemon, recording)
+
+    def read(feeder: Feeder) -> Source:
+        _check_users(stream, source, feeder)
+        return source.open(feeder.x_type)
+
+    pour(stream, source.file, read, manner, daemon, recording)
+
+
+def _check_users(stream: str, source: SourceChoice, feeder: Feeder) -> None:
+    """Failure unless the column of users is named where the stream protects users, and only there.
+
+    What a recording holds, it says itself.
+    """
+    if source.fields is None:
+        return
+    if feeder.names_users and source.fields.user is None:
+        raise Failure(f"{stream} protects users; name the column with them: --user COL", WRONG_USE)
+    if source.fields.user is not None and not feeder.names_users:
+        raise Failure(f"{stream} protects single examples; leave --user away", WRONG_USE)
 
 
 def producer_name(stream: str, file: str) -> str:
@@ -93,14 +111,14 @@ def producer_name(stream: str, file: str) -> str:
 def pour(
     stream: str,
     file: str,
-    read: Callable[[str], Source],
+    read: Callable[[Feeder], Source],
     manner: Manner,
     daemon: DaemonChoice,
     recording: Path | None = None,
 ) -> None:
     """Feed everything, wait for the last acknowledgement and print a summary.
 
-    `read` gives the source once the type of the stream's points is known.
+    `read` gives the source once it is known what the stream takes.
     """
     producer = manner.producer or producer_name(stream, file)
     started = time.monotonic()
@@ -110,7 +128,7 @@ def pour(
         client.feed(stream, record=recording) as feeder,
     ):
         before = feeder.next_sequence
-        source = read(feeder.x_type)
+        source = read(feeder)
         if before:
             notes().print(f"{number(before)} examples were acknowledged before; going on there")
         try:
@@ -145,9 +163,9 @@ def _send_all(stream: str, source: Source, feeder: Feeder, rate: float | None) -
     sent = 0
     with feeding_progress() as progress:
         task = progress.add_task(stream, total=1.0, acknowledged="0", since_start=0)
-        for x, y in skip_examples(iter(source), before):
-            feeder.send(x, y)
-            sent += len(y)
+        for batch in skip_examples(iter(source), before):
+            feeder.send(*batch)
+            sent += len(batch[1])
             _show(progress, task, feeder.acknowledged, before, source.progress)
             if rate is not None:
                 time.sleep(max(0.0, started + sent / rate - time.monotonic()))

@@ -27,9 +27,10 @@ from littled.cli.prediction_plans import (
     prediction_in_words,
 )
 from littled.configuration import ConfigurationError, checked_configuration
-from littled.learners.parameters import OnlineParameters
+from littled.learners.parameters import USER_EXAMPLES_MAX, OnlineParameters
 from littled.planner import (
     METHODS,
+    UNITS,
     Comparison,
     LearnerPlan,
     LearnerRequest,
@@ -86,6 +87,10 @@ class DecimalParameter(click.ParamType[Decimal]):
 @click.option("--kind", default="online", show_default=True,
               type=click.Choice(["online", "prediction"]),
               help="Whether rules are published or questions answered.")  # fmt: skip
+@click.option("--unit", default="example", show_default=True, type=click.Choice(UNITS),
+              help="What is protected: one example, or one user's examples together.")  # fmt: skip
+@click.option("--user-examples-max", type=click.IntRange(1, USER_EXAMPLES_MAX), show_default="1",
+              help="Examples of one user that a season uses, with --unit user.")  # fmt: skip
 @click.option("--noise-rate", type=DecimalParameter(), default="0", show_default=True,
               help="Share of labels that may contradict the best rule.")  # fmt: skip
 @click.option("--selection", show_default="auto",
@@ -117,6 +122,8 @@ def plan(
     delta: Decimal,
     horizon: int,
     kind: str,
+    unit: str,
+    user_examples_max: int | None,
     as_json: bool,
     **more: Any,
 ) -> None:
@@ -125,12 +132,14 @@ def plan(
     The guarantee of privacy holds whatever the data are. Numbers of mistakes are for a stream that
     some rule of the class fits (up to the noise rate): "expected" on a stream that is bad for this
     way of selection, "at most" but for the failure probability. Errors of answers are how much more
-    often they are wrong than the best rule, by a model of a bad stream.
+    often they are wrong than the best rule, by a model of a bad stream. Where users are protected,
+    both are for streams in which no user gives more examples than are used.
     """
     stream = {
         "epsilon": epsilon,
         "delta": delta,
         "horizon": horizon,
+        **users_table(unit, user_examples_max, kind),
         "learners": {LEARNER: learner_table(class_name, kind, more)},
     }
     try:
@@ -141,6 +150,17 @@ def plan(
     with explained(PlanError, status=WRONG_USE, cut=f"learner {LEARNER}: "):
         show = show_prediction_plan if kind == "prediction" else show_online_plan
         show(request, as_json=as_json)
+
+
+def users_table(unit: str, user_examples_max: int | None, kind: str) -> dict[str, Any]:
+    """The options about users as keys of a stream in a configuration."""
+    if unit == "example":
+        if user_examples_max is not None:
+            raise Failure("--user-examples-max is for --unit user only", WRONG_USE)
+        return {}
+    if kind == "prediction":
+        raise Failure("--kind prediction is for --unit example only", WRONG_USE)
+    return {"unit": unit, "user_examples_max": user_examples_max or 1}
 
 
 def learner_table(class_name: str, kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -210,6 +230,8 @@ def plan_facts(stream: StreamPlan, learner: LearnerPlan, chosen: Comparison) -> 
         "epsilon": float(stream.epsilon),
         "delta": float(stream.delta),
         "horizon": stream.horizon,
+        "unit": stream.unit,
+        "user_examples_max": stream.user_examples_max if stream.unit == "user" else None,
         "noise_rate": float(parameters.noise_rate),
         "selection": chosen.way,
         "accounting": parameters.selection_accounting,
@@ -240,13 +262,26 @@ def facts_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
         "budget": f"epsilon {amount(facts['epsilon'])}, delta {amount(facts['delta'])} for each "
         f"season of {number(facts['horizon'])} examples",
         "guarantee": f"({amount(proven['epsilon'])}, {amount(proven['delta'])})-differentially "
-        f"private per example ({accounting})",
+        f"private per {facts['unit']} ({accounting})",
+        **users_in_words(facts),
         "selection": f"{facts['selection']}: {WAYS[facts['selection']]}",
         "new rules": f"at most {number(facts['rules_max'])} in a season, "
         f"{occasions(facts, beyond)}",
         "mistakes": f"about {mistakes(facts['mistakes_expected'])}{beyond} on a bad stream"
         f"{'' if facts['schedule_first'] is None else ' of independent examples'}, "
         f"{bound(facts['mistakes_guaranteed'], facts['failure_probability'])}",
+    }
+
+
+def users_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
+    """What is used of each user, where users are protected."""
+    most = facts["user_examples_max"]
+    if most is None:
+        return {}
+    mistakes, examples = ("mistake", "example") if most == 1 else ("mistakes", "examples")
+    return {
+        "users": f"of each, {number(most)} {examples} kept and {number(most)} {mistakes} counted "
+        "in a season at the most; the numbers below are for users who give no more"
     }
 
 
@@ -310,6 +345,8 @@ def plan_tables(stream: StreamPlan) -> Iterator[Table]:
         f"{stream.stream}: epsilon {amount(float(stream.epsilon))}, delta "
         f"{amount(float(stream.delta))} for each season of {number(stream.horizon)} examples"
     )
+    if stream.unit == "user":
+        title += f", per user with {number(stream.user_examples_max)} of theirs"
     if stream.online:
         yield publishing_table(stream, title)
     if stream.predictions:

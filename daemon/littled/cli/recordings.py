@@ -4,6 +4,7 @@
 --record` does both). `replay` sends a recording's examples to a daemon.
 """
 
+from itertools import chain, islice
 from pathlib import Path
 
 import click
@@ -13,6 +14,7 @@ from littled.cli.failures import Failure, explained
 from littled.cli.feeding import Manner, manner_options, pour
 from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import console, number
+from littled_client.blocking import Feeder
 from littled_client.errors import ClientError
 from littled_client.recordings import SUFFIX, RecordingReader, RecordingWriter
 from littled_client.sources import Source
@@ -42,17 +44,19 @@ def record(
         raise Failure(f"name the recording with the suffix {SUFFIX}, for example day{SUFFIX}")
     kind = x_type or _x_type_of(stream, daemon)
     count = 0
-    with (
-        explained(ClientError, ProtocolError),
-        RecordingWriter.offline(recording, stream, kind) as writer,
-    ):
-        try:
-            for x, y in source.open(kind):
-                writer.write_batch(x, y)
-                count += len(y)
-        except BaseException:
-            recording.unlink()
-            raise
+    with explained(ClientError, ProtocolError):
+        batches = iter(source.open(kind))
+        # The first batch says whether there are users, which stands at the recording's beginning.
+        first = list(islice(batches, 1))
+        names_users = any(len(batch) == 3 for batch in first)
+        with RecordingWriter.offline(recording, stream, kind, names_users=names_users) as writer:
+            try:
+                for batch in chain(first, batches):
+                    writer.write_batch(*batch)
+                    count += len(batch[1])
+            except BaseException:
+                recording.unlink()
+                raise
     console().print(f"{recording}: {number(count)} examples of {stream}")
 
 
@@ -69,8 +73,8 @@ def replay(file: str, stream: str | None, manner: Manner, daemon: DaemonChoice) 
     with explained(ClientError, ProtocolError), RecordingReader(file) as reader:
         target = stream or reader.stream
 
-    def read(x_type: str) -> Source:
-        return Source(file, x_type, file_format="recording")
+    def read(feeder: Feeder) -> Source:
+        return Source(file, feeder.x_type, file_format="recording")
 
     pour(target, file, read, manner, daemon)
 

@@ -37,7 +37,6 @@ class Values:
                     )
             columns = [list(column) for column in zip(*rows, strict=True)]
         try:
-            x, _ = self._converter.convert(columns, ["0"] * len(values))
+            return self._converter.points(columns)
         except BadRow as bad:
             raise Failure(f"value {before + bad.index + 1}: {bad.reason}") from None
-        return x

@@ -99,9 +99,10 @@ def status(as_json: bool, daemon: DaemonChoice) -> None:
 def stream_tables(name: str, stream: Mapping[str, Any]) -> Iterator[Table]:
     """A stream and its learners, for people; a table for each kind of them."""
     spent, budget = amount(epsilon_spent(stream)), amount(stream["epsilon"])
+    whose = " for each user" if stream.get("unit") == "user" else ""
     title = (
         f"{name}: {number(stream['position'])} examples, season {stream['season'] + 1} of "
-        f"{number(stream['horizon'])} examples each, epsilon {spent} of {budget} spent "
+        f"{number(stream['horizon'])} examples each, epsilon {spent} of {budget} spent{whose} "
         f"(delta {amount(stream['delta'])})"
     )
     learners = stream["learners"].items()

@@ -13,6 +13,9 @@ that differs in at most one element:
 
 A cap on the mistakes would break this (a new one would push out another), so there is none: their
 number is bounded because the trigger fires with certainty a bounded distance above its threshold.
+
+Where users are protected, a learner keeps so many examples of one user only. This cap pushes out
+nobody else's: a position of the background whose example is over it keeps its place, empty.
 """
 
 from dataclasses import dataclass
@@ -30,7 +33,9 @@ Words = NDArray[np.uint64]
 class Buffer:
     """Examples kept so far in this epoch: columns of equal length.
 
-    `x` (n,) or (n, 2); `y`, `mistake` uint8 and bool (n,); `priority`, `teacher` uint64 (n,).
+    `x` (n,) or (n, 2); `y`, `mistake` uint8 and bool (n,); `priority`, `teacher` uint64 (n,);
+    `users` uint64 (n, 2), or None where examples are protected. `mistake` says what is kept
+    whatever its priority.
     """
 
     x: Points
@@ -38,13 +43,19 @@ class Buffer:
     mistake: NDArray[np.bool_]
     priority: Words
     teacher: Words
+    users: Words | None = None
 
     @classmethod
-    def empty(cls, template: Points) -> Self:
-        """No examples, for points shaped like `template`."""
+    def empty(cls, template: Points, users: Words | None = None) -> Self:
+        """No examples, for points shaped like `template`, with users if there are any."""
         nothing = np.zeros(0, dtype=np.uint64)
         return cls(
-            template[:0], np.zeros(0, dtype=np.uint8), nothing.astype(bool), nothing, nothing
+            template[:0],
+            np.zeros(0, dtype=np.uint8),
+            nothing.astype(bool),
+            nothing,
+            nothing,
+            None if users is None else users[:0],
         )
 
     def __len__(self) -> int:
@@ -85,6 +96,7 @@ class Buffer:
             self.mistake[chosen],
             self.priority[chosen],
             self.teacher[chosen],
+            None if self.users is None else self.users[chosen],
         )
 
     def _limit(self, background_max: int) -> np.uint64:
@@ -103,4 +115,6 @@ def _join(left: Buffer, right: Buffer) -> Buffer:
         np.concatenate((getattr(left, name), getattr(right, name)))
         for name in ("x", "y", "mistake", "priority", "teacher")
     ]
+    if left.users is not None and right.users is not None:
+        columns.append(np.concatenate((left.users, right.users)))
     return Buffer(*columns)

@@ -32,6 +32,11 @@ Where Algorithms 3 and 4 are silent:
   (and without stage tests counts as Below); else the majority of the others is published, which is
   0 where as many say 0 as 1.
 - *No call left, or refused by the budget*: the learner halts at that fire, and its rule stays.
+
+Where users are protected (`user_examples_max` = c) the trigger counts the first c mistakes of each
+user and season, and c examples of each are kept: the first ones that would be, of mistakes when
+they come, of the background at the end of its epoch. A user's examples are all one teacher's; where
+every example is a teacher of its own closure, every user is. PRIVACY.md, "User-level privacy".
 """
 
 import math
@@ -61,6 +66,7 @@ from littled.classes import HypothesisClass
 from littled.classes.base import DataSet, Labels, Points, Scores, errors_allowed
 from littled.learners.buffer import Buffer
 from littled.learners.parameters import OnlineParameters, Rung
+from littled.learners.users import UserCounts, Users, user_numbers
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
@@ -72,6 +78,8 @@ from littled_protocol.rules import MajorityRule, Rule
 
 # Examples whose counting is put off until it is worth a pass over the statistics.
 PENDING_EXAMPLES_MAX = 1 << 16
+# What the secret word of a user is for, in the address of its noise.
+USER_PURPOSE = "teacher of a user"
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +105,21 @@ class SeasonOpened:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """A slice of one journal record whose first example has position `place.position`."""
+    """A slice of one journal record whose first example has position `place.position`.
+
+    `users`: the 128-bit keyed hash of each example's user, uint64 (n, 2), on streams whose unit is
+    a user; None on others.
+    """
 
     place: Place
     x: Points
     y: Labels
+    users: Users | None = None
+
+    def take(self, chosen: slice | NDArray[np.bool_]) -> "Examples":
+        """The chosen examples; `place` stays that of them all."""
+        users = None if self.users is None else self.users[chosen]
+        return replace(self, x=self.x[chosen], y=self.y[chosen], users=users)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +177,10 @@ class OnlineState:
     """Everything the learner knows. Public: the fields up to `kept`; the rest never leaves.
 
     Of the season: `calls` made, and how many of them in a row `kept` the rule. `archive` holds, for
-    each earlier epoch of the season, its buffer; `statistics` the counts of a dense class.
+    each earlier epoch of the season, its buffer; `statistics` the counts of a dense class, without
+    the `pending` examples. `users_counted` are the mistakes of each user that the trigger has
+    counted, `users_kept` the examples of each that were kept; None where examples are protected,
+    and `users_kept` where exactly the counted mistakes are kept.
     """
 
     rule: Rule
@@ -177,7 +198,9 @@ class OnlineState:
     buffer: Buffer | None = None
     archive: tuple[Buffer, ...] = ()
     statistics: NDArray[np.int64] | None = None
-    pending: tuple[DataSet, ...] = ()
+    pending: tuple[tuple[Points, Labels, Users | None], ...] = ()
+    users_counted: UserCounts | None = None
+    users_kept: UserCounts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +245,7 @@ class OnlineLearner:
         p, fresh = self.parameters, self.parameters.tests == "cohen_lyu"
         trigger: list[PrivacyEvent] = []
         if p.schedule_first is None:
-            trigger = [TriggerSeason(rate=p.trigger_rate)]
+            trigger = [TriggerSeason(p.trigger_rate, p.user_examples_max or 0)]
         if fresh:
             trigger = [CohenLyuTrigger(rate=p.trigger_rate, failure=p.tests_failure)]
         segments: list[PrivacyEvent] = []
@@ -234,7 +257,7 @@ class OnlineLearner:
             segments = [segment] * self._stages
         loss = PrecisionLoss(total_variation=self.precision_error(), epsilon=p.epsilon)
         # every example is in one epoch, so in one selection: all of them together cost one
-        selections = [self._selection_event()] if p.fresh else []
+        selections = [self._selection_event(p.user_epochs_max)] if p.fresh else []
         return (*trigger, *segments, *selections, loss)
 
     def call_event(self) -> PrivacyEvent:
@@ -243,12 +266,18 @@ class OnlineLearner:
             return PrepaidSelection(draws=self.parameters.draws)
         return self._selection_event()
 
-    def _selection_event(self) -> PrivacyEvent:
-        """What one selection costs an example that is in it."""
-        p = self.parameters
+    def _selection_event(self, epochs: int = 1) -> PrivacyEvent:
+        """What one selection costs an example or user in it; or fresh ones of so many epochs.
+
+        Where teachers propose, one teacher's list is replaced in each of these epochs. Elsewhere a
+        user's examples are shared out to the epochs, and count together as they would in one; but
+        lists fail to hide on either side, if these can be in different epochs.
+        """
+        p, user_examples_max = self.parameters, self.parameters.user_examples_max or 0
+        apart = epochs if p.keeps_mistakes else 1
         if p.selection == "dense":
             return DenseSelection(
-                rate=p.selection_rate, draws=p.draws, accounting=p.selection_accounting
+                p.selection_rate, p.draws, p.selection_accounting, user_examples_max
             )
         if p.selection == "histogram":
             return HistogramSelection(
@@ -256,13 +285,18 @@ class OnlineLearner:
                 threshold=p.bottom_score,
                 change=2 if self._vetoes else 1,
                 accounting=p.selection_accounting,
+                user_examples_max=user_examples_max,
+                epochs=apart,
             )
+        teaching = p.selection == "closure" or p.teachers is not None
         return SparseSelection(
             rate=p.selection_rate,
             list_cap=p.list_cap,
             bottom_score=p.bottom_score,
-            draws=p.draws,
+            draws=p.draws * epochs if teaching else p.draws,
             accounting=p.selection_accounting,
+            user_examples_max=0 if teaching else user_examples_max,
+            epochs=1 if teaching else apart,
         )
 
     @property
@@ -284,6 +318,20 @@ class OnlineLearner:
             highest = max(each.trigger_threshold for each in p.rungs)
             return expected + 3 * self._trigger.reach + max(highest, 0)
         return expected + p.calls_max * 3 * self._trigger.reach + self._thresholds_sum_max
+
+    @property
+    def mistakes_counted_max(self) -> int:
+        """Mistakes that a trigger counts in a season at most, as far as `mistakes_kept_max` holds.
+
+        The epoch after the last call comes to its threshold as well.
+        """
+        p = self.parameters
+        if self._trigger is None:
+            return 0
+        expected = p.horizon * p.noise_rate.numerator // p.noise_rate.denominator
+        highest = max(0, *(each.trigger_threshold for each in p.rungs))
+        reaches = (p.calls_max + 1) * 3 * self._trigger.reach
+        return expected + reaches + self._thresholds_sum_max + highest
 
     @property
     def _scheduled_mistakes_max(self) -> int:
@@ -376,6 +424,8 @@ class OnlineLearner:
     def _without_data(self, state: OnlineState) -> OnlineState:
         """The state with every private field forgotten."""
         dense = self.parameters.selection == "dense"
+        nobody = None if self.parameters.user_examples_max is None else UserCounts()
+        same = self.parameters.buffer == "mistakes" and self._trigger is not None
         return replace(
             state,
             mistakes=0,
@@ -384,6 +434,8 @@ class OnlineLearner:
             archive=(),
             statistics=self.hypotheses.empty_statistics() if dense else None,
             pending=(),
+            users_counted=nobody,
+            users_kept=None if same else nobody,
         )
 
     def _observe(self, state: OnlineState, event: Examples, noise: NoiseSource) -> Step:
@@ -391,11 +443,14 @@ class OnlineLearner:
         count = len(event.y)
         if state.halted or not count:
             return Step(state, consumed=count)
+        if (event.users is None) != (self.parameters.user_examples_max is None):
+            raise ValueError("examples come with their users where users are protected, only there")
         if self._trigger is None:
             return self._follow_schedule(state, event, noise)
         place = event.place
         mistake = state.rule.evaluate(event.x) != event.y
-        total = state.mistakes + np.cumsum(mistake, dtype=np.int64)
+        counted = self._admitted(state.users_counted, event, mistake)
+        total = state.mistakes + np.cumsum(counted, dtype=np.int64)
         rho = state.threshold_noise
         if rho is None:
             rho = self._threshold_noise(place, noise)
@@ -405,11 +460,15 @@ class OnlineLearner:
         gaps = threshold + rho - (total - expected)
         fired = self._trigger.first_above(gaps, words)
         consumed = count if fired is None else fired + 1
-        kept = Examples(place, event.x[:consumed], event.y[:consumed])
+        event, keeping = (
+            event.take(slice(consumed)),
+            counted if state.users_kept is None else mistake,
+        )
         state = replace(
-            self._remember(state, kept, mistake[:consumed], noise),
+            self._remember(state, event, keeping[:consumed], noise),
             mistakes=int(total[consumed - 1]),
             threshold_noise=rho,
+            users_counted=_plus(state.users_counted, event, counted[:consumed]),
         )
         if fired is None:
             return Step(state, consumed=consumed)
@@ -425,13 +484,25 @@ class OnlineLearner:
         if length is None:  # no call will see any of this
             return Step(state, consumed=count)
         left = length - (place.position - state.epoch_position)
-        kept = Examples(place, event.x[:left], event.y[:left])
-        mistake = state.rule.evaluate(kept.x) != kept.y
-        state = self._remember(state, kept, mistake, noise)
+        event = event.take(slice(left))
+        mistake = state.rule.evaluate(event.x) != event.y
+        state = self._remember(state, event, mistake, noise)
         if count < left:
             return Step(state, consumed=count)
         at = replace(place, position=place.position + left - 1)
         return Step(state, (CallRequested(at, self.call_event()),), left)
+
+    def _admitted(
+        self, counts: UserCounts | None, event: Examples, wanted: NDArray[np.bool_]
+    ) -> NDArray[np.bool_]:
+        """Which of the wanted examples are among the first c of their users; all of them without c.
+
+        This depends on the user's own examples and on public state: on nobody else's.
+        """
+        most = self.parameters.user_examples_max
+        if counts is None or event.users is None or most is None:
+            return wanted
+        return counts.admitted(event.users, wanted, most)
 
     def _threshold_noise(self, place: Place, noise: NoiseSource) -> int:
         """The epoch's rho; tests with fresh noise have a plain threshold and draw nothing."""
@@ -466,22 +537,27 @@ class OnlineLearner:
             return state
         if p.selection == "dense":
             if p.buffer == "mistakes":
-                event = replace(event, x=event.x[mistake], y=event.y[mistake])
-            return self._count(replace(state, pending=(*state.pending, (event.x, event.y))))
+                event = event.take(mistake)
+            pending = (*state.pending, (event.x, event.y, event.users))
+            return self._count(replace(state, pending=pending))
         count = len(event.y)
         priority = self._words(noise, event.place, "buffer", count)
         if p.mistakes_max:
             mistake = mistake & (priority <= self._mistakes_limit(state))
+        if p.keeps_mistakes:
+            mistake = self._admitted(state.users_kept, event, mistake)
+            state = replace(state, users_kept=_plus(state.users_kept, event, mistake))
         arriving = Buffer(
             event.x,
             event.y,
             mistake,
             priority,
             self._words(noise, event.place, "teacher", count)
-            if p.chooses_teachers
+            if p.chooses_teachers and event.users is None  # a user's own word is drawn later
             else np.zeros(count, dtype=np.uint64),
+            event.users,
         )
-        buffer = Buffer.empty(event.x) if state.buffer is None else state.buffer
+        buffer = Buffer.empty(event.x, event.users) if state.buffer is None else state.buffer
         buffer = buffer.extend(
             arriving, background_max=p.background_max, keep_mistakes=p.keeps_mistakes
         )
@@ -499,23 +575,35 @@ class OnlineLearner:
         return np.uint64((share << 64) // length - 1)
 
     def _count(self, state: OnlineState, *, now: bool = False) -> OnlineState:
-        """Fold the pending examples into the statistics, now or when there are enough of them."""
-        waiting = sum(len(y) for _, y in state.pending)
+        """Fold the pending examples into the statistics, now or when there are enough of them.
+
+        Which of them are within their users' caps can wait until then: it depends on no release.
+        """
+        waiting = sum(len(y) for _, y, _ in state.pending)
         if not (now or waiting >= PENDING_EXAMPLES_MAX or len(state.pending) >= 256):
             return state
-        statistics = state.statistics
+        statistics, kept, most = (
+            state.statistics,
+            state.users_kept,
+            self.parameters.user_examples_max,
+        )
         assert statistics is not None
         if waiting:
-            x = np.concatenate([x for x, _ in state.pending])
-            y = np.concatenate([y for _, y in state.pending])
+            x = np.concatenate([x for x, _, _ in state.pending])
+            y = np.concatenate([y for _, y, _ in state.pending])
+            users = [each for _, _, each in state.pending if each is not None]
+            if kept is not None and most is not None:
+                whose = np.concatenate(users)
+                chosen = kept.admitted(whose, np.ones(waiting, dtype=np.bool_), most)
+                x, y, kept = x[chosen], y[chosen], kept.plus(whose[chosen])
             statistics = self.hypotheses.add(statistics, x, y)
-        return replace(state, statistics=statistics, pending=())
+        return replace(state, statistics=statistics, pending=(), users_kept=kept)
 
     # -- joint training ----------------------------------------------------------------------
 
     def _train(self, state: OnlineState, place: Place, noise: NoiseSource) -> Step:
         """Algorithm 3, lines 16 to 22: select, publish, begin the next epoch."""
-        state = self._close_epoch(state)
+        state = self._with_user_words(self._close_epoch(state), noise)
         state, rule = self._select(state, place, noise)
         changed = rule is not None and rule != state.rule
         published = replace(
@@ -561,7 +649,33 @@ class OnlineLearner:
             return state
         p = self.parameters
         final = state.buffer.final(background_max=p.background_max, keep_mistakes=p.keeps_mistakes)
+        if final.users is not None and state.users_kept is not None and p.user_examples_max:
+            # which positions are the background's was not known before; mistakes were admitted then
+            mistakes = final.mistake & p.keeps_mistakes
+            chosen = state.users_kept.admitted(final.users, ~mistakes, p.user_examples_max)
+            state = replace(state, users_kept=state.users_kept.plus(final.users[chosen]))
+            final = final.take(chosen | mistakes)
         return replace(state, buffer=None, archive=(*state.archive, final))
+
+    def _with_user_words(self, state: OnlineState, noise: NoiseSource) -> OnlineState:
+        """The secret word of each user in the epoch just closed, the same in the whole season.
+
+        In its address the user stands in place of a record's head, as it has to be the same word
+        for examples of different records.
+        """
+        if not state.archive or not self.parameters.chooses_teachers:
+            return state
+        last = state.archive[-1]
+        if last.users is None:
+            return state
+        numbers = user_numbers(last.users)
+        _, firsts = np.unique(numbers, return_index=True)
+        words = [np.zeros(0, dtype=np.uint64)]
+        for first in firsts.tolist():
+            head = last.users[first].astype("<u8").tobytes()
+            words.append(noise.words(Address(head, self.name, USER_PURPOSE, state.season), 1))
+        last = replace(last, teacher=np.concatenate(words)[numbers])
+        return replace(state, archive=(*state.archive[:-1], last))
 
     def _select_dense(self, state: OnlineState, place: Place, noise: NoiseSource) -> Rule:
         """The exponential mechanism over all rules, score = agreements; no bottom."""
@@ -577,7 +691,7 @@ class OnlineLearner:
 
     def _select_proposed(self, state: OnlineState, place: Place, noise: NoiseSource) -> Rule | None:
         """Sparse sampling with one example a teacher: proposals minus vetoes; None is bottom."""
-        x, y, _ = _columns(state.archive)
+        x, y = _columns(state.archive)
         proposals = self.hypotheses.proposals(x, y)
         drawn = self._draw_sparse(proposals.scores, place, noise)
         return self._majority([self.hypotheses.proposed_rule(proposals, i) for i in drawn])
@@ -591,7 +705,7 @@ class OnlineLearner:
         are read depends on the examples, which nobody sees: no other draw has this address. That a
         neighbour may give an id another word is of no matter, see the mechanism.
         """
-        x, y, _ = _columns(state.archive)
+        x, y = _columns(state.archive)
         flips = self.hypotheses.flips(x, y, state.rule, vetoes=self._vetoes)
         (address,) = self._draws(place)
         words = noise.words(address, len(flips.scores))
@@ -602,11 +716,11 @@ class OnlineLearner:
         """Sparse sampling over the closures that teachers propose; None is bottom.
 
         A position's secret word chooses its teacher anew for every number of teachers, whatever the
-        examples are: in each call the data of one teacher differ between neighbours.
+        examples are: in each call the data of one teacher differ between neighbours. So it is with
+        the secret word of a user.
         """
-        x, y, words = _columns(state.archive)
-        teachers = self._rung(state).teachers
-        numbers = None if teachers is None else _numbers(words, teachers)
+        x, y = _columns(state.archive)
+        numbers = _teachers(state.archive, self._rung(state).teachers)
         proposals = self.hypotheses.closures(x, y, numbers, state.rule)
         drawn = self._draw_sparse(proposals.scores, place, noise)
         return self._majority([self.hypotheses.closed_rule(proposals, index) for index in drawn])
@@ -775,13 +889,30 @@ def _misfits(hypotheses: HypothesisClass, p: OnlineParameters) -> Iterator[str]:
         yield f"{name} has no rules that are sets of ids, which histogram selection needs"
 
 
-def _columns(archive: Sequence[Buffer]) -> tuple[Points, Labels, NDArray[np.uint64]]:
-    """Points, labels and secret teacher words of all that a season has kept."""
-    return (
-        np.concatenate([epoch.x for epoch in archive]),
-        np.concatenate([epoch.y for epoch in archive]),
-        np.concatenate([epoch.teacher for epoch in archive]),
-    )
+def _plus(
+    counts: UserCounts | None, event: Examples, chosen: NDArray[np.bool_]
+) -> UserCounts | None:
+    """The counts, where users are counted, with those of the chosen examples."""
+    if counts is None or event.users is None:
+        return None
+    return counts.plus(event.users[chosen])
+
+
+def _columns(archive: Sequence[Buffer]) -> DataSet:
+    """Points and labels of all that a season has kept."""
+    x, y = zip(*(epoch.data_set() for epoch in archive), strict=True)
+    return np.concatenate(x), np.concatenate(y)
+
+
+def _teachers(archive: Sequence[Buffer], teachers: int | None) -> NDArray[np.int64] | None:
+    """The teacher of each example that a season has kept; None: each is one of its own.
+
+    Without a number of teachers a user is a teacher with all of their examples.
+    """
+    if teachers is not None:
+        return _numbers(np.concatenate([epoch.teacher for epoch in archive]), teachers)
+    users = [epoch.users for epoch in archive if epoch.users is not None]
+    return user_numbers(np.concatenate(users)) if users else None
 
 
 def _numbers(words: NDArray[np.uint64], teachers: int) -> NDArray[np.int64]:

@@ -15,6 +15,10 @@ Keep = Literal["examples", "mistakes", "both"]
 Tests = Literal["above_threshold", "cohen_lyu"]
 
 
+# Examples that one user may have in a season: more than any budget pays for.
+USER_EXAMPLES_MAX = 1_000_000
+
+
 @dataclass(frozen=True, slots=True)
 class Rung:
     """One rung of the ladder: the trigger's threshold U, and for closures the teachers k."""
@@ -29,9 +33,10 @@ class OnlineParameters:
 
     Privacy-critical (they set prices): `epsilon`, `horizon`, `trigger_rate`, `selection`,
     `selection_rate`, `selection_accounting`, `draws`, `list_cap`, `bottom_score`, `teachers`,
-    `stage_rate`, `calls_max`, `fresh`, `tests`, `tests_failure`. Utility only: `noise_rate`,
-    `trigger_threshold`, `buffer`, `background_max`, `ladder`, `schedule_first`, `mistakes_max`;
-    but where a histogram is booked as zCDP, whether `noise_rate` is 0 sets its price.
+    `stage_rate`, `calls_max`, `fresh`, `tests`, `tests_failure`, `user_examples_max`. Utility only:
+    `noise_rate`, `trigger_threshold`, `buffer`, `background_max`, `ladder`, `schedule_first`,
+    `mistakes_max`; but where a histogram is booked as zCDP, whether `noise_rate` is 0 sets its
+    price.
 
     - `horizon`: examples in a season.
     - `noise_rate`: share of labels that may contradict the best rule; the trigger counts mistakes
@@ -60,6 +65,9 @@ class OnlineParameters:
       `calls_max` is then the number of these times before the season's last example.
     - `mistakes_max`: with a schedule, about how many mistakes an epoch keeps at the most: those at
       a public share of its positions, which secret words choose.
+    - `user_examples_max`: c of "User-level privacy" (PRIVACY.md): of one user and season so many
+      mistakes are counted by the trigger and so many examples kept, at the most, and everything is
+      priced for a user's examples together; None where one example is protected.
 
     ValueError, one sentence, for values and combinations that no learner can have.
     """
@@ -86,6 +94,7 @@ class OnlineParameters:
     tests_failure: Fraction = Fraction(0)
     schedule_first: int | None = None
     mistakes_max: int = 0
+    user_examples_max: int | None = None
 
     def __post_init__(self) -> None:
         """Say the first thing that is wrong, if anything is."""
@@ -97,6 +106,18 @@ class OnlineParameters:
     def keeps_mistakes(self) -> bool:
         """Whether the epoch's mistakes are kept whatever their priority."""
         return self.buffer != "examples"
+
+    @property
+    def user_epochs_max(self) -> int:
+        """Epochs of fresh selections in which kept examples of one user can be; 1 for an example.
+
+        c of the user and c of whoever takes their place: in the same epochs, if all that decides
+        which examples are kept is their positions; in up to 2c, if mistakes are kept.
+        """
+        if self.user_examples_max is None:
+            return 1
+        sides = 2 if self.keeps_mistakes else 1
+        return max(1, min(self.calls_max, sides * self.user_examples_max))
 
     @property
     def rungs(self) -> tuple[Rung, ...]:
@@ -196,6 +217,9 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
         yield "schedule_first must be an integer of at least 1"
     if type(p.mistakes_max) is not int or p.mistakes_max < 0:
         yield "mistakes_max must be an integer of at least 0"
+    most = p.user_examples_max
+    if most is not None and not (type(most) is int and 1 <= most <= USER_EXAMPLES_MAX):
+        yield f"user_examples_max must be an integer from 1 to {USER_EXAMPLES_MAX:,}"
     if p.calls_max < 0 or p.background_max < 0 or p.noise_rate < 0:
         yield "calls_max, background_max and noise_rate must not be negative"
     if not (1 <= p.draws <= majority_members_max and p.draws % 2):
@@ -232,6 +256,8 @@ def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
         yield "cohen_lyu tests need a tests_failure above 0 and below 1"
     if p.tests != "cohen_lyu" and p.tests_failure:
         yield "only cohen_lyu tests have a tests_failure"
+    if p.tests == "cohen_lyu" and p.user_examples_max is not None:
+        yield "cohen_lyu tests protect single examples only; take above_threshold tests for users"
 
 
 def _wrong_schedule(p: OnlineParameters) -> Iterator[str]:

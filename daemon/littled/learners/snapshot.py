@@ -10,10 +10,12 @@ from numpy.typing import NDArray
 
 from littled.learners.buffer import Buffer
 from littled.learners.online import OnlineState
+from littled.learners.users import Run, UserCounts
 from littled_protocol.rules import rule_from_dict
 
 # The size of a snapshot is bounded by the buffers' caps; this only refuses absurd files.
 SNAPSHOT_BYTES_MAX = 1 << 32
+_USER_COUNTS = ("users_counted", "users_kept")
 
 
 class SnapshotUnusable(Exception):
@@ -49,6 +51,8 @@ def online_to_dict(state: OnlineState) -> dict[str, Any]:
     values["buffer"] = None if state.buffer is None else _buffer_to_dict(state.buffer)
     values["archive"] = [_buffer_to_dict(each) for each in state.archive]
     values["pending"] = [list(each) for each in state.pending]
+    for name in _USER_COUNTS:
+        values[name] = _counts_to_dict(values[name])
     return values
 
 
@@ -60,8 +64,25 @@ def online_from_dict(values: dict[str, Any]) -> OnlineState:
     read["rule"] = rule_from_dict(values["rule"])
     read["buffer"] = None if values["buffer"] is None else Buffer(**values["buffer"])
     read["archive"] = tuple(Buffer(**each) for each in values["archive"])
-    read["pending"] = tuple((x, y) for x, y in values["pending"])
+    read["pending"] = tuple((x, y, users) for x, y, users in values["pending"])
+    for name in _USER_COUNTS:
+        read[name] = _counts_from_dict(values[name])
     return OnlineState(**read)
+
+
+def _counts_to_dict(counts: UserCounts | None) -> dict[str, Any] | None:
+    """As one run, however many batches it took."""
+    if counts is None:
+        return None
+    whole = counts.whole()
+    return {"users": whole.users, "counts": whole.counts}
+
+
+def _counts_from_dict(values: dict[str, Any] | None) -> UserCounts | None:
+    if values is None:
+        return None
+    run = Run(**values)
+    return UserCounts((run,) if len(run) else ())
 
 
 def _buffer_to_dict(buffer: Buffer) -> dict[str, Any]:

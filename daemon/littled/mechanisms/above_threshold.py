@@ -16,8 +16,9 @@ Neighbouring relation: replace one example of the stream.
 Sensitivity: in the epoch that contains the replaced position t*, q'_t = q_t for t < t* and
 q'_t = q_t + c for t >= t*, with one c in {-1, 0, 1} for the whole epoch; in every other epoch the
 queries are equal. Counts of mistakes since the epoch began are of this kind, whether or not a
-public function of t is subtracted. Queries that differ in another way are NOT covered: a c that
-changes its sign within an epoch costs up to three times as much.
+public function of t is subtracted. Queries that differ in another way are NOT covered by Lemma A: a
+c that changes its sign within an epoch costs up to three times as much. Counts that differ by what
+one user adds to them are covered by Lemma U, at another price.
 
 Shapes: gaps int64 (n,), words uint64 (n,), one of each per step.
 
@@ -40,6 +41,18 @@ before: each factor is conditioned on the same outputs on both sides. All epochs
 equal factors, so the whole sequence of positions costs e once. Other mechanisms that release
 between the steps of an epoch draw noise of their own, so the probability of a joint transcript is
 the product of this one's factor and theirs, and the bounds multiply.
+
+Lemma U (users). In an epoch let the queries be q_t = n_t + a_t and q'_t = n_t + a'_t, where a and
+a' never fall and begin with 0: mistakes of one user that are counted on either side. If the a of
+all epochs sum to at most c, and so the a', the positions of all fires of a season are pure 2ce-DP;
+with rates e_1 of rho and e_2 of nu, pure c (e_1 + e_2). Proof. Fix the fire, at s. Let D be the
+largest a'_t - a_t of the t < s, or 0 if that is negative, and compare the term of rho with the
+neighbour's of rho + D. p(rho) <= exp(e_1 D) p(rho + D), and D <= a'_s. The neighbour's gaps are
+larger by D - (a'_t - a_t), so its factors F are at least as large, and its factor G is smaller by
+exp(e_2 (D - a'_s + a_s)) at the most. If D = a'_t - a_t, then D - a'_s + a_s <= a_s - a_t <= a_s,
+as a'_t <= a'_s; if D = 0 it is at most a_s as well. So an epoch costs e_1 a'_s + e_2 a_s, without
+the second part if it never fires, and all epochs c (e_1 + e_2). It is tight: let the neighbour's
+mistakes come before many steps that nearly fire, and the user's after them.
 
 Only the bit is released, so given rho a step is one Bernoulli draw of probability G(gap),
 gap = U + rho - q_t: it is 1 iff a uniform 64-bit word is below floor(2^64 * G(gap)).

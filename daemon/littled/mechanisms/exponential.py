@@ -18,7 +18,8 @@ E L + (a - 1) r^2 / 8 <= a r^2 / 8. With r = 2e this is a * (e^2 / 2).
 Neighbouring relation: replace one example (or one teacher).
 
 Sensitivity: replacing one example changes each score by -1, 0 or 1. Only the width 2 of the
-interval of changes matters.
+interval of changes matters. With n examples left out and n' others in their place it is n + n', and
+the range (n + n') e.
 
 Shapes: scores int64 (n,), words uint64 (`WORDS`,); the index of the drawn candidate is an int.
 

@@ -54,6 +54,16 @@ bits add up: e^2 / 2 twice, for two candidates, is e^2; where one score changes 
 P = (1 - w) P_W + w Q and P' = (1 - w) P'_W + w Q', as in `littled.mechanisms.sparse_sample`. That
 is what approximately DP and approximately zCDP mean. QED.
 
+*For users.* Let n examples be left out and n' take their place, n, n' <= c. In (2) the votes of the
+candidates of S without S' are the user's, m_i of candidate i, and sum to at most n; so one of them
+passes with probability at most the sum of G(B - m_i), which is for B > c at most
+delta_1 = max(c exp(e), exp(c e)) exp(-e B) / (1 + exp(-e)), as in
+`littled.mechanisms.sparse_sample`. In (3) the |k_i| sum to at most n + n': pure 2ce. In (4) the sum
+of (k_i e)^2 / 2 is at most c^2 e^2 without vetoes, where votes taken away sum to at most c, and so
+do the votes added; and 2 c^2 e^2 with vetoes: the sum of squares is at most the square of the sum,
+2c. For histograms of disjoint parts of the examples the same sums run over all of them, and they
+fail with 2 delta_1, or with delta_1 if each has as many of both sides.
+
 The constant 2e cannot be improved: if a vote moves from a candidate with score B to one with score
 B - 1, the probability that the first passes and the second does not falls by exp(2e) exactly.
 

@@ -6,11 +6,13 @@ from littled.planner.relabelling import relabelling_parameters, stability_parame
 from littled.planner.requests import (
     EXCESS_ERROR,
     METHODS,
+    UNITS,
     LearnerRequest,
     PaperConstants,
     PlanError,
     PredictionRequest,
     StreamRequest,
+    Unit,
 )
 from littled.planner.search import Comparison, compare_predictions, compare_ways, plan_stream
 from littled.planner.sizes import CANDIDATES_MAX
@@ -20,6 +22,7 @@ __all__ = [
     "CANDIDATES_MAX",
     "EXCESS_ERROR",
     "METHODS",
+    "UNITS",
     "AnyPlan",
     "Comparison",
     "Estimate",
@@ -32,6 +35,7 @@ __all__ = [
     "PredictionRequest",
     "StreamPlan",
     "StreamRequest",
+    "Unit",
     "compare_predictions",
     "compare_ways",
     "plan_stream",

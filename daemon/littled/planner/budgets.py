@@ -21,7 +21,8 @@ class Budget:
 
     `trigger_share` of an online learner's epsilon pays for its trigger, the rest for its
     selections; `predictions` of the learners answer questions instead, and have no trigger. All
-    selections and answers are booked in one way.
+    selections and answers are booked in one way. Where users are protected, `user_examples_max` is
+    c, and every price is that of c examples of one user and of another one's in their place.
     """
 
     epsilon: Fraction
@@ -31,33 +32,82 @@ class Budget:
     accounting: Accounting
     trigger_share: float
     predictions: int = 0
+    user_examples_max: int = 0
 
     @property
     def trigger_rate(self) -> Fraction:
         """The trigger's e."""
-        return rate_below(float(self.epsilon / self.share) * self.trigger_share)
+        return rate_below(float(self.epsilon / self.share) * self.trigger_share / self._changes)
 
     def selection_rate(self, draws: int) -> Fraction:
         """Largest e for which so many draws in all fit beside the trigger; 0 if none does."""
-        left = self.epsilon / self.share - self.trigger_rate
+        return self._rate(draws, self._most)
+
+    def list_rate(self, draws: int, fresh_calls: int = 1) -> Fraction:
+        """The same of draws from lists of teachers, of whom one has all that a user may have.
+
+        Of so many fresh calls a user's examples are in as many as there are examples on both sides.
+        """
+        return self._rate(draws * max(1, min(fresh_calls, 2 * self.user_examples_max)), 1)
+
+    def _rate(self, draws: int, most: int) -> Fraction:
+        """Largest e of so many draws whose scores change by up to `most` in either direction."""
+        left = self.epsilon / self.share - self._trigger_price
         if left <= 0:
             return Fraction(0)
         if self.accounting == "pure":
-            return rate_below(left / (2 * draws))
-        return rate_below(math.sqrt(float(2 * self._rho / draws)) * (1 - 1e-9))
+            return rate_below(left / (2 * draws * most))
+        return rate_below(math.sqrt(float(2 * self._rho / draws)) / most * (1 - 1e-9))
+
+    @property
+    def _most(self) -> int:
+        """Examples by which one side differs."""
+        return max(1, self.user_examples_max)
+
+    @property
+    def _changes(self) -> int:
+        """What a trigger costs, in multiples of its rate."""
+        return 2 * self.user_examples_max or 1
+
+    @property
+    def _trigger_price(self) -> Fraction:
+        return self.trigger_rate * self._changes
 
     def histogram_rate(self, change: int) -> Fraction:
         """Largest e of one histogram whose scores change by `change` at the most (Lemma E)."""
         return self.selection_rate(1 if self.accounting == "pure" else 2 * change)
 
-    def histogram_threshold(self, rate: Fraction) -> int:
-        """Least B for which exp(-e (B - 1)) / (1 + exp(-e)) stays within its part of delta."""
-        alone = float(self.failure) * (1 + math.exp(-rate))
-        return max(2, 1 + math.ceil(-math.log(alone) / float(rate)))
+    def histogram_threshold(self, rate: Fraction, *, apart: bool = False) -> int:
+        """Least B for which exp(-e (B - 1)) / (1 + exp(-e)) stays within its part of delta.
 
-    def bottom_score(self, list_cap: int, rate: Fraction, draws: int) -> int:
-        """Least B whose L exp(e (1 - B)), over all draws, stays within its part of delta."""
-        return 1 + math.ceil(math.log(list_cap * draws / float(self.failure)) / float(rate))
+        `apart`: whether users' examples may be in other fresh epochs on the other side.
+        """
+        alone = float(self.failure) * (1 + math.exp(-rate)) / self._sides(apart)
+        return max(self._most + 1, self._hiding(-math.log(alone), rate, self._most))
+
+    def bottom_score(
+        self, list_cap: int, rate: Fraction, draws: int, *, apart: bool = False
+    ) -> int:
+        """Least B whose L exp(e (1 - B)), over all draws, stays within its part of delta.
+
+        `apart`: whether users' examples may be in other fresh epochs on the other side.
+        """
+        candidates = list_cap * draws * self._sides(apart) / float(self.failure)
+        return self._hiding(math.log(candidates), rate, self._most)
+
+    def list_bottom_score(self, rate: Fraction, fresh_calls: int, list_cap: int = 1) -> int:
+        """The same for lists of teachers; see `list_rate`."""
+        epochs = max(1, min(fresh_calls, 2 * self.user_examples_max))
+        return self._hiding(math.log(list_cap * epochs / float(self.failure)), rate, 1)
+
+    def _sides(self, apart: bool) -> int:
+        return 2 if apart and self.user_examples_max else 1
+
+    @staticmethod
+    def _hiding(logarithm: float, rate: Fraction, most: int) -> int:
+        """Least B that hides what c examples propose, each apart or all of them the same."""
+        apart = 1 + math.ceil((logarithm + math.log(most)) / float(rate))
+        return max(apart, most + math.ceil(logarithm / float(rate)))
 
     @property
     def answers_amount(self) -> Fraction:
@@ -83,7 +133,7 @@ class Budget:
     @property
     def _rho(self) -> Fraction:
         """A learner's part of rho, when all triggers are paid for."""
-        left = self.epsilon - (self.share - self.predictions) * self.trigger_rate
+        left = self.epsilon - (self.share - self.predictions) * self._trigger_price
         return rho_of_epsilon(left, self.delta * DELTA_Z_SHARE) / self.share
 
 

@@ -45,6 +45,9 @@ PROCESS_BYTES = 50_000_000
 # Of a kept example beside its point: label, mistake, priority and the teacher's word.
 LABELS_BYTES = 1 + 1 + 8 + 8
 ROW_COPIES, ROW_COPIES_PROCESS = 6, 9
+# Where users are protected: of a kept example, of numbering the users of all of them, and of each
+# user in one of the two counts, once, and while counts are merged and written.
+USER_BYTES, USER_NUMBER_BYTES, COUNT_BYTES, COUNT_COPIES = 16, 64, 20, 8
 # Beside the first, the background may hold so many examples more until it is cut again.
 BACKGROUND_SLACK = 1024
 # What one integer of a set, a vector or a mask takes in Python, with its place in a tuple.
@@ -71,16 +74,21 @@ def retrain_seconds(plan: LearnerPlan) -> float:
 def retrain_memory_bytes(plan: LearnerPlan) -> int:
     """The most memory that keeping, storing and training take at once, whatever is kept."""
     hypotheses, parameters = plan.hypotheses, plan.parameters
+    counted = counts_max(plan) * COUNT_BYTES * COUNT_COPIES
     if parameters.selection == "dense":
-        return RULE_BYTES * (hypotheses.rule_count or 0)
+        return counted + RULE_BYTES * (hypotheses.rule_count or 0)
     rows = rows_max(plan)
+    if parameters.user_examples_max is not None:
+        counted += rows * USER_NUMBER_BYTES
     if not has_essential_lists(plan):
-        return rows * ROW_COPIES * row_bytes(plan) + _proposing_bytes(plan, examples_max(plan))
+        proposing = _proposing_bytes(plan, examples_max(plan))
+        return counted + rows * ROW_COPIES * row_bytes(plan) + proposing
     teachers = parameters.teachers or 1
-    own = examples_of_one_teacher(rows, teachers)
+    own = examples_of_one_teacher(rows, teachers, parameters.user_examples_max or 1)
     keys = teachers * parameters.list_cap
     return (
-        PROCESS_BYTES
+        counted
+        + PROCESS_BYTES
         + rows * (ROW_COPIES_PROCESS * row_bytes(plan) + INTEGER_BYTES)
         + teachers * _epochs(plan) * SHARE_BYTES
         + keys * (KEY_BYTES + _key_bytes(hypotheses, own))
@@ -123,19 +131,48 @@ def _mistakes_max(plan: LearnerPlan) -> int:
 
 
 def row_bytes(plan: LearnerPlan) -> int:
-    """Bytes of one kept example: its point, and `LABELS_BYTES`."""
-    return point_type(plan.hypotheses.point_type).itemsize_bytes + LABELS_BYTES
+    """Bytes of one kept example: its point, `LABELS_BYTES`, and its user where users count."""
+    users = 0 if plan.parameters.user_examples_max is None else USER_BYTES
+    return point_type(plan.hypotheses.point_type).itemsize_bytes + LABELS_BYTES + users
 
 
-def examples_of_one_teacher(examples: int, teachers: int) -> int:
+def counts_max(plan: LearnerPlan) -> int:
+    """Most users that both counts of a season hold together; 0 where examples are protected.
+
+    The trigger counts mistakes. Kept are these, for which one count serves, or the background of
+    each epoch besides, or instead; a dense learner counts every example, if it does not count
+    mistakes only.
+    """
+    p = plan.parameters
+    if p.user_examples_max is None:
+        return 0
+    counted = min(p.horizon, _mistakes_counted_max(plan))
+    if p.buffer == "mistakes" and p.schedule_first is None:
+        return counted
+    kept = p.calls_max * p.background_max
+    if p.selection == "dense":
+        kept = p.horizon
+    elif p.keeps_mistakes:
+        kept += counted if p.schedule_first is None else p.calls_max * _mistakes_max(plan)
+    return counted + min(p.horizon, kept)
+
+
+@lru_cache(maxsize=256)
+def _mistakes_counted_max(plan: LearnerPlan) -> int:
+    """Most mistakes that a season's trigger counts, computed once like `_mistakes_max`."""
+    return plan.learner("").mistakes_counted_max
+
+
+def examples_of_one_teacher(examples: int, teachers: int, of_a_user: int = 1) -> int:
     """Most examples that secret words give to one of k teachers, but for a chance below 2^-64.
 
     m + t or more, with m = examples / k the mean, come to one teacher with probability at most
     exp(-t^2 / (2m + 2t/3)), by Chernoff's bound; whoever chooses the examples does not know the
-    words. With t = 10 sqrt(m) + 100 that is below exp(-49) for every m.
+    words. With t = 10 sqrt(m) + 100 that is below exp(-49) for every m. Where up to c examples of a
+    user have one word, it is so for m / c and t / c.
     """
     mean = -(-examples // teachers)
-    return min(examples, mean + 10 * math.isqrt(mean) + 100)
+    return min(examples, mean + 10 * math.isqrt(mean * of_a_user) + 100 * of_a_user)
 
 
 def _epochs(plan: LearnerPlan) -> int:

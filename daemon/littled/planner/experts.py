@@ -19,6 +19,7 @@ from littled.planner.requests import LearnerRequest, StreamRequest
 
 EXPERTS_REMARK = "same selection as dense, but every restart of its test is charged"
 EXPERTS_LIMITS = "for rules that can be listed, labels without noise, oblivious adversaries"
+EXPERTS_UNIT = "for single examples only"
 CALLS_MAX = 256
 
 

@@ -11,7 +11,7 @@ from littled.classes import HypothesisClass, class_from_dict
 from littled.learners.online import OnlineLearner
 from littled.learners.parameters import OnlineParameters
 from littled.learners.prediction import PredictionLearner, PredictionParameters
-from littled.planner.requests import PlanError
+from littled.planner.requests import PlanError, Unit
 from littled_protocol.rules import Words
 
 
@@ -68,7 +68,11 @@ AnyPlan = LearnerPlan | PredictionPlan
 
 @dataclass(frozen=True, slots=True)
 class StreamPlan:
-    """One stream: its budget as public caps, and its learners in the order in which they step."""
+    """One stream: its budget as public caps, and its learners in the order in which they step.
+
+    With unit "user" every batch needs a user for each example, and a learner keeps at most
+    `user_examples_max` examples of one user and season.
+    """
 
     stream: str
     epsilon: Fraction
@@ -77,6 +81,8 @@ class StreamPlan:
     horizon: int
     caps: Price
     plans: tuple[AnyPlan, ...]
+    unit: Unit = "example"
+    user_examples_max: int = 1
 
     @property
     def online(self) -> tuple[LearnerPlan, ...]:
@@ -113,11 +119,13 @@ class StreamPlan:
             "horizon": self.horizon,
             "caps": self.caps.to_dict(),
             "learners": {plan.name: plan.to_dict() for plan in self.plans},
+            "unit": self.unit,
+            "user_examples_max": self.user_examples_max,
         }
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The plan that `to_dict` wrote."""
+        """The plan that `to_dict` wrote; what was stored before there were units lacks one."""
         return cls(
             stream=values["stream"],
             epsilon=Fraction(values["epsilon"]),
@@ -128,6 +136,8 @@ class StreamPlan:
             plans=tuple(
                 _plan_from_dict(name, each) for name, each in sorted(values["learners"].items())
             ),
+            unit=values.get("unit", "example"),
+            user_examples_max=values.get("user_examples_max", 1),
         )
 
 

@@ -5,6 +5,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from littled.classes import HypothesisClass
+from littled.learners.parameters import USER_EXAMPLES_MAX
 from littled.learners.prediction import Method
 from littled_protocol.rules import Words
 
@@ -12,9 +13,11 @@ Way = Literal["dense", "fresh", "sparse", "closure", "histogram", "teachers", "p
 Asked = Literal["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"]
 Adversary = Literal["none", "oblivious", "adaptive"]
 AskedMethod = Method | Literal["auto"]
+Unit = Literal["example", "user"]
 
 WAYS: tuple[Way, ...] = get_args(Way)
 METHODS: tuple[Method, ...] = get_args(Method)
+UNITS: tuple[Unit, ...] = get_args(Unit)
 
 # With longer fractions the trigger's 64-bit arithmetic could overflow.
 NOISE_RATE_DENOMINATOR_MAX = 10**9
@@ -22,6 +25,10 @@ NOISE_RATE_DENOMINATOR_MAX = 10**9
 FAILURE_PROBABILITY = Fraction(1, 20)
 # Expected excess error at which a window serves as many answers as it can.
 EXCESS_ERROR = Fraction(1, 20)
+
+
+# Why there is no paper mode with unit = "user".
+PAPER_LIMITS = "the paper's tests are priced for single examples only"
 
 
 class PlanError(ValueError):
@@ -84,18 +91,26 @@ AnyRequest = LearnerRequest | PredictionRequest
 
 @dataclass(frozen=True, slots=True)
 class StreamRequest:
-    """What a configuration asks of one stream."""
+    """What a configuration asks of one stream.
+
+    `unit`: what (epsilon, delta) protects, one example, or one user with all of their examples of a
+    season, of which each learner keeps `user_examples_max` at the most (PRIVACY.md, "User-level
+    privacy"). It means nothing with unit "example".
+    """
 
     name: str
     epsilon: Fraction
     delta: Fraction
     horizon: int
     learners: tuple[AnyRequest, ...]
+    unit: Unit = "example"
+    user_examples_max: int = 1
 
 
 def check_requests(request: StreamRequest) -> None:
     """PlanError for what cannot be planned whatever the budget."""
     learners = request.learners
+    _check_unit(request)
     if len({each.hypotheses.point_type for each in learners}) != 1:
         kinds = ", ".join(f"{x.name} reads {x.hypotheses.point_type}" for x in learners)
         raise PlanError(f"all learners of a stream must read one type of x: {kinds}")
@@ -106,6 +121,27 @@ def check_requests(request: StreamRequest) -> None:
             _check_prediction(each, request.horizon)
         else:
             _check_online(each, alone=len(learners) == 1)
+
+
+def _check_unit(request: StreamRequest) -> None:
+    """What is asked for the protection of users, and what nobody has proven for them."""
+    most = request.user_examples_max
+    if request.unit not in UNITS:
+        raise PlanError(f"unit must be one of {', '.join(UNITS)}")
+    if type(most) is not int or not 1 <= most <= USER_EXAMPLES_MAX:
+        raise PlanError(f"user_examples_max must be an integer from 1 to {USER_EXAMPLES_MAX:,}")
+    if request.unit == "example":
+        if most != 1:
+            raise PlanError('user_examples_max is for streams with unit = "user" only')
+        return
+    for each in request.learners:
+        if isinstance(each, PredictionRequest):
+            raise PlanError(
+                f"learner {each.name}: private answers protect single examples only; give it a "
+                'stream with unit = "example"'
+            )
+        if each.selection == "paper":
+            raise PlanError(f"learner {each.name}: {PAPER_LIMITS}; take another selection")
 
 
 def _check_online(learner: LearnerRequest, *, alone: bool) -> None:

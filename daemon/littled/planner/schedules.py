@@ -46,6 +46,8 @@ SCHEDULED_WAYS: tuple[Way, ...] = ("fresh", "sparse", "closure", "histogram")
 # Mistakes that an epoch keeps at the most, or examples where these propose paths of rules.
 MISTAKES_MAX = 1 << 20
 KEPT_EXAMPLES = 1 << 15
+# Where users are protected, as each epoch may keep mistakes of users of its own.
+MISTAKES_OF_USERS_MAX = 1 << 18
 # The share of mistakes before anything is found that `first` is chosen for.
 USUAL_SHARE = 0.5
 # First ends of an epoch that are tried: powers of the fourth root of 2, up to 2^22.
@@ -95,6 +97,11 @@ class ScheduledDraft:
         return self._alone.selection_rate(1)
 
     @property
+    def _most_calls(self) -> int:
+        """Calls of the schedule with the most of them."""
+        return scheduled_calls(1, self.budget.horizon)
+
+    @property
     def _decay(self) -> float:
         """By how much a wrong prediction lowers a rule's weight on average: c.
 
@@ -112,6 +119,11 @@ class ScheduledDraft:
         most = CANDIDATES_MAX // (self.request.hypotheses.proposals_per_example or 1)
         return min(BACKGROUND_EXAMPLES_NOISY if self.request.noise_rate else KEPT_EXAMPLES, most)
 
+    @property
+    def _mistakes(self) -> int:
+        """Mistakes that an epoch keeps at the most."""
+        return MISTAKES_OF_USERS_MAX if self.budget.user_examples_max else MISTAKES_MAX
+
     def _made(self, way: Way, first: int, expected: float, **more: Any) -> Estimate:
         """The plan with epochs from `first` on."""
         more.setdefault("selection_rate", self._rate)
@@ -128,6 +140,7 @@ class ScheduledDraft:
             calls_max=scheduled_calls(first, horizon),
             fresh=True,
             schedule_first=first,
+            user_examples_max=self.budget.user_examples_max or None,
             **more,
         )
         plan = LearnerPlan(request.name, request.hypotheses, parameters, request.words)
@@ -151,20 +164,38 @@ class ScheduledDraft:
             buffer="examples", background_max=kept, list_cap=list_cap, bottom_score=bottom,
         )  # fmt: skip
 
-    def _closure(self) -> Estimate:
-        """The closures of teachers, as many as find the target soonest."""
-        enough, rate = self.request.hypotheses.closure_examples, float(self._rate)
-        bottom = self.budget.bottom_score(1, self._rate, 1)
-        votes = bottom + 2 / rate
+    def _closure(self) -> Estimate | None:
+        """The closures of teachers, as many as find the target soonest.
+
+        Users are in several calls, so that fewer calls leave more for each: after a plan for the
+        most that there can be, as few are paid for as will do.
+        """
+        found = self._closures_in(self._most_calls)
+        if found is None or not self.budget.user_examples_max:
+            return found
+        for calls in range(found.plan.parameters.calls_max, self._most_calls):
+            fewer = self._closures_in(calls)
+            if fewer is not None and fewer.plan.parameters.calls_max <= calls:
+                return fewer
+        return found
+
+    def _closures_in(self, calls: int) -> Estimate | None:
+        """The best plan at a rate that pays for so many calls."""
+        enough = self.request.hypotheses.closure_examples
+        rate = self._alone.list_rate(1, calls)
+        if rate <= 0:
+            return None
+        bottom = self.budget.list_bottom_score(rate, calls)
+        votes = bottom + 2 / float(rate)
         found = []
         for part in TEACHERS_PARTS:
             teachers = math.ceil(part * votes)
-            facts = float(teachers), float(enough), rate, float(bottom)
+            facts = float(teachers), float(enough), float(rate), float(bottom)
             found.append((*planned(self.budget.horizon, "closure", facts), teachers))
         first, expected, teachers = min(found, key=lambda each: each[1])
         return self._made(
             "closure", first, expected,
-            buffer="mistakes", mistakes_max=MISTAKES_MAX, teachers=teachers,
+            selection_rate=rate, buffer="mistakes", mistakes_max=self._mistakes, teachers=teachers,
             list_cap=1, bottom_score=bottom,
         )  # fmt: skip
 
@@ -172,8 +203,8 @@ class ScheduledDraft:
         """Every id that passes; with noise, examples on which the rule is right veto."""
         noise, members = self.request.noise_rate, self.request.hypotheses.littlestone_dimension
         rate = self._alone.histogram_rate(2 if noise else 1)
-        bottom = self.budget.histogram_threshold(rate)
-        kept = self._kept if noise else MISTAKES_MAX
+        bottom = self.budget.histogram_threshold(rate, apart=not noise)
+        kept = self._kept if noise else self._mistakes
         clear = float(1 - 2 * noise) / members
         facts = clear, float(rate), float(bottom), float(kept)
         first, expected = planned(self.budget.horizon, "histogram", facts)

@@ -17,7 +17,12 @@ from littled.budget.price import Price
 from littled.learners.parameters import Accounting
 from littled.planner.budgets import DELTA_Z_SHARE, Budget
 from littled.planner.costs import retrain_memory_bytes, retrain_seconds
-from littled.planner.experts import EXPERTS_LIMITS, EXPERTS_REMARK, experts_mistakes
+from littled.planner.experts import (
+    EXPERTS_LIMITS,
+    EXPERTS_REMARK,
+    EXPERTS_UNIT,
+    experts_mistakes,
+)
 from littled.planner.paper import paper_budget, paper_estimate
 from littled.planner.plans import AnyPlan, LearnerPlan, StreamPlan
 from littled.planner.prediction_search import (
@@ -31,12 +36,14 @@ from littled.planner.prediction_search import (
 from littled.planner.prediction_search import preference as prediction_preference
 from littled.planner.prediction_search import why_not as prediction_why_not
 from littled.planner.requests import (
+    PAPER_LIMITS,
     WAYS,
     AnyRequest,
     LearnerRequest,
     PlanError,
     PredictionRequest,
     StreamRequest,
+    Unit,
     Way,
     allowed_ways,
     check_requests,
@@ -108,6 +115,7 @@ def _budgets(request: StreamRequest) -> Iterator[Budget]:
             accounting,
             share,
             predictions,
+            request.user_examples_max if request.unit == "user" else 0,
         )
 
 
@@ -117,8 +125,11 @@ def _best_of_learner(
     """The best of what is open to this learner."""
     if isinstance(request, PredictionRequest):
         return best_prediction(request, budget)
+    unit = _unit(budget)
     found = [
-        each for way in ways if applies(request, way) and (each := _estimate(request, budget, way))
+        each
+        for way in ways
+        if applies(request, way, unit) and (each := _estimate(request, budget, way))
     ]
     return min(found, key=preference, default=None)
 
@@ -151,14 +162,19 @@ def _independent_estimates(request: LearnerRequest, budget: Budget, way: Way) ->
     return sorted(found, key=preference)
 
 
-def applies(request: LearnerRequest, way: Way) -> bool:
+def _unit(budget: Budget) -> Unit:
+    return "user" if budget.user_examples_max else "example"
+
+
+def applies(request: LearnerRequest, way: Way, unit: Unit = "example") -> bool:
     """Whether the class has what this way needs."""
-    return why_not(request, way) is None
+    return why_not(request, way, unit) is None
 
 
-def why_not(request: LearnerRequest, way: Way) -> str | None:
+def why_not(request: LearnerRequest, way: Way, unit: Unit = "example") -> str | None:
     """Why this way does not apply to this learner, whatever the budget; None if it does."""
-    hypotheses, independent = request.hypotheses, request.adversary == "none"
+    hypotheses, users = request.hypotheses, unit == "user"
+    independent = request.adversary == "none" and not users
     reasons: dict[Way, tuple[tuple[bool, str], ...]] = {
         "dense": (
             (hypotheses.rule_count is None, "the class has too many rules to weigh each of them"),
@@ -167,10 +183,15 @@ def why_not(request: LearnerRequest, way: Way) -> str | None:
         "fresh": (
             (hypotheses.rule_count is None, "the class has too many rules to weigh each of them"),
             (
-                bool(request.noise_rate) and not independent,
+                bool(request.noise_rate) and request.adversary != "none",
                 "one epoch says too little where labels are noisy",
             ),
             (request.adversary == "adaptive", "an adaptive adversary calls for a memory"),
+            (
+                users and request.selection != "fresh",
+                "users who have given all that is kept leave later epochs empty; ask for it where "
+                "they give no more",
+            ),
         ),
         "sparse": (
             (
@@ -188,7 +209,7 @@ def why_not(request: LearnerRequest, way: Way) -> str | None:
         ),
         "histogram": ((not hypotheses.has_flips, "the rules are no sets of ids"),),
         "teachers": ((request.teachers is None, "needs to be asked for, by a number of teachers"),),
-        "paper": (),
+        "paper": ((users, PAPER_LIMITS),),
     }
     return next((reason for holds, reason in reasons[way] if holds), None)
 
@@ -203,7 +224,7 @@ def _why_not(request: StreamRequest) -> str:
             if best_prediction_of(request, each) is None:
                 return _too_few_answers(request, each)
             continue
-        reasons = [why_not(each, way) for way in allowed_ways(each)]
+        reasons = [why_not(each, way, request.unit) for way in allowed_ways(each)]
         if all(reasons):
             return (
                 f"learner {each.name}: no way of selection applies: {'; '.join(map(str, reasons))}"
@@ -225,7 +246,7 @@ def _found(
     return [
         estimate
         for way, budget in product(ways, _budgets(request))
-        if applies(learner, way)
+        if applies(learner, way, request.unit)
         for estimate in _estimates(learner, budget, way)
     ]
 
@@ -267,7 +288,15 @@ def _checked(request: StreamRequest, plans: tuple[AnyPlan, ...]) -> StreamPlan:
     if reason is not None:
         raise PlanError(reason)
     return StreamPlan(
-        request.name, request.epsilon, request.delta, delta_z, request.horizon, caps, plans
+        request.name,
+        request.epsilon,
+        request.delta,
+        delta_z,
+        request.horizon,
+        caps,
+        plans,
+        request.unit,
+        request.user_examples_max,
     )
 
 
@@ -344,7 +373,7 @@ def _row(estimate: Estimate, *, chosen: bool, remark: str = "") -> Comparison:
 def _other(request: StreamRequest, learner: LearnerRequest, way: Way) -> Comparison:
     """The row of a way that was not chosen."""
     asked = learner if way == "teachers" else replace(learner, teachers=None)
-    reason = why_not(asked, way)
+    reason = why_not(asked, way, request.unit)
     if reason is not None:
         return Comparison(way, False, remark=reason)
     if way == "paper":
@@ -369,6 +398,8 @@ def _paper_row(request: StreamRequest, learner: LearnerRequest) -> Comparison:
 
 
 def _experts_row(request: StreamRequest, learner: LearnerRequest) -> Comparison:
+    if request.unit == "user":
+        return Comparison("experts", False, remark=EXPERTS_UNIT)
     shared = len(request.learners)
     alone = replace(request, epsilon=request.epsilon / shared, delta=request.delta / shared)
     found = experts_mistakes(alone, learner)

@@ -13,12 +13,17 @@ values above 10^9 bytes. One learner's state is at the most
     + 8 counts + pending * (point + 1)   a dense learner's statistics, and what they do not hold yet
     + (epochs + 1) * 512                 names, types and shapes of the columns of each epoch
     + one frame + 4,096                  the published rule, and the numbers
+    + users * 20                         where users are protected: who, and how many examples
 
 where rows (`littled.planner.costs.rows_max`) is at most M + (E + 1) b + 1,024, M being
 `mistakes_kept_max`, b `background_max`, and E the epochs that are remembered: `calls_max`, or 1 if
 selections are fresh. For example: points:128 in paper mode with epsilon 1, delta 10^-6, 10^12
 examples, paper.teachers 40 and paper.threshold 1,000 may keep M = 50,694,228 mistakes of 16 + 18
 bytes, 1.7 * 10^9 bytes, and is refused.
+
+Where users are protected a row and a pending point have 16 bytes more, and users are those of whom
+the season has counted a mistake, and those of whom it has kept an example: each of the two at most
+the horizon (`littled.planner.costs.counts_max`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -28,6 +33,9 @@ from functools import lru_cache
 from littled.classes import HypothesisClass
 from littled.learners.online import PENDING_EXAMPLES_MAX
 from littled.planner.costs import (
+    COUNT_BYTES,
+    LABELS_BYTES,
+    counts_max,
     examples_max,
     has_essential_lists,
     retrain_memory_bytes,
@@ -38,7 +46,6 @@ from littled.planner.plans import AnyPlan, LearnerPlan
 from littled.planner.prediction_costs import memory_bytes
 from littled_protocol import limits
 from littled_protocol.codec import encode
-from littled_protocol.columns import point_type
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import Release
 from littled_protocol.rules import MajorityRule
@@ -84,12 +91,13 @@ def misfit_together(plans: Sequence[AnyPlan]) -> str | None:
 
 def snapshot_bytes_max(plan: LearnerPlan) -> int:
     """Most bytes of a learner's state in a snapshot; the arithmetic is in the module's text."""
+    state = STATE_BYTES + counts_max(plan) * COUNT_BYTES
     if plan.parameters.selection == "dense":
-        point = point_type(plan.hypotheses.point_type).itemsize_bytes
-        pending = PENDING_EXAMPLES_MAX * (point + 1) + PENDING_BATCHES * PENDING_BATCH_BYTES
-        return plan.hypotheses.empty_statistics().nbytes + pending + STATE_BYTES
+        row = row_bytes(plan) - LABELS_BYTES + 1
+        pending = PENDING_EXAMPLES_MAX * row + PENDING_BATCHES * PENDING_BATCH_BYTES
+        return plan.hypotheses.empty_statistics().nbytes + pending + state
     epochs = 1 if plan.parameters.fresh else plan.parameters.calls_max
-    return rows_max(plan) * row_bytes(plan) + (epochs + 1) * EPOCH_BYTES + STATE_BYTES
+    return rows_max(plan) * row_bytes(plan) + (epochs + 1) * EPOCH_BYTES + state
 
 
 def candidates_max(plan: LearnerPlan) -> int:
@@ -141,8 +149,13 @@ def _misfits(plan: LearnerPlan) -> Iterator[str]:
             f"{examples_max(plan):,} examples of {name} that a training may see can come to "
             f"{candidates:,} candidates, more than {CANDIDATES_MAX:,}; {_fewer_examples(plan)}"
         )
-    size = snapshot_bytes_max(plan)
-    if size > SNAPSHOT_BYTES_MAX:
+    size, users = snapshot_bytes_max(plan), counts_max(plan)
+    if size > SNAPSHOT_BYTES_MAX and 2 * users * COUNT_BYTES > size:
+        yield (
+            f"{users:,} users whose examples a season may count make snapshots of up to {size:,} "
+            f"bytes, more than {SNAPSHOT_BYTES_MAX:,}; shorten the horizon"
+        )
+    elif size > SNAPSHOT_BYTES_MAX:
         yield (
             f"{rows_max(plan):,} examples of {row_bytes(plan):,} bytes that a season may keep make "
             f"snapshots of up to {size:,} bytes, more than {SNAPSHOT_BYTES_MAX:,}; "

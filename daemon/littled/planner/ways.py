@@ -4,6 +4,11 @@ Every estimate is for a realizable stream (or one with the given noise rate) and
 `guaranteed` is a bound that holds but for the failure probability whatever oblivious realizable
 stream comes (an adaptive one where that was asked for); it rests on `littled.planner.bounds` and is
 None where nothing is proven.
+
+Where users are protected, all of this is about streams in which no user makes the published rules
+err more often than a season counts. What is kept of a user is soon used up if users give many
+examples, so it is mistakes wherever that will do, and few others; a learner that needs examples of
+every epoch ("fresh") has to be asked for.
 """
 
 import math
@@ -33,6 +38,10 @@ from littled_protocol import limits
 # Background examples that a sparse learner keeps per epoch.
 BACKGROUND_EXAMPLES = 1 << 14
 BACKGROUND_EXAMPLES_NOISY = 1 << 16
+# Where users are protected: what is kept of a user for the background cannot be kept for a mistake.
+BACKGROUND_OF_USERS = 1 << 10
+BACKGROUND_OF_USERS_NOISY = 1 << 13
+BACKGROUND_BOTTOMS = 8
 TEACHER_LIST_CAP = 256
 CALLS_MAX = 256
 # Steps of a season whose noise alone may be expected to fire; each needs a spare call.
@@ -52,6 +61,8 @@ CLOSURE_PARTS = (1.1, 2.2, 4.4)
 GROWTH_CALLS = 30
 # Fresh selections cost nothing each, but the finite precision of each is counted.
 FRESH_CALLS_MAX = 10_000
+# Where users are protected, so many: each may have counted mistakes of users of its own.
+FRESH_CALLS_OF_USERS_MAX = 300
 # Share of teachers that come to the same closure once they hold `closure_examples` examples.
 AGREEING_SHARE = 0.8
 
@@ -79,6 +90,12 @@ class Draft:
     def trigger(self) -> TriggerNoise:
         """The trigger's noise."""
         return TriggerNoise(float(self.budget.trigger_rate), self.budget.horizon)
+
+    @property
+    def fresh_calls(self) -> int:
+        """Calls of a learner with fresh selections, which cost nothing each."""
+        most = FRESH_CALLS_OF_USERS_MAX if self.budget.user_examples_max else FRESH_CALLS_MAX
+        return min(most, self.budget.horizon)
 
     @property
     def failure(self) -> float:
@@ -114,6 +131,7 @@ class Draft:
     def _parameters(self, way: Way, calls: int, threshold: float, **more: Any) -> OnlineParameters:
         """Parameters of `calls` calls; the selection's rate is 0 where the budget has no room."""
         draws = more.setdefault("draws", 1)
+        more.setdefault("selection_rate", self.budget.selection_rate(calls * draws))
         return OnlineParameters(
             epsilon=self.budget.epsilon,
             horizon=self.budget.horizon,
@@ -121,9 +139,9 @@ class Draft:
             trigger_rate=self.budget.trigger_rate,
             trigger_threshold=max(1, math.ceil(threshold)),
             selection="sparse" if way == "teachers" else way,  # type: ignore[arg-type]
-            selection_rate=self.budget.selection_rate(calls * draws),
             selection_accounting=self.budget.accounting,
             calls_max=calls,
+            user_examples_max=self.budget.user_examples_max or None,
             **more,
         )
 
@@ -151,6 +169,11 @@ class Draft:
                     continue
                 rate = float(self.budget.selection_rate(calls))
                 threshold = math.ceil(reach + margin / rate)
+                if self.budget.user_examples_max:
+                    # each mistake is one of about half of the rules that still fit
+                    made = self._parameters("dense", calls, threshold, buffer="mistakes")
+                    yield self._made("dense", made, (1 + rules / math.log(2)) * threshold, None)
+                    continue
                 usual = fires_beyond(rules, _short(rate), threshold, trigger.rate)
                 over = trigger.overshoot(calls, failure)
                 yield self._made(
@@ -198,9 +221,9 @@ class Draft:
                         continue
                     below = trigger.undershoot(calls, failure)
                     threshold = math.ceil(reach + below + reached / rate)
-                    made = self._parameters(
-                        "dense", calls, threshold, buffer="examples", draws=draws
-                    )
+                    # what is proven needs the mistakes only
+                    keep = "mistakes" if self.budget.user_examples_max else "examples"
+                    made = self._parameters("dense", calls, threshold, buffer=keep, draws=draws)
                     most = (calls + 1) * (threshold + trigger.overshoot(calls, failure))
                     yield self._made("dense", made, (calls - spare) * threshold, most)
 
@@ -226,7 +249,7 @@ class Draft:
             parameters = self._parameters(
                 "dense", 1, threshold, buffer="examples", fresh=True, ladder=ladder
             )
-            parameters = replace(parameters, calls_max=min(FRESH_CALLS_MAX, self.budget.horizon))
+            parameters = replace(parameters, calls_max=self.fresh_calls)
             yield self._made("fresh", parameters, calls * threshold, None)
 
     def _majority_draws(self, deviation: float, failure: float) -> int:
@@ -261,7 +284,7 @@ class Draft:
         if rate <= 0:
             return
         trigger, failure = self.trigger, self.failure / members
-        bottom = self.budget.histogram_threshold(rate)
+        bottom = self.budget.histogram_threshold(rate, apart=not noise)
         needed = bottom + math.log(1 / failure) / float(rate)
         below = trigger.undershoot(members, failure) + trigger.reach(EXCEEDANCES[0])
         setting = Setting(
@@ -293,13 +316,12 @@ class Draft:
         parameters = self._parameters(
             "histogram", 1, thresholds[0],
             buffer="examples" if noise else "mistakes",
-            background_max=self._background(1, "examples") if noise else 0,
+            background_max=self._background(1, "examples", bottom) if noise else 0,
             bottom_score=bottom,
             ladder=tuple(Rung(each) for each in thresholds[1:]),
             fresh=True,
         )  # fmt: skip
-        calls = min(FRESH_CALLS_MAX, self.budget.horizon)
-        parameters = replace(parameters, calls_max=calls, selection_rate=rate)
+        parameters = replace(parameters, calls_max=self.fresh_calls, selection_rate=rate)
         return self._made("histogram", parameters, expected, guaranteed)
 
     # -- sparse, one example a teacher -------------------------------------------------------
@@ -312,12 +334,13 @@ class Draft:
         ladder: tuple[Rung, ...],
         list_cap: int = 1,
         draws: int = 1,
+        **more: Any,
     ) -> OnlineParameters:
         """Parameters of fresh selections, of which one is paid for and any number can be made."""
         parameters = self._sparse(
-            way, 1, threshold, list_cap, bottom, ladder=ladder, draws=draws, fresh=True
+            way, 1, threshold, list_cap, bottom, ladder=ladder, draws=draws, fresh=True, **more
         )
-        return replace(parameters, calls_max=min(FRESH_CALLS_MAX, self.budget.horizon))
+        return replace(parameters, calls_max=self.fresh_calls)
 
     def _proposed(self) -> Iterator[Estimate]:
         """Positive examples propose a path of rules each: prefixes, by fresh selections.
@@ -332,7 +355,7 @@ class Draft:
         rate = self.budget.selection_rate(draws)
         if rate <= 0 or draws > limits.majority_members_max:
             return
-        bottom = self.budget.bottom_score(list_cap, rate, draws)
+        bottom = self.budget.bottom_score(list_cap, rate, draws, apart=True)
         threshold = math.ceil(bottom + 2 / rate + self._early)
         ladder = tuple(Rung(threshold << height) for height in (1, 2, 3))
         parameters = self._fresh("sparse", threshold, bottom, ladder, list_cap, draws)
@@ -353,7 +376,7 @@ class Draft:
         return self._parameters(
             way, calls, threshold,
             buffer=keep,
-            background_max=0 if keep == "mistakes" else self._background(calls, keep),
+            background_max=0 if keep == "mistakes" else self._background(calls, keep, bottom),
             list_cap=list_cap,
             bottom_score=bottom,
             **more,
@@ -364,9 +387,13 @@ class Draft:
         """Candidates that one kept example can add to a selection."""
         return self.request.hypotheses.proposals_per_example or 1
 
-    def _background(self, calls: int, keep: str) -> int:
+    def _background(self, calls: int, keep: str, bottom: int) -> int:
         """Size of an epoch's background; half of the room for candidates is for mistakes."""
-        wanted = BACKGROUND_EXAMPLES_NOISY if self.request.noise_rate else BACKGROUND_EXAMPLES
+        noisy = bool(self.request.noise_rate)
+        wanted = BACKGROUND_EXAMPLES_NOISY if noisy else BACKGROUND_EXAMPLES
+        if self.budget.user_examples_max:
+            least = BACKGROUND_OF_USERS_NOISY if noisy else BACKGROUND_OF_USERS
+            wanted = min(wanted, max(least, BACKGROUND_BOTTOMS * bottom))
         room = CANDIDATES_MAX // (1 if keep == "examples" else 2)
         return min(wanted, room // (calls * self._per_example))
 
@@ -383,16 +410,16 @@ class Draft:
         """
         hypotheses = self.request.hypotheses
         parts, enough = hypotheses.littlestone_dimension, hypotheses.closure_examples
-        rate = self.budget.selection_rate(1)
+        rate = self.budget.list_rate(1, self.fresh_calls)
         if rate <= 0:
             return
-        bottom = self.budget.bottom_score(1, rate, 1)
+        bottom = self.budget.list_bottom_score(rate, self.fresh_calls)
         votes = bottom + 2 / float(rate)
         teachers = math.ceil(votes / AGREEING_SHARE)
         threshold = math.ceil(votes + self._early)
         examples = (*CLOSURE_FEW, *(enough * part for part in CLOSURE_PARTS))
         ladder = tuple(Rung(max(threshold, math.ceil(m * teachers)), teachers) for m in examples)
-        parameters = self._fresh("closure", threshold, bottom, ladder)
+        parameters = self._fresh("closure", threshold, bottom, ladder, selection_rate=rate)
         together = threshold + sum(
             each.trigger_threshold for each in ladder[: len(CLOSURE_FEW) + 1]
         )
@@ -406,14 +433,16 @@ class Draft:
         list_cap = min(TEACHER_LIST_CAP, hypotheses.rule_count or TEACHER_LIST_CAP)
         choices = hypotheses.rule_count or 1 << min(hypotheses.littlestone_dimension, 60)
         for calls in CALLS:
-            rate = self.budget.selection_rate(calls)
+            rate = self.budget.list_rate(calls)
             if rate <= 0:
                 break
-            bottom = self.budget.bottom_score(list_cap, rate, calls)
+            bottom = self.budget.list_bottom_score(rate, 1, list_cap * calls)
             margin = math.log(list_cap / self.failure) / float(rate)
             # a teacher's list is short once it holds a few examples, so all k need some
             seen = max(3.0 * teachers, bottom + margin)
-            parameters = self._sparse("teachers", calls, 1, list_cap, bottom, teachers=teachers)
+            parameters = self._sparse(
+                "teachers", calls, 1, list_cap, bottom, teachers=teachers, selection_rate=rate
+            )
             yield from self._by_calls("teachers", parameters, seen, choices, spare=1.0)
 
     # -- noisy labels ------------------------------------------------------------------------

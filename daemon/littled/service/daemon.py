@@ -53,6 +53,7 @@ from littled.service.notify import Notifier, inherited_sockets
 from littled.service.sessions import Door, House, Session, TransportName
 from littled.service.subscribers import Releases
 from littled.service.training import Trainers
+from littled.service.users import UserHash
 from littled.service.writer import Writer
 from littled.store.records import Record, StoredRelease
 from littled.store.store import Store
@@ -334,7 +335,7 @@ class Daemon:
             instance=self._store.instance,
             credit_bytes=limits.credit_bytes,
             intake=self.intake,
-            doors={plan.stream: _door(plan) for plan in self._plans},
+            doors={plan.stream: _door(plan, self._store.noise_key) for plan in self._plans},
             releases=self.releases,
             status=self.status,
             predict=self.predict,
@@ -425,6 +426,7 @@ class Daemon:
                 plan.stream: {
                     **self._status[plan.stream],
                     "x_type": plan.x_type,
+                    **_protected(plan),
                     "position": self.intake.position(plan.stream),
                     "learners": self._learners(plan.stream),
                 }
@@ -514,13 +516,21 @@ class _Show:
             self._loop.call_soon_threadsafe(call, *arguments)
 
 
-def _door(plan: StreamPlan) -> Door:
+def _protected(plan: StreamPlan) -> dict[str, Any]:
+    """What the stream protects: single examples, or users with all their examples of a season."""
+    if plan.unit == "example":
+        return {"unit": plan.unit}
+    return {"unit": plan.unit, "user_examples_max": plan.user_examples_max}
+
+
+def _door(plan: StreamPlan, key: bytes) -> Door:
     domains = [each.hypotheses.contains for each in plan.plans]
 
     def contains(points: Points) -> bool:
         return all(domain(points) for domain in domains)
 
-    return Door(point_type(plan.x_type), contains)
+    users = UserHash(key, plan.stream) if plan.unit == "user" else None
+    return Door(point_type(plan.x_type), contains, users)
 
 
 def _window_samples(learner: str, facts: Status) -> Iterator[Sample]:

@@ -62,17 +62,26 @@ class Owner(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Consecutive examples of one producer, checked; `x` and `y` are wire columns of `count`."""
+    """Consecutive examples of one producer, checked.
+
+    x, y: wire columns of `count`. users: keyed hashes of so many users, or empty (`NewRecord`).
+    """
 
     sequence: int
     count: int
     x: bytes
     y: bytes
+    users: bytes = b""
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all columns."""
+        return len(self.x) + len(self.y) + len(self.users)
 
     @property
     def cost_bytes(self) -> int:
         """What holding this run costs in memory."""
-        return len(self.x) + len(self.y) + RECORD_OVERHEAD_BYTES
+        return self.size_bytes + RECORD_OVERHEAD_BYTES
 
 
 class Lane:
@@ -331,7 +340,7 @@ class Intake:
                 lane, run = stream.pending.popleft()
                 room -= run.cost_bytes
                 stream.pending_bytes -= run.cost_bytes
-                stream.unlearned_bytes += len(run.x) + len(run.y)
+                stream.unlearned_bytes += run.size_bytes
                 taken.setdefault(lane, []).append(run)
         return taken
 
@@ -371,7 +380,7 @@ def join(stream: str, producer: str, runs: Sequence[Run]) -> list[NewRecord]:
     records: list[NewRecord] = []
     first, size = 0, 0
     for index, run in enumerate(runs):
-        length = len(run.x) + len(run.y)
+        length = run.size_bytes
         if index > first and size + length > RECORD_BYTES_MAX:
             records.append(_record(stream, producer, runs[first:index]))
             first, size = index, 0
@@ -382,13 +391,14 @@ def join(stream: str, producer: str, runs: Sequence[Run]) -> list[NewRecord]:
 
 def cost_bytes(record: Record) -> int:
     """Return what holding `record` costs in memory."""
-    return len(record.x) + len(record.y) + RECORD_OVERHEAD_BYTES
+    return len(record.x) + len(record.y) + len(record.users) + RECORD_OVERHEAD_BYTES
 
 
 def _record(stream: str, producer: str, runs: Sequence[Run]) -> NewRecord:
     if len(runs) == 1:
         only = runs[0]
-        return NewRecord(stream, producer, only.sequence, only.count, only.x, only.y)
+        columns = (only.x, only.y, only.users)
+        return NewRecord(stream, producer, only.sequence, only.count, *columns)
     return NewRecord(
         stream=stream,
         producer=producer,
@@ -396,4 +406,5 @@ def _record(stream: str, producer: str, runs: Sequence[Run]) -> NewRecord:
         count=sum(run.count for run in runs),
         x=b"".join([run.x for run in runs]),
         y=b"".join([run.y for run in runs]),
+        users=b"".join([run.users for run in runs]),
     )

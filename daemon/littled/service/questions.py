@@ -103,7 +103,7 @@ def _column(points: Any, x_type: str) -> tuple[bytes, int]:
         raise QuestionError(BAD_REQUEST, f"x must be a list of 1 to {most} points")
     converter = Converter(x_type, Fields("x", "y"))
     try:
-        x, _ = converter.convert([points], ["0"] * len(points))
+        x = converter.points([points])
     except BadRow as bad:
         reason = bad.reason.removeprefix("column 'x' ").partition(";")[0]
         raise QuestionError(BAD_REQUEST, f"x[{bad.index}] {reason}") from None

@@ -26,6 +26,7 @@ from littled.service.intake import Intake, Lane, Run
 from littled.service.listeners import keep_alive
 from littled.service.logs import Log
 from littled.service.subscribers import Releases
+from littled.service.users import UserHash
 from littled.service.writer import WriterStopped
 from littled_protocol import limits
 from littled_protocol.columns import Points, PointType, decode_labels
@@ -61,10 +62,12 @@ class Door:
     """What a stream's examples must look like before anything of them is stored.
 
     `contains` says whether all points of a decoded column lie in the domain of every learner.
+    `users` hashes the users of a stream that protects them; None on a stream without.
     """
 
     points: PointType
     contains: Callable[[Points], bool]
+    users: UserHash | None = None
 
     def check(self, x: bytes, y: bytes, count: int) -> None:
         """Raise ProtocolError (invalid_examples) unless the columns hold `count` good examples."""
@@ -72,6 +75,22 @@ class Door:
         decode_labels(y, count)
         if not self.contains(points):
             raise ProtocolError(ErrorCode.INVALID_EXAMPLES, "a point is outside the domain")
+
+    def users_of(self, message: Examples) -> bytes:
+        """Return the column of users of a batch as it came, empty on a stream without users.
+
+        Raises ProtocolError: users_missing, users_unexpected, invalid_examples.
+        """
+        users = message.users
+        if self.users is None:
+            if users is not None:
+                raise ProtocolError(ErrorCode.USERS_UNEXPECTED)
+            return b""
+        if users is None:
+            raise ProtocolError(ErrorCode.USERS_MISSING)
+        if len(users) != message.count * limits.user_bytes:
+            raise ProtocolError(ErrorCode.INVALID_EXAMPLES)
+        return users
 
     def columns(self, message: Examples) -> tuple[bytes, bytes]:
         """Return the columns of bytes of a batch that may hold plain lists.
@@ -123,7 +142,8 @@ class House:
 class Channel:
     """One producer's way in: collects a burst of batches, checks it as a whole, hands it over.
 
-    Batches that are already stored are passed over, a batch that overlaps is cut; so a producer may
+    Users are hashed on the way: what came in their place goes no further than this object. Batches
+    that are already stored are passed over, a batch that overlaps is cut; so a producer may
     repeat what it is not sure of.
     """
 
@@ -135,6 +155,7 @@ class Channel:
         "_next",
         "_session",
         "_size",
+        "_users",
         "_xs",
         "_ys",
         "number",
@@ -150,6 +171,7 @@ class Channel:
         self._first = self._next = self._size = 0
         self._xs: list[bytes] = []
         self._ys: list[bytes] = []
+        self._users: list[bytes] = []
 
     # --- The session's side -----------------------------------------------------------------------
 
@@ -167,20 +189,22 @@ class Channel:
     def take(self, message: Examples) -> None:
         """Take a batch; what it holds is checked by `flush`.
 
-        Raises ProtocolError: invalid_examples, sequence_gap.
+        Raises ProtocolError: invalid_examples, sequence_gap, users_missing, users_unexpected.
         """
         x, y, count = message.x, message.y, message.count
         if type(x) is not bytes or type(y) is not bytes:
             x, y = self._door.columns(message)
         if len(y) != count or len(x) != count * self._door.points.itemsize_bytes:
             raise ProtocolError(ErrorCode.INVALID_EXAMPLES)
+        users = self._door.users_of(message)
         if message.sequence != self._next:
-            self._take_out_of_order(message.sequence, x, y)
+            self._take_out_of_order(message.sequence, x, y, users)
             return
         self._next += count
         self._xs.append(x)
         self._ys.append(y)
-        self._size += len(x) + count
+        self._users.append(users)
+        self._size += len(x) + count + len(users)
         if self._size >= RECORD_BYTES_MAX:
             self.flush()
 
@@ -192,20 +216,19 @@ class Channel:
         """
         if not self._xs or self._lane is None:
             return
-        xs, ys, first = self._xs, self._ys, self._first
+        xs, ys, users, first = self._xs, self._ys, self._users, self._first
         count = self._next - first
-        x = xs[0] if len(xs) == 1 else b"".join(xs)
-        y = ys[0] if len(ys) == 1 else b"".join(ys)
-        self._xs, self._ys, self._first, self._size = [], [], self._next, 0
+        x, y = _joined(xs), _joined(ys)
+        self._xs, self._ys, self._users, self._first, self._size = [], [], [], self._next, 0
         try:
             self._door.check(x, y, count)
         except ProtocolError:
             good = self._good(xs, ys)
-            self._hand_over(first, b"".join(xs[:good]), b"".join(ys[:good]))
+            self._hand_over(first, *(b"".join(each[:good]) for each in (xs, ys, users)))
             raise
-        self._hand_over(first, x, y)
+        self._hand_over(first, x, y, _joined(users))
 
-    def _take_out_of_order(self, sequence: int, x: bytes, y: bytes) -> None:
+    def _take_out_of_order(self, sequence: int, x: bytes, y: bytes, users: bytes) -> None:
         """Take what is new of a batch that does not begin at the next sequence number."""
         self.flush()
         if sequence > self._next:
@@ -214,7 +237,9 @@ class Channel:
         lane = self._lane_open()
         known = self._next - sequence
         if known < len(y):
-            self._hand_over(self._next, x[known * self._door.points.itemsize_bytes :], y[known:])
+            x_known = known * self._door.points.itemsize_bytes
+            new = (x[x_known:], y[known:], users[known * limits.user_bytes :])
+            self._hand_over(self._next, *new)
             self._first = self._next = lane.next_sequence
         elif not lane.underway:
             # Nothing is on its way whose acknowledgement would cover this batch.
@@ -229,9 +254,10 @@ class Channel:
                 return index
         return len(xs)
 
-    def _hand_over(self, sequence: int, x: bytes, y: bytes) -> None:
+    def _hand_over(self, sequence: int, x: bytes, y: bytes, users: bytes) -> None:
         if y:
-            self._intake.add(self._lane_open(), Run(sequence, len(y), x, y))
+            hashed = b"" if self._door.users is None else self._door.users.column(users)
+            self._intake.add(self._lane_open(), Run(sequence, len(y), x, y, hashed))
 
     def _lane_open(self) -> Lane:
         assert self._lane is not None, "examples came through a channel that is not open"
@@ -254,6 +280,11 @@ class Channel:
     def resume(self) -> None:
         """Read again."""
         self._session.release(self)
+
+
+def _joined(columns: list[bytes]) -> bytes:
+    """Return columns as one, which most often is the only one."""
+    return columns[0] if len(columns) == 1 else b"".join(columns)
 
 
 class Session(asyncio.BufferedProtocol):
@@ -503,6 +534,8 @@ class Session(asyncio.BufferedProtocol):
                 x_type=door.points.name,
                 next_sequence=lane.next_sequence,
                 position=position,
+                # Left out on any other stream, whose frames are as they always were.
+                users=True if door.users is not None else None,
             )
         )
 

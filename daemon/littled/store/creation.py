@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from littled.budget.price import Price
-from littled.store.database import Facts, StreamFacts, json_bytes, make_database
+from littled.store.database import Facts, StreamFacts, is_of_users, json_bytes, make_database
 from littled.store.errors import StoreFailed, StoreRefused
 from littled.store.files import PRIVATE_FOLDER, create_private, sync_folder
 from littled.store.keys import fingerprint, key_text, new_key, read_key
@@ -129,7 +129,8 @@ def _facts(
     streams = {}
     for identity, (stream, values) in enumerate(plans.items(), start=1):
         plan = json_bytes(values)
-        streams[stream] = StreamFacts(identity, plan, genesis(salt, stream, text, plan))
+        start = genesis(salt, stream, text, plan)
+        streams[stream] = StreamFacts(identity, plan, start, of_users=is_of_users(plan))
     return Facts(instance, salt, fingerprint(key, instance), text, streams)
 
 

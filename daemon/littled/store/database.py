@@ -29,6 +29,9 @@ from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.records import genesis
 
 FORMAT = 1
+# Of a store with a stream that protects users. Other stores keep the format that they always had; a
+# version that knows nothing of users would take such a stream for one that protects examples.
+FORMAT_OF_USERS = 2
 # "ltld": what the file says about itself to anybody who finds it.
 APPLICATION_ID = 0x6C746C64
 # A record's key holds the stream in the upper bits, its number in these.
@@ -61,6 +64,7 @@ CREATE TABLE snapshots (
     state BLOB NOT NULL, checksum BLOB NOT NULL, UNIQUE (stream, record_number)
 ) STRICT;
 """
+_USERS = "ALTER TABLE records ADD COLUMN users BLOB NOT NULL DEFAULT x''"
 # Keys as those of records. It came later than the other tables, so a store may lack it.
 _PREDICTIONS = """
 CREATE TABLE IF NOT EXISTS predictions (
@@ -77,11 +81,15 @@ _STREAMS = "SELECT name, id, plan, genesis FROM streams ORDER BY id"
 
 @dataclass(frozen=True, slots=True)
 class StreamFacts:
-    """What never changes about a stream. plan: JSON. genesis: head before its first record."""
+    """What never changes about a stream. plan: JSON. genesis: head before its first record.
+
+    of_users: whether it protects users, so that its records have them; the plan says so.
+    """
 
     identity: int
     plan: bytes
     genesis: bytes
+    of_users: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +101,11 @@ class Facts:
     fingerprint: bytes
     configuration: bytes
     streams: Mapping[str, StreamFacts]
+
+    @property
+    def of_users(self) -> bool:
+        """Whether any stream protects users, so that the table of records has a column for them."""
+        return any(each.of_users for each in self.streams.values())
 
 
 def json_bytes(values: Mapping[str, Any]) -> bytes:
@@ -146,8 +159,10 @@ def make_database(path: Path, facts: Facts) -> None:
             connection.pragma("synchronous", "full")
             with connection:
                 connection.execute(_PREDICTIONS + _TABLES)
+                if facts.of_users:
+                    connection.execute(_USERS)
                 connection.pragma("application_id", APPLICATION_ID)
-                connection.pragma("user_version", FORMAT)
+                connection.pragma("user_version", FORMAT_OF_USERS if facts.of_users else FORMAT)
                 _write_facts(connection, facts)
         finally:
             connection.close()
@@ -174,9 +189,10 @@ def read_facts(connection: apsw.Connection) -> Facts:
         if connection.pragma("application_id") != APPLICATION_ID:
             raise StoreRefused(f"{connection.filename} is not the database of a store")
         found = connection.pragma("user_version")
-        if found != FORMAT:
+        if found not in (FORMAT, FORMAT_OF_USERS):
             raise StoreRefused(
-                f"{connection.filename} has format {found}; this version reads format {FORMAT}"
+                f"{connection.filename} has format {found}; this version reads formats {FORMAT} "
+                f"and {FORMAT_OF_USERS}"
             )
         meta: dict[Any, Any] = dict(connection.execute("SELECT name, value FROM meta"))
         rows: list[Any] = connection.execute(_STREAMS).fetchall()
@@ -186,9 +202,12 @@ def read_facts(connection: apsw.Connection) -> Facts:
             salt=meta["salt"],
             fingerprint=meta["fingerprint"],
             configuration=meta["configuration"],
-            streams={name: StreamFacts(*others) for name, *others in rows},
+            streams={
+                name: StreamFacts(identity, plan, start, of_users=is_of_users(plan))
+                for name, identity, plan, start in rows
+            },
         )
-        sound = all(
+        sound = facts.of_users == (found == FORMAT_OF_USERS) and all(
             each.genesis == genesis(facts.salt, name, facts.configuration, each.plan)
             for name, each in facts.streams.items()
         )
@@ -203,6 +222,12 @@ def read_facts(connection: apsw.Connection) -> Facts:
             "backup, or make a new store for a new configuration"
         )
     return facts
+
+
+def is_of_users(plan: bytes) -> bool:
+    """Whether a plan, JSON, protects users. ValueError or AttributeError for what is no plan."""
+    unit: object = json.loads(plan).get("unit")
+    return unit == "user"
 
 
 def plan_of(facts: Facts, stream: str) -> dict[str, Any]:

@@ -39,13 +39,16 @@ from littled.store.records import (
     release_head,
     snapshot_checksum,
 )
+from littled_protocol.limits import user_bytes
 
 Row = tuple[Any, ...]
 _END = (1 << 63) - 1
 
+# Without a stream that protects users there is no column for them.
+_NO_USERS = "x''"
 _RECORDS = """
-SELECT records.key, first_position, count, sequence, producers.name, x, y, head,
-    length(x) + length(y)
+SELECT records.key, first_position, count, sequence, producers.name, x, y, head, {users},
+    length(x) + length(y) + length({users})
 FROM records LEFT JOIN producers ON producers.id = records.producer
 WHERE key > ? AND key <= ? ORDER BY key
 """
@@ -100,6 +103,7 @@ class History:
         """Read through `readers` what belongs to `facts`."""
         self._readers = readers
         self._facts = facts
+        self._records = _RECORDS.format(users="users" if facts.of_users else _NO_USERS)
         self._asked = False
 
     # -- the journal -------------------------------------------------------------------------
@@ -115,7 +119,7 @@ class History:
         if start is None:
             return
         number, (head, position) = after, start
-        while rows := self._rows(_RECORDS, (record_key(facts.identity, number), end)):
+        while rows := self._rows(self._records, (record_key(facts.identity, number), end)):
             for row in rows:
                 record = _record(stream, facts, number + 1, position, head, row)
                 number, position, head = record.number, position + record.count, record.chain_head
@@ -570,17 +574,21 @@ def _record(
     stream: str, facts: StreamFacts, number: int, position: int, head: bytes, row: Row
 ) -> Record:
     """The record of a row, if it is the one that continues the chain."""
-    key, first_position, count, sequence, producer, x, y, stored, _ = row
+    key, first_position, count, sequence, producer, x, y, stored, users, _ = row
     try:
-        after = record_head(head, number, position, count, sequence, producer, x, y)
-        sound = key == record_key(facts.identity, number) and first_position == position
+        after = record_head(head, number, position, count, sequence, producer, x, y, users)
+        sound = (
+            key == record_key(facts.identity, number)
+            and first_position == position
+            and len(users) == (count * user_bytes if facts.of_users else 0)
+        )
     except (TypeError, AttributeError, struct_error):
         sound = False
     if not sound or after != stored:
         raise StoreDamaged(
             f"the journal of {stream} is damaged at record {number}: put back a backup"
         )
-    return Record(stream, number, position, producer, sequence, count, x, y, stored)
+    return Record(stream, number, position, producer, sequence, count, x, y, stored, users)
 
 
 def _entry(stream: str, number: int, head: bytes, row: Row) -> tuple[LedgerEntry, bytes]:

@@ -21,6 +21,7 @@ HEAD_BYTES = 32
 
 _GENESIS = b"littled genesis"
 _RECORD = b"littled record"
+_RECORD_OF_USERS = b"littled of users"
 _LEDGER_GENESIS = b"littled ledgers"
 _LEDGER = b"littled ledger"
 _RELEASE_GENESIS = b"littled releases"
@@ -36,6 +37,7 @@ _QUESTION_FRAME = Struct(">6Q")
 _LENGTH = Struct(">Q")
 _NUMBER = Struct(">q")
 _RECORD_HASH = blake2b(digest_size=HEAD_BYTES, person=_RECORD)
+_RECORD_OF_USERS_HASH = blake2b(digest_size=HEAD_BYTES, person=_RECORD_OF_USERS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,8 @@ class NewRecord:
 
     sequence: index of the first example among the producer's on this stream. count: number of
     examples, at least 1. x: their points as a column of the wire. y: their labels, one byte each.
+    users: the keyed hash of each example's user, 16 bytes each, on a stream that protects users;
+    empty on others.
     """
 
     stream: str
@@ -52,11 +56,12 @@ class NewRecord:
     count: int
     x: bytes
     y: bytes
+    users: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """A record of the journal. Private: x and y.
+    """A record of the journal. Private: x, y and users, which are as in `NewRecord`.
 
     number: 0, 1, 2, ... within the stream. first_position: of its first example in the stream.
     chain_head: head of the chain with this record as its last.
@@ -71,6 +76,7 @@ class Record:
     x: bytes
     y: bytes
     chain_head: bytes
+    users: bytes = b""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,15 +156,22 @@ def record_head(
     producer: str,
     x: bytes,
     y: bytes,
+    users: bytes = b"",
 ) -> bytes:
-    """The head after a record, from the head before it (32 bytes)."""
+    """The head after a record, from the head before it (32 bytes).
+
+    A record with users is hashed under another person field, its users last: as their bytes follow
+    from the lengths before them, this is as injective.
+    """
     name = producer.encode()
     frame = _RECORD_FRAME.pack(number, first_position, count, sequence, len(name), len(x), len(y))
     # A copy of an empty hash is made faster than a new one; this runs for every record.
-    digest = _RECORD_HASH.copy()
+    digest = _RECORD_OF_USERS_HASH.copy() if users else _RECORD_HASH.copy()
     digest.update(head + frame + name)
     digest.update(x)
     digest.update(y)
+    if users:
+        digest.update(users)
     return digest.digest()
 
 

@@ -23,6 +23,7 @@ from littled.store.records import (
     release_genesis,
     release_head,
 )
+from littled_protocol.limits import user_bytes
 
 # SQLite's integers are signed 64 bits.
 INTEGER_MAX: Final = (1 << 63) - 1
@@ -65,7 +66,7 @@ class Batch:
         fit its count; KeyError for a stream that does not exist.
         """
         stream, name, sequence, count = new.stream, new.producer, new.sequence, new.count
-        x, y = new.x, new.y
+        x, y, users = new.x, new.y, new.users
         key, number, position, head = self._ends.get(stream) or self._end(stream)
         producer, following = self.producers.get((stream, name)) or self._producer(stream, name)
         if sequence != following:
@@ -74,11 +75,15 @@ class Batch:
             )
         if count < 1 or len(y) != count or not x or len(x) % count:
             raise ValueError(f"the columns of a record of stream {stream} do not fit its count")
+        if len(users) != (count * user_bytes if self._facts.streams[stream].of_users else 0):
+            raise ValueError(f"the users of a record of stream {stream} do not fit its count")
         if position + count > INTEGER_MAX:
             raise ValueError(f"stream {stream} is full")
-        head = record_head(head, number, position, count, sequence, name, x, y)
-        self.rows.append((key, position, count, sequence, producer, x, y, head))
-        self.stored.append(Record(stream, number, position, name, sequence, count, x, y, head))
+        head = record_head(head, number, position, count, sequence, name, x, y, users)
+        row = (key, position, count, sequence, producer, x, y, head)
+        self.rows.append((*row, users) if self._facts.of_users else row)
+        record = Record(stream, number, position, name, sequence, count, x, y, head, users)
+        self.stored.append(record)
         self.producers[stream, name] = producer, sequence + count
         self._ends[stream] = key + 1, number + 1, position + count, head
 

@@ -45,6 +45,7 @@ from littled.store.records import (
 from littled.store.staging import Arrivals, Batch, Producer, Producers
 
 _INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_RECORD_OF_USERS = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_ENTRY = "INSERT INTO ledger VALUES (?, ?, ?, ?)"
 _INSERT_RELEASE = "INSERT INTO releases VALUES (?, ?, ?, ?, ?)"
 _INSERT_PREDICTION = "INSERT INTO predictions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -91,6 +92,7 @@ class Store:
             for learner, each in plan.get("learners", {}).items()
             if each.get("kind") == "prediction"
         }
+        self._insert_record = _INSERT_RECORD_OF_USERS if facts.of_users else _INSERT_RECORD
         self._marks: dict[str, StreamMark] = {}
         self._releases: dict[str, Point] = {}
         self._producers: Producers = {}
@@ -336,7 +338,7 @@ class Store:
             with self._transaction() as connection:
                 if batch.rows:
                     connection.executemany(_PUT_PRODUCER, batch.producer_rows())
-                    connection.executemany(_INSERT_RECORD, batch.rows)
+                    connection.executemany(self._insert_record, batch.rows)
                 else:
                     connection.execute(_PULSE)
             self._marks.update(batch.marks())

@@ -42,10 +42,11 @@ HORIZON = 4000
 FREE = Price.zero()
 
 
-def plan(class_name: str, name: str = "late", **how: Any) -> StreamPlan:
-    """The planner's plan for one learner."""
+def plan(class_name: str, name: str = "late", users: int = 0, **how: Any) -> StreamPlan:
+    """The plan for one learner; for users, if it says how many examples of each are used."""
     learner = LearnerRequest(name, class_from_name(class_name), **how)
-    return plan_stream(StreamRequest("s", Fraction(4), Fraction(1, 10**6), HORIZON, (learner,)))
+    stream = StreamRequest("s", Fraction(4), Fraction(1, 10**6), HORIZON, (learner,))
+    return plan_stream(replace(stream, unit="user", user_examples_max=users) if users else stream)
 
 
 def charges_of(stream: StreamPlan) -> dict[str, Charges]:
@@ -101,12 +102,32 @@ WAYS = [
 ]
 
 
+SINGLE = {"adversary": "none", "noise_rate": Fraction(1, 100)}
+
+
 @pytest.mark.parametrize(("class_name", "how"), WAYS)
 def test_what_the_planner_plans_is_charged_as_planned(class_name: str, how: dict[str, Any]) -> None:
     stream = plan(class_name, **how)
     (each,) = stream.online
     for calls in {0, 1, each.parameters.calls_max}:
         assert problems(stream, ledger(stream, calls, seasons=2)) == []
+
+
+@pytest.mark.parametrize("users", [1, 3])
+@pytest.mark.parametrize(
+    ("class_name", "how"), [*WAYS, ("affine:16:2", {"adversary": "none"}), ("prefixes:32", SINGLE)]
+)
+def test_what_is_planned_for_users_is_charged_as_planned(
+    class_name: str, how: dict[str, Any], users: int
+) -> None:
+    stream = plan(class_name, users=users, **how)
+    (each,) = stream.online
+    for calls in {0, 1, each.parameters.calls_max}:
+        assert problems(stream, ledger(stream, calls, seasons=2)) == []
+    # what an example is charged does not do
+    parameters = replace(each.parameters, user_examples_max=None)
+    single = replace(stream, plans=(replace(each, parameters=parameters),))
+    assert problems(stream, ledger(single)) != []
 
 
 METHODS = ["dense", "stability", "relabelling", "realizable", "averaging", "majority"]
@@ -313,6 +334,9 @@ def test_fresh_noise_and_schedules_have_their_own_opening() -> None:
         {"calls_max": -1},
         {"draws": "1"},
         {"selection_accounting": "none"},
+        {"user_examples_max": 0},
+        {"user_examples_max": "1"},
+        {"user_examples_max": 1, "tests": "cohen_lyu", "tests_failure": "1/9"},
     ],
 )
 def test_parameters_that_say_nothing_are_refused(changes: dict[str, Any]) -> None:

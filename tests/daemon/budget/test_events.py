@@ -37,6 +37,7 @@ RATES = st.fractions(0, 20)
 ACCOUNTING: st.SearchStrategy[Accounting] = st.sampled_from(("pure", "zcdp"))
 DRAWS = st.integers(0, 40)
 FAILURES = st.fractions(Fraction(1, 10**12), Fraction(999, 1000))
+USERS = st.integers(1, 60)
 EVENTS: st.SearchStrategy[PrivacyEvent] = st.one_of(
     st.builds(TriggerSeason, RATES),
     st.builds(StageTest, RATES),
@@ -46,7 +47,17 @@ EVENTS: st.SearchStrategy[PrivacyEvent] = st.one_of(
     st.builds(PrecisionLoss, st.fractions(0, 1), st.fractions(0, 2000)),
     st.builds(CohenLyuTrigger, RATES, FAILURES),
     st.builds(CohenLyuStageTest, RATES, FAILURES),
-)
+    st.builds(TriggerSeason, RATES, USERS),
+    st.builds(DenseSelection, RATES, DRAWS, ACCOUNTING, USERS),
+    st.builds(
+        SparseSelection, RATES, st.integers(0, 500), st.integers(0, 400), DRAWS, ACCOUNTING, USERS,
+        st.integers(1, 2),
+    ),
+    st.builds(
+        HistogramSelection, RATES, st.integers(0, 400), st.integers(1, 2), ACCOUNTING, USERS,
+        st.integers(1, 2),
+    ),
+)  # fmt: skip
 
 
 @given(RATES)
@@ -197,6 +208,51 @@ def test_a_histogram_in_which_one_score_changes_by_more_is_not_covered(change: i
         HistogramSelection(Fraction(1), 9, change, "pure")
 
 
+@given(RATES, st.integers(1, 40), st.integers(1, 2), ACCOUNTING)
+def test_a_user_costs_what_one_example_costs_at_so_many_times_the_rate(
+    rate: Fraction, most: int, change: int, by: Accounting
+) -> None:
+    assert price(TriggerSeason(rate, most)) == price(TriggerSeason(2 * most * rate))
+    dense = price(DenseSelection(most * rate, 3, by))
+    assert price(DenseSelection(rate, 3, by, most)) == dense
+    sparse = SparseSelection(rate, 5, 90, 3, by, most)
+    assert price(sparse) == dense + Price(ZERO, ZERO, 3 * sparse.failure)
+    histogram = HistogramSelection(rate, 90, change, by, most)
+    alone = price(HistogramSelection(most * rate, 90, change, by))
+    assert price(histogram) == replace(alone, delta=histogram.failure)
+
+
+@given(
+    st.fractions(Fraction(1, 50), 3), st.integers(1, 40), st.integers(1, 400), st.integers(1, 12),
+    st.integers(1, 2),
+)  # fmt: skip
+def test_what_a_user_alone_proposes_shows_as_seldom_as_said(
+    rate: Fraction, list_cap: int, above: int, most: int, epochs: int
+) -> None:
+    """Of each side: so many candidates as the votes allow, each with as many as is worst."""
+    bottom = most + above
+    sparse = SparseSelection(rate, list_cap, bottom, 1, "pure", most, epochs).failure
+    histogram = HistogramSelection(rate, bottom, 1, "pure", most, epochs).failure
+    with mpmath.workprec(400):
+        e = mpmath.mpf(rate.numerator) / rate.denominator
+        worst = max(mpmath.mpf(most) / m * mpmath.exp(e * (m - bottom)) for m in range(1, most + 1))
+        tail = worst / (1 + mpmath.exp(-e))
+        for failure, mass in ((sparse, list_cap * worst), (histogram, tail)):
+            ideal = min(mpmath.mpf(1), mass * epochs)
+            bound = mpmath.mpf(failure.numerator) / failure.denominator
+            assert ideal <= bound <= ideal * (1 + mpmath.mpf(10) ** -40) + mpmath.mpf(2) ** -80
+    assert SparseSelection(rate, list_cap, most, 1, "pure", most).failure == 1
+    assert HistogramSelection(rate, most, 1, "pure", most).failure == 1
+
+
+@pytest.mark.parametrize(("most", "epochs"), [(0, 2), (3, 7), (3, 0)])
+def test_a_user_is_in_no_more_epochs_than_both_sides_have_examples(most: int, epochs: int) -> None:
+    with pytest.raises(ValueError, match="from 1 to twice its user_examples_max"):
+        SparseSelection(Fraction(1), 1, 9, 1, "pure", most, epochs)
+    with pytest.raises(ValueError, match="from 1 to twice its user_examples_max"):
+        HistogramSelection(Fraction(1), 9, 1, "pure", most, epochs)
+
+
 @given(st.fractions(0, Fraction(1, 10**6)), st.fractions(0, 8))
 def test_finite_precision_costs_its_share_on_both_sides(error: Fraction, epsilon: Fraction) -> None:
     cost = price(PrecisionLoss(error, epsilon))
@@ -293,6 +349,20 @@ def test_events_are_written_like_this_for_ever() -> None:
         "threshold": 90,
         "change": 2,
         "accounting": "pure",
+    }
+    assert event_to_dict(TriggerSeason(Fraction(1, 2), 3)) == {
+        "type": "trigger_season",
+        "rate": "1/2",
+        "user_examples_max": 3,
+    }
+    assert event_to_dict(HistogramSelection(Fraction(1, 8), 90, 2, "pure", 3, 6)) == {
+        "type": "histogram_selection",
+        "rate": "1/8",
+        "threshold": 90,
+        "change": 2,
+        "accounting": "pure",
+        "user_examples_max": 3,
+        "epochs": 6,
     }
     assert event_to_dict(PrecisionLoss(Fraction(1, 1 << 40), Fraction(1))) == {
         "type": "precision_loss",

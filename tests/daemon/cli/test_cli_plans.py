@@ -107,3 +107,35 @@ def test_what_cannot_be_planned_is_said_in_one_sentence(
     assert said.status == 2
     assert sentence in said.sentence
     assert said.out == ""
+
+
+def test_a_plan_for_users_says_what_is_used_of_them(littled: Littled) -> None:
+    users = ["plan", "--class", "prefixes:128", *BUDGET, "--unit", "user"]
+    facts = littled(*users, "--json").json
+    assert (facts["unit"], facts["user_examples_max"]) == ("user", 1)
+    assert (facts["plan"]["unit"], facts["plan"]["user_examples_max"]) == ("user", 1)
+    assert 0.9 < facts["guarantee"]["epsilon"] <= 1
+    said = " ".join(littled(*users).out.split())
+    assert "-differentially private per user (pure)" in said
+    assert "users of each, 1 example kept and 1 mistake counted in a season at the most" in said
+    more = littled(*users, "--user-examples-max", "3")
+    assert "of each, 3 examples kept and 3 mistakes counted" in " ".join(more.out.split())
+    single = littled("plan", "--class", "prefixes:128", *BUDGET, "--json").json
+    assert (single["unit"], single["user_examples_max"]) == ("example", None)
+    assert single["mistakes_expected"] < facts["mistakes_expected"]
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (["--user-examples-max", "2"], "--user-examples-max is for --unit user only"),
+        (["--unit", "user", "--kind", "prediction"], "--kind prediction is for --unit example"),
+        (["--unit", "user", "--selection", "paper"], "the paper's tests are priced for single"),
+    ],
+)
+def test_what_is_not_for_users_is_refused(
+    littled: Littled, options: list[str], sentence: str
+) -> None:
+    refused = littled("plan", "--class", "points:16", *BUDGET, *options)
+    assert refused.status == 2
+    assert sentence in refused.sentence

@@ -1,7 +1,5 @@
 """Models of time and memory grow with what they model, and no training takes more than they say."""
 
-import tracemalloc
-from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
@@ -27,6 +25,7 @@ from littled.planner.costs import (
 from littled_protocol.columns import point_type
 from littled_protocol.rules import AffineRule, Rule, Words
 from support.learning import HEAD
+from support.memory import peak_bytes
 
 
 def plan(name: str, teachers: int | None = None) -> LearnerPlan:
@@ -52,16 +51,6 @@ def test_examples_kept_are_counted() -> None:
 
 
 # -- memory against what is really taken ---------------------------------------------------------
-
-
-def peak_bytes(action: Callable[[], object]) -> int:
-    """The most memory that an action takes beyond what was taken before."""
-    tracemalloc.start()
-    try:
-        action()
-        return tracemalloc.get_traced_memory()[1]
-    finally:
-        tracemalloc.stop()
 
 
 def different_points(hypotheses: HypothesisClass, count: int) -> NDArray[Any]:

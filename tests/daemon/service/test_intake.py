@@ -397,6 +397,19 @@ def test_the_cost_of_a_record_counts_more_than_its_columns() -> None:
     record = Record("s", 0, 0, "p", 0, 1, b"a", b"\0", bytes(32))
     assert cost_bytes(record) == RECORD_OVERHEAD_BYTES + 2
     assert Run(0, 1, b"a", b"\0").cost_bytes == RECORD_OVERHEAD_BYTES + 2
+    named = Record("s", 0, 0, "p", 0, 1, b"a", b"\0", bytes(32), bytes(16))
+    assert cost_bytes(named) == RECORD_OVERHEAD_BYTES + 18
+    assert Run(0, 1, b"a", b"\0", bytes(16)).cost_bytes == RECORD_OVERHEAD_BYTES + 18
+
+
+def test_users_count_in_the_length_of_records_and_are_joined() -> None:
+    runs = [
+        Run(first, 10_000, bytes(10_000), bytes(10_000), bytes([number]) * 160_000)
+        for number, first in enumerate(range(0, 60_000, 10_000))
+    ]
+    records = join("s", "p", runs)
+    assert [each.count for each in records] == [20_000, 20_000, 20_000]
+    assert b"".join(each.users for each in records) == b"".join(run.users for run in runs)
 
 
 async def test_a_commit_on_the_loop_never_overtakes_one_of_the_writer(

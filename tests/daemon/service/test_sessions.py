@@ -288,7 +288,7 @@ def test_the_status_holds_public_facts_and_nothing_else(peer: Peer) -> None:
     assert set(body["streams"]) == {"flights", "ids", "small"}
     for stream in body["streams"].values():
         assert set(stream) == {
-            *("stream", "x_type", "position", "season", "horizon"),
+            *("stream", "x_type", "unit", "position", "season", "horizon"),
             *("epsilon", "delta", "spent", "caps", "learners"),
         }
         for learner in stream["learners"].values():

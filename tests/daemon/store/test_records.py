@@ -36,6 +36,7 @@ RECORDS = st.tuples(
     st.text(max_size=4),
     st.binary(max_size=4),
     st.binary(max_size=4),
+    st.binary(max_size=4),
 )
 
 
@@ -45,6 +46,20 @@ def test_a_record_head_is_the_documented_hash() -> None:
         HEAD + lengths + b"tower" + b"\1\2\3\4" + b"\0\1", digest_size=32, person=b"littled record"
     ).digest()
     assert record_head(HEAD, 3, 70, 2, 9, "tower", b"\1\2\3\4", b"\0\1") == expected
+
+
+def test_the_head_of_a_record_with_users_is_the_documented_hash() -> None:
+    lengths = struct.pack(">7Q", 3, 70, 2, 9, 5, 4, 2)
+    users = bytes(range(32))
+    expected = blake2b(
+        HEAD + lengths + b"tower" + b"\1\2\3\4" + b"\0\1" + users,
+        digest_size=32,
+        person=b"littled of users",
+    ).digest()
+    columns = ("tower", b"\1\2\3\4", b"\0\1")
+    assert record_head(HEAD, 3, 70, 2, 9, *columns, users) == expected
+    assert record_head(HEAD, 3, 70, 2, 9, *columns, b"") == record_head(HEAD, 3, 70, 2, 9, *columns)
+    assert expected.hex()[:16] == "f3b8abeaa9d4520b"
 
 
 def test_heads_never_change_between_versions() -> None:

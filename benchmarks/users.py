@@ -1,0 +1,186 @@
+"""What the protection of users costs: mistakes beside those with the protection of examples.
+
+    python benchmarks/users.py [--seeds 5] [--horizon 1000000] [--jobs 2] [--kept 1]
+        [--classes thresholds:256 ...] [--each 1 10 100] [--output build/users]
+
+For every class, kind of stream (`_streams.py`) and seed: littled as the daemon runs it, planned by
+itself, once with unit = "example" and then with unit = "user" at the same (1, 1e-6), of whom each
+gives so many examples of a season (`--each`), at places that chance chooses. `--kept` is
+user_examples_max. The streams are the same, but for whose examples they are. Writes
+`users.md` and `users.jsonl` to the output folder.
+"""
+
+import argparse
+import multiprocessing
+import os
+import statistics
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from _baselines import DELTA, EPSILON
+from _report import write_json_lines
+from _runs import hypotheses_of, run_littled
+from _streams import KINDS, Kind, make_stream, parsed
+from numpy.typing import NDArray
+
+from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+
+CLASSES = (
+    "thresholds:256",
+    "points:64",
+    "prefixes:128",
+    "sparse_sets:64:4",
+    "affine:64:8",
+    "conjunctions:10",
+)
+EACH = (1, 10, 100)
+
+
+@dataclass(frozen=True)
+class Task:
+    """One stream: a run without users, and one for each number of examples that users give."""
+
+    class_name: str
+    kind: Kind
+    seed: int
+    horizon: int
+    kept: int
+    each: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """Mistakes and rules published of one run; `each` is None where examples are protected."""
+
+    class_name: str
+    kind: Kind
+    seed: int
+    each: int | None
+    mistakes: int
+    publications: int
+    seconds: float
+
+
+def plan_for(class_name: str, horizon: int, kept: int | None) -> StreamPlan:
+    """The planner's own plan, for examples, or for users of whom so many examples are kept."""
+    learners = (LearnerRequest("l", hypotheses_of(class_name)),)
+    if kept is None:
+        return plan_stream(StreamRequest("bench", EPSILON, DELTA, horizon, learners))
+    return plan_stream(
+        StreamRequest(
+            "bench", EPSILON, DELTA, horizon, learners, unit="user", user_examples_max=kept
+        )
+    )
+
+
+def users_of(count: int, each: int, seed: int) -> NDArray[np.uint64]:
+    """Whose every example is, (count, 2): each user's are so many, at places of chance."""
+    rng = np.random.default_rng([seed, each])
+    names = rng.integers(0, 2**64, (-(-count // each), 2), dtype=np.uint64)
+    return names[rng.permutation(count) // each]
+
+
+def perform(task: Task) -> list[Outcome]:
+    """All runs of a task."""
+    stream = make_stream(task.class_name, task.kind, task.horizon, task.seed)
+    plans = {kept: plan_for(task.class_name, task.horizon, kept) for kept in (None, task.kept)}
+    outcomes = []
+    for each in (None, *task.each):
+        users = None if each is None else users_of(task.horizon, each, task.seed)
+        run = run_littled(stream, plans[None if each is None else task.kept], users=users)
+        outcomes.append(
+            Outcome(
+                task.class_name, task.kind, task.seed, each, run.mistakes, run.publications,
+                run.seconds,
+            )
+        )  # fmt: skip
+    return outcomes
+
+
+def medians(outcomes: Sequence[Outcome], class_name: str, each: int | None) -> str:
+    """Median mistakes for all kinds of streams."""
+    cells = []
+    for kind in KINDS:
+        found = [
+            outcome.mistakes
+            for outcome in outcomes
+            if (outcome.class_name, outcome.kind, outcome.each) == (class_name, kind, each)
+        ]
+        if found:
+            cells.append(f"{statistics.median(found):,.0f}")
+    return " / ".join(cells)
+
+
+def markdown(outcomes: Sequence[Outcome], arguments: argparse.Namespace) -> str:
+    """The table."""
+    titles = ["one example", *(f"a user with {each:,}" for each in arguments.each)]
+    lines = [
+        f"Median mistakes of {arguments.seeds} streams of {arguments.horizon:,} examples, "
+        f"{' / '.join(KINDS)}, at (1, 1e-6) for",
+        "",
+        f"| class | {' | '.join(titles)} |",
+        f"|---|{'---:|' * len(titles)}",
+    ]
+    for name in arguments.classes:
+        cells = [medians(outcomes, name, each) for each in (None, *arguments.each)]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def measured(arguments: argparse.Namespace) -> list[Outcome]:
+    """All runs."""
+    tasks = [
+        Task(
+            name, kind, seed, arguments.horizon, arguments.kept, tuple(arguments.each)
+        )
+        for name in arguments.classes
+        for kind in KINDS
+        for seed in range(arguments.seeds)
+    ]  # fmt: skip
+    if arguments.jobs == 1:
+        return [outcome for task in tasks for outcome in perform(task)]
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(arguments.jobs, mp_context=context) as pool:
+        return [outcome for found in pool.map(perform, tasks) for outcome in found]
+
+
+def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--classes", nargs="+", default=list(CLASSES), metavar="CLASS")
+    parser.add_argument("--each", nargs="+", type=int, default=list(EACH))
+    parser.add_argument("--kept", type=int, default=1, help="user_examples_max")
+    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--horizon", type=int, default=1_000_000)
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--output", type=Path, default=Path("build/users"))
+    found = parser.parse_args(arguments)
+    for name in found.classes:
+        try:
+            parsed(name)
+        except ValueError as error:
+            parser.error(str(error))
+    return found
+
+
+def main() -> None:
+    """Measure and write."""
+    arguments = parsed_arguments()
+    outcomes = measured(arguments)
+    report = markdown(outcomes, arguments)
+    arguments.output.mkdir(parents=True, exist_ok=True)
+    (arguments.output / "users.md").write_text(report, encoding="utf-8")
+    rows: list[dict[str, Any]] = [
+        {"horizon": arguments.horizon, "kept": arguments.kept, **vars(each)} for each in outcomes
+    ]
+    write_json_lines(arguments.output / "users.jsonl", rows)
+    print(report)
+
+
+if __name__ == "__main__":
+    main()

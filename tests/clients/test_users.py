@@ -1,0 +1,93 @@
+"""Users: which ids are one user, and the digests that travel in their place."""
+
+import hashlib
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from littled_client import users as module
+from littled_client.errors import ExampleError
+from littled_client.users import UserDigests, hash_users, user_digest
+from littled_protocol.columns import encode_users
+from support.vectors import from_json, load
+
+ids = st.text(st.characters(exclude_categories=("Cs",)), min_size=1) | st.binary(min_size=1)
+ids |= st.integers()
+
+
+def digest(text: bytes) -> bytes:
+    return hashlib.blake2b(text, digest_size=16).digest()
+
+
+def column(users: Any) -> bytes:
+    return encode_users(hash_users(users))
+
+
+@pytest.mark.parametrize("vector", load("users.json")["users"], ids=lambda vector: vector["name"])
+def test_digests_are_those_of_the_protocol(vector: dict[str, Any]) -> None:
+    user = from_json(vector["id"])
+    assert user_digest(user).hex() == column([user]).hex() == vector["digest"]
+
+
+@given(st.lists(ids, max_size=20))
+def test_every_way_to_give_users_comes_to_the_same(users: list[Any]) -> None:
+    texts = [
+        user if isinstance(user, bytes) else str(user).encode("utf-8", "strict") for user in users
+    ]
+    expected = b"".join(map(digest, texts))
+    seen = UserDigests()
+    given = [users, tuple(users), iter(users), np.array([*users, None], dtype=object)[:-1]]
+    for way in given:
+        assert encode_users(seen.array(way)) == expected
+    assert encode_users(seen.array(hash_users(users))) == expected
+
+
+def test_an_integer_and_its_digits_are_one_user() -> None:
+    for user in (17, "17", b"17", np.uint8(17), np.int64(17), np.str_("17"), np.bytes_(b"17")):
+        assert user_digest(user) == digest(b"17")
+    for users in (np.array([17, 17]), np.array(["17", "17"]), np.array([b"17", b"17"]), [17, "17"]):
+        assert column(users) == 2 * digest(b"17")
+
+
+@pytest.mark.parametrize(
+    "user",
+    ["", b"", None, True, np.True_, 1.0, np.float64(1), ["a"], ("a",), "\ud800", 10**5000],
+    ids=range(11),
+)
+def test_what_names_nobody_is_refused_and_not_repeated(user: Any) -> None:
+    with pytest.raises(ExampleError, match="needs a name") as caught:
+        user_digest(user)
+    assert not re.search(r"1\.0|ud800|0000|\[", str(caught.value))
+    for users in (["ann", user], [1, user]):
+        with pytest.raises(ExampleError, match="needs a name"):
+            hash_users(users)
+
+
+@pytest.mark.parametrize(
+    "users", ["ann", b"ann", 5, None, np.zeros((2, 2), np.int64), np.zeros((2, 3), np.uint64)]
+)
+def test_users_come_as_a_sequence(users: Any) -> None:
+    with pytest.raises(ExampleError, match="one user for each example"):
+        hash_users(users)
+
+
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REMEMBERED_USERS_MAX", 100)
+    digests = UserDigests()
+    for start in range(0, 1000, 70):
+        users = [f"user {i}" for i in range(start, start + 70)]
+        assert encode_users(digests.array(users)) == column(users)
+        assert len(digests._known) <= 100
+    many = list(range(300))
+    assert encode_users(digests.array(many)) == b"".join(digest(b"%d" % i) for i in many)
+
+
+def test_true_is_not_taken_for_a_user_who_was_seen() -> None:
+    digests = UserDigests()
+    digests.array([1])
+    with pytest.raises(ExampleError):
+        digests.array([True])
