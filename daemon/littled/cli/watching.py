@@ -107,6 +107,8 @@ def stream_tables(name: str, stream: Mapping[str, Any]) -> Iterator[Table]:
         f"{number(stream['horizon'])} examples each, epsilon {spent} of {budget} spent "
         f"(delta {amount(stream['delta'])})"
     )
+    if stream.get("restores"):
+        title += f"; restored from a copy, {number(stream['restores'])} times in all"
     learners = stream["learners"].items()
     answering = {name: facts for name, facts in learners if facts.get("kind") == "prediction"}
     publishing = {name: facts for name, facts in learners if name not in answering}
