@@ -17,7 +17,7 @@ limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kil
 PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 \
   --numprocesses=$(TEST_PROCESSES) --dist=worksteal
 
-.PHONY: help venv demo test lint types coverage other-tests campaign benchmarks clean
+.PHONY: help venv demo test lint types coverage other-tests campaign mutants benchmarks clean
 
 help:
 	@echo "make demo        a daemon on a real stream, in a temporary folder"
@@ -27,6 +27,7 @@ help:
 	@echo "make coverage    tests of the rooms without I/O, with a floor on their coverage"
 	@echo "make other-tests every other test"
 	@echo "make campaign    the long tests, which make test leaves out"
+	@echo "make mutants     plants faults in a copy, one by one, and shows which test notices each"
 	@echo "make benchmarks  every benchmark, one after the other"
 	@echo "make venv        .venv with everything installed; PYTHON=... chooses the interpreter"
 	@echo "make clean       removes everything that was made"
@@ -63,6 +64,9 @@ other-tests: venv
 
 campaign: venv
 	$(BIN)/python -m pytest --durations=0 -o timeout=3600 -o faulthandler_timeout=3700 -m campaign
+
+mutants: venv
+	PYTHONPATH=tests $(BIN)/python -m mutants
 
 benchmarks: venv
 	@for benchmark in benchmarks/[!_]*.py; do \

@@ -72,14 +72,16 @@ def given_up(address: Address, error: Exception) -> Exception:
 def newest_version(status: dict[str, Any], learner: str) -> int:
     """Return the version of a learner's last release in a status, 0 for none.
 
-    Raises ClientError when the status lists no such learner.
+    Raises ClientError when the status lists no such learner, or one that publishes no rules.
     """
     stream, _, name = learner.partition("/")
     try:
-        return int(status["streams"][stream]["learners"][name]["version"])
-    except (KeyError, TypeError):
-        pass
-    raise ClientError(f"the daemon has no learner {learner!r}")
+        facts = status["streams"][stream]["learners"][name]
+        if facts.get("kind") != "prediction":
+            return int(facts["version"])
+    except (AttributeError, KeyError, TypeError):
+        raise ClientError(f"the daemon has no learner {learner!r}") from None
+    raise ClientError(f"the learner {learner!r} publishes no rules; ask it for predictions")
 
 
 def x_type_of(status: dict[str, Any], stream: str) -> str:

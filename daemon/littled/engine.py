@@ -13,14 +13,18 @@ Of learners that answer requests the engine knows what one window costs, which i
 season opens; the rest is their desk's (`littled.predictions`), as it depends on more than the
 journal. So that it need not know what was asked in between, the engine numbers its ledger entries
 as if there were no answers; the store puts them in their places.
+
+A restore (`littled.store.restoration`) is a record like any other: it ends the season, and whatever
+was kept from the examples before it is forgotten.
 """
 
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
+from fractions import Fraction
 from typing import Any, Protocol
 
-from littled.budget.events import PrivacyEvent, event_to_dict, price
+from littled.budget.events import PrivacyEvent, RestoredSeason, event_to_dict, price
 from littled.budget.filter import BudgetRefused, PrivacyFilter
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
@@ -41,6 +45,7 @@ from littled.learners.online import (
 from littled.mechanisms.noise import NoiseSource
 from littled.planner import StreamPlan
 from littled.store.records import Record, StoredRelease
+from littled.store.restoration import Restoration, closing_position
 from littled_protocol.codec import encode
 from littled_protocol.columns import decode_labels, decode_users, point_type
 from littled_protocol.messages import Release
@@ -72,6 +77,7 @@ class _Course:
     season: int = -1
     entries: int = 0
     filter: PrivacyFilter | None = None
+    restores: int = 0
     states: dict[str, OnlineState] = field(default_factory=dict)
 
 
@@ -141,6 +147,7 @@ class Engine:
                 each.name: _learner_status(each.words, course.states[each.name])
                 for each in plan.online
             },
+            **({"restores": course.restores} if course.restores else {}),
         }
 
     # -- events ------------------------------------------------------------------------------
@@ -166,6 +173,9 @@ class Engine:
                 f"{course.record_number}"
             )
         self.start()
+        if record.restores:
+            self._restore(record)
+            return
         x = self._points.decode(record.x, record.count)
         y = decode_labels(record.y, record.count)
         users = decode_users(record.users, record.count) if self._plan.unit == "user" else None
@@ -183,6 +193,24 @@ class Engine:
                 self._run(name, learner, part)
             offset = stop
             course.position = record.first_position + stop
+        course.record_number = record.number
+
+    def _restore(self, record: Record) -> None:
+        """Close the season, and go on in a new one above all that was lost."""
+        course, plan = self._course, self._plan
+        said = Restoration.from_record(record)
+        assert course.filter is not None
+        cost = said.charge(course.season, course.filter.spent, plan.caps, plan.horizon)
+        position = closing_position(course.position, course.season, plan.horizon)
+        entry = self._charge(None, position, RestoredSeason(**_amounts(cost)))
+        course.states = {
+            name: replace(
+                state, version=max(state.version, said.versions.get(f"{plan.stream}/{name}", 0))
+            )
+            for name, state in course.states.items()
+        }
+        course.restores += 1
+        self._open_season(record.first_position // plan.horizon, entry)
         course.record_number = record.number
 
     def _run(self, name: str, learner: OnlineLearner, part: Examples) -> None:
@@ -223,13 +251,16 @@ class Engine:
         self._outlet.publish(releases, ())
         self._course.states[name] = step.state
 
-    def _open_season(self, season: int) -> None:
-        """Season's end is public: a new budget over new examples only; rules are carried over."""
+    def _open_season(self, season: int, *closing: LedgerEntry) -> None:
+        """Season's end is public: a new budget over new examples only; rules are carried over.
+
+        closing: charged to the season before, in the same transaction.
+        """
         course = self._course
         position = season * self._plan.horizon
         course.filter = PrivacyFilter(caps=self._plan.caps, spent=Price.zero())
         course.season = season
-        entries, releases, states = [], [], {}
+        entries, releases, states = list(closing), [], {}
         for name, learner in self._learners.items():
             step = learner.step(course.states[name], SeasonOpened(season, position), self._noise)
             states[name] = step.state
@@ -244,7 +275,7 @@ class Engine:
         course.states.update(states)
         course.position = max(course.position, position)
 
-    def _charge(self, name: str, position: int, event: PrivacyEvent) -> LedgerEntry:
+    def _charge(self, name: str | None, position: int, event: PrivacyEvent) -> LedgerEntry:
         """Admit an event and number its ledger entry; BudgetRefused changes nothing."""
         course = self._course
         assert course.filter is not None
@@ -288,6 +319,7 @@ class Engine:
             "season": course.season,
             "entries": course.entries,
             "spent": spent,
+            "restores": course.restores,
             "learners": {
                 name: snapshot.online_to_dict(state) for name, state in course.states.items()
             },
@@ -305,6 +337,7 @@ class Engine:
             position=values["position"],
             season=values["season"],
             entries=values["entries"],
+            restores=values.get("restores", 0),
             filter=None
             if spent is None
             else PrivacyFilter(caps=self._plan.caps, spent=Price.from_dict(spent)),
@@ -312,6 +345,10 @@ class Engine:
                 name: snapshot.online_from_dict(each) for name, each in values["learners"].items()
             },
         )
+
+
+def _amounts(cost: Price) -> dict[str, Fraction]:
+    return {each.name: getattr(cost, each.name) for each in fields(cost)}
 
 
 @dataclass(slots=True)

@@ -140,3 +140,10 @@ STORE_SNAPSHOTS_KEPT = 2
 # Longest file of a noise key (64 digits and a line end) and longest high-water mark that is read.
 KEY_FILE_BYTES_MAX = 256
 MARK_FILE_BYTES_MAX = 16 * 1024 * 1024
+# Producers of a stream that a high-water mark names; a mark is written at every charge and answer.
+MARK_PRODUCERS_MAX = 512
+# How far a mark is ahead of a producer when it needs a new number: by so many examples, and by so
+# many times what it has just sent. It is one more write in so many, and what a producer may have to
+# leave out when a store goes on from an older copy.
+MARK_AHEAD_EXAMPLES = 256
+MARK_AHEAD_TIMES = 32

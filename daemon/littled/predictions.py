@@ -45,8 +45,6 @@ from littled_protocol.columns import Labels, Points, PointType, decode_labels, p
 from littled_protocol.errors import REFUSAL_SENTENCES, ProtocolError, RefusalCode
 from littled_protocol.messages import Predict, Prediction, PredictionRefused
 
-PURPOSE = "predict"
-
 
 class Journal(Protocol):
     """Where a desk reads windows."""
@@ -166,7 +164,7 @@ class _Maker:
         self, opened: _Open, points: Points, question: bytes, number: int, noise: NoiseSource
     ) -> bytes:
         """The answers to points (m,), one byte each, with the noise of this question."""
-        address = Address(question, self.learner.name, PURPOSE, number)
+        address = Address(question, self.learner.name, "predict", number)
         answers: NDArray[np.uint8] = self.learner.answer(opened.prepared, points, noise, address)
         return answers.astype(np.uint8, copy=False).tobytes()
 

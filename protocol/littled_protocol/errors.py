@@ -47,7 +47,7 @@ ERROR_SENTENCES: Final = MappingProxyType(
         ErrorCode.UNSUPPORTED_VERSION: "The two sides share no version of the protocol.",
         ErrorCode.UNAUTHORIZED: "The token is missing or wrong.",
         ErrorCode.UNKNOWN_STREAM: "The daemon has no stream of this name.",
-        ErrorCode.UNKNOWN_LEARNER: "The daemon has no learner of this name.",
+        ErrorCode.UNKNOWN_LEARNER: "The daemon has no learner of rules of this name.",
         ErrorCode.INVALID_EXAMPLES: "A batch holds something that is not an example of its stream.",
         ErrorCode.SEQUENCE_GAP: "A batch begins after the next example expected of its producer.",
         ErrorCode.CREDIT_EXCEEDED: "More bytes are unacknowledged than the credit allows.",

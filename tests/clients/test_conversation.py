@@ -1,5 +1,7 @@
 """The conversation that both clients share: messages, errors, what may pass, which store."""
 
+from typing import Any
+
 import pytest
 
 from littled_client.addresses import parse_address
@@ -128,13 +130,16 @@ def test_random_producers_are_legal_and_differ() -> None:
 
 
 def test_the_newest_version_comes_from_the_status() -> None:
-    status = {"streams": {"flights": {"learners": {"late": {"version": 3}}}}}
+    status: dict[str, Any] = {"streams": {"flights": {"learners": {"late": {"version": 3}}}}}
     assert newest_version(status, "flights/late") == 3
     for unknown in ("flights/early", "ships/late", "flights"):
         with pytest.raises(ClientError, match="no learner"):
             newest_version(status, unknown)
     with pytest.raises(ClientError, match="no learner"):
         newest_version({}, "flights/late")
+    status["streams"]["flights"]["learners"]["ask"] = {"kind": "prediction"}
+    with pytest.raises(ClientError, match="'flights/ask' publishes no rules; ask it for"):
+        newest_version(status, "flights/ask")
 
 
 def test_the_type_of_points_comes_from_the_status() -> None:

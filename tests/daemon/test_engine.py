@@ -183,6 +183,18 @@ def test_seasons_begin_with_their_first_example_and_a_new_budget(executor: Any) 
     assert all(each.fits_in(PLAN.caps) for each in by_season.values())
 
 
+def test_a_season_is_over_when_its_last_example_is_learned_and_not_before(executor: Any) -> None:
+    """With one example a record: no cut of the stream may open a budget too early or too late."""
+    plan = stream_plan()
+    transcript, seasons = Transcript(), []
+    engine = Engine(plan, NOISE, transcript, executor)
+    for record in journal(2 * HORIZON + 1, size=1):
+        engine.apply(record)
+        seasons += [record.first_position] * (engine.status()["season"] - len(seasons))
+    assert seasons == [HORIZON, 2 * HORIZON]
+    assert {e.season == e.position // HORIZON for e in transcript.entries} == {True}
+
+
 def test_a_season_that_is_full_but_has_no_successor_does_not_end(executor: Any) -> None:
     transcript = run(PLAN, journal(3000), executor)
     assert all(m.kind == "rule" for m in messages(transcript))

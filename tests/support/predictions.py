@@ -115,8 +115,8 @@ class Bench:
     def feed(self, count: int, seed: int | None = None, *, learn: bool = True) -> None:
         """Append a record of examples; the engine learns it at once, or when it has to."""
         x, y = examples(count, self.position if seed is None else seed)
-        new = NewRecord(STREAM, "p", self.position, count, x, y)
-        self.records += self.store.append([new])
+        sequence = self.store.producer_next(STREAM, "p")
+        self.records += self.store.append([NewRecord(STREAM, "p", sequence, count, x, y)])
         self.position += count
         if learn:
             self.catch_up(-1)

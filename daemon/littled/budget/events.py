@@ -348,10 +348,10 @@ class PredictionAnswersAveraging(PrivacyEvent):
 
 @dataclass(frozen=True, slots=True)
 class PredictionAnswersMajority(PrivacyEvent):
-    """Answers by the larger of two noisy vote counts, `littled.mechanisms.noisy_majority`.
+    """Answers by the majority of votes with noise, `littled.mechanisms.noisy_majority`.
 
-    Pure accounting: discrete Laplace noise of rate v, pure 2v an answer. zCDP accounting: discrete
-    Gaussian noise of the rate v = 1 / sigma, v^2 an answer.
+    Pure accounting: discrete Laplace noise of rate v on both counts, pure 2v an answer. zCDP
+    accounting: the law that follows the lead as fast as v^2 an answer allows.
     """
 
     name: ClassVar[str] = "prediction_answers_majority"
@@ -381,6 +381,20 @@ class PredictionStableVoting(PrivacyEvent):
         _check_rate(self.name, self.rate)
         if self.threshold < 1:
             raise ValueError(f"threshold of {self.name} must be at least 1")
+
+
+@dataclass(frozen=True, slots=True)
+class RestoredSeason(PrivacyEvent):
+    """What releases that a store has lost may have cost the season that a restore closes.
+
+    Nothing is drawn for it: the lost releases are out, and were charged where they were made. The
+    season counts them as well, and is charged nothing more (PRIVACY.md, "Restoring").
+    """
+
+    name: ClassVar[str] = "restored_season"
+    epsilon_pure: Fraction
+    rho: Fraction
+    delta: Fraction
 
 
 Event = TypeVar("Event", bound=PrivacyEvent)
@@ -516,6 +530,11 @@ def _prediction_stable_voting(event: PredictionStableVoting) -> Price:
     failure = round_up(predictions.unstable_as_stable(event.rate, event.threshold))
     segment = Price(round_up(event.rate + 2 * event.vote_rate), Fraction(0), failure)
     return segment * event.unstable
+
+
+@_prices(RestoredSeason)
+def _restored_season(event: RestoredSeason) -> Price:
+    return Price(event.epsilon_pure, event.rho, event.delta)
 
 
 def kappa_upper(rate: Fraction) -> Fraction:

@@ -21,6 +21,7 @@ from typing import Any, Self
 from littled.budget.events import (
     PrecisionLoss,
     PrivacyEvent,
+    RestoredSeason,
     UnsupportedEvent,
     event_from_dict,
     price,
@@ -98,9 +99,10 @@ def rederive(
 
     Checks that entries are numbered from 0 without a gap, that seasons never go back and (with
     `horizon`) contain their positions, that every price is the price of its event, that the events
-    of finite precision assume at least the promised `epsilon`, and that no season's sum, recorded
-    or computed again, exceeds `caps`. Answers from a window count against what their learner was
-    charged for a window of that season, before them and with the same parameters.
+    of finite precision assume at least the promised `epsilon`, that nothing is charged to a season
+    after a restore has closed it, and that no season's sum, recorded or computed again, exceeds
+    `caps`. Answers from a window count against what their learner was charged for a window of that
+    season, before them and with the same parameters.
     """
     books = _Books()
     for expected, entry in enumerate(entries):
@@ -112,10 +114,14 @@ def rederive(
             books.season = entry.season
         elif entry.season > books.season:
             books.problem(entry, f"answers from season {entry.season} before that has begun")
+        if entry.season <= books.closed:
+            books.problem(entry, f"charges season {entry.season}, which a restore has closed")
         if horizon is not None and entry.position // horizon != entry.season:
             books.problem(entry, f"lies outside season {entry.season}")
         event, derived, wrong = _derived(entry, epsilon)
         books.problems.extend(wrong)
+        if isinstance(event, RestoredSeason):
+            books.closed = entry.season
         if entry.window is None:
             books.add(entry, event, derived)
         else:
@@ -132,12 +138,14 @@ _Sums = tuple[Price, Price]
 class _Books:
     """Sums over one ledger so far, and what was found to be wrong.
 
-    seasons: what was charged in each, recorded and derived. windows: for each account the events
-    that paid for a window's answers, by what they are apart from their number. answers: for each
-    account and window, how many answers were given, and their prices, recorded and derived.
+    season: the last one. closed: the last one that a restore has closed. seasons: what was charged
+    in each, recorded and derived. windows: for each account the events that paid for a window's
+    answers, by what they are apart from their number. answers: for each account and window, how
+    many answers were given, and their prices, recorded and derived.
     """
 
     season: int = 0
+    closed: int = -1
     problems: list[str] = field(default_factory=list)
     seasons: dict[int, _Sums] = field(default_factory=lambda: defaultdict(_nothing))
     windows: dict[_Account, dict[PrivacyEvent, int]] = field(

@@ -3,34 +3,17 @@
 from collections import defaultdict
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import count
 
 from littled.budget.ledger import own_numbers, without_answers
+from littled.cli.verifying import Comparison
 from littled.engine import Transcript, replay
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
 from littled.predictions import differing
 from littled.store.records import StoredRelease
 from littled.store.store import Store
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What a replay of one stream came to.
-
-    releases, entries, predictions: how many stored ones were compared; the entries that charge
-    answers are no function of the journal and not among them. findings: one sentence for each that
-    differs. pending: releases that the journal leads to and that are not published yet, since the
-    daemon was stopped before it had learned the journal's end.
-    """
-
-    stream: str
-    releases: int
-    entries: int
-    findings: tuple[str, ...]
-    pending: int
-    predictions: int = 0
 
 
 def compare_stream(store: Store, stream: str) -> Comparison:

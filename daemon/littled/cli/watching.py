@@ -11,6 +11,7 @@ from littled.cli.failures import explained
 from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import amount, console, number, print_json
 from littled.cli.spending import epsilon_spent
+from littled_client.conversation import newest_version
 from littled_client.errors import ClientError
 from littled_client.published import Published
 from littled_protocol.errors import ProtocolError
@@ -42,7 +43,9 @@ def watch(
     """
     with explained(ClientError, ProtocolError):
         with daemon.client() as client:
-            words = words_of(client.status(), learner)
+            facts = client.status()
+        newest_version(facts, learner)  # an unknown learner, or one without rules, is named here
+        words = words_of(facts, learner)
         # Outside the block: the subscription has a connection of its own, and an idle one beside it
         # would keep a daemon that stops waiting for it.
         for published in islice(client.subscribe(learner, since), count):
@@ -105,6 +108,8 @@ def stream_tables(name: str, stream: Mapping[str, Any]) -> Iterator[Table]:
         f"{number(stream['horizon'])} examples each, epsilon {spent} of {budget} spent{whose} "
         f"(delta {amount(stream['delta'])})"
     )
+    if stream.get("restores"):
+        title += f"; restored from a copy, {number(stream['restores'])} times in all"
     learners = stream["learners"].items()
     answering = {name: facts for name, facts in learners if facts.get("kind") == "prediction"}
     publishing = {name: facts for name, facts in learners if name not in answering}

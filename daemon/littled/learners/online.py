@@ -71,7 +71,7 @@ from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.exponential import ExponentialMechanism
-from littled.mechanisms.noise import Address, NoiseSource
+from littled.mechanisms.noise import Address, NoiseSource, Purpose
 from littled.mechanisms.sparse_sample import SparseSample
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled_protocol.rules import MajorityRule, Rule
@@ -79,7 +79,7 @@ from littled_protocol.rules import MajorityRule, Rule
 # Examples whose counting is put off until it is worth a pass over the statistics.
 PENDING_EXAMPLES_MAX = 1 << 16
 # What the secret word of a user is for, in the address of its noise.
-USER_PURPOSE = "teacher of a user"
+USER_PURPOSE: Final = "user-teacher"
 
 
 @dataclass(frozen=True, slots=True)
@@ -857,7 +857,7 @@ class OnlineLearner:
         holders = max(p.horizon if each.teachers is None else each.teachers for each in rungs)
         return holders * p.list_cap
 
-    def _address(self, place: Place, purpose: str, draw: int = 0) -> Address:
+    def _address(self, place: Place, purpose: Purpose, draw: int = 0) -> Address:
         return Address(place.chain_head, self.name, purpose, place.position, draw)
 
     def _draws(self, place: Place) -> list[Address]:
@@ -865,7 +865,7 @@ class OnlineLearner:
         return [self._address(place, "select", draw) for draw in range(self.parameters.draws)]
 
     def _words(
-        self, noise: NoiseSource, place: Place, purpose: str, count: int
+        self, noise: NoiseSource, place: Place, purpose: Purpose, count: int
     ) -> NDArray[np.uint64]:
         """One word for each of `count` positions, whichever slice of the record asks for them."""
         address = Address(place.chain_head, self.name, purpose, place.record_position)

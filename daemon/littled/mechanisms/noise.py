@@ -19,7 +19,7 @@ pseudo-random generator; every guarantee of this package is proven for uniform, 
 import struct
 from dataclasses import dataclass
 from hashlib import blake2b
-from typing import Protocol
+from typing import Literal, Protocol
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -27,6 +27,25 @@ from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from numpy.typing import NDArray
 
 Words = NDArray[np.uint64]
+
+# What noise is drawn for. PRIVACY.md says of each what it decides and where its price is proven;
+# a draw for anything else has no name here, and so does not pass the type checker.
+Purpose = Literal[
+    "trigger",
+    "trigger-threshold",
+    "stage-query",
+    "stage-threshold",
+    "buffer",
+    "teacher",
+    "select",
+    "predict",  # the place of a question, from which nothing is drawn itself
+    "predict/subset",
+    "predict/select",
+    "predict/vote",
+    "predict/flip",
+    "predict/threshold",
+    "predict/test",
+]
 
 KEY_BYTES = 32
 WORD_BYTES = 8
@@ -48,13 +67,13 @@ class Address:
     """Where in the history a draw is made, for whom and for what.
 
     `chain_head` is the hash-chain head of the journal record that holds `position`; `learner` is
-    "stream/learner"; `purpose` names the use; `draw` tells repeated draws at one position apart.
-    `position` and `draw` are at least 0 and below 2^64.
+    "stream/learner"; `purpose` is one of those above; `draw` tells repeated draws at one position
+    apart. `position` and `draw` are at least 0 and below 2^64.
     """
 
     chain_head: bytes
     learner: str
-    purpose: str
+    purpose: Purpose
     position: int
     draw: int = 0
 

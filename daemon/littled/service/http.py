@@ -82,8 +82,9 @@ class HttpServer:
     def __init__(self, surface: Surface, access: Access, server: str) -> None:
         """Make a server that shows `surface` to whom `access` admits, under the name `server`."""
         self._pages = _Pages(surface)
+        self.application = self._application(access, server)
         self._runner = web.AppRunner(
-            self._application(access, server),
+            self.application,
             access_log=None,
             handle_signals=False,
             keepalive_timeout=HTTP_KEEPALIVE_SECONDS,

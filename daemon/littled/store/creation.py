@@ -11,7 +11,14 @@ from littled.store.database import Facts, StreamFacts, is_of_users, json_bytes, 
 from littled.store.errors import StoreFailed, StoreRefused
 from littled.store.files import PRIVATE_FOLDER, create_private, sync_folder
 from littled.store.keys import fingerprint, key_text, new_key, read_key
-from littled.store.mark import HighWaterMark, Point, StreamMark, no_predictions, write_mark
+from littled.store.mark import (
+    HighWaterMark,
+    Numbers,
+    Point,
+    StreamMark,
+    no_predictions,
+    write_mark,
+)
 from littled.store.place import Place
 from littled.store.records import genesis, ledger_genesis
 from littled_protocol.errors import ProtocolError
@@ -146,6 +153,7 @@ def _first_mark(facts: Facts) -> HighWaterMark:
                 season=0,
                 spent=Price.zero(),
                 predictions=no_predictions(each.genesis),
+                numbers=Numbers({}),
             )
             for stream, each in facts.streams.items()
         },

@@ -8,7 +8,7 @@ main file by the commits themselves, so its size is bounded without a thread of 
 import json
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -76,6 +76,9 @@ CREATE TABLE IF NOT EXISTS predictions (
 CREATE INDEX IF NOT EXISTS predictions_of_window ON predictions (learner, window, count);
 """
 _HAS_PREDICTIONS = "SELECT count(*) FROM sqlite_schema WHERE name = 'predictions_of_window'"
+# Keys of the records that are restores. It is made by the first of them.
+_RESTORES = "CREATE TABLE IF NOT EXISTS restores (key INTEGER PRIMARY KEY) STRICT"
+_HAS_RESTORES = "SELECT count(*) FROM sqlite_schema WHERE name = 'restores'"
 _STREAMS = "SELECT name, id, plan, genesis FROM streams ORDER BY id"
 
 
@@ -244,6 +247,17 @@ def plan_of(facts: Facts, stream: str) -> dict[str, Any]:
 def has_predictions(connection: apsw.Connection) -> bool:
     """Whether the database has the table of predictions; only stores made before it lack it."""
     return connection.execute(_HAS_PREDICTIONS).fetchall() == [(1,)]
+
+
+def has_restores(connection: apsw.Connection) -> bool:
+    """Whether the store went on from an older copy of itself at some time."""
+    return connection.execute(_HAS_RESTORES).fetchall() == [(1,)]
+
+
+def add_restores(connection: apsw.Connection, keys: Iterable[int]) -> None:
+    """Note the keys of records that are restores, inside a transaction."""
+    connection.execute(_RESTORES)
+    connection.executemany("INSERT INTO restores VALUES (?)", [(key,) for key in keys])
 
 
 # --- writing --------------------------------------------------------------------------------------

@@ -21,10 +21,11 @@ from littled.store.database import (
     Readers,
     StreamFacts,
     has_predictions,
+    has_restores,
     record_key,
 )
 from littled.store.errors import StoreDamaged
-from littled.store.mark import HighWaterMark, Point, StreamMark
+from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark
 from littled.store.records import (
     Record,
     StoredPrediction,
@@ -39,6 +40,7 @@ from littled.store.records import (
     release_head,
     snapshot_checksum,
 )
+from littled.store.restoration import RESTORER, Restoration
 from littled_protocol.limits import user_bytes
 
 Row = tuple[Any, ...]
@@ -71,9 +73,16 @@ _PREDICTION = "SELECT key FROM predictions WHERE learner = ? AND request = ?"
 _OF_WINDOW = "SELECT min(key), max(key) FROM predictions WHERE learner = ? AND window = ?"
 _ANSWERS = "SELECT sum(count) FROM predictions WHERE learner = ? AND window = ?"
 _LAST_PREDICTION = "SELECT max(key) FROM predictions WHERE key >= ? AND key < ?"
+_RESTORES = "SELECT key FROM restores WHERE key >= ? AND key < ? ORDER BY key"
 _LAST_RECORD = "SELECT max(key) FROM records WHERE key >= ? AND key < ?"
+_RELEASE_UP_TO = """
+SELECT version, head FROM releases WHERE learner = ? AND version <= ? ORDER BY version DESC LIMIT 1
+"""
 _LAST_ENTRY = "SELECT max(number) FROM ledger WHERE stream = ?"
 _LAST_RELEASES = "SELECT learner, max(version) FROM releases GROUP BY learner"
+_STRAYS = "SELECT count(*) FROM {} WHERE {} NOT IN (SELECT id FROM streams)"
+_OF_KEY = f"key >> {NUMBER_BITS}"
+_OF_STREAM = "stream"
 _ALL_PRODUCERS = "SELECT stream, name, next_sequence FROM producers"
 _RELEASES = """
 SELECT version, body, charge, head, length(body) FROM releases
@@ -105,6 +114,7 @@ class History:
         self._facts = facts
         self._records = _RECORDS.format(users="users" if facts.of_users else _NO_USERS)
         self._asked = False
+        self._restores: dict[str, list[tuple[Record, Restoration]]] = {}
 
     # -- the journal -------------------------------------------------------------------------
 
@@ -122,7 +132,8 @@ class History:
         while rows := self._rows(self._records, (record_key(facts.identity, number), end)):
             for row in rows:
                 record = _record(stream, facts, number + 1, position, head, row)
-                number, position, head = record.number, position + record.count, record.chain_head
+                number, head = record.number, record.chain_head
+                position = record.first_position + record.count
                 yield record
 
     def record_point(self, stream: str, number: int) -> tuple[bytes, int] | None:
@@ -153,8 +164,34 @@ class History:
                 high = middle
             else:
                 low = middle + 1
-        point = self.record_point(stream, low)
-        return None if point is None or not 0 <= position < point[1] else low
+        for record in self.records(stream, low - 1, low):
+            # a restore leaves positions out, and has none itself
+            if record.first_position <= position < record.first_position + record.count:
+                return low
+        return None
+
+    def restores(self, stream: str) -> list[tuple[Record, Restoration]]:
+        """The records by which a stream went on from an older copy, and what they say.
+
+        Each is checked against the head before it. They are read once.
+        """
+        if stream not in self._restores:
+            self._restores[stream] = list(self._read_restores(stream))
+        return self._restores[stream]
+
+    def _read_restores(self, stream: str) -> Iterator[tuple[Record, Restoration]]:
+        identity = self._facts.streams[stream].identity
+        ends = record_key(identity, 0), record_key(identity + 1, 0)
+        with self._readers.lend() as connection:
+            rows: list[Row] = []
+            if has_restores(connection):
+                rows = connection.execute(_RESTORES, ends).fetchall()
+        for (key,) in rows:
+            number = _integer(key, stream) - ends[0]
+            found = [each for each in self.records(stream, number - 1, number) if each.restores]
+            if not found:
+                raise StoreDamaged(f"record {number} of {stream} is no restore: put back a backup")
+            yield found[0], _restoration(found[0])
 
     def producer(self, stream: str, producer: str) -> tuple[int, int] | None:
         """Identity and next sequence number of a producer, None for one never seen."""
@@ -163,6 +200,16 @@ class History:
             (self._facts.streams[stream].identity, producer),
         )
         return None if found is None else (_integer(found[0], stream), _integer(found[1], stream))
+
+    def numbers(self, stream: str) -> Numbers:
+        """How far the producers of a stream have come."""
+        identity = self._facts.streams[stream].identity
+        rows = self._all(
+            "SELECT name, next_sequence FROM producers WHERE stream = ? ORDER BY id", (identity,)
+        )
+        known = {_text(name): _integer(following, stream) for name, following in rows}
+        known.pop(RESTORER, None)
+        return Numbers({}).with_bounds(known)
 
     # -- the ledger --------------------------------------------------------------------------
 
@@ -257,25 +304,38 @@ class History:
 
         Raises StoreDamaged where the chain breaks; KeyError: no such stream.
         """
-        head = self.release_point(learner, since)
-        if head is None:
-            return
-        version, end = since, _END if last is None else last
-        while rows := self._rows(_RELEASES, (learner, version, end)):
+        version, head = self._release_before(learner, since)
+        end = _END if last is None else last
+        left_out = self._versions_left_out(learner)
+        while rows := self._rows(_RELEASES, (learner, max(version, since), end)):
             for row in rows:
-                version += 1
+                jumps = isinstance(row[0], int) and row[0] - 1 in left_out
+                version = max(row[0], version + 1) if jumps else version + 1
                 release, head = _release(learner, version, head, row)
                 yield release
 
+    def _release_before(self, learner: str, version: int) -> tuple[int, bytes]:
+        """Version and stored head of the last release up to this version; 0 and its genesis.
+
+        A subscriber may ask for what follows a version that a restore has left out.
+        """
+        stream = learner.partition("/")[0]
+        found = self._one(_RELEASE_UP_TO, (learner, version))
+        if found is None:
+            return 0, release_genesis(self._facts.streams[stream].genesis, learner)
+        return _integer(found[0], learner), _head(found[1], stream)
+
+    def _versions_left_out(self, learner: str) -> set[int]:
+        """Versions of a learner up to which restores have left some out."""
+        stream = learner.partition("/")[0]
+        return {
+            said.versions[learner] for _, said in self.restores(stream) if learner in said.versions
+        }
+
     def release_point(self, learner: str, version: int) -> bytes | None:
         """Stored head after a release; None without it."""
-        stream = learner.partition("/")[0]
-        if version <= 0:
-            return release_genesis(self._facts.streams[stream].genesis, learner)
-        found = self._one(
-            "SELECT head FROM releases WHERE learner = ? AND version = ?", (learner, version)
-        )
-        return None if found is None else _head(found[0], stream)
+        found, head = self._release_before(learner, version)
+        return head if found == max(version, 0) else None
 
     def last_release(self, learner: str) -> int:
         """Version of a learner's last release, 0 before the first."""
@@ -520,8 +580,24 @@ class History:
         """What SQLite finds wrong with its own file, shortened; reads all of it."""
         with self._readers.lend() as connection:
             rows = connection.execute("PRAGMA integrity_check(10)").fetchall()
-        found = [str(row[0]) for row in rows]
+        found = ["; ".join(str(row[0]).splitlines()) for row in rows]
         return [] if found == ["ok"] else found
+
+    def strays(self) -> list[str]:
+        """Rows that belong to no stream, which nothing reads, a sentence for each table."""
+        tables = {"records": _OF_KEY, "ledger": _OF_STREAM, "snapshots": _OF_STREAM}
+        with self._readers.lend() as connection:
+            tables |= {"predictions": _OF_KEY} if has_predictions(connection) else {}
+            tables |= {"restores": _OF_KEY} if has_restores(connection) else {}
+            counts = {
+                table: connection.execute(_STRAYS.format(table, stream)).fetchall()[0][0]
+                for table, stream in tables.items()
+            }
+        return [
+            f"{count} rows of {table} belong to no stream"
+            for table, count in counts.items()
+            if count
+        ]
 
     # -- rows --------------------------------------------------------------------------------
 
@@ -576,6 +652,8 @@ def _record(
     """The record of a row, if it is the one that continues the chain."""
     key, first_position, count, sequence, producer, x, y, stored, users, _ = row
     try:
+        if not count and producer == RESTORER:
+            position = max(position, first_position)
         after = record_head(head, number, position, count, sequence, producer, x, y, users)
         sound = (
             key == record_key(facts.identity, number)
@@ -589,6 +667,17 @@ def _record(
             f"the journal of {stream} is damaged at record {number}: put back a backup"
         )
     return Record(stream, number, position, producer, sequence, count, x, y, stored, users)
+
+
+def _restoration(record: Record) -> Restoration:
+    """What a restore says."""
+    try:
+        return Restoration.from_record(record)
+    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise StoreDamaged(
+            f"the restore in record {record.number} of {record.stream} cannot be read: put back a "
+            "backup"
+        ) from error
 
 
 def _entry(stream: str, number: int, head: bytes, row: Row) -> tuple[LedgerEntry, bytes]:

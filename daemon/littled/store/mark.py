@@ -3,17 +3,20 @@
 Restoring an older copy of a database would hide budget that was spent. The mark says what a store
 must at least contain; it is replaced after every charge and every publication, before anybody
 hears of them. A store without its mark, or behind it, is refused.
+
+The mark also bounds how many examples each producer can have sent, ahead of their acknowledgement:
+when a store goes on from an older copy, no example that was lost may be learned a second time.
 """
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
 
 from littled.budget.price import Price
-from littled.limits import MARK_FILE_BYTES_MAX
+from littled.limits import MARK_FILE_BYTES_MAX, MARK_PRODUCERS_MAX
 from littled.store.errors import StoreRefused
 from littled.store.files import read_limited, replace_private
 from littled.store.records import prediction_genesis
@@ -48,12 +51,51 @@ def no_predictions(genesis: bytes) -> Point:
 
 
 @dataclass(frozen=True, slots=True)
+class Numbers:
+    """For every producer of a stream a number that none of its durable examples has reached.
+
+    named: those that needed a new one last, in this order. others: for all producers not named.
+    """
+
+    named: Mapping[str, int]
+    others: int = 0
+
+    def bound(self, producer: str) -> int:
+        """The number for this producer."""
+        return self.named.get(producer, self.others)
+
+    def with_bounds(self, bounds: Mapping[str, int]) -> "Numbers":
+        """The same with other numbers for some producers, and as many names as there may be."""
+        named = {name: each for name, each in self.named.items() if name not in bounds}
+        named |= bounds
+        surplus = set(list(named)[: max(len(named) - MARK_PRODUCERS_MAX, 0)])
+        return Numbers(
+            {name: each for name, each in named.items() if name not in surplus},
+            max([self.others, *(named[name] for name in surplus)]),
+        )
+
+    def to_list(self) -> list[Any]:
+        """JSON-able."""
+        return [list(map(list, self.named.items())), self.others]
+
+    @classmethod
+    def from_list(cls, values: Any) -> Self:
+        """What `to_list` wrote; ValueError or TypeError otherwise."""
+        named, others = values
+        found = cls({str(name): number for name, number in named}, others)
+        if any(type(each) is not int or each < 0 for each in (*found.named.values(), others)):
+            raise TypeError("a number of examples is an integer")
+        return found
+
+
+@dataclass(frozen=True, slots=True)
 class StreamMark:
     """How far one stream had come.
 
     genesis: binds configuration and plan. journal, ledger: last record and last entry. position:
     number of examples. season, spent: the season of the last entry and the sum of its prices.
     predictions: the last one. Answers do not count as spent: their season has paid for all of them.
+    numbers: how far its producers can have come, None if that was not known yet.
     """
 
     genesis: bytes
@@ -63,10 +105,12 @@ class StreamMark:
     season: int
     spent: Price
     predictions: Point
+    numbers: Numbers | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
-        return {
+        numbers = {} if self.numbers is None else {"numbers": self.numbers.to_list()}
+        return numbers | {
             "genesis": self.genesis.hex(),
             "journal": self.journal.to_list(),
             "ledger": self.ledger.to_list(),
@@ -80,10 +124,11 @@ class StreamMark:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """What `to_dict` wrote; KeyError, ValueError or TypeError otherwise.
 
-        A mark that was written before there were predictions knows of none.
+        A mark that was written before there were predictions knows of none, and one that was
+        written before there were numbers of producers has none.
         """
         genesis = bytes.fromhex(values["genesis"])
-        predictions = values.get("predictions")
+        predictions, numbers = values.get("predictions"), values.get("numbers")
         return cls(
             genesis=genesis,
             journal=Point.from_list(values["journal"]),
@@ -94,16 +139,26 @@ class StreamMark:
             predictions=no_predictions(genesis)
             if predictions is None
             else Point.from_list(predictions),
+            numbers=None if numbers is None else Numbers.from_list(numbers),
         )
 
 
 @dataclass(frozen=True, slots=True)
 class HighWaterMark:
-    """How far a store had come: by stream, and the last release by learner ("stream/learner")."""
+    """How far a store had come: by stream, and the last release by learner ("stream/learner").
+
+    versions: the last version that was lost, of learners that have published nothing since.
+    """
 
     instance: str
     streams: Mapping[str, StreamMark]
     releases: Mapping[str, Point]
+    versions: Mapping[str, int] = field(default_factory=dict)
+
+    def version(self, learner: str) -> int:
+        """The last version of a learner that anybody may have, 0 before the first."""
+        found = self.releases.get(learner)
+        return max(0 if found is None else found.number, self.versions.get(learner, 0))
 
     def to_bytes(self) -> bytes:
         """The file's contents: one line of JSON and a line with its checksum."""
@@ -113,6 +168,8 @@ class HighWaterMark:
             "releases": {name: each.to_list() for name, each in self.releases.items()},
             "streams": {name: each.to_dict() for name, each in self.streams.items()},
         }
+        if self.versions:
+            values["versions"] = dict(self.versions)
         line = json.dumps(values, sort_keys=True, separators=(",", ":")).encode() + b"\n"
         return line + _checksum(line) + b"\n"
 
@@ -129,6 +186,7 @@ class HighWaterMark:
             instance=str(values["instance"]),
             streams={name: StreamMark.from_dict(each) for name, each in values["streams"].items()},
             releases={name: Point.from_list(each) for name, each in values["releases"].items()},
+            versions={name: int(each) for name, each in values.get("versions", {}).items()},
         )
 
 

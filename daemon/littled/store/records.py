@@ -64,7 +64,8 @@ class Record:
     """A record of the journal. Private: x, y and users, which are as in `NewRecord`.
 
     number: 0, 1, 2, ... within the stream. first_position: of its first example in the stream.
-    chain_head: head of the chain with this record as its last.
+    chain_head: head of the chain with this record as its last. A record without examples is a
+    restore (`littled.store.restoration`).
     """
 
     stream: str
@@ -77,6 +78,11 @@ class Record:
     y: bytes
     chain_head: bytes
     users: bytes = b""
+
+    @property
+    def restores(self) -> bool:
+        """Whether it says that the store goes on from an older copy, and has no examples."""
+        return not self.count
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,12 +48,17 @@ class Batch:
         marks: Mapping[str, StreamMark],
         find: Callable[[str, str], Producer | None],
         producers_known: int,
+        firsts: Mapping[str, int] | None = None,
     ) -> None:
-        """Continue from `marks`; `find` looks up a producer, new ones follow `producers_known`."""
+        """Continue from `marks`; `find` looks up a producer, new ones follow `producers_known`.
+
+        firsts: by stream, the first number of a producer that was never seen; 0 unless given.
+        """
         self._facts = facts
         self._marks = marks
         self._find = find
         self._producers_known = producers_known
+        self._firsts = firsts or {}
         self._ends: dict[str, tuple[int, int, int, bytes]] = {}
         self.stored: list[Record] = []
         self.rows: list[Row] = []
@@ -98,7 +103,7 @@ class Batch:
         found = self._find(stream, name)
         if found is None:
             self._producers_known += 1
-            found = self._producers_known, 0
+            found = self._producers_known, self._firsts.get(stream, 0)
         return found
 
     def producer_rows(self) -> list[Row]:
@@ -210,13 +215,21 @@ class Arrivals:
                     f"replay mismatch: {where} came out different from the stored one"
                 )
             return
-        if version != point.number + 1:
+        if version != point.number + 1 and version - 1 != self._left_out(release, point.number):
             raise StoreDamaged(f"replay mismatch: {where} came where {point.number + 1} is due")
         if charged is None:
             raise StoreDamaged(f"{where} names charge {release.charge}, which is not in the ledger")
         head = release_head(point.head, charged)
         self.release_rows.append((learner, version, release.body, charged.charge, head))
         self.points[learner] = Point(version, head)
+
+    def _left_out(self, release: StoredRelease, version: int) -> int | None:
+        """The last version that a restore has left out after this one, None without one."""
+        versions = (
+            said.versions.get(release.learner, 0)
+            for _, said in self._history.restores(release.stream)
+        )
+        return max((each for each in versions if each > version), default=None)
 
     def _charged(self, release: StoredRelease) -> StoredRelease | None:
         """The release with its charge as numbered in the ledger; None if that is not there."""

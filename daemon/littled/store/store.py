@@ -18,6 +18,7 @@ import json
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,14 +26,19 @@ import apsw
 
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
-from littled.limits import STORE_PRODUCERS_IN_MEMORY_MAX, STORE_SNAPSHOTS_KEPT
+from littled.limits import (
+    MARK_AHEAD_EXAMPLES,
+    MARK_AHEAD_TIMES,
+    STORE_PRODUCERS_IN_MEMORY_MAX,
+    STORE_SNAPSHOTS_KEPT,
+)
 from littled.store.creation import create_store
 from littled.store.database import Facts, Readers, Writing, plan_of, read_facts
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
 from littled.store.files import FolderLock, refuse_readable, sync_folder
 from littled.store.history import History
 from littled.store.keys import check_fingerprint, read_key
-from littled.store.mark import HighWaterMark, Point, StreamMark, read_mark, write_mark
+from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark, read_mark, write_mark
 from littled.store.place import Place
 from littled.store.records import (
     NewPrediction,
@@ -86,15 +92,26 @@ class Store:
         self._configuration: dict[str, Any] = json.loads(facts.configuration)
         self._plans = {name: plan_of(facts, name) for name in facts.streams}
         self._caps = {name: Price.from_dict(plan["caps"]) for name, plan in self._plans.items()}
-        self._answers = {
-            f"{name}/{learner}": each["parameters"]["answers_max"]
-            for name, plan in self._plans.items()
-            for learner, each in plan.get("learners", {}).items()
-            if each.get("kind") == "prediction"
+        self._restores = {name: self._history.restores(name) for name in facts.streams}
+        self._answers: dict[str, int] = {}
+        # The first window that may answer: a restore closes all before it.
+        self._open_windows: dict[str, int] = {}
+        for name, plan in self._plans.items():
+            for learner, each in plan.get("learners", {}).items():
+                if each.get("kind") == "prediction":
+                    self._answers[f"{name}/{learner}"] = each["parameters"]["answers_max"]
+                    self._open_windows[f"{name}/{learner}"] = self._open_window(
+                        name, plan["horizon"], each["parameters"]["window"]
+                    )
+        # Numbers of producers that were never seen; they may be among what was lost.
+        self._firsts = {
+            name: max((said.numbers.others for _, said in each), default=0)
+            for name, each in self._restores.items()
         }
         self._insert_record = _INSERT_RECORD_OF_USERS if facts.of_users else _INSERT_RECORD
         self._marks: dict[str, StreamMark] = {}
         self._releases: dict[str, Point] = {}
+        self._versions: dict[str, int] = {}
         self._producers: Producers = {}
         self._producers_known = 0
 
@@ -168,7 +185,7 @@ class Store:
             raise StoreRefused(
                 f"the store in {self._place.folder} is behind its high-water mark: {findings[0]}. "
                 "Put back the newest copy of the store; an older one would spend the same budget "
-                "again"
+                "again, and may only go on by littled restore"
             )
         if self._writing is None:
             return
@@ -177,7 +194,9 @@ class Store:
             found = self._history.snapshot(stream)
             for _ in self._history.records(stream, -1 if found is None else found[0]):
                 pass
-            self._marks[stream] = self._history.stream_mark(stream)
+            numbers = mark.streams[stream].numbers or self._history.numbers(stream)
+            self._marks[stream] = replace(self._history.stream_mark(stream), numbers=numbers)
+        self._versions.update(mark.versions)
         for learner in self._history.learners():
             self._releases[learner] = self._history.release_mark(learner)
         known = self._writing.read("SELECT coalesce(max(id), 0) FROM producers", ())
@@ -196,6 +215,7 @@ class Store:
             writing, self._writing = self._writing, None
             try:
                 if writing is not None and not failed:
+                    self._forget_reserves()
                     write_mark(self._place.mark, self._mark())
                 self._readers.close()
                 if writing is not None:
@@ -218,8 +238,9 @@ class Store:
 
     @property
     def instance(self) -> str:
-        """Random public name of this store."""
-        return self._facts.instance
+        """Random public name of this store; a restore gives it a new one."""
+        names = [each[-1][1].instance for each in self._restores.values() if each]
+        return names[0] if names else self._facts.instance
 
     @property
     def configuration(self) -> dict[str, Any]:
@@ -254,7 +275,7 @@ class Store:
         if found is None:
             with self._watched():
                 found = self._history.producer(stream, producer)
-        return 0 if found is None else found[1]
+        return self._firsts[stream] if found is None else found[1]
 
     def records(self, stream: str, after: int = -1) -> Iterator[Record]:
         """Records of a stream after number `after`, in order, each checked against the chain.
@@ -301,14 +322,21 @@ class Store:
         return self._marks[stream].predictions
 
     def answers_given(self, learner: str, window: int) -> int:
-        """How many points a window of the learner "stream/learner" has answered, checked."""
+        """How many points a window of the learner "stream/learner" has answered, checked.
+
+        A window that a restore has closed counts as having answered all that it may.
+        """
         self._usable()
+        if self._is_closed(learner, window):
+            return self._answers[learner]
         with self._watched():
             return self._history.answers_given(learner, window)
 
     def answers_counted(self, learner: str, window: int) -> int:
         """The same at once and unchecked, to be told to somebody, not to be relied on."""
         self._usable()
+        if self._is_closed(learner, window):
+            return self._answers[learner]
         with self._watched():
             return self._history.answers_counted(learner, window)
 
@@ -332,9 +360,12 @@ class Store:
         """
         with self._lock:
             self._usable(writing=True)
-            batch = Batch(self._facts, self._marks, self._producer, self._producers_known)
+            batch = Batch(
+                self._facts, self._marks, self._producer, self._producers_known, self._firsts
+            )
             for each in records:
                 batch.add(each)
+            self._reserve(batch.producers)
             with self._transaction() as connection:
                 if batch.rows:
                     connection.executemany(_PUT_PRODUCER, batch.producer_rows())
@@ -387,6 +418,8 @@ class Store:
                 answers=self._answers,
             )
             with self._watched():
+                if self._is_closed(new.learner, new.window):
+                    raise StoreDamaged(f"window {new.window} of {new.learner} is closed")
                 stored = arriving.add_prediction(new, entry)
             with self._transaction() as connection:
                 connection.executemany(_INSERT_ENTRY, arriving.entry_rows)
@@ -445,7 +478,50 @@ class Store:
             raise
 
     def _mark(self) -> HighWaterMark:
-        return HighWaterMark(self._facts.instance, dict(self._marks), dict(self._releases))
+        releases = dict(self._releases)
+        lost = {
+            learner: version
+            for learner, version in self._versions.items()
+            if learner not in releases or releases[learner].number < version
+        }
+        return HighWaterMark(self._facts.instance, dict(self._marks), releases, lost)
+
+    def _reserve(self, producers: Producers) -> None:
+        """Let the mark be ahead of what is about to be acknowledged; it seldom has to be moved."""
+        wanted: dict[str, dict[str, int]] = {}
+        for (stream, name), (_, following) in producers.items():
+            numbers = self._marks[stream].numbers
+            assert numbers is not None, "the store is not open for writing"
+            if following > numbers.named.get(name, 0):
+                sent = following - self.producer_next(stream, name)
+                ahead = max(MARK_AHEAD_EXAMPLES, MARK_AHEAD_TIMES * sent)
+                wanted.setdefault(stream, {})[name] = following + ahead
+        for stream, bounds in wanted.items():
+            self._put_numbers(stream, bounds)
+        if wanted:
+            self._advance_mark()
+
+    def _forget_reserves(self) -> None:
+        """Let the mark say exactly how far producers have come, as nothing is added any more."""
+        for stream, mark in self._marks.items():
+            assert mark.numbers is not None, "the store is not open for writing"
+            known = {name: self._producer(stream, name) for name in mark.numbers.named}
+            # what was reserved for a producer that never came counts as unknown as before
+            exact = {name: each[1] for name, each in known.items() if each is not None}
+            self._put_numbers(stream, exact)
+
+    def _put_numbers(self, stream: str, bounds: Mapping[str, int]) -> None:
+        mark = self._marks[stream]
+        numbers = (mark.numbers or Numbers({})).with_bounds(bounds)
+        self._marks[stream] = replace(mark, numbers=numbers)
+
+    def _open_window(self, stream: str, horizon: int, size: int) -> int:
+        restores = self._restores[stream]
+        return restores[-1][0].first_position // horizon * (horizon // size) if restores else 0
+
+    def _is_closed(self, learner: str, window: int) -> bool:
+        """Whether a restore has closed a window of the learner "stream/learner"."""
+        return window < self._open_windows.get(learner, 0)
 
     def _advance_mark(self) -> None:
         try:

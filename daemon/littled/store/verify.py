@@ -17,6 +17,7 @@ from typing import Any
 
 from littled.budget.charges import Charges, ChargesUnknown, wrong_charges
 from littled.budget.conversion import guarantee
+from littled.budget.events import RestoredSeason
 from littled.budget.ledger import LedgerEntry, rederive
 from littled.budget.price import Price
 from littled.store.database import Facts, Readers, plan_of, read_facts
@@ -25,13 +26,27 @@ from littled.store.history import Extent, History
 from littled.store.keys import check_fingerprint, read_key
 from littled.store.mark import HighWaterMark, read_mark
 from littled.store.place import Place
-from littled.store.records import StoredPrediction
+from littled.store.records import Record, StoredPrediction
+from littled.store.restoration import RESTORER, Restoration, closing_position
 from littled_protocol.codec import decode
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import Release
 
 # A store that is damaged all over says the same over and over.
 FINDINGS_PER_PART_MAX = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """A public event: a stream went on from an older copy of itself.
+
+    season: the one that it closed; counted: what that one counts as having spent; None for both
+    while the daemon has not started since. position: where the stream went on.
+    """
+
+    position: int
+    season: int | None
+    counted: Price | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +60,7 @@ class StreamReport:
     releases: int
     predictions: int
     spent: Price
+    restored: tuple[Restored, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +77,16 @@ class Report:
 
 
 def verify(
-    path: Path | str, key_path: Path | str | None = None, mark_path: Path | str | None = None
+    path: Path | str,
+    key_path: Path | str | None = None,
+    mark_path: Path | str | None = None,
+    *,
+    alone: bool = False,
 ) -> Report:
     """Check the store in the folder `path`; see `Store.open` for the paths.
 
-    Raises StoreRefused when there is no store of a format known here; whatever is wrong with one
-    that is there is a finding.
+    alone: by itself, without its high-water mark. Raises StoreRefused when there is no store of a
+    format known here; whatever is wrong with one that is there is a finding.
     """
     place = Place.of(path, key_path, mark_path)
     if not place.database.exists():
@@ -74,8 +94,9 @@ def verify(
     check = _Check()
     # Before the database, which a daemon at work always has ahead of its mark.
     mark: HighWaterMark | None = None
-    with check.part():
-        mark = read_mark(place.mark)
+    if not alone:
+        with check.part():
+            mark = read_mark(place.mark)
     with closing(Readers(place.database)) as readers:
         try:
             with readers.lend() as connection:
@@ -126,6 +147,8 @@ def _streams(
 ) -> Iterator[StreamReport]:
     with check.part():
         check.add([f"SQLite's own check: {each}" for each in history.integrity()])
+    with check.part():
+        check.add(history.strays())
     if mark is not None:
         with check.part():
             check.add(history.behind(mark))
@@ -150,11 +173,11 @@ def _stream(
     check: _Check, facts: Facts, history: History, stream: str, extent: Extent
 ) -> StreamReport:
     plan = plan_of(facts, stream)
-    examples = _journal(check, history, stream, extent)
+    journal = _journal(check, history, stream, extent)
     entries: list[LedgerEntry] = []
     with check.part():
         entries = list(history.ledger(stream, -1, extent.entries[stream]))
-        check.add(_ledger(stream, plan, entries, examples))
+        check.add(_ledger(stream, plan, entries, journal))
     with check.part():
         check.add(
             [
@@ -174,36 +197,84 @@ def _stream(
     return StreamReport(
         stream=stream,
         records=extent.records[stream] + 1,
-        examples=examples,
+        examples=journal.examples,
         entries=extent.entries[stream] + 1,
         releases=releases,
         predictions=extent.predictions[stream] + 1,
         spent=_most_spent(entries),
+        restored=tuple(_restored(journal, entries)),
     )
 
 
-def _journal(check: _Check, history: History, stream: str, extent: Extent) -> int:
-    """Check a journal to its end, or to the first break; return the number of examples so far."""
-    following: dict[str, int] = {}
+@dataclass(slots=True)
+class _Journal:
+    """A journal as far as it is sound.
+
+    records, examples: how many. position: what the next example's would be. following: the next
+    number of each producer. first: that of a producer not seen yet. restores: each with the
+    position before it.
+    """
+
+    records: int = 0
+    examples: int = 0
+    position: int = 0
+    first: int = 0
+    following: dict[str, int] = field(default_factory=dict)
+    restores: list[tuple[int, Record, Restoration]] = field(default_factory=list)
+
+    def add(self, record: Record) -> Iterator[str]:
+        """Take the next record; yield what is wrong with it."""
+        where = f"record {record.number} of {record.stream}"
+        if record.sequence != self.following.get(record.producer, self.first):
+            yield f"{where} does not continue its producer's sequence"
+        if len(record.y) != record.count:
+            yield f"{where} has columns that do not fit"
+        self.following[record.producer] = record.sequence + record.count
+        self.records += 1
+        self.examples += record.count
+        self.position = record.first_position + record.count
+
+    def restore(self, record: Record, said: Restoration) -> Iterator[str]:
+        """Take a restore; yield what is wrong with it."""
+        where = f"record {record.number} of {record.stream}"
+        if record.sequence != len(self.restores):
+            yield f"{where} does not count the restores"
+        self.restores.append((self.position, record, said))
+        for name, each in self.following.items():
+            self.following[name] = max(each, said.numbers.bound(name))
+        for name, each in said.numbers.named.items():
+            if each:
+                self.following.setdefault(name, each)
+        self.first = max(self.first, said.numbers.others)
+        self.records += 1
+        self.position = record.first_position
+
+
+def _journal(check: _Check, history: History, stream: str, extent: Extent) -> _Journal:
+    """Check a journal to its end, or to the first break; return what there is so far."""
+    journal = _Journal()
     findings: list[str] = []
-    examples, number = 0, -1
     with check.part():
+        noted = {record.number: said for record, said in history.restores(stream)}
         for record in history.records(stream, -1, extent.records[stream]):
-            if record.sequence != following.get(record.producer, 0):
-                findings.append(
-                    f"record {record.number} of {stream} does not continue its producer's sequence"
-                )
-            if record.count < 1 or len(record.y) != record.count:
-                findings.append(f"record {record.number} of {stream} has columns that do not fit")
-            following[record.producer] = record.sequence + record.count
-            examples, number = record.first_position + record.count, record.number
-        if number != extent.records[stream]:
-            findings.append(f"the journal of {stream} breaks off after record {number}")
+            if not record.restores:
+                findings += journal.add(record)
+            elif record.number in noted:
+                findings += journal.restore(record, noted[record.number])
+            else:
+                findings.append(f"record {record.number} of {stream} is a restore nobody noted")
+                break
+        last = journal.records - 1
+        if last != extent.records[stream]:
+            findings.append(f"the journal of {stream} breaks off after record {last}")
         known = {name: end for (each, name), end in extent.producers.items() if each == stream}
+        following = journal.following
+        if journal.restores:
+            following = {**following, RESTORER: len(journal.restores)}
         if known != following:
             findings.append(f"the producers of {stream} are not where its journal ends for them")
     check.add(findings)
-    return examples
+    return journal
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +307,7 @@ def _promise(stream: str, plan: dict[str, Any]) -> _Promise:
 
 
 def _ledger(
-    stream: str, plan: dict[str, Any], entries: list[LedgerEntry], examples: int
+    stream: str, plan: dict[str, Any], entries: list[LedgerEntry], journal: _Journal
 ) -> list[str]:
     """Derive the ledger again, and check for whom and where each charge was made."""
     promise = _promise(stream, plan)
@@ -247,13 +318,54 @@ def _ledger(
     findings += [f"{stream}: {each}" for each in derived]
     learners = plan.get("learners", {})
     findings += _unplanned(stream, learners, entries, promise.caps)
+    findings += _unclosed(stream, promise, entries, journal)
     for entry in entries:
         where = f"ledger entry {entry.number} of {stream}"
         if entry.learner is not None and entry.learner not in learners:
             findings.append(f"{where} charges for a learner that the plan does not have")
-        if entry.position > examples:
+        if entry.position > journal.position:
             findings.append(f"{where} was charged at a position that the journal does not have")
     return findings
+
+
+def _closings(entries: list[LedgerEntry]) -> list[LedgerEntry]:
+    """The entries by which restores have closed seasons."""
+    return [each for each in entries if each.event.get("type") == RestoredSeason.name]
+
+
+def _unclosed(
+    stream: str, promise: _Promise, entries: list[LedgerEntry], journal: _Journal
+) -> Iterator[str]:
+    """What the ledger makes of the journal's restores otherwise than they say."""
+    closings = _closings(entries)
+    if len(closings) > len(journal.restores):
+        yield f"the ledger of {stream} closes seasons for restores that the journal does not have"
+    for entry, (position, _, said) in zip(closings, journal.restores, strict=False):
+        spent = _season_spent(entries[: entry.number], entry.season)
+        charge = said.charge(entry.season, spent, promise.caps, promise.horizon)
+        place = closing_position(position, entry.season, promise.horizon)
+        if (entry.price, entry.position, entry.learner) != (charge, place, None):
+            yield f"ledger entry {entry.number} of {stream} is not what its restore says"
+    opened = max((each.season for each in entries), default=0)
+    for _, record, _ in journal.restores[len(closings) :]:
+        if opened >= record.first_position // promise.horizon:
+            yield f"the restore in record {record.number} of {stream} has not closed its season"
+
+
+def _season_spent(entries: list[LedgerEntry], season: int) -> Price:
+    """The sum of what a season was charged; it has paid for the answers from its windows."""
+    own = (each.price for each in entries if each.window is None and each.season == season)
+    return sum(own, Price.zero())
+
+
+def _restored(journal: _Journal, entries: list[LedgerEntry]) -> Iterator[Restored]:
+    """The restores of a stream, as far as they were charged."""
+    closings: list[LedgerEntry | None] = [*_closings(entries)]
+    pending = [None] * len(journal.restores)
+    for (_, record, _), entry in zip(journal.restores, [*closings, *pending], strict=False):
+        season = None if entry is None else entry.season
+        counted = None if season is None else _season_spent(entries, season)
+        yield Restored(record.first_position, season, counted)
 
 
 def _unplanned(

@@ -19,6 +19,7 @@ from littled.budget.events import (
     HistogramSelection,
     PrecisionLoss,
     PrivacyEvent,
+    RestoredSeason,
     SparseSelection,
     StageTest,
     TriggerSeason,
@@ -47,6 +48,7 @@ EVENTS: st.SearchStrategy[PrivacyEvent] = st.one_of(
     st.builds(PrecisionLoss, st.fractions(0, 1), st.fractions(0, 2000)),
     st.builds(CohenLyuTrigger, RATES, FAILURES),
     st.builds(CohenLyuStageTest, RATES, FAILURES),
+    st.builds(RestoredSeason, RATES, RATES, FAILURES),
     st.builds(TriggerSeason, RATES, USERS),
     st.builds(DenseSelection, RATES, DRAWS, ACCOUNTING, USERS),
     st.builds(
@@ -66,6 +68,11 @@ def test_trigger_and_stage_tests_are_pure_at_their_rate(rate: Fraction) -> None:
         cost = price(event)
         assert rate <= cost.epsilon_pure < rate + STEP
         assert (cost.rho, cost.delta) == (0, 0)
+
+
+@given(RATES, RATES, FAILURES)
+def test_what_was_lost_counts_as_it_is_said(epsilon: Fraction, rho: Fraction, d: Fraction) -> None:
+    assert price(RestoredSeason(epsilon, rho, d)) == Price(epsilon, rho, d)
 
 
 @given(RATES, FAILURES)

@@ -13,7 +13,9 @@ from littled.budget.events import (
     DenseSelection,
     PrecisionLoss,
     PredictionAnswersDense,
+    PrepaidSelection,
     PrivacyEvent,
+    RestoredSeason,
     TriggerSeason,
     event_to_dict,
     price,
@@ -192,6 +194,17 @@ def test_an_unknown_event_is_named_and_its_charge_still_counts() -> None:
     found = problems(entries)
     assert found[0].startswith("ledger entry 3 cannot be priced: the type of a privacy event")
     assert found[1].startswith("season 0 spends")
+
+
+def test_nothing_is_charged_to_a_season_that_a_restore_has_closed() -> None:
+    """Neither an event nor answers from one of its windows, however little they cost."""
+    zero = Fraction(0)
+    opening = [entry(0, 0, 0, TRIGGER), entry(1, 0, 999, RestoredSeason(zero, CAPS.rho, zero))]
+    assert problems([*opening, entry(2, 1, 1000, TRIGGER)]) == []
+    late = entry(2, 0, 999, PrepaidSelection(1))
+    sentence = "ledger entry 2 charges season 0, which a restore has closed"
+    assert problems([*opening, late]) == [sentence]
+    assert problems([*opening, replace(late, window=0)])[0] == sentence
 
 
 def test_precision_priced_for_less_than_the_promise_is_found() -> None:

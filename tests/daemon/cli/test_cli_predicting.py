@@ -128,6 +128,13 @@ def test_what_is_refused_is_said_in_one_sentence(littled: Littled, asked: Daemon
     assert (short.status, "32 hexadecimal digits" in short.sentence) == (2, True)
 
 
+def test_a_learner_that_answers_has_no_rules_to_show(littled: Littled, asked: Daemon) -> None:
+    for command in (("watch",), ("rule", "show")):
+        said = littled(*command, "flights/ask", "-a", asked.address)
+        assert (said.status, said.out) == (1, "")
+        assert "'flights/ask' publishes no rules; ask it for predictions" in said.sentence
+
+
 def test_nothing_is_no_question(asked: Daemon) -> None:
     with Path("/dev/null").open() as nothing:
         process = start("predict", "flights/ask", "-a", asked.address, stdin=nothing)
@@ -198,7 +205,11 @@ def test_metrics_tell_what_the_status_tells(http: str, littled: Littled, asked: 
 
 @pytest.fixture(scope="module")
 def copied(asked: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the store in its present state, to be read only."""
+    """A copy of the store in its present state, which has some answers, to be read only."""
+    with Client(asked.address) as client:
+        for _ in range(2):
+            client.predict("flights/ask", [5, 250])
+            client.predict("blocks/bad", [0x0A000007] * 20)
     folder = tmp_path_factory.mktemp("copied") / "store"
     with sqlite3.connect(asked.store / "store.sqlite") as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -210,7 +221,7 @@ def copied(asked: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_answers_are_verified_and_made_again(littled: Littled, copied: Path) -> None:
     found = littled("verify", copied, "--replay", "--json").json
     assert (found["sound"], found["findings"]) == (True, [])
-    for stream, least in (("flights", 4), ("blocks", 2)):
+    for stream, least in (("flights", 2), ("blocks", 2)):
         stored, compared = found["streams"][stream], found["replay"][stream]
         assert compared["predictions"] == stored["predictions"] >= least
         assert compared["ledger_entries"] == stored["ledger_entries"] - stored["predictions"]

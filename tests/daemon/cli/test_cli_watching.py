@@ -144,5 +144,5 @@ def test_a_rule_that_is_not_there_is_refused(littled: Littled, fed: Daemon, tmp_
     assert "No such file" in littled("rule", "show", tmp_path / "none.json").sentence
     assert littled("rule", "show", "flights/early", "-a", fed.address).status == 1
     said = littled("watch", "flights/early", "-a", fed.address)
-    assert (said.status, "unknown_learner" in said.sentence) == (1, True)
+    assert (said.status, "no learner 'flights/early'" in said.sentence) == (1, True)
     assert littled("watch", "early", "-a", fed.address).status == 1

@@ -1,6 +1,7 @@
 """Rules that grow: closures, histograms, ladders; and where a season ends."""
 
 from collections import Counter
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -20,6 +21,7 @@ from littled.budget.events import (
     price,
 )
 from littled.classes import HypothesisClass, PointFunctions, SparseSets, Thresholds
+from littled.classes.base import DataSet
 from littled.learners.online import (
     CallRequested,
     OnlineLearner,
@@ -30,6 +32,7 @@ from littled.learners.online import (
 from littled.learners.parameters import OnlineParameters, Rung
 from littled.learners.snapshot import online_from_dict, online_to_dict, pack, unpack
 from littled.mechanisms.noise import Address
+from littled.mechanisms.sparse_sample import SparseSample
 from littled_protocol.rules import MajorityRule, PointsRule
 from support.learning import Runner, column, course, equal, run
 from support.small_classes import Cubes, Sets
@@ -509,6 +512,37 @@ def test_when_no_stage_is_left_calls_keep_the_rule_and_are_still_charged(more: A
     assert [each.kind for each in out] == ["rule"] * (1 + len(calls)) + ["halt"]
     late = [r for r in tape.requests if r[2] > calls[0].place.position]
     assert not {purpose for _, purpose, _, _ in late} & {"select", "stage-query"}
+
+
+@dataclass(frozen=True)
+class Talkative(Cubes):
+    """Lists that keep to none of the rules that Lemma B asks of them."""
+
+    def essential_list(
+        self, data_sets: Sequence[DataSet], tolerance: Fraction, cap: int
+    ) -> list[Hashable]:
+        return [frozenset({1}), frozenset({1}), frozenset({2}), frozenset({3})]
+
+
+def test_a_teacher_votes_once_for_a_rule_and_for_no_more_rules_than_its_list_may_have(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    seen: list[list[int]] = []
+    sample = SparseSample.sample
+
+    def watched(self: SparseSample, scores: NDArray[np.int64], words: NDArray[np.uint64]) -> Any:
+        seen.append(sorted(scores.tolist()))
+        return sample(self, scores, words)
+
+    monkeypatch.setattr(SparseSample, "sample", watched)
+    parameters = replace(STAGES, stage_rate=None, teachers=5, list_cap=3)
+    learner = OnlineLearner("s/l", Talkative(2), parameters)
+    rng = np.random.default_rng(0)
+    x, y = rng.integers(0, 4, 500).astype(np.uint8), rng.integers(0, 2, 500).astype(np.uint8)
+    season(learner, x, y)
+    # cut to {1}, {1}, {2}, of which {1} counts once
+    assert seen
+    assert all(each == [5, 5] for each in seen)
 
 
 def test_empty_lists_are_bottom_and_use_up_their_noise() -> None:

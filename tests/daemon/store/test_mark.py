@@ -1,6 +1,7 @@
 """The high-water mark: whole or refused."""
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from hashlib import blake2b
 from pathlib import Path
@@ -13,6 +14,7 @@ from littled.budget.price import Price
 from littled.store.errors import StoreRefused
 from littled.store.mark import (
     HighWaterMark,
+    Numbers,
     Point,
     StreamMark,
     no_predictions,
@@ -25,13 +27,17 @@ NUMBERS = st.integers(0, 2**63 - 1)
 POINTS = st.builds(Point, st.integers(-1, 2**63 - 1), HEADS)
 AMOUNTS = st.fractions(min_value=0, max_value=10**6)
 PRICES = st.builds(Price, AMOUNTS, AMOUNTS, AMOUNTS)
-STREAMS = st.builds(StreamMark, HEADS, POINTS, NUMBERS, POINTS, NUMBERS, PRICES, POINTS)
 NAMES = st.text(min_size=1, max_size=8)
+BOUNDS = st.builds(Numbers, st.dictionaries(NAMES, NUMBERS, max_size=3), NUMBERS)
+STREAMS = st.builds(
+    StreamMark, HEADS, POINTS, NUMBERS, POINTS, NUMBERS, PRICES, POINTS, st.none() | BOUNDS
+)
 MARKS = st.builds(
     HighWaterMark,
     NAMES,
     st.dictionaries(NAMES, STREAMS, max_size=3),
     st.dictionaries(NAMES, POINTS, max_size=3),
+    st.dictionaries(NAMES, NUMBERS, max_size=3),
 )
 
 
@@ -62,6 +68,29 @@ def test_a_mark_without_predictions_knows_of_none() -> None:
     mark = HighWaterMark.from_bytes(early + checksum + b"\n")
     assert mark.streams["flights"].predictions == no_predictions(bytes(32))
     assert mark.streams["flights"].predictions.number == -1
+
+
+def test_a_producer_that_is_not_named_shares_the_number_of_all_others() -> None:
+    numbers = Numbers({"a": 3, "b": 0}, 7)
+    assert [numbers.bound(name) for name in ("a", "b", "c")] == [3, 0, 7]
+
+
+def test_a_mark_names_so_many_producers_and_bounds_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("littled.store.mark.MARK_PRODUCERS_MAX", 2)
+    numbers = Numbers({}).with_bounds({"a": 5}).with_bounds({"b": 3}).with_bounds({"a": 6})
+    assert numbers == Numbers({"b": 3, "a": 6})
+    numbers = numbers.with_bounds({"c": 1})
+    assert (list(numbers.named), numbers.others) == (["a", "c"], 3)
+    numbers = numbers.with_bounds({"d": 1, "e": 1})
+    assert (list(numbers.named), numbers.others) == (["d", "e"], 6)
+
+
+def test_the_last_version_is_the_one_released_or_the_one_lost() -> None:
+    mark = replace(small_mark(), versions={"flights/late": 2, "flights/early": 9})
+    versions = [mark.version(f"flights/{name}") for name in ("late", "early", "none")]
+    assert versions == [3, 9, 0]
 
 
 def test_every_damaged_byte_and_every_cut_is_noticed(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -500,10 +501,14 @@ def test_a_mark_that_a_crash_left_behind_is_caught_up(store: Store, path: Path) 
     feed(store, [1])
     store.charge(entry(3, position=14))
     store.close()
-    newest = (path / "high-water-mark").read_bytes()
+    newest = read_mark(path / "high-water-mark")
     (path / "high-water-mark").write_bytes(old)
     with Store.open(path):
-        assert (path / "high-water-mark").read_bytes() == newest
+        caught_up = read_mark(path / "high-water-mark")
+        assert caught_up.releases == newest.releases
+        stream, wanted = caught_up.streams[STREAM], newest.streams[STREAM]
+        assert replace(stream, numbers=wanted.numbers) == wanted
+    assert read_mark(path / "high-water-mark") == newest
 
 
 # --- against a model ------------------------------------------------------------------------------

@@ -170,7 +170,8 @@ def test_answers_do_not_count_as_spent(store: Store) -> None:
     season, spent, point = history(store).season_spent(STREAM)
     assert (season, spent.epsilon_pure) == (0, sum(each.price.epsilon_pure for each in own))
     assert point.number == 9
-    assert store._marks[STREAM] == history(store).stream_mark(STREAM)
+    mark = replace(store._marks[STREAM], numbers=None)
+    assert mark == history(store).stream_mark(STREAM)
 
 
 ORDERS = st.lists(st.booleans(), min_size=1, max_size=12)

@@ -2,6 +2,8 @@
 
 import random
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -305,6 +307,23 @@ def test_a_missing_mark_and_a_missing_key_are_findings(path: Path) -> None:
     (path / "high-water-mark").unlink()
     findings = verify(path).findings
     assert ["mark" in findings[0], "key" in findings[1], len(findings)] == [True, True, 2]
+
+
+def test_the_check_imports_nothing_that_learns(path: Path) -> None:
+    """What derives the prices again must not take them from those who ask for them."""
+    program = """
+import sys
+from littled.cli.entry import run
+
+assert run(["verify", sys.argv[1]]) == 0
+import littled.budget.charges, littled.budget.events, littled.store.restoring, littled.store.verify
+rooms = {name.split(".")[1] for name in sys.modules if name.startswith("littled.")}
+print(sorted(rooms))
+"""
+    arguments = [sys.executable, "-P", "-c", program, str(path)]
+    done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1] == "['budget', 'cli', 'limits', 'store']"
 
 
 def outcome(path: Path, sound: tuple[Any, ...]) -> str:

@@ -198,14 +198,14 @@ class PredictionLearner:
 
     def _dense(self, prepared: Prepared, point: Points, draw: Draw) -> bool:
         assert prepared.scores is not None
-        words = draw.words("select", ExponentialMechanism.WORDS)
+        words = draw.words("predict/select", ExponentialMechanism.WORDS)
         rule = self.hypotheses.rule(prepared.scores.draw(words))
         return bool(rule.evaluate(point)[0])
 
     def _by_stability(self, prepared: Prepared, point: Points, draw: Draw) -> bool:
         assert prepared.labelings is not None
         label = self._stable.label(prepared.labelings, point, draw)
-        return label != draw.toss("flip", self.parameters.flip)
+        return label != draw.toss("predict/flip", self.parameters.flip)
 
     def _by_relabelling(self, prepared: Prepared, point: Points, draw: Draw) -> bool:
         assert prepared.labelings is not None
@@ -214,22 +214,22 @@ class PredictionLearner:
         labels = candidates.rule(index).evaluate(prepared.x)
         rules = chunk_rules(self.hypotheses, prepared.x, labels, self._chunks)
         label = self._by_coin(int(self.hypotheses.ballot(rules)(point)[0]), draw)
-        return label != draw.toss("flip", self.parameters.flip)
+        return label != draw.toss("predict/flip", self.parameters.flip)
 
     def _from_votes(self, ones: int, draw: Draw) -> bool:
         """The answer to this many votes for 1, of `chunks`."""
         p, k = self.parameters, self._chunks
         if p.method == "averaging":
             # a random chunk's rule says 1 with probability ones / k, and what it says is flipped
-            return draw.toss("vote", p.flip + (1 - 2 * p.flip) * Fraction(ones, k))
+            return draw.toss("predict/vote", p.flip + (1 - 2 * p.flip) * Fraction(ones, k))
         if p.method == "majority":
-            words = draw.words("vote", self._majority.words)
+            words = draw.words("predict/vote", self._majority.words)
             return bool(self._majority.answer(ones, k - ones, words))
         return self._by_coin(ones, draw)
 
     def _by_coin(self, ones: int, draw: Draw) -> bool:
         counts: NDArray[np.int64] = np.array([ones], dtype=np.int64)
-        return bool(self._coin.answers(counts, draw.words("vote", 1))[0])
+        return bool(self._coin.answers(counts, draw.words("predict/vote", 1))[0])
 
     # -- mechanisms --------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from littled.classes import HypothesisClass
 from littled.classes.base import Labels, Points
 from littled.mechanisms.flips import toss
-from littled.mechanisms.noise import Address, NoiseSource
+from littled.mechanisms.noise import Address, NoiseSource, Purpose
 from littled_protocol.rules import Rule
 
 
@@ -21,18 +21,15 @@ class Draw:
     noise: NoiseSource
     address: Address
 
-    def at(self, purpose: str) -> Address:
+    def at(self, purpose: Purpose) -> Address:
         """The address of one purpose, "predict/..."."""
-        here = self.address
-        return Address(
-            here.chain_head, here.learner, f"predict/{purpose}", here.position, here.draw
-        )
+        return replace(self.address, purpose=purpose)
 
-    def words(self, purpose: str, count: int) -> NDArray[np.uint64]:
+    def words(self, purpose: Purpose, count: int) -> NDArray[np.uint64]:
         """The first `count` words of one purpose."""
         return self.noise.words(self.at(purpose), count)
 
-    def toss(self, purpose: str, probability: Fraction) -> bool:
+    def toss(self, purpose: Purpose, probability: Fraction) -> bool:
         """An exact coin of this probability."""
         return toss(probability, self.noise, self.at(purpose))
 

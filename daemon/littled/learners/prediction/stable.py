@@ -95,8 +95,8 @@ class StablePredictor:
 
     def select(self, prepared: Labelings, draw: Draw) -> tuple[Candidates, int]:
         """The candidates of a fresh subset, and which of them is drawn."""
-        candidates = prepared.candidates(self._subset.sample(draw.noise, draw.at("subset")))
-        words = draw.words("select", ExponentialMechanism.WORDS)
+        candidates = prepared.candidates(self._subset.sample(draw.noise, draw.at("predict/subset")))
+        words = draw.words("predict/select", ExponentialMechanism.WORDS)
         return candidates, self._selection.sample(candidates.scores, words)
 
     @cached_property

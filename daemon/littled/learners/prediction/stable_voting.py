@@ -137,14 +137,14 @@ class StableVoting:
         for_threshold, for_query = self._noises
         rho = state.threshold_noise
         if rho is None:
-            rho = for_threshold.sample(draw.words("threshold", DiscreteLaplace.WORDS))
-        nu = for_query.sample(draw.words("test", DiscreteLaplace.WORDS))
+            rho = for_threshold.sample(draw.words("predict/threshold", DiscreteLaplace.WORDS))
+        nu = for_query.sample(draw.words("predict/test", DiscreteLaplace.WORDS))
         state = replace(state, answers=state.answers + 1, threshold_noise=rho)
         majority, distance = majority_and_distance(ones, self.chunks - ones)
         if distance + nu >= self.threshold + rho:
             return state, majority, True
         counts = np.array([ones], dtype=np.int64)
-        label = int(self._coin.answers(counts, draw.words("vote", 1))[0])
+        label = int(self._coin.answers(counts, draw.words("predict/vote", 1))[0])
         return replace(state, unstable=state.unstable + 1, threshold_noise=None), label, False
 
     @cached_property

@@ -1,0 +1,112 @@
+"""`littled restore`: the way on with an older copy of a store, where nothing newer is left."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from littled.cli.failures import WRONG_USE, Failure, explained
+from littled.cli.options import StoreFiles, store_options
+from littled.cli.output import console, number, print_json
+from littled.store.errors import StoreError
+from littled.store.restoring import Restoring
+
+
+@click.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")
+@click.option(
+    "--copy", is_flag=True,
+    help="STORE is a copy, although it has all that its high-water mark knows.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@store_options
+def restore(store: Path, yes: bool, copy: bool, as_json: bool, files: StoreFiles) -> None:
+    """Let STORE go on, an older copy of a store whose newest high-water mark is at hand.
+
+    A copy is refused by everything else, as it does not know what was spent after it was made. Here
+    it says what is lost, and goes on without reusing any of it: every stream ends its season, which
+    counts as having spent what the mark says, and opens a new one with a new budget; versions,
+    positions and the numbers of producers go on above those that were lost; noise is never drawn
+    twice. Examples that were lost are not learned from again, even if they are fed again.
+    """
+    with explained(StoreError), Restoring.open(store, files.key, files.mark, copy=copy) as found:
+        if not as_json:
+            for line in lines(found):
+                console().print(line)
+        if not yes:
+            confirm()
+        found.finish()
+    if as_json:
+        print_json(facts(found), indent=2)
+    else:
+        console().print(f"restored {store}; next: littled serve {store}")
+
+
+def confirm() -> None:
+    """Ask whether to go on; Failure where nobody can answer, or the answer is no."""
+    if not sys.stdin.isatty():
+        raise Failure("nothing was changed: say --yes to go on from this copy", WRONG_USE)
+    if not click.confirm("go on from this copy?", err=True):
+        raise Failure("nothing was changed")
+
+
+def lines(found: Restoring) -> Iterator[str]:
+    """What is lost and how each stream goes on, for people."""
+    for lost in found.lost:
+        said = lost.said
+        yield (
+            f"{lost.stream}: the copy ends at position {number(lost.position)}, in season "
+            f"{lost.season + 1}; its mark was at position {number(said.position)}, in season "
+            f"{said.season + 1}"
+        )
+        yield (
+            f"{lost.stream}: lost are {number(said.records)} records, {number(said.entries)} "
+            f"charges, {number(said.predictions)} answered requests, and whatever was acknowledged "
+            "after the mark"
+        )
+        for learner, version in said.versions.items():
+            before = lost.versions.get(learner, 0)
+            if version > before:
+                yield f"{lost.stream}: lost are versions {before + 1} to {version} of {learner}"
+        yield (
+            f"{lost.stream}: season {lost.season + 1} is closed and counts as having spent "
+            f"({lost.counted.in_words()}); the copy knows of ({lost.spent.in_words()})"
+        )
+        yield (
+            f"{lost.stream}: goes on with season {lost.next_season + 1} at position "
+            f"{number(lost.next_position)}, with a new budget for new examples"
+        )
+
+
+def facts(found: Restoring) -> dict[str, Any]:
+    """The same as a JSON object."""
+    return {
+        "instance": found.instance,
+        "streams": {
+            lost.stream: {
+                "position": lost.position,
+                "season": lost.season,
+                "spent": lost.spent.to_dict(),
+                "mark": {
+                    "position": lost.said.position,
+                    "season": lost.said.season,
+                    "spent": lost.said.spent.to_dict(),
+                },
+                "lost_records": lost.said.records,
+                "lost_ledger_entries": lost.said.entries,
+                "lost_predictions": lost.said.predictions,
+                "lost_versions": {
+                    learner: [lost.versions.get(learner, 0) + 1, version]
+                    for learner, version in lost.said.versions.items()
+                    if version > lost.versions.get(learner, 0)
+                },
+                "counted": lost.counted.to_dict(),
+                "next_season": lost.next_season,
+                "next_position": lost.next_position,
+            }
+            for lost in found.lost
+        },
+    }

@@ -1,0 +1,164 @@
+"""`littled verify`: a store checked offline.
+
+Nothing that learns is imported here: the check derives what was charged by itself. Only --replay
+runs the learners again.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from littled.cli.failures import Failure, explained
+from littled.cli.options import StoreFiles, store_options
+from littled.cli.output import console, number, print_json
+from littled.store.errors import StoreError
+from littled.store.store import Store
+from littled.store.verify import Report, Restored
+from littled.store.verify import verify as check_store
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a replay of one stream came to.
+
+    releases, entries, predictions: how many stored ones were compared; the entries that charge
+    answers are no function of the journal and not among them. findings: one sentence for each that
+    differs. pending: releases that the journal leads to and that are not published yet, since the
+    daemon was stopped before it had learned the journal's end.
+    """
+
+    stream: str
+    releases: int
+    entries: int
+    findings: tuple[str, ...]
+    pending: int
+    predictions: int = 0
+
+
+@click.command()
+@click.argument("store", type=click.Path(path_type=Path))
+@click.option(
+    "--replay",
+    is_flag=True,
+    help="Run the learners over the whole journal again, and compare what they publish.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@store_options
+def verify(store: Path, replay: bool, as_json: bool, files: StoreFiles) -> None:
+    """Check that STORE is whole and that no budget was ever exceeded; nothing is changed.
+
+    Every link of the journal's hash chain is computed again, every price is derived again from its
+    recorded event, and every sum is compared with the caps. Exit status 1 means that something was
+    found.
+    """
+    with explained(StoreError):
+        report = check_store(store, files.key, files.mark)
+        compared = replayed(store, files) if replay and report.sound else ()
+    findings = [*report.findings, *(each for part in compared for each in part.findings)]
+    if as_json:
+        print_json(report_facts(report, compared, findings), indent=2)
+    else:
+        print_report(report, compared, findings)
+    if findings:
+        what = "one thing is wrong" if len(findings) == 1 else f"{len(findings)} things are wrong"
+        skipped = "; not replayed" if replay and not report.sound else ""
+        raise Failure(f"{what} with {store}{skipped}")
+
+
+def replayed(store: Path, files: StoreFiles) -> tuple[Comparison, ...]:
+    """The comparison of every stream with the replay of its journal."""
+    from littled.cli.replaying import compare_stream  # noqa: PLC0415 -- imports the learners
+
+    with Store.open(store, files.key, files.mark, read_only=True) as opened:
+        return tuple(compare_stream(opened, stream) for stream in opened.plans)
+
+
+def report_facts(
+    report: Report, compared: Sequence[Comparison], findings: Sequence[str]
+) -> dict[str, Any]:
+    """What was found, as a JSON object."""
+    facts: dict[str, Any] = {
+        "sound": not findings,
+        "findings": list(findings),
+        "streams": {
+            each.stream: {
+                "records": each.records,
+                "examples": each.examples,
+                "ledger_entries": each.entries,
+                "releases": each.releases,
+                "predictions": each.predictions,
+                "spent_at_most": each.spent.to_dict(),
+                "restored": [restored_facts(restored) for restored in each.restored],
+            }
+            for each in report.streams
+        },
+    }
+    if compared:
+        facts["replay"] = {
+            each.stream: {
+                "releases": each.releases,
+                "ledger_entries": each.entries,
+                "predictions": each.predictions,
+                "pending": each.pending,
+                "findings": list(each.findings),
+            }
+            for each in compared
+        }
+    return facts
+
+
+def print_report(report: Report, compared: Sequence[Comparison], findings: Sequence[str]) -> None:
+    """What was found, for people."""
+    screen = console()
+    for stream in report.streams:
+        screen.print(
+            f"{stream.stream}: {number(stream.examples)} examples in {number(stream.records)} "
+            f"records, {number(stream.entries)} charges, {number(stream.releases)} releases"
+            + answered(stream.predictions)
+        )
+        for restored in stream.restored:
+            screen.print(f"{stream.stream}: {restored_line(restored)}")
+    for each in compared:
+        screen.print(
+            f"{each.stream}: replayed, {number(each.releases)} releases and "
+            f"{number(each.entries)} charges compared byte for byte" + answered(each.predictions)
+        )
+        if each.pending:
+            screen.print(
+                f"{each.stream}: {number(each.pending)} releases are still to come: the daemon was "
+                "stopped before it had learned the end of the journal"
+            )
+    for finding in findings:
+        screen.print(f"- {finding}", style="red")
+    if not findings:
+        screen.print("sound: the chain is whole and no budget was exceeded", style="green")
+
+
+def answered(predictions: int) -> str:
+    """How many requests were answered, where there are any."""
+    if not predictions:
+        return ""
+    return f", {number(predictions)} {'request' if predictions == 1 else 'requests'} answered"
+
+
+def restored_facts(restored: Restored) -> dict[str, Any]:
+    """A restore as a JSON object."""
+    return {
+        "position": restored.position,
+        "season_closed": restored.season,
+        "counted": None if restored.counted is None else restored.counted.to_dict(),
+    }
+
+
+def restored_line(restored: Restored) -> str:
+    """A restore for people."""
+    line = f"restored from a copy, went on at position {number(restored.position)}"
+    if restored.season is None or restored.counted is None:
+        return f"{line}; the season before it is closed when the daemon next starts"
+    return (
+        f"{line}; season {restored.season + 1} is closed and counts as having spent "
+        f"({restored.counted.in_words()})"
+    )

@@ -1,0 +1,265 @@
+"""Going on from an older copy of a store, where nothing newer is left; see `restoration`.
+
+All or nothing: one transaction appends a restore to the journal of every stream, and then the
+high-water mark is replaced. Killed before the end, the store is behind its mark as it was, and the
+same can be done again. What the restores say is charged and published by the daemon when it next
+starts, as part of the journal.
+"""
+
+import secrets
+from contextlib import closing, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Self
+
+import apsw
+
+from littled.budget.price import Price
+from littled.store.database import (
+    Facts,
+    Readers,
+    Writing,
+    add_restores,
+    plan_of,
+    read_facts,
+    record_key,
+)
+from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
+from littled.store.files import FolderLock, refuse_readable, sync_folder
+from littled.store.history import History
+from littled.store.keys import check_fingerprint, read_key
+from littled.store.mark import HighWaterMark, Numbers, StreamMark, read_mark, write_mark
+from littled.store.place import Place
+from littled.store.records import record_head
+from littled.store.restoration import RESTORER, Restoration
+from littled.store.staging import INTEGER_MAX
+from littled.store.verify import verify
+
+_INSTANCE_BYTES = 16
+_INSERT_RECORD = "INSERT INTO records VALUES (?, ?, 0, ?, ?, ?, x'', ?)"
+_RAISE_PRODUCER = """
+INSERT INTO producers (stream, name, next_sequence) VALUES (?, ?, ?)
+ON CONFLICT (stream, name) DO UPDATE SET next_sequence = max(next_sequence, excluded.next_sequence)
+"""
+_RAISE_OTHERS = "UPDATE producers SET next_sequence = max(next_sequence, ?) WHERE id = ?"
+_PRODUCERS = "SELECT id, name FROM producers WHERE stream = ?"
+_PRODUCER = "SELECT id FROM producers WHERE stream = ? AND name = ?"
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """What one stream has lost, and where it goes on. All public.
+
+    position, season, spent: where the copy stands. versions: the last version of each of its
+    learners in the copy. said: what the restore says. counted: what the season of the copy, which
+    is closed, counts as having spent. next_position, next_season: where the stream goes on.
+    """
+
+    stream: str
+    position: int
+    season: int
+    spent: Price
+    versions: dict[str, int]
+    said: Restoration
+    counted: Price
+    next_position: int
+    next_season: int
+
+
+class Restoring:
+    """A copy of a store that is about to go on; made by `open`, ended by leaving its context."""
+
+    def __init__(
+        self, place: Place, facts: Facts, mark: HighWaterMark, readers: Readers, lock: FolderLock
+    ) -> None:
+        """Take over what `open` found."""
+        self._place = place
+        self._facts = facts
+        self._mark = mark
+        self._readers = readers
+        self._lock = lock
+        self._history = History(readers, facts)
+        self.instance = secrets.token_hex(_INSTANCE_BYTES)
+        self.lost = tuple(self._lost(stream) for stream in facts.streams)
+
+    @classmethod
+    def open(
+        cls,
+        path: Path | str,
+        key_path: Path | str | None = None,
+        mark_path: Path | str | None = None,
+        *,
+        copy: bool = False,
+    ) -> Self:
+        """Look at the copy in the folder `path`; see `Store.open` for the paths. Changes nothing.
+
+        copy: go on also with a store that has all that its mark knows. Raises StoreRefused when
+        there is nothing to restore, when the mark is missing or another store's, and when the copy
+        is damaged; StoreFailed.
+        """
+        place = Place.of(path, key_path, mark_path)
+        if not place.database.exists():
+            raise StoreRefused(f"there is no store in {place.folder}: put back a copy of it first")
+        lock: FolderLock | None = None
+        readers = Readers(place.database)
+        try:
+            refuse_readable(place.database)
+            lock = FolderLock(place.lock)
+            mark = read_mark(place.mark)
+            with readers.lend() as connection:
+                facts = read_facts(connection)
+            key = read_key(place.key, handed_over=place.key_given)
+            check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
+            _check(place, facts, mark, History(readers, facts), copy=copy)
+            return cls(place, facts, mark, readers, lock)
+        except BaseException as error:
+            _let_go(readers, lock)
+            if isinstance(error, StoreDamaged):
+                raise StoreRefused(f"the copy in {place.folder} is damaged: {error}") from error
+            if isinstance(error, OSError):
+                raise StoreRefused(f"cannot restore {place.folder}: {error}") from error
+            raise
+
+    def __enter__(self) -> Self:
+        """Use it in a `with` statement."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Give the store back, as it was unless `finish` was called."""
+        _let_go(self._readers, self._lock)
+
+    def finish(self) -> None:
+        """Let the store go on; durable on return. Raises StoreError."""
+        writing = Writing(self._place.database, None)
+        with closing(writing):
+            writing.complete()
+            with writing.transaction() as connection:
+                add_restores(connection, [self._append(connection, each) for each in self.lost])
+        mark = self._new_mark(History(self._readers, self._facts))
+        try:
+            sync_folder(self._place.folder)
+            write_mark(self._place.mark, mark)
+        except OSError as error:
+            raise StoreFailed(f"the high-water mark cannot be replaced: {error.strerror}") from None
+
+    # -- what was lost -----------------------------------------------------------------------
+
+    def _lost(self, stream: str) -> Lost:
+        had, copy = self._mark.streams[stream], self._history.stream_mark(stream)
+        plan = plan_of(self._facts, stream)
+        caps, horizon = Price.from_dict(plan["caps"]), plan["horizon"]
+        last = max(copy.season, had.season, max(copy.position, had.position) // horizon)
+        if (last + 2) * horizon > INTEGER_MAX:
+            raise StoreRefused(f"stream {stream} is full: no season can follow")
+        if not had.spent.fits_in(caps):
+            raise StoreRefused(
+                f"the high-water mark says that {stream} has spent more than it may: put back the "
+                "newest copy of the mark"
+            )
+        versions = {
+            f"{stream}/{learner}": self._history.last_release(f"{stream}/{learner}")
+            for learner in plan.get("learners", {})
+        }
+        said = self._restoration(stream, copy, versions)
+        return Lost(
+            stream=stream,
+            position=copy.position,
+            season=copy.season,
+            spent=copy.spent,
+            versions={learner: each for learner, each in versions.items() if each},
+            said=said,
+            counted=said.counted(copy.season, caps, horizon),
+            next_position=(last + 1) * horizon,
+            next_season=last + 1,
+        )
+
+    def _restoration(self, stream: str, copy: StreamMark, versions: dict[str, int]) -> Restoration:
+        had = self._mark.streams[stream]
+        highest = {name: max(each, self._mark.version(name)) for name, each in versions.items()}
+        return Restoration(
+            instance=self.instance,
+            season=had.season,
+            spent=had.spent,
+            position=had.position,
+            records=max(had.journal.number - copy.journal.number, 0),
+            entries=max(had.ledger.number - copy.ledger.number, 0),
+            predictions=max(had.predictions.number - copy.predictions.number, 0),
+            versions={name: each for name, each in highest.items() if each},
+            numbers=had.numbers or self._guessed_numbers(stream, had.position - copy.position),
+        )
+
+    def _guessed_numbers(self, stream: str, lost: int) -> Numbers:
+        """For a mark that knows no producers: none can have lost more than all examples."""
+        known = self._history.numbers(stream)
+        return Numbers({}, max([known.others, *known.named.values()]) + max(lost, 0))
+
+    # -- what is written ---------------------------------------------------------------------
+
+    def _append(self, connection: apsw.Connection, lost: Lost) -> int:
+        """Append the restore of one stream, and let its producers go on; return the key."""
+        identity = self._facts.streams[lost.stream].identity
+        self._raise_producers(connection, identity, lost.said.numbers)
+        sequence = len(self._history.restores(lost.stream))
+        connection.execute(_RAISE_PRODUCER, (identity, RESTORER, sequence + 1))
+        producer: Any = connection.execute(_PRODUCER, (identity, RESTORER)).fetchall()[0][0]
+        end = self._history.stream_mark(lost.stream).journal
+        number, position, x = end.number + 1, lost.next_position, lost.said.to_bytes()
+        head = record_head(end.head, number, position, 0, sequence, RESTORER, x, b"")
+        key = record_key(identity, number)
+        connection.execute(_INSERT_RECORD, (key, position, sequence, producer, x, head))
+        return key
+
+    def _raise_producers(
+        self, connection: apsw.Connection, identity: int, numbers: Numbers
+    ) -> None:
+        bounds = [(identity, name, each) for name, each in numbers.named.items() if each]
+        connection.executemany(_RAISE_PRODUCER, bounds)
+        if numbers.others:
+            rows: list[Any] = connection.execute(_PRODUCERS, (identity,)).fetchall()
+            unnamed = [each for each, name in rows if name not in {*numbers.named, RESTORER}]
+            connection.executemany(_RAISE_OTHERS, [(numbers.others, each) for each in unnamed])
+
+    def _new_mark(self, history: History) -> HighWaterMark:
+        """The mark of the store that goes on: it carries on whatever the old one had bounded."""
+        streams: dict[str, StreamMark] = {}
+        versions: dict[str, int] = {}
+        for lost in self.lost:
+            numbers, known = lost.said.numbers, history.numbers(lost.stream)
+            above = {name: n for name, n in known.named.items() if n > numbers.bound(name)}
+            streams[lost.stream] = replace(
+                history.stream_mark(lost.stream), numbers=numbers.with_bounds(above)
+            )
+            versions.update(lost.said.versions)
+        releases = {learner: history.release_mark(learner) for learner in history.learners()}
+        return HighWaterMark(self._facts.instance, streams, releases, versions)
+
+
+def _check(
+    place: Place, facts: Facts, mark: HighWaterMark, history: History, *, copy: bool
+) -> None:
+    """StoreRefused unless this is a sound and older copy of the store that the mark knows."""
+    if mark.instance != facts.instance or any(
+        stream not in mark.streams or mark.streams[stream].genesis != each.genesis
+        for stream, each in facts.streams.items()
+    ):
+        raise StoreRefused(
+            f"the high-water mark {place.mark} belongs to another store: put back the mark of "
+            "this one"
+        )
+    if not history.behind(mark) and not copy:
+        raise StoreRefused(
+            f"the store in {place.folder} is not behind its high-water mark, so there is nothing "
+            "to restore: serve it; if you know that it is a copy that lacks examples, say --copy"
+        )
+    report = verify(place.folder, place.key if place.key_given else None, place.mark, alone=True)
+    if not report.sound:
+        raise StoreRefused(
+            f"the copy in {place.folder} is damaged: {report.findings[0]} (see littled verify)"
+        )
+
+
+def _let_go(readers: Readers, lock: FolderLock | None) -> None:
+    with suppress(StoreError):
+        readers.close()
+    if lock is not None:
+        lock.release()

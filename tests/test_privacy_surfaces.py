@@ -1,0 +1,81 @@
+"""PRIVACY.md against the code: all that noise is drawn for, and all that leaves the daemon."""
+
+import asyncio
+import re
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, get_args
+
+from littled.mechanisms.noise import Purpose
+from littled.service.access import Access
+from littled.service.http import HttpServer
+from littled.service.logs import ALLOWED_KEYS
+from littled.service.metrics import METRICS
+from littled_protocol.connection import TRANSITIONS, Role
+from littled_protocol.messages import RELEASE_KINDS, Message, Status, StatusRequest
+from support.predicting import fed
+from support.predictions import STREAM, make_store
+from support.serving import serving
+
+TEXT = (Path(__file__).parent.parent / "PRIVACY.md").read_text(encoding="utf-8")
+SURFACES = TEXT.partition("## 8.")[2].partition("## 9.")[0]
+
+
+def names(cell: str) -> set[str]:
+    """What stands in backticks in a cell of a table."""
+    return set(re.findall(r"`([^`]+)`", cell))
+
+
+def said(where: str) -> set[str]:
+    """What the rows say, together, whose first cell is this."""
+    cells = [
+        line.split("|")[2] for line in SURFACES.splitlines() if line.startswith(f"| {where} |")
+    ]
+    assert cells, where
+    return set().union(*map(names, cells))
+
+
+def test_each_purpose_of_noise_has_a_row() -> None:
+    table = TEXT.partition("| purpose | what it decides |")[2].partition("\n\n")[0]
+    listed = [name for line in table.splitlines() for name in names((line + "||").split("|")[1])]
+    assert sorted(listed) == sorted(get_args(Purpose))
+
+
+def test_each_message_that_a_daemon_sends_has_a_row_with_all_its_fields() -> None:
+    written = {
+        name: names(line.split("|")[2])
+        for line in SURFACES.splitlines()
+        if line.startswith("| message")
+        for name in names(line.split("|")[1])
+    }
+    by_name = {kind.type_name: kind for kind in Message.__subclasses__()}
+    sent = {name for sender, _, name in TRANSITIONS if sender is Role.SERVER}
+    assert written == {name: {each.name for each in fields(by_name[name])} for name in sent}
+    assert said("releases' `kind`") == RELEASE_KINDS
+
+
+def test_each_fact_of_a_status_has_a_row(tmp_path: Path) -> None:
+    """Of a daemon whose one stream has learners of both kinds, and a window that is full."""
+    with serving(make_store(tmp_path / "store")) as daemon, fed(daemon) as peer:
+        peer.send(StatusRequest())
+        answer = peer.receive()
+        assert isinstance(answer, Status)
+    stream = answer.body["streams"][STREAM]
+    assert said("status") == set(answer.body)
+    assert said("status of a stream") == set(stream)
+    assert said("status of a learner of rules") == set(stream["learners"]["late"])
+    assert said("status of a learner of answers") == set(stream["learners"]["near"])
+
+
+def test_each_metric_and_each_key_of_a_log_line_has_a_row() -> None:
+    assert said("metrics") == set(METRICS)
+    assert said("keys of log lines") == ALLOWED_KEYS
+
+
+def test_each_page_has_a_row() -> None:
+    async def paths() -> set[str]:
+        surface: Any = None  # no page is asked for
+        application = HttpServer(surface, Access(), "littled/test").application
+        return {each.canonical for each in application.router.resources()}
+
+    assert said("HTTP") == asyncio.run(paths())
