@@ -1,8 +1,8 @@
 """What each method answers with at a given budget, chosen from what is public.
 
-The planner chooses for its own methods. Noisy majority is compared without the limits of the
-daemon's integer arithmetic, by the planner's model of errors and with ideal noise. Stable voting
-has no model: its parameters are tuned on windows of its own, which is more than others are told.
+The planner chooses for its own methods. Noisy majority, as others have it, has ideal noise and the
+best number of chunks by the planner's model of errors. Stable voting has no model: its parameters
+are tuned on windows of its own, which is more than others are told.
 """
 
 import math
@@ -32,9 +32,8 @@ ALPHA = Fraction(1, 20)
 FLIGHTS_NOISE = Fraction(1, 10)
 # Answers that are expected to err by so much of a coin's excess error are none.
 HOPELESS = 0.95
-# The planner's other methods; majority stands below with ideal noise.
-PLANNED: tuple[Method, ...] = tuple(method for method in METHODS if method != "majority")
-MAJORITY, STABLE_VOTING, PUBLISHED = "majority", "stable-voting", "rule"
+PLANNED: tuple[Method, ...] = METHODS
+NOISY_MAJORITY, STABLE_VOTING, PUBLISHED = "noisy-majority", "stable-voting", "rule"
 # Stable voting's grids: chunks, of so many examples at the least, the votes' part of a segment's
 # price, and unstable answers.
 CHUNK_RATIO, CHUNK_MIN, VOTE_PARTS = 2, 10, (0.2, 0.5)
@@ -119,10 +118,9 @@ def answers_at(epsilon: float) -> int:
     return max(1, math.floor(max(pure, rho) * (1 + 1e-12)))
 
 
-def answer_rate(answers: int) -> float:
-    """The largest rate that so many draws may have, each of bounded range twice its rate."""
-    pure = float(budget("pure", 1).answers_amount) / (2 * answers)
-    return max(pure, math.sqrt(2 * float(budget("zcdp", 1).answers_amount) / answers))
+def vote_rate(answers: int) -> float:
+    """The rate v that so many answers may have, each v^2 in zCDP."""
+    return math.sqrt(float(budget("zcdp", 1).answers_amount) / answers)
 
 
 # --- Noisy majority with ideal noise --------------------------------------------------------------
@@ -131,13 +129,16 @@ def answer_rate(answers: int) -> float:
 def majority_choice(cell: Cell, answers: int) -> tuple[int, float, Link]:
     """Chunks, rate and noise of noisy majority: the best by the planner's model, of any rate."""
     chunks = _odd_chunks(cell.size, 1.25)
-    errors = np.array([cell.model.learned(cell.size / each) for each in chunks])
+    missed, misled = (
+        np.array([part(cell.size / each) for each in chunks])
+        for part in (cell.model.missed, cell.model.sampling)
+    )
+    numbers = np.array(chunks, dtype=float)
     pure = float(budget("pure", cell.size).answers_amount) / (2 * answers)
-    rho = math.sqrt(float(budget("zcdp", cell.size).answers_amount) / answers)
-    ways: tuple[tuple[Link, float], ...] = (("laplace", pure), ("gaussian", rho))
+    ways: tuple[tuple[Link, float], ...] = (("laplace", pure), ("gaussian", vote_rate(answers)))
     best: tuple[float, int, float, Link] | None = None
     for link, rate in ways:
-        found = cell.model.votes(errors, np.array(chunks, dtype=float), np.array(rate), link)
+        found = cell.model.votes(missed, misled, numbers, np.array(rate), link)
         number = int(found.argmin())
         if best is None or found[number] < best[0]:
             best = float(found[number]), chunks[number], rate, link

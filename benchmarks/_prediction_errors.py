@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from littled.learners.prediction import PredictionParameters, StablePredictor
 from littled.learners.prediction.parts import Draw, chunk_rules, draws
 from littled.mechanisms.noise import Address, KeyedNoise
-from littled.planner.prediction_errors import Link
+from littled.planner.prediction_errors import LEADS, LOG_ODDS, Link
 from littled_protocol.rules import Rule
 
 # Rules drawn where a subset is random, and windows relabelled.
@@ -80,7 +80,7 @@ class Measured:
                 agreed = self.window.excess(self.votes(k) / k)
                 return self.window.flipped(agreed, float(p.flip))
             case "majority":
-                link = "laplace" if p.accounting == "pure" else "gaussian"
+                link: Link = "laplace" if p.accounting == "pure" else "concentrated"
                 return self.noisy_majority(k, float(p.vote_rate), link)
 
     def one_of_all(self, rate: float) -> float:
@@ -98,8 +98,8 @@ class Measured:
         return self.window.excess(coin(self.votes(chunks), chunks, rate))
 
     def noisy_majority(self, chunks: int, rate: float, link: Link) -> float:
-        """The larger of two counts with noise of this rate, of any size: the noise is ideal."""
-        chances = laplace if link == "laplace" else gaussian
+        """The majority with noise of this law and rate, of any size: the noise is ideal."""
+        chances = {"laplace": laplace, "gaussian": gaussian, "concentrated": concentrated}[link]
         return self.window.excess(chances(self.votes(chunks), chunks, rate))
 
     def _stability(self, p: PredictionParameters) -> float:
@@ -193,6 +193,13 @@ def gaussian(ones: Numbers, chunks: int, rate: float) -> Floats:
     values, place = np.unique(leads, return_inverse=True)
     found = np.array([math.erfc(-rate * each / 2) / 2 for each in values.tolist()])
     return found[place]
+
+
+def concentrated(ones: Numbers, chunks: int, rate: float) -> Floats:
+    """The concentrated law of `littled.mechanisms.noisy_majority`, as if at all real numbers."""
+    leads = 2 * ones - chunks
+    odds = np.interp(rate * np.abs(leads), LEADS, LOG_ODDS)
+    return 1 / (1 + np.exp(-np.sign(leads) * odds))
 
 
 def _unstable(needed: Floats, rate: float) -> Floats:

@@ -7,7 +7,7 @@ from typing import Any
 
 import matplotlib as mpl
 from _prediction_bound import BoundPoint
-from _prediction_choices import MAJORITY, PUBLISHED, STABLE_VOTING
+from _prediction_choices import NOISY_MAJORITY, PUBLISHED, STABLE_VOTING
 from _prediction_report import TITLES, cell_of
 from _prediction_runs import METHODS, ErrorRow
 from matplotlib import pyplot as plt
@@ -19,7 +19,8 @@ LOOKS: dict[str, tuple[str, str, str]] = {
     "relabelling": ("#882255", "v", "-"),
     "realizable": ("#0072B2", "s", "-"),
     "averaging": ("#E69F00", "^", "--"),
-    MAJORITY: ("#D55E00", "X", "--"),
+    "majority": ("#56B4E9", "h", "-"),
+    NOISY_MAJORITY: ("#D55E00", "X", "--"),
     STABLE_VOTING: ("#CC79A7", "P", "--"),
     PUBLISHED: ("#888888", "_", ":"),
 }
@@ -50,9 +51,9 @@ def errors(path: Path, rows: Sequence[ErrorRow], size: int, noise: float) -> Non
     figure.suptitle(f"Windows of {size:,} examples, all answers together (1, 1e-6)-private")
     ordered = [TITLES[each] for each in METHODS if TITLES[each] in handles]
     figure.legend(
-        [handles[each] for each in ordered], ordered, loc="lower center", ncols=8, frameon=False
+        [handles[each] for each in ordered], ordered, loc="lower center", ncols=5, frameon=False
     )
-    figure.tight_layout(rect=(0, 0.5 / figure.get_figheight(), 1, 1))
+    figure.tight_layout(rect=(0, 0.6 / figure.get_figheight(), 1, 1))
     figure.savefig(path, dpi=100)
     plt.close(figure)
 

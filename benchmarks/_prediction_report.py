@@ -7,13 +7,13 @@ from itertools import groupby
 from pathlib import Path
 
 from _prediction_bound import BoundPoint
-from _prediction_choices import ALPHA, EPSILON, MAJORITY, PUBLISHED, STABLE_VOTING, Cell
+from _prediction_choices import ALPHA, EPSILON, NOISY_MAJORITY, PUBLISHED, STABLE_VOTING, Cell
 from _prediction_errors import ANSWERS_MAX
 from _prediction_runs import METHODS, AnswersRow, ErrorRow, Row, TimeRow, to_dict
 
 TITLES = {
     **{method: method for method in METHODS},
-    MAJORITY: "noisy majority",
+    NOISY_MAJORITY: "noisy majority (PATE)",
     STABLE_VOTING: "stable voting",
     PUBLISHED: "one rule",
 }
@@ -52,9 +52,10 @@ _INTRODUCTION = (
     f"All methods promise ({float(EPSILON):g}, 1e-6)-differential privacy for one example of a "
     "window, for all of its answers. Excess errors are expected over the answers' randomness and "
     "are means over windows. The planner knows the class, the window and the rate of noise. *Noisy "
-    "majority* (PATE) has ideal noise of any size, its chunks by the planner's model; *stable "
-    "voting* is tuned on a window of its own, and booked as pure or as zCDP, whichever is cheaper; "
-    "*one rule* is drawn once by the exponential mechanism for the whole budget, and published."
+    "majority* (PATE) has ideal Laplace or Gaussian noise, its chunks by the planner's model; "
+    "*stable voting* is tuned on a window of its own, and booked as pure or as zCDP, whichever is "
+    "cheaper; *one rule* is drawn once by the exponential mechanism for the whole budget, and "
+    "published."
 )
 _ANSWERS = (
     "The largest number of answers a window with a measured excess error of at most this, to 5 %, "
@@ -65,8 +66,7 @@ _ANSWERS = (
 )
 _ERRORS = (
     "Each answer's log-odds may move by *epsilon* at the most, which pays for so many *answers*; "
-    "all methods answer as many. Bold: what the planner chooses among those that the daemon has, "
-    "majority included, whose noise the daemon cannot make arbitrarily wide. A method without a "
+    "all methods answer as many. Bold: what the planner chooses. A method without a "
     "figure does not apply, or is expected to be no better than a coin."
 )
 _TIMES = (
@@ -132,7 +132,7 @@ def answers_table(rows: Sequence[AnswersRow]) -> str:
 
 def ratio(row: AnswersRow) -> float | None:
     """How many times the answers of noisy majority the planner's method gives."""
-    ours, theirs = row.chosen and row.most[row.chosen], row.most[MAJORITY]
+    ours, theirs = row.chosen and row.most[row.chosen], row.most[NOISY_MAJORITY]
     return ours / theirs if ours and theirs else None
 
 
@@ -141,9 +141,9 @@ def _against_majority(rows: Sequence[AnswersRow]) -> list[str]:
     if not behind:
         return ["The planner's method gives more answers than noisy majority in every line."]
     lines = [
-        f"- {cell_of(row).title}, n = {row.size:,}: {count(row.most[MAJORITY])} against "
-        f"{count(row.most[row.chosen] if row.chosen else 0)}; with the same chunks, realizable "
-        f"gives {count(row.same_chunks)}"
+        f"- {cell_of(row).title}, n = {row.size:,}: {count(row.most[NOISY_MAJORITY])} against "
+        f"{count(row.most[row.chosen] if row.chosen else 0)}; with the same chunks, the daemon's "
+        f"majority gives {count(row.same_chunks)}"
         for row in behind
     ]
     return ["Noisy majority gives as many answers as the planner's method, or more:",
@@ -158,7 +158,8 @@ def _other_methods(rows: Sequence[AnswersRow]) -> list[str]:
         more = [
             f"{TITLES[each]} {count(row.most[each])}"
             for each in METHODS
-            if each not in (MAJORITY, PUBLISHED) and (row.most[each] or 0) > EQUAL * (ours or 0)
+            if each not in (NOISY_MAJORITY, PUBLISHED)
+            and (row.most[each] or 0) > EQUAL * (ours or 0)
         ]
         if more:
             found.append(f"- {cell_of(row).title}, n = {row.size:,}: {', '.join(more)}")

@@ -12,18 +12,18 @@ import numpy as np
 from _prediction_bound import BoundPoint, bound_point
 from _prediction_choices import (
     ALPHA,
-    MAJORITY,
+    NOISY_MAJORITY,
     PLANNED,
     PUBLISHED,
     STABLE_VOTING,
     Cell,
     StableVotes,
-    answer_rate,
     answers_at,
     majority_choice,
     parameters_of,
     planned,
     published_rate,
+    vote_rate,
 )
 from _prediction_errors import ANSWERS_MAX, Measured
 from _prediction_windows import FLIGHTS, KINDS, Kind, make_window
@@ -36,7 +36,7 @@ from littled.mechanisms.noise import Address, KeyedNoise
 TUNING_SEED = 1_000_000
 # Numbers of answers are searched up to this ratio.
 SEARCH_RATIO, STEP, FAILED_MAX = 1.05, 2, 3
-METHODS: tuple[str, ...] = (*PLANNED, MAJORITY, STABLE_VOTING, PUBLISHED)
+METHODS: tuple[str, ...] = (*PLANNED, NOISY_MAJORITY, STABLE_VOTING, PUBLISHED)
 # Wrong labels of the windows that are timed: chunks then learn many different rules.
 TIMES_NOISE = Fraction(1, 10)
 # Questions that are timed alone, and in one request; of a slow method fewer.
@@ -70,7 +70,7 @@ class AnswersRow:
 
     The error is that of the worst kind of windows. 0: not even one; None: the method does not
     apply; `ANSWERS_MAX` stands for no limit. chosen: what the planner chooses by itself, with so
-    many `planned` answers and what these err by. same_chunks: what the coin gives, "realizable",
+    many `planned` answers and what these err by. same_chunks: what the daemon's majority gives
     with the chunks of noisy majority.
     """
 
@@ -163,7 +163,7 @@ def _errors(
 
 def excess_at(cell: Cell, method: str, answers: int) -> Callable[[Measured], float] | None:
     """What measures a method with the parameters that are chosen for so many answers."""
-    if method == MAJORITY:
+    if method == NOISY_MAJORITY:
         choice = majority_choice(cell, answers)
         return lambda measured: measured.noisy_majority(*choice)
     parameters = parameters_of(cell, method, answers)  # type: ignore[arg-type]
@@ -188,7 +188,7 @@ def answers_row(task: AnswersTask) -> AnswersRow:
     """The most answers of every method, and what the planner promises."""
     cell = task.cell
     kinds: Kinds = {kind: windows_of(cell, task.windows, kind) for kind in KINDS}
-    most = {method: _most(cell, method, kinds) for method in (*PLANNED, MAJORITY)}
+    most = {method: _most(cell, method, kinds) for method in (*PLANNED, NOISY_MAJORITY)}
     most[STABLE_VOTING] = min(_most_stable(cell, kind, kinds[kind]) for kind in KINDS)
     rate = published_rate(cell)
     most[PUBLISHED] = rate and (
@@ -202,7 +202,7 @@ def answers_row(task: AnswersTask) -> AnswersRow:
         best.answers if best else 0,
         _worst(kinds, lambda each: each.excess(promised)) if promised else None,
         most,
-        _same_chunks(cell, most[MAJORITY] or 0, kinds),
+        _same_chunks(cell, most[NOISY_MAJORITY] or 0, kinds),
     )  # fmt: skip
 
 
@@ -223,17 +223,21 @@ def _most(cell: Cell, method: str, kinds: Kinds) -> int | None:
         excess = excess_at(cell, method, answers)
         return excess is not None and _worst(kinds, excess) <= ALPHA
 
-    known = None if method == MAJORITY else planned(cell, method, None)  # type: ignore[arg-type]
+    known = None if method == NOISY_MAJORITY else planned(cell, method, None)  # type: ignore[arg-type]
     return largest(good, known.answers if known else 1)
 
 
 def _same_chunks(cell: Cell, answers: int, kinds: Kinds) -> int:
-    """Answers by the coin with the chunks that noisy majority has for so many answers."""
+    """Answers by the daemon's majority with the chunks of noisy majority for so many answers."""
     chunks, _, _ = majority_choice(cell, max(answers, 1))
 
     def good(count: int) -> bool:
-        rate = answer_rate(count)
-        return _worst(kinds, lambda each: each.voted(chunks, rate)) <= ALPHA
+        rate = vote_rate(count)
+
+        def excess(each: Measured) -> float:
+            return each.noisy_majority(chunks, rate, "concentrated")
+
+        return _worst(kinds, excess) <= ALPHA
 
     return largest(good, max(answers, 1))
 

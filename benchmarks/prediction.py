@@ -47,9 +47,9 @@ ERROR_WINDOWS, ANSWER_WINDOWS = 3, 2
 # The most answers: the first class also at this size.
 LARGE = 1_000_000
 TIMES = {
-    "thresholds:65536": ("dense", "stability", "realizable"),
-    "prefixes:128": ("stability", "realizable"),
-    "table:10000x2000": ("dense", "stability", "realizable"),
+    "thresholds:65536": ("dense", "stability", "realizable", "majority"),
+    "prefixes:128": ("stability", "realizable", "majority"),
+    "table:10000x2000": ("dense", "stability", "realizable", "majority"),
 }
 PARTS = ("answers", "errors", "times", "bound")
 QUICK_SIZE, QUICK_TIMES = 2_000, "thresholds:65536"

@@ -20,6 +20,7 @@ from littled.learners.prediction import (
     StableVotingState,
 )
 from littled.mechanisms.noise import Address, KeyedNoise
+from littled.mechanisms.noisy_majority import ConcentratedLead
 from littled.mechanisms.votes import VoteCoin
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
@@ -156,6 +157,14 @@ def noise_difference(weights: dict[int, float]) -> dict[int, float]:
     return found
 
 
+def test_the_concentrated_law_is_the_mechanisms() -> None:
+    for chunks, rate in ((401, Fraction(1, 100)), (400, Fraction(1, 80))):
+        law, ones = ConcentratedLead(rate, chunks), np.arange(chunks + 1)
+        expected = [law.threshold(2 * each - chunks) / 2**64 for each in ones.tolist()]
+        found = errors.concentrated(ones, chunks, float(rate))
+        np.testing.assert_allclose(found, expected, atol=0.002)
+
+
 @pytest.mark.parametrize(("link", "abs_"), [("laplace", 1e-9), ("gaussian", 1e-4)])
 def test_noisy_counts_win_as_often_as_a_sum_over_all_noises_says(link: str, abs_: float) -> None:
     rate, chunks = 0.1, 60
@@ -285,15 +294,14 @@ def test_a_small_run_end_to_end(
 
 def test_what_the_planner_loses_against_is_said() -> None:
     """In the report, whether it is noisy majority or another way."""
-    most = dict.fromkeys(runs.METHODS, 10) | {"dense": 100, "majority": 120, "rule": None}
+    most = dict.fromkeys(runs.METHODS, 10) | {"dense": 100, "noisy-majority": 120, "rule": None}
     lost = runs.AnswersRow("thresholds:256", 0.1, 1000, "dense", 90, 0.04, most, 150)
     won = runs.AnswersRow(
-        "thresholds:256", 0.0, 1000, "dense", 90, 0.04, {**most, "majority": 5}, 9
+        "thresholds:256", 0.0, 1000, "dense", 90, 0.04, {**most, "noisy-majority": 5}, 9
     )
     text = report.markdown([lost, won])
-    assert (
-        "noise 10%, n = 1,000: 120 against 100; with the same chunks, realizable gives 150" in text
-    )
+    assert "noise 10%, n = 1,000: 120 against 100; with the same chunks, the daemon's" in text
+    assert "majority gives 150" in text
     assert "more answers than noisy majority in every line" in report.markdown([won])
     stable = runs.AnswersRow(
         "points:64", 0.0, 9, "dense", 1, 0.0, {**most, "stable-voting": 900}, 9

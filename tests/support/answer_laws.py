@@ -1,6 +1,7 @@
 """The ideal law of an answer, from its definition: every subset and candidate, exact fractions.
 
-Weights exp(e) are fractions that are right to 50 digits, the same in numerator and denominator.
+All take k, the fraction that stands for exp(e) of a rate e, and so what they give is exact: it is
+the law for the rate ln k.
 """
 
 from collections.abc import Iterator, Sequence
@@ -10,16 +11,14 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.budget.rounding import exp_upper
 from littled.classes.base import HypothesisClass, Labelings, Labels, Points
+from littled.mechanisms.noisy_majority import ConcentratedLead
 from littled_protocol.rules import Rule
 
 # One or more examples: (point, label).
 Window = tuple[tuple[int, int], ...]
 # P[1] at each of the points asked about.
 Law = list[Fraction]
-# What is lost where weights are cut to 50 digits, and more.
-TINY = Fraction(1, 10**40)
 
 
 def columns(window: Window, dtype: type[np.unsignedinteger] = np.uint8) -> tuple[Points, Labels]:
@@ -45,7 +44,8 @@ def subsets(count: int, q: Fraction) -> Iterator[tuple[NDArray[np.int64], Fracti
 def weights(scores: Sequence[int], k: Fraction) -> list[Fraction]:
     """Shares proportional to k^score."""
     raw = [k ** int(score) for score in scores]
-    return [each / sum(raw) for each in raw]
+    total = sum(raw)
+    return [each / total for each in raw]
 
 
 def flipped(law: Law, flip: Fraction) -> Law:
@@ -74,9 +74,9 @@ def stable_given(
 
 
 def stable_law(
-    hypotheses: HypothesisClass, window: Window, asked: Points, rate: Fraction, q: Fraction
+    hypotheses: HypothesisClass, window: Window, asked: Points, k: Fraction, q: Fraction
 ) -> Law:
-    k, labelings = exp_upper(rate), hypotheses.window(*columns(window, asked.dtype.type))
+    labelings = hypotheses.window(*columns(window, asked.dtype.type))
     return mixture(
         (share, stable_given(labelings, subset, asked, k))
         for subset, share in subsets(len(window), q)
@@ -95,16 +95,15 @@ def chunk_votes(
     ]
 
 
-def coin_law(ones: Sequence[int], chunks: int, vote_rate: Fraction) -> Law:
-    k = exp_upper(vote_rate)
+def coin_law(ones: Sequence[int], chunks: int, k: Fraction) -> Law:
     return [weights((chunks - each, each), k)[1] for each in ones]
 
 
 def realizable_law(
-    hypotheses: HypothesisClass, window: Window, asked: Points, chunks: int, vote_rate: Fraction
+    hypotheses: HypothesisClass, window: Window, asked: Points, chunks: int, k: Fraction
 ) -> Law:
     x, y = columns(window, asked.dtype.type)
-    return coin_law(chunk_votes(hypotheses, x, y, asked, chunks), chunks, vote_rate)
+    return coin_law(chunk_votes(hypotheses, x, y, asked, chunks), chunks, k)
 
 
 def averaging_law(
@@ -115,8 +114,33 @@ def averaging_law(
     return flipped([Fraction(ones, chunks) for ones in votes], flip)
 
 
-def dense_law(rows: Sequence[Sequence[int]], window: Window, asked: Points, rate: Fraction) -> Law:
-    shares = weights([sum(row[x] == y for x, y in window) for row in rows], exp_upper(rate))
+def laplace_beyond(k: Fraction, d: int) -> Fraction:
+    """P[Z - Z' >= d] for two noises with P[z] proportional to k^-|z|.
+
+    With s = 1/k, P[Z - Z' = j] = ((1 - s) / (1 + s))^2 s^j (j + (1 + s^2) / (1 - s^2)) for j >= 0:
+    j + 1 of the z from 0 to j, and the geometric series on either side of them. The sum over
+    j >= d is that of two geometric series.
+    """
+    if d <= 0:
+        return 1 - laplace_beyond(k, 1 - d)
+    s = 1 / k
+    centre = (1 + s * s) / (1 - s * s)
+    return ((1 - s) / (1 + s)) ** 2 * s**d * ((d + centre) / (1 - s) + s / (1 - s) ** 2)
+
+
+def majority_law(ones: Sequence[int], chunks: int, k: Fraction) -> Law:
+    """Of the larger of two counts with discrete Laplace noise on each."""
+    return [laplace_beyond(k, chunks - 2 * each + 1) for each in ones]
+
+
+def concentrated_law(ones: Sequence[int], chunks: int, rate: Fraction) -> Law:
+    """Of a majority in zCDP as it runs, finite precision and all."""
+    law = ConcentratedLead(rate, chunks)
+    return [Fraction(law.threshold(2 * each - chunks), 1 << 64) for each in ones]
+
+
+def dense_law(rows: Sequence[Sequence[int]], window: Window, asked: Points, k: Fraction) -> Law:
+    shares = weights([sum(row[x] == y for x, y in window) for row in rows], k)
     return [
         sum((share for share, row in zip(shares, rows, strict=True) if row[int(x)]), Fraction(0))
         for x in asked
@@ -125,26 +149,26 @@ def dense_law(rows: Sequence[Sequence[int]], window: Window, asked: Points, rate
 
 def relabelled_given(
     hypotheses: HypothesisClass, window: Window, subset: NDArray[np.int64], asked: Points,
-    rate: Fraction, chunks: int, vote_rate: Fraction,
+    k: Fraction, chunks: int, k_vote: Fraction,
 ) -> Law:  # fmt: skip
     """Of the answer by relabelling for one subset."""
     x, y = columns(window, asked.dtype.type)
     candidates = hypotheses.window(x, y).candidates(subset)
-    shares = weights(candidates.scores.tolist(), exp_upper(rate))
+    shares = weights(candidates.scores.tolist(), k)
 
     def given(index: int) -> Law:
         labels = candidates.rule(index).evaluate(x)
-        return coin_law(chunk_votes(hypotheses, x, labels, asked, chunks), chunks, vote_rate)
+        return coin_law(chunk_votes(hypotheses, x, labels, asked, chunks), chunks, k_vote)
 
     return mixture((share, given(index)) for index, share in enumerate(shares))
 
 
 def relabelled_law(
-    hypotheses: HypothesisClass, window: Window, asked: Points, rate: Fraction, q: Fraction,
-    chunks: int, vote_rate: Fraction,
+    hypotheses: HypothesisClass, window: Window, asked: Points, k: Fraction, q: Fraction,
+    chunks: int, k_vote: Fraction,
 ) -> Law:  # fmt: skip
     return mixture(
-        (share, relabelled_given(hypotheses, window, subset, asked, rate, chunks, vote_rate))
+        (share, relabelled_given(hypotheses, window, subset, asked, k, chunks, k_vote))
         for subset, share in subsets(len(window), q)
     )
 

@@ -16,7 +16,7 @@ METHODS = {
     "relabelling": "such a rule relabels the window, and chunks of it vote (Theorem 12)",
     "realizable": "chunks of the window vote, by the exponential mechanism (Lemma 9)",
     "averaging": "the rule of a random chunk of the window, then a flip",
-    "majority": "chunks of the window vote, with noise on both counts",
+    "majority": "chunks of the window vote, with noise on their lead",
     "rule": "one published rule a window, for comparison",
 }
 

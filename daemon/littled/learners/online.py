@@ -46,6 +46,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray

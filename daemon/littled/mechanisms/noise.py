@@ -37,6 +37,7 @@ Purpose = Literal[
     "stage-threshold",
     "buffer",
     "teacher",
+    "user-teacher",
     "select",
     "predict",  # the place of a question, from which nothing is drawn itself
     "predict/subset",

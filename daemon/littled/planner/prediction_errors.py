@@ -18,12 +18,14 @@ n) more, the usual agnostic rate, with W as above for all rules.
 **Nets.** The best labeling of a random subset of m examples errs by `NET` d / m more than the best
 rule, a rule that fits m examples without noise by `CHUNK` d / m.
 
-**Votes.** Let the rule of each of k chunks err by r more than the best one. On bad streams most of
-them are wrong at the same points (they all miss the same rare one), so that a vote errs as much as
-a single rule. For thresholds they err on both sides of the best one, and what is left of r is less:
-let a rule be wrong at a point that is u r / 2 away from where the best one turns with probability
-exp(-u) / 2; an answer that follows k such votes, w of them wrong, is itself wrong with a
-probability that falls with k - 2 w, and its integral over u is what is left.
+**Votes.** Where all chunks agree an answer is wrong with some probability b. Let the rule of each
+of k chunks err by r more than the best one for what it has not seen, and by s for the noise in its
+labels. On bad streams most chunks miss the same rare point, so that a vote errs as much as a single
+rule: by (1 - 2 b) r. Noise is every chunk's own, and only `LEFT_NOISE` of s is left. For thresholds
+rules err on both sides of the best one, and what is left of r + s is less: let a rule be wrong at a
+point that is u (r + s) / 2 away from where the best one turns with probability exp(-u) / 2; an
+answer that follows k such votes, w of them wrong, is itself wrong with a probability that falls
+with k - 2 w, and its integral over u is what is left.
 """
 
 import math
@@ -42,21 +44,27 @@ from littled.classes import (
 )
 
 Floats = NDArray[np.float64]
-# How an answer follows the votes: the coin of the exponential mechanism, or the larger of two
-# counts with discrete Laplace or discrete Gaussian noise.
-Link = Literal["coin", "laplace", "gaussian"]
+# How an answer follows the votes: by the coin of the exponential mechanism, as the larger of two
+# counts with Laplace or (what others do) Gaussian noise, or by the concentrated law of
+# `littled.mechanisms.noisy_majority`.
+Link = Literal["coin", "laplace", "gaussian", "concentrated"]
 
 SAMPLING = 0.5
 NET = 0.4
 CHUNK = 0.6
-# Of the error of a chunk's rule this much stays however many chunks vote.
-LEFT, LEFT_LINE = 1.0, 0.4
+# However many chunks vote, so much stays of one's error by noise, and for thresholds of any error.
+LEFT_NOISE, LEFT_LINE = 0.25, 0.4
 # W(c / exp(1)) is 1 for so many candidates: what a line of thresholds counts for.
 LINE = math.exp(2)
 # Points at which the integral over u is taken, and noise of the number of wrong votes.
 DISTANCES = np.linspace(0.0, 8.0, 65)
 NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 CHANCES = NODE_WEIGHTS / NODE_WEIGHTS.sum()
+# Log-odds l of the concentrated law, and v times the lead that has them: the integral of 1 over
+# v / (2 sqrt(K(l))) = v sqrt(l / tanh(l / 2)), which is how fast they grow.
+LOG_ODDS = np.linspace(0.0, 80.0, 8001)
+SLOPES = np.sqrt(np.r_[2.0, LOG_ODDS[1:] / np.tanh(LOG_ODDS[1:] / 2)])
+LEADS = np.r_[0.0, np.cumsum(np.diff(LOG_ODDS) * (1 / SLOPES[1:] + 1 / SLOPES[:-1]) / 2)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,22 +110,35 @@ class ErrorModel:
         return CHUNK * self.hypotheses.vc_dimension / examples
 
     def learned(self, examples: float) -> float:
-        """Excess error of the rule that the class learns from so many examples of the stream.
+        """Excess error of the rule that the class learns from so many examples of the stream."""
+        return self.missed(examples) + self.sampling(examples)
+
+    def missed(self, examples: float) -> float:
+        """The part of it that all rules of as many examples share.
 
         Large classes whose rules with the fewest errors are hard to find learn nothing from a chunk
         with a single wrong label.
         """
-        error = self.chunk(examples) + self.sampling(examples)
+        error = self.chunk(examples)
         large = self.hypotheses.rule_count is None
         if large and isinstance(self.hypotheses, AffineSubspaces | Conjunctions):
             error += (1 - (1 - self.noise) ** examples) * self.worst
         return error
 
-    def votes(self, errors: Floats, chunks: Floats, vote_rate: Floats, link: Link) -> Floats:
-        """Excess errors of answers that follow votes of rules with these excess errors."""
-        base, left = followed(chunks, vote_rate, link)
-        left = np.maximum(left, LEFT_LINE if isinstance(self.hypotheses, Thresholds) else LEFT)
-        return base * (1 - 2 * self.noise) + left * errors
+    def votes(
+        self, missed: Floats, misled: Floats, chunks: Floats, vote_rate: Floats, link: Link
+    ) -> Floats:
+        """Excess errors of answers that follow votes of rules.
+
+        These err by `missed`, which they share, and by `misled`, because labels are noisy.
+        """
+        base, line = followed(chunks, vote_rate, link)
+        right = 1 - 2 * base
+        if isinstance(self.hypotheses, Thresholds):
+            left = np.maximum(line, LEFT_LINE * right) * (missed + misled)
+        else:
+            left = right * (missed + LEFT_NOISE * misled)
+        return base * (1 - 2 * self.noise) + left
 
     def flipped(self, errors: Floats, flip: Floats) -> Floats:
         """Excess errors after answers are turned over with probability `flip`."""
@@ -159,6 +180,8 @@ def _links(leads: Floats, link: Link) -> Floats:
         losing = 1 / (1 + np.exp(size))
     elif link == "laplace":
         losing = (2 + size) / 4 * np.exp(-size)
+    elif link == "concentrated":
+        losing = 1 / (1 + np.exp(np.interp(size, LEADS, LOG_ODDS)))
     else:
         losing = np.vectorize(math.erfc)(size / 2) / 2
     found: Floats = np.where(leads >= 0, losing, 1 - losing)

@@ -1,7 +1,8 @@
 """Ways to answer: for each, the parameters with the least expected excess error at a given price.
 
 Sources: Dagan and Feldman 2020 (stability, relabelling, realizable), Kasiviswanathan and others
-2011 (dense), Dwork and Feldman 2018 (averaging), Papernot and others 2017 and 2018 (majority).
+2011 (dense), Dwork and Feldman 2018 (averaging), Papernot and others 2017 (majority, which in zCDP
+has the law of `littled.mechanisms.noisy_majority`).
 
 All of this is utility, in floating point. Prices are those of `littled.budget.predictions`, solved
 for a rate or a flip on a grid of the other parameters; `littled.planner.predictions` prices what
@@ -23,6 +24,7 @@ from littled.planner.prediction_errors import ErrorModel, Floats, Link
 
 # What the mechanisms can tabulate, and what promises anything.
 RATE_MIN, RATE_MAX = 2.0**-16, 30.0
+MAJORITY_RATE_MIN = 2.0**-20
 # Steps of the grids, as ratios, and of the bisections, which halve a logarithm.
 GRID_RATIO = 1.25
 BISECTIONS = 40
@@ -111,28 +113,32 @@ def _realizable(model: ErrorModel, allowance: Allowance) -> Iterator[Found]:
 def _majority(model: ErrorModel, allowance: Allowance) -> Iterator[Found]:
     if allowance.accounting == "pure":
         yield from _voted("majority", model, allowance.amount / 2, "laplace")
-    elif allowance.amount / 2 >= RATE_MIN:  # discrete Gaussian noise takes half the squared rate
-        yield from _voted("majority", model, math.sqrt(allowance.amount), "gaussian")
+    else:
+        rate = math.sqrt(allowance.amount)
+        yield from _voted("majority", model, rate, "concentrated", MAJORITY_RATE_MIN)
 
 
-def _voted(method: Method, model: ErrorModel, rate: float, link: Link) -> Iterator[Found]:
-    if rate < RATE_MIN:
+def _voted(
+    method: Method, model: ErrorModel, rate: float, link: Link, least: float = RATE_MIN
+) -> Iterator[Found]:
+    if rate < least:
         return
     rate = min(rate, RATE_MAX)
-    chunks, errors = _chunk_errors(model)
-    after = np.minimum(model.votes(errors, chunks, np.array(rate), link), model.worst)
+    chunks, missed, misled = _chunk_errors(model)
+    errors = model.votes(missed, misled, chunks, np.array(rate), link)
+    after = np.minimum(errors, model.worst)
     best = int(after.argmin())
     yield Found(method, float(after[best]), chunks=int(chunks[best]), vote_rate=rate)
 
 
 def _averaging(model: ErrorModel, allowance: Allowance) -> Iterator[Found]:
-    chunks, errors = _chunk_errors(model)
+    chunks, missed, misled = _chunk_errors(model)
     if allowance.accounting == "pure":
         flips = 1 / (chunks * np.expm1(math.log(allowance.ratio)) + 2)
     else:
         flips = _least(lambda flip: _averaging_odds(chunks, flip) <= allowance.odds, len(chunks))
     flips = np.maximum(flips, FLIP_MIN)
-    after = np.minimum(model.flipped(np.minimum(errors, model.worst), flips), model.worst)
+    after = np.minimum(model.flipped(np.minimum(missed + misled, model.worst), flips), model.worst)
     best = int(after.argmin())
     if flips[best] < 0.5:
         yield Found(
@@ -147,12 +153,13 @@ def _averaging_odds(chunks: Floats, flip: Floats) -> Floats:
 
 
 @lru_cache(maxsize=64)
-def _chunk_errors(model: ErrorModel) -> tuple[Floats, Floats]:
-    """Odd numbers of chunks (m,), and the excess error of a rule of one of so many (m,)."""
+def _chunk_errors(model: ErrorModel) -> tuple[Floats, Floats, Floats]:
+    """Odd numbers of chunks (m,), what a rule of one of so many misses, and what misleads it."""
     tried = np.unique(_grid(1.0, max(model.window / 2, 1.0)).astype(np.int64) // 2 * 2 + 1)
     chunks = tried[tried <= model.window].astype(np.float64)
-    sizes = model.window / chunks
-    return chunks, np.array([model.learned(size) for size in sizes.tolist()])
+    sizes = (model.window / chunks).tolist()
+    missed, misled = ([part(size) for size in sizes] for part in (model.missed, model.sampling))
+    return chunks, np.array(missed), np.array(misled)
 
 
 # -- one rule, drawn from the labelings of a subset ------------------------------------------------
@@ -308,10 +315,10 @@ def _votes(model: ErrorModel) -> tuple[Floats, NDArray[np.int64], Floats]:
 
     Labels are those of one rule, so they have no noise.
     """
-    chunks, _ = _chunk_errors(model)
+    chunks, _, _ = _chunk_errors(model)
     errors = np.array([model.chunk(model.window / each) for each in chunks.tolist()])
     rates = _grid(RATE_MIN, RATE_MAX)
-    voted = np.array([model.votes(errors, chunks, rate, "coin") for rate in rates])
+    voted = np.array([model.votes(errors, 0 * errors, chunks, rate, "coin") for rate in rates])
     best = voted.argmin(axis=1)
     return rates, chunks[best].astype(np.int64), voted.min(axis=1)
 

@@ -262,7 +262,7 @@ def _row(
 
 
 def pure_epsilon(plan: PredictionPlan) -> float | None:
-    """The pure epsilon of one answer, however it is booked; None for Gaussian noise."""
+    """The pure epsilon of one answer, however it is booked; None where none is proven."""
     parameters = plan.parameters
     if parameters.method == "majority" and parameters.accounting == "zcdp":
         return None

@@ -30,7 +30,7 @@ def test_a_plan_keeps_its_promise(littled: Littled) -> None:
     assert (facts["class"], facts["vc_dimension"], facts["method"]) == (
         "points:64",
         1,
-        "realizable",
+        "majority",
     )
     assert (facts["window"], facts["windows_per_season"]) == (50_000, 20)
     assert 0 < facts["guarantee"]["epsilon"] <= 1
@@ -65,20 +65,20 @@ def test_a_plan_is_told_in_words(littled: Littled) -> None:
 def test_a_price_is_told_as_it_is_booked(littled: Littled) -> None:
     asked = [*PLAN, "thresholds:256", "--window", "10000", "--answers"]
     assert "2 from each window, at epsilon 0.5 each" in littled(*asked, "2").out
-    gaussian = littled(*asked, "100", "--method", "majority").out
-    assert "100 from each window, at rho 0.00023" in gaussian
+    concentrated = littled(*asked, "100", "--method", "majority").out
+    assert "100 from each window, at rho 0.00023" in concentrated
 
 
 def test_every_method_has_a_row_with_a_number_or_a_reason(littled: Littled) -> None:
     arguments = [*PLAN, "prefixes:32", "--window", "100000", "--noise-rate", "0.1"]
     rows = littled(*arguments, "--json").json["methods"]
     assert [row["method"] for row in rows] == [
-        *("realizable", "dense", "stability", "relabelling", "averaging", "majority", "rule"),
+        *("majority", "dense", "stability", "relabelling", "realizable", "averaging", "rule"),
     ]
     for row in rows:
         assert row["expected_excess_error"] or row["remark"]
     said = " ".join(littled(*arguments).out.replace("│", " ").split())
-    assert "realizable 3,0" in said
+    assert "majority 24,3" in said
     assert "chosen: most answers" in said
     assert "the class has too many rules to weigh each of them" in said
     assert "(Corollary 2)" in said

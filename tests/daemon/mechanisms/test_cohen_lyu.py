@@ -217,18 +217,28 @@ def test_vectors_agree_with_the_definition(steps: list[tuple[int, int]], rate: F
     assert CohenLyuTest(rate).first_above(gaps, words) == first
 
 
-def test_fires_follow_their_exact_law() -> None:
-    rate, epochs, rng = Fraction(1, 2), 30_000, np.random.default_rng(3)
+def check_fires(epochs: int, seed: int) -> None:
+    rate, rng = Fraction(1, 2), np.random.default_rng(seed)
     queries = np.arange(STEPS) // 2
     test, counts = CohenLyuTest(rate), np.zeros(STEPS + 1, dtype=np.int64)
-    words = rng.integers(0, 2**64, (epochs, STEPS), dtype=np.uint64)
-    for row in words:
-        fired = test.first_above(3 - queries, row)
-        counts[STEPS if fired is None else fired] += 1
+    for start in range(0, epochs, 100_000):
+        size = min(100_000, epochs - start)
+        for row in rng.integers(0, 2**64, (size, STEPS), dtype=np.uint64):
+            fired = test.first_above(3 - queries, row)
+            counts[STEPS if fired is None else fired] += 1
     law = position_law(above(rate, (3 - queries)[None, :]))[0]
     assert chisquare(counts, law * epochs).pvalue > 1e-4
     other = position_law(above(rate * 3 / 2, (3 - queries)[None, :]))[0]
     assert chisquare(counts, other * epochs).pvalue < 1e-6
+
+
+def test_fires_follow_their_exact_law() -> None:
+    check_fires(30_000, seed=3)
+
+
+@pytest.mark.campaign
+def test_ten_million_epochs_follow_their_exact_law() -> None:
+    check_fires(10_000_000, seed=4)
 
 
 def test_precision_error_counts_every_step_and_nothing_else() -> None:

@@ -139,20 +139,21 @@ def expected(rate: float) -> NDArray[np.float64]:
     return np.asarray(np.bincount(classes, weights=density / density.sum()), dtype=np.float64)
 
 
-def check_scale(draws: int, seed: int) -> None:
+def check_scale(draws: int, seed: int, near: float) -> None:
+    """Scales that are wrong by a factor of `near` or more would be seen."""
     counts = histogram(Fraction(2, 5), draws, seed)
     assert chisquare(counts, expected(0.4) * draws).pvalue > 1e-4
-    for wrong in (0.4 * 2 / 3, 0.4 * 3 / 2, 0.4 * 1.02):
+    for wrong in (0.4 * 2 / 3, 0.4 * 3 / 2, 0.4 * near):
         assert chisquare(counts, expected(wrong) * draws).pvalue < 1e-6
 
 
-def test_a_million_draws_have_the_right_scale_and_no_other() -> None:
-    check_scale(1_000_000, seed=1)
+def test_draws_have_the_right_scale_and_no_other() -> None:
+    check_scale(100_000, seed=1, near=1.05)
 
 
 @pytest.mark.campaign
 def test_ten_million_draws_have_the_right_scale_and_no_other() -> None:
-    check_scale(10_000_000, seed=2)
+    check_scale(10_000_000, seed=2, near=1.01)
 
 
 @pytest.mark.parametrize(

@@ -227,7 +227,7 @@ def check_draws(draws: int, seed: int) -> None:
 
 
 def test_draws_follow_their_law_and_no_other() -> None:
-    check_draws(40_000, seed=11)
+    check_draws(10_000, seed=11)
 
 
 @pytest.mark.campaign

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
+from scipy.stats import chisquare
 
 from littled.mechanisms.flips import toss
 from littled.mechanisms.noise import Address, KeyedNoise
@@ -79,6 +80,20 @@ def test_coins_follow_their_probability() -> None:
     ]
     # the standard deviation is 42
     assert abs(sum(tosses) - 2000) < 170
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("probability", [Fraction(1, 10), Fraction(1, 3)])
+def test_ten_million_coins_follow_their_probability(probability: Fraction) -> None:
+    count, ones, rng = 10_000_000, 0, np.random.default_rng(6)
+    for _ in range(count // 100_000):
+        words = rng.integers(0, 2**64, 100_000, dtype=np.uint64).tolist()
+        ones += sum(toss(probability, Digits(word, 0), ADDRESS) for word in words)
+    p = float(probability)
+    assert chisquare([ones, count - ones], [p * count, (1 - p) * count]).pvalue > 1e-4
+    # one in a hundred more would be seen
+    p *= 1.01
+    assert chisquare([ones, count - ones], [p * count, (1 - p) * count]).pvalue < 1e-6
 
 
 @pytest.mark.parametrize("probability", [Fraction(-1, 3), Fraction(4, 3)])

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 from functools import lru_cache
-from itertools import chain, combinations, product
+from itertools import chain, combinations, combinations_with_replacement
 
 import numpy as np
 import pytest
@@ -60,8 +60,11 @@ def law(rate: Fraction, bottom: int, examples: tuple[Behaviour, ...]) -> Law:
 
 
 def pairs(examples: int) -> Iterable[tuple[tuple[Behaviour, ...], tuple[Behaviour, ...]]]:
-    """All neighbouring data sets with so many examples that differ in the last one."""
-    for rest in product(BEHAVIOURS, repeat=examples - 1):
+    """All neighbouring data sets with so many examples that differ in the last one.
+
+    The others in any one order: scores are sums over examples.
+    """
+    for rest in combinations_with_replacement(BEHAVIOURS, examples - 1):
         for one, other in combinations(BEHAVIOURS, 2):
             yield (*rest, one), (*rest, other)
 
@@ -174,12 +177,14 @@ def test_without_candidates_bottom_is_certain() -> None:
         assert sparse.sample(np.zeros(0, dtype=np.int64), words_of(uniform)) is None
 
 
-def test_draws_follow_their_law_and_no_other() -> None:
-    draws, scores = 30_000, np.array([6, 5, 5, 0, -20], dtype=np.int64)
-    sparse, rng = SparseSample(Fraction(1, 2), list_cap=3, bottom_score=4), np.random.default_rng(4)
-    words = rng.integers(0, 2**64, (draws, SparseSample.WORDS), dtype=np.uint64)
-    drawn = (sparse.sample(scores, each) for each in words)
-    counts = np.bincount([5 if each is None else each for each in drawn], minlength=6)
+def check_draws(draws: int, seed: int) -> None:
+    scores, rng = np.array([6, 5, 5, 0, -20], dtype=np.int64), np.random.default_rng(seed)
+    sparse = SparseSample(Fraction(1, 2), list_cap=3, bottom_score=4)
+    counts = np.zeros(6, dtype=np.int64)
+    for _ in range(draws // 2_000):
+        words = rng.integers(0, 2**64, (2_000, SparseSample.WORDS), dtype=np.uint64)
+        drawn = (sparse.sample(scores, each) for each in words)
+        counts += np.bincount([5 if each is None else each for each in drawn], minlength=6)
     for bottom, rate, fits in (
         (4, 0.5, True),
         (4, 0.75, False),
@@ -192,6 +197,15 @@ def test_draws_follow_their_law_and_no_other() -> None:
         expected = np.append(weights[[0, 1, 2, 5]], weights[3] + weights[4])
         p_value = chisquare(observed, expected / expected.sum() * draws).pvalue
         assert p_value > 1e-4 if fits else p_value < 1e-6
+
+
+def test_draws_follow_their_law_and_no_other() -> None:
+    check_draws(8_000, seed=4)
+
+
+@pytest.mark.campaign
+def test_ten_million_draws_follow_their_law_and_no_other() -> None:
+    check_draws(10_000_000, seed=5)
 
 
 def test_precision_counts_bottom_as_a_candidate() -> None:

@@ -191,12 +191,16 @@ def test_without_candidates_nothing_passes() -> None:
     assert len(StableHistogram(Fraction(1), 3).passing(*nothing)) == 0
 
 
-def test_bits_follow_their_law_and_no_other() -> None:
-    draws, scores = 40_000, np.array([3, 6, 8], dtype=np.int64)
-    histogram, rng = StableHistogram(Fraction(1, 2), 6), np.random.default_rng(4)
-    words = rng.integers(0, 2**64, (draws, 3), dtype=np.uint64)
-    drawn = (histogram.passing(scores, each) for each in words)
-    counts = np.bincount([sum(1 << int(i) for i in each) for each in drawn], minlength=8)
+def check_bits(draws: int, seed: int) -> None:
+    scores, rng = np.array([3, 6, 8], dtype=np.int64), np.random.default_rng(seed)
+    histogram = StableHistogram(Fraction(1, 2), 6)
+    counts, many = np.zeros(8, dtype=np.int64), np.tile(scores, 10_000)
+    for _ in range(draws // 10_000):
+        # ten thousand histograms side by side
+        words = rng.integers(0, 2**64, len(many), dtype=np.uint64)
+        bits = np.zeros(len(many), dtype=np.int64)
+        bits[histogram.passing(many, words)] = 1
+        counts += np.bincount(bits.reshape(-1, 3) @ [1, 2, 4], minlength=8)
     for rate, threshold, fits in ((0.5, 6, True), (0.55, 6, False), (0.5, 7, False)):
         a = math.exp(-rate)
         chances = [
@@ -209,6 +213,15 @@ def test_bits_follow_their_law_and_no_other() -> None:
         ]
         p_value = chisquare(counts, np.array(expected) * draws).pvalue
         assert p_value > 1e-4 if fits else p_value < 1e-6
+
+
+def test_bits_follow_their_law_and_no_other() -> None:
+    check_bits(40_000, seed=4)
+
+
+@pytest.mark.campaign
+def test_ten_million_histograms_follow_their_law_and_no_other() -> None:
+    check_bits(10_000_000, seed=5)
 
 
 def test_precision_is_counted_by_candidate() -> None:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import chisquare
 
 from littled.mechanisms.votes import PRECISION, VoteCoin
 
@@ -64,6 +65,29 @@ def test_answers_compare_each_word_with_its_threshold() -> None:
     assert coin.answers(ones, words).tolist() == [0] * 6
     assert coin.answers(ones, words - np.uint64(1)).tolist() == [1] * 6
     assert coin.answers(ones[:0], words[:0]).shape == (0,)
+
+
+def check_answers(answers: int, seed: int) -> None:
+    coin, rng = VoteCoin(Fraction(1, 4), 7), np.random.default_rng(seed)
+    for ones in range(8):
+        said = 0
+        for _ in range(answers // 10_000):
+            words = rng.integers(0, 2**64, 10_000, dtype=np.uint64)
+            said += int(coin.answers(np.full(10_000, ones), words).sum())
+        for rate, fits in ((Fraction(1, 4), True), (Fraction(3, 8), False)):
+            p = float(probability(rate, ones, 7))
+            counts, expected = [said, answers - said], [p * answers, (1 - p) * answers]
+            p_value = chisquare(counts, expected).pvalue
+            assert p_value > 1e-4 if fits else p_value < 1e-4
+
+
+def test_answers_follow_their_law_and_no_other() -> None:
+    check_answers(40_000, seed=1)
+
+
+@pytest.mark.campaign
+def test_ten_million_answers_to_each_count_follow_their_law_and_no_other() -> None:
+    check_answers(10_000_000, seed=2)
 
 
 def test_far_ahead_is_nearly_certain_and_never_wraps() -> None:

@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 import pytest
@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from littled.classes import HypothesisClass, Table, class_from_name
 from littled.learners.prediction import PredictionLearner, PredictionParameters
 from littled.mechanisms.noise import Address, KeyedNoise
-from littled.planner.prediction_errors import ErrorModel, followed, lambert
+from littled.mechanisms.noisy_majority import ConcentratedLead
+from littled.planner.prediction_errors import ErrorModel, Link, followed, lambert
 
 WINDOW = 4_000
 NOISE = KeyedNoise(bytes(32))
@@ -168,11 +169,12 @@ def test_one_rule_from_a_subset_of_prefixes() -> None:
     assert within_twice(measured, float(model.flipped(np.array(drawn), np.array(0.02))))
 
 
-def voted(hypotheses: HypothesisClass, noise: float, chunks: int, rate: Fraction) -> float:
+def voted(
+    hypotheses: HypothesisClass, noise: float, chunks: int, rate: Fraction, link: Link = "coin"
+) -> float:
     model = ErrorModel(hypotheses, WINDOW, noise)
-    size = WINDOW / chunks
-    errors = np.array([model.learned(size)])
-    return float(model.votes(errors, np.array([float(chunks)]), np.array(float(rate)), "coin")[0])
+    parts = (np.array([part(WINDOW / chunks)]) for part in (model.missed, model.sampling))
+    return float(model.votes(*parts, np.array([float(chunks)]), np.array(float(rate)), link)[0])
 
 
 @pytest.mark.parametrize("size", [10, 40])
@@ -194,6 +196,19 @@ def test_votes_of_prefixes_are_no_better_than_one_of_them() -> None:
         for share in (0.02, 0.03, 0.05)
     )
     assert within_twice(measured, voted(PREFIXES, 0.0, chunks, Fraction(10, chunks)))
+
+
+@pytest.mark.parametrize(("size", "lead"), [(40, 3), (100, 6)])
+def test_noise_misleads_a_vote_less_than_a_rule(size: int, lead: int) -> None:
+    """Chunks of noisy labels miss rare blocks together, and are misled each by its own labels."""
+    chunks = WINDOW // size | 1
+    rate = Fraction(lead, chunks)
+    chosen = {"chunks": chunks, "vote_rate": rate, "accounting": "zcdp"}
+    measured = max(
+        excess_error(PREFIXES, block(share / size, 0.1), 4_000, 2, method="majority", **chosen)
+        for share in (1, 2, 3)
+    )
+    assert within_twice(measured, voted(PREFIXES, 0.1, chunks, rate, "concentrated"))
 
 
 def test_the_rule_of_one_chunk() -> None:
@@ -228,12 +243,16 @@ def test_the_worst_gap_is_where_the_formula_says(candidates: int) -> None:
 
 def test_sharper_votes_err_less() -> None:
     chunks = np.array([51.0, 51.0, 51.0])
-    for link in ("coin", "laplace", "gaussian"):
-        base, left = followed(chunks, np.array([0.05, 0.1, 0.4]), link)  # type: ignore[arg-type]
+    for link in get_args(Link):
+        base, left = followed(chunks, np.array([0.05, 0.1, 0.4]), link)
         assert np.all(np.diff(base) < 0)
         assert np.all(np.diff(left) < 0)
     coin, _ = followed(chunks[:1], np.array(0.1), "coin")
     assert coin[0] == pytest.approx(1 / (1 + math.exp(5.1)))
+    for rate in (Fraction(1, 200), Fraction(1, 100), Fraction(1, 20)):
+        base, _ = followed(chunks[:1], np.array(float(rate)), "concentrated")
+        exact = ConcentratedLead(rate, 51).threshold(-51) / 2**64
+        assert base[0] == pytest.approx(exact, rel=0.1)
 
 
 def test_a_class_that_is_known_better_is_thought_simpler() -> None:

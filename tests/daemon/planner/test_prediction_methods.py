@@ -10,9 +10,11 @@ from littled.budget import predictions
 from littled.budget.rounding import exp_upper
 from littled.classes import class_from_name
 from littled.learners.parameters import Accounting
+from littled.mechanisms import noisy_majority
 from littled.planner import METHODS
 from littled.planner.prediction_errors import ErrorModel
 from littled.planner.prediction_methods import (
+    MAJORITY_RATE_MIN,
     RATE_MIN,
     Allowance,
     Found,
@@ -92,9 +94,12 @@ def test_nothing_is_found_without_a_budget_or_below_what_can_be_tabulated() -> N
     for method in ("dense", "realizable", "majority"):
         least = Allowance("pure", RATE_MIN, 0.0)
         assert best_parameters(method, MODEL, least) is None  # type: ignore[arg-type]
-    # discrete Gaussian noise of rate v is tabulated as a draw of rate v^2 / 2
-    assert best_parameters("majority", MODEL, Allowance("zcdp", 1.9 * RATE_MIN, 0.0)) is None
-    assert best_parameters("majority", MODEL, Allowance("zcdp", 2.1 * RATE_MIN, 0.0)) is not None
+    # a vote of rate v costs v^2
+    assert MAJORITY_RATE_MIN == noisy_majority.RATE_MIN
+    least_price = MAJORITY_RATE_MIN**2
+    for part, found in ((0.9, False), (1.1, True)):
+        allowance = Allowance("zcdp", part * least_price, 0.0)
+        assert (best_parameters("majority", MODEL, allowance) is not None) == found
 
 
 def test_classes_without_lists_have_no_methods_of_subsets() -> None:

@@ -2,7 +2,8 @@
 
 Source: Dagan and Feldman, "PAC Learning with Stable and Private Predictions" (Corollary 2, Theorem
 12, Lemma 9); Dwork and Feldman, "Privacy-preserving Prediction"; Kasiviswanathan and others, "What
-Can We Learn Privately?"; Papernot and others on noisy majorities.
+Can We Learn Privately?"; Papernot and others on noisy majorities, here with another law of noise
+(`littled.mechanisms.noisy_majority`).
 
 Examples come in windows of a fixed number n, and each belongs to one window only. A window serves
 `answers_max` answers. Each answer is one bit about one point, with fresh noise, so the adversary
@@ -44,7 +45,7 @@ from littled.learners.prediction.parts import (
 from littled.learners.prediction.stable import StablePredictor
 from littled.mechanisms.exponential import ExponentialMechanism, WeighedScores
 from littled.mechanisms.noise import Address, NoiseSource
-from littled.mechanisms.noisy_majority import NoisyMajority
+from littled.mechanisms.noisy_majority import Noise, NoisyMajority
 from littled.mechanisms.votes import PRECISION, VoteCoin
 
 _OF_CHUNKS = frozenset({"realizable", "averaging", "majority"})
@@ -162,6 +163,8 @@ class PredictionLearner:
             return Prepared(scores=self._selection.weighed(self.hypotheses.agreements(x, y)))
         if p.method in _OF_CHUNKS:
             rules = chunk_rules(self.hypotheses, x, y, self._chunks)
+            if p.method == "majority":
+                self._majority.prepare()
             return Prepared(ballot=self.hypotheses.ballot(rules))
         return Prepared(labelings=self._stable.prepare(x, y), x=x)
 
@@ -254,4 +257,5 @@ class PredictionLearner:
     @cached_property
     def _majority(self) -> NoisyMajority:
         pure = self.parameters.accounting == "pure"
-        return NoisyMajority(self.parameters.vote_rate, "laplace" if pure else "gaussian")
+        noise: Noise = "laplace" if pure else "concentrated"
+        return NoisyMajority(self.parameters.vote_rate, self._chunks, noise)

@@ -37,12 +37,12 @@ class PredictionParameters:
       - "relabelling": the window is relabelled by such an h; chunks of it vote (Theorem 12).
       - "realizable": chunks of the window vote; the coin of the exponential mechanism (Lemma 9).
       - "averaging": the rule of one random chunk, then a flip.
-      - "majority": chunks vote with noise on both counts (`littled.mechanisms.noisy_majority`).
+      - "majority": chunks vote, with noise on their lead (`littled.mechanisms.noisy_majority`).
     - `epsilon`: what is promised for all that is released about an example; finite precision is
       charged for it.
     - `window`: examples in a window; an example belongs to one window.
     - `answers_max`: answers that a window serves at most.
-    - `accounting`: whether answers are booked as pure or as zCDP; for "majority" also the noise.
+    - `accounting`: whether answers are booked as pure or as zCDP; for "majority" also their law.
     - `rate`: e of one unit of score. `subset_rate`: q. `flip`: a. `vote_rate`: v of one vote.
     - `chunks`: k; example i of a window is in chunk i modulo k.
     - `net`: eta; two rules that agree on the subset are taken to differ on a share of at most eta

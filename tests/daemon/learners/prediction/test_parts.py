@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from littled.learners.prediction.parts import check_window, chunk_rules, draws
-from littled.mechanisms.noise import Address, KeyedNoise
+from littled.mechanisms.noise import Address, KeyedNoise, Purpose
 from support.rows import Rows, all_rows
 
 NOISE = KeyedNoise(bytes(32))
@@ -17,20 +17,21 @@ CLASS = Rows(all_rows(2))
 
 def test_every_answer_and_purpose_has_an_address_of_its_own() -> None:
     made = list(draws(NOISE, ADDRESS, 3))
-    addresses = {draw.at(purpose) for draw in made for purpose in ("subset", "flip")}
+    purposes: tuple[Purpose, ...] = ("predict/subset", "predict/flip")
+    addresses = {draw.at(purpose) for draw in made for purpose in purposes}
     assert len(addresses) == 6
     assert {each.draw for each in addresses} == {10, 11, 12}
-    assert {each.purpose for each in addresses} == {"predict/subset", "predict/flip"}
+    assert {each.purpose for each in addresses} == set(purposes)
     assert {(each.chain_head, each.learner, each.position) for each in addresses} == {
         (b"head", "s/l", 4)
     }
     expected = NOISE.words(replace(ADDRESS, purpose="predict/vote", draw=11), 2)
-    assert np.array_equal(made[1].words("vote", 2), expected)
+    assert np.array_equal(made[1].words("predict/vote", 2), expected)
 
 
 def test_tosses_of_different_purposes_are_independent() -> None:
     tosses = [
-        (draw.toss("a", Fraction(1, 2)), draw.toss("b", Fraction(1, 2)))
+        (draw.toss("predict/flip", Fraction(1, 2)), draw.toss("predict/vote", Fraction(1, 2)))
         for draw in draws(NOISE, ADDRESS, 400)
     ]
     for pair in ((False, False), (False, True), (True, False), (True, True)):

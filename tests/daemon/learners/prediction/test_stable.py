@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
+from littled.budget.rounding import exp_upper
 from littled.classes.affine import AffineSubspaces
 from littled.classes.base import HypothesisClass
 from littled.classes.thresholds import Thresholds
@@ -24,7 +25,7 @@ ADDRESS = Address(b"head", "s/l", "", 4)
 def check_law(hypotheses: HypothesisClass, answers: int) -> None:
     predictor = StablePredictor("s/l", hypotheses, len(WINDOW), RATE, Q)
     prepared = predictor.prepare(*columns(WINDOW))
-    law = stable_law(hypotheses, WINDOW, ASKED, RATE, Q)
+    law = stable_law(hypotheses, WINDOW, ASKED, exp_upper(RATE), Q)
     said = predictor.answer(prepared, np.tile(ASKED, answers), KeyedNoise(bytes(32)), ADDRESS)
     assert said.dtype == np.uint8
     for point, p in zip(ASKED, law, strict=True):
@@ -47,7 +48,7 @@ CLASSES = [Rows(all_rows(3), scattered_row), Thresholds(3)]
 
 @pytest.mark.parametrize("hypotheses", CLASSES)
 def test_answers_follow_the_law_of_their_definition(hypotheses: HypothesisClass) -> None:
-    check_law(hypotheses, 1500)
+    check_law(hypotheses, 800)
 
 
 @pytest.mark.campaign

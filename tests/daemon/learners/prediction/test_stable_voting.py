@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -136,11 +137,80 @@ def test_whole_transcripts_cost_at_most_their_price(unstable_max: int, threshold
     assert little > delta or threshold == THRESHOLD
 
 
-def test_answers_follow_their_law() -> None:
+# -- every adversary, by enumeration ---------------------------------------------------------------
+
+Masses = NDArray[np.float64]
+
+
+class Adversary:
+    """The most that a choice of points after each answer can gain, over all pairs of neighbours.
+
+    A point is a pair of votes for 1, one of each side, that differ by one at most: as if one voter
+    could say anything anywhere. A transcript's state is its probability jointly with each threshold
+    noise, on both sides; what it gains is the excess of the first side over exp(epsilon) times the
+    other one. Probabilities are floats and noise beyond 60 is left out, so gains are right to 1e-9.
+    """
+
+    def __init__(self, voters: int, threshold: int, epsilon: float) -> None:
+        self.factor = math.exp(epsilon)
+        votes = [
+            (here, there)
+            for here, there in product(range(voters + 1), repeat=2)
+            if abs(here - there) <= 1
+        ]
+        self.points = [
+            tuple(self._side(ones, voters, threshold) for ones in each) for each in votes
+        ]
+
+    def _side(self, ones: int, voters: int, threshold: int) -> tuple[int, Masses, Masses]:
+        """The majority, P[stable] for each threshold noise, and the coin."""
+        label, distance = majority_and_distance(ones, voters - ones)
+        one = 1 / (1 + math.exp(-float(VOTE_RATE) * (2 * ones - voters)))
+        return label, passing(distance, threshold), np.array((1 - one, one))
+
+    def segment(self, here: float, there: float, answers: int, unstable: int) -> float:
+        """The most to gain from so many answers with a new segment, at these probabilities."""
+        noise = laplace(float(RATE) / 2)
+        return self.gain(here * noise, there * noise, answers, unstable)
+
+    def gain(self, here: Masses, there: Masses, answers: int, unstable: int) -> float:
+        if not answers or not unstable:
+            return max(0.0, float(here.sum() - self.factor * there.sum()))
+        return max(self._at(each, here, there, answers - 1, unstable) for each in self.points)
+
+    def _at(self, point: Any, here: Masses, there: Masses, answers: int, unstable: int) -> float:
+        """Gained if the next point is this one: over what may be answered to it."""
+        (label, stable, coin), (other_label, other_stable, other_coin) = point
+        above, other_above = here * stable, there * other_stable
+        if label == other_label:
+            gained = self.gain(above, other_above, answers, unstable)
+        else:
+            gained = float(above.sum())  # impossible on the other side
+        below, other_below = float((here - above).sum()), float((there - other_above).sum())
+        return gained + sum(
+            self.segment(below * p, other_below * r, answers, unstable - 1)
+            for p, r in zip(coin, other_coin, strict=True)
+        )
+
+
+@pytest.mark.parametrize("unstable_max", [1, 2])
+@pytest.mark.parametrize("threshold", [THRESHOLD, 12])
+@pytest.mark.parametrize("answers", [2, pytest.param(3, marks=pytest.mark.campaign)])
+def test_no_adversary_gains_more_than_the_price(
+    unstable_max: int, threshold: int, answers: int
+) -> None:
+    """Eight voters, of an example each, and every next point after every answer."""
+    cost = price(PredictionStableVoting(RATE, VOTE_RATE, threshold, unstable_max))
+    epsilon, delta = float(cost.epsilon_pure), float(cost.delta)
+    gained = Adversary(8, threshold, epsilon).segment(1.0, 1.0, answers, unstable_max)
+    assert delta / 1.2 < gained <= delta + 1e-9
+
+
+def check_transcripts(count: int) -> None:
     made, prepared = voting(), voting().prepare(*window(VOTES))
     ones = [sum(each) for each in zip(*VOTES, strict=True)]
     assert ones == [6, 4, 1]
-    law, count, seen = transcripts(ones, 2), 3000, defaultdict(int)
+    law, seen = transcripts(ones, 2), defaultdict[Transcript, int](int)
     for position in range(count):
         address = Address(b"head", "s/l", "", position)
         _, said = made.answer(StableVotingState(), prepared, ASKED, KeyedNoise(bytes(32)), address)
@@ -153,6 +223,15 @@ def test_answers_follow_their_law() -> None:
     expected.append(count - sum(expected))
     assert len(common) > 8
     assert chisquare(observed, expected).pvalue > 1e-4
+
+
+def test_answers_follow_their_law() -> None:
+    check_transcripts(1500)
+
+
+@pytest.mark.campaign
+def test_answers_of_many_windows_follow_their_law() -> None:
+    check_transcripts(100_000)
 
 
 # -- caps, state, noise ----------------------------------------------------------------------------

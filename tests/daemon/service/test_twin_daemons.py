@@ -1,0 +1,360 @@
+"""Twin daemons: while the outputs of neighbouring streams agree, nobody sees any difference at all.
+
+Every frame to producers and watchers, every page and event of HTTP, every line of the log, every
+error, and what is admitted and credited are the same bytes, as `support.twin_daemons` lives two
+days with them. The neighbours are chosen so that all releases and answers agree although some
+mechanism was asked something else. Leaks that are planted have to be seen.
+"""
+
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from littled.classes import class_from_name
+from littled.engine import Engine
+from littled.learners.parameters import OnlineParameters
+from littled.learners.prediction import PredictionParameters
+from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
+from littled.service import metrics, sessions
+from littled.service.daemon import Daemon
+from littled.service.host import Host
+from littled.service.metrics import MetricName, Sample
+from littled.service.sessions import Channel, Door
+from littled.service.subscribers import Releases
+from littled.store.store import Store
+from littled_protocol.messages import Ack, Error, error_message
+from littled_protocol.rules import Words, rule_from_dict
+from support.twin_daemons import NORMALISED, WRONG_FRAMES, Course, Day, Shown, normalised
+from support.twins import (
+    Ears,
+    Entry,
+    compare,
+    plan_of,
+    points_of,
+    random_neighbour,
+    random_script,
+    random_stream,
+)
+from support.twins import course as course_of
+
+EXAMPLES, HORIZON = 30, 22
+TRIES = 60
+
+ONLINE = OnlineParameters(
+    epsilon=Fraction(1),
+    horizon=HORIZON,
+    noise_rate=Fraction(0),
+    trigger_rate=Fraction(1, 2),
+    trigger_threshold=5,
+    selection="dense",
+    selection_rate=Fraction(1, 2),
+    selection_accounting="pure",
+    draws=1,
+    calls_max=2,
+    buffer="examples",
+)
+SPARSE = replace(
+    ONLINE, selection="sparse", buffer="both", background_max=12, list_cap=4, bottom_score=3,
+    draws=3,
+)  # fmt: skip
+CLOSURE = replace(
+    ONLINE, selection="closure", buffer="mistakes", list_cap=1, bottom_score=3,
+    selection_rate=Fraction(1), fresh=True,
+)  # fmt: skip
+SETS = replace(
+    CLOSURE, selection="histogram", list_cap=0, fresh=False, tests="cohen_lyu",
+    tests_failure=Fraction(1, 1000),
+)  # fmt: skip
+WINDOW: dict[str, Any] = {"epsilon": Fraction(30), "window": 10, "answers_max": 4}
+NEAR = PredictionParameters("dense", **WINDOW, rate=Fraction(1, 3))
+VOTES = PredictionParameters("realizable", **WINDOW, chunks=4, vote_rate=Fraction(1, 2))
+STREAMS: dict[str, tuple[str, Sequence[Any]]] = {
+    "dense": ("thresholds:8", [ONLINE]),
+    "sparse": ("prefixes:3", [SPARSE]),
+    "closure": ("affine:3:2", [CLOSURE]),
+    "sets": ("points:3", [SETS]),
+    "asked": ("thresholds:8", [ONLINE, NEAR, VOTES]),
+}
+
+
+def plan_named(name: str) -> StreamPlan:
+    """The plan of a stream as its store gives it back; "asked" has calls enough for one only."""
+    kind, parameters = STREAMS[name]
+    plans = [
+        (LearnerPlan if isinstance(each, OnlineParameters) else PredictionPlan)(
+            f"l{number}", class_from_name(kind), each, Words()
+        )
+        for number, each in enumerate(parameters)
+    ]
+    share = Fraction(9, 10) if name == "asked" else Fraction(1)
+    plan = plan_of(plans, HORIZON, name=name, share=share)
+    return StreamPlan.from_dict(plan.to_dict())
+
+
+PLANS = {name: plan_named(name) for name in STREAMS}
+
+
+def points(plan: StreamPlan) -> NDArray[Any]:
+    return points_of(plan.plans[0].hypotheses, range(8))
+
+
+# --- Choosing twins -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Original:
+    """A stream, and neighbours of it that say the same but are not the same to some mechanism."""
+
+    course: Course
+    said: list[Entry]
+    key: bytes
+
+    @classmethod
+    def random(cls, name: str, ears: Ears, key: bytes, random: np.random.Generator) -> "Original":
+        plan = PLANS[name]
+        stream = random_stream(points(plan), EXAMPLES, random, noisy=0.2)
+        script = random_script(plan, points(plan), EXAMPLES, random)
+        return cls(Course(plan, stream, script), course_of(plan, stream, script, ears, key), key)
+
+    def twin(self, ears: Ears, random: np.random.Generator, *different: str) -> Course:
+        """A neighbour that puts something else to a mechanism, of these kinds if any are named."""
+        plan, script = self.course.plan, self.course.script
+        for _ in range(TRIES):
+            position, other = random_neighbour(self.course.examples, points(plan), random)
+            verdict = compare(
+                plan, position, self.said, course_of(plan, other, script, ears, self.key, self.said)
+            )
+            found = {what for what, change in verdict.largest.items() if change}
+            if verdict.agreed and found and found >= set(different):
+                return replace(self.course, examples=other)
+        raise AssertionError(f"no neighbour of a stream of {plan.stream} says the same")
+
+
+@pytest.fixture(scope="module")
+def new_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A new store with all streams, never to be opened."""
+    path = tmp_path_factory.mktemp("twins") / "new"
+    Store.create(path, {}, {name: plan.to_dict() for name, plan in PLANS.items()})
+    return path
+
+
+def live(new_store: Path, courses: Sequence[Course], key: bytes) -> Shown:
+    """A day with these streams, on a copy of the new store at one and the same place."""
+    store = new_store.parent / "store"
+    shutil.copytree(new_store, store)
+    try:
+        return Day(store, courses, key).run()
+    finally:
+        shutil.rmtree(store)
+
+
+def assert_same(one: Shown, other: Shown) -> None:
+    assert list(one) == list(other)
+    for place, surface in one.items():
+        assert surface == other[place], f"{place} differs"
+
+
+def choose(
+    names: Sequence[str], twins: int, seed: tuple[int, int], *different: str
+) -> tuple[bytes, list[Course], list[list[Course]]]:
+    """The key of all noise, one random stream of each plan, and so many twins of each."""
+    random = np.random.default_rng(seed)
+    key = random.bytes(32)
+    with pytest.MonkeyPatch.context() as patch:
+        ears = Ears(patch)
+        for plan in PLANS.values():
+            ears.listen_to(plan.plans[0].hypotheses)
+        originals = [Original.random(name, ears, key, random) for name in names]
+        others = [[each.twin(ears, random, *different) for each in originals] for _ in range(twins)]
+    return key, [each.course for each in originals], others
+
+
+def check_twins(new_store: Path, days: int, twins: int, seed: int) -> int:
+    """So many days, each with so many twins of every stream; the number of pairs of streams."""
+    pairs = 0
+    for day in range(days):
+        key, originals, others = choose(list(STREAMS), twins, (seed, day))
+        one = live(new_store, originals, key)
+        for courses in others:
+            assert_same(one, live(new_store, courses, key))
+            pairs += len(courses)
+    return pairs
+
+
+@dataclass(frozen=True)
+class Lived:
+    """A day that was lived through, and twins of all its streams."""
+
+    key: bytes
+    shown: Shown
+    others: list[list[Course]]
+
+
+@pytest.fixture(scope="module")
+def lived(new_store: Path) -> Lived:
+    """A day with every stream."""
+    key, originals, others = choose(list(STREAMS), 4, (0, 0))
+    return Lived(key, live(new_store, originals, key), others)
+
+
+def test_twin_daemons_show_the_same_bytes_everywhere(new_store: Path, lived: Lived) -> None:
+    for courses in lived.others:
+        assert_same(lived.shown, live(new_store, courses, lived.key))
+
+
+@pytest.mark.campaign
+def test_a_thousand_twin_daemons_show_the_same_bytes_everywhere(new_store: Path) -> None:
+    assert check_twins(new_store, days=20, twins=10, seed=1) == 1000
+
+
+def test_a_day_shows_every_surface(lived: Lived) -> None:
+    """What is compared holds releases, answers, refusals, halts, and errors of wrong frames."""
+    shown = lived.shown
+    whole = b"".join(shown.values())
+    for kind in (b'"kind": "rule"', b'"kind": "season"', b'"kind": "halt"', b"window_spent"):
+        assert kind in whole
+    for place in ("/metrics", "/status", "/predict", "credit", "log of", "ledger", "watcher"):
+        assert any(place in each for each in shown)
+    wrong = {frame.__name__ for frame in WRONG_FRAMES}
+    seen = {each.split()[1] for each in shown if each.split()[1].startswith("_")}
+    assert seen == wrong
+    codes = {b"invalid_examples", b"sequence_gap", b"malformed_frame", b"unexpected_message"}
+    assert all(code in whole for code in codes)
+    # nothing of what is made equal is left, and the clock was there
+    assert normalised(whole) == whole
+    assert b'"timestamp": ""' in whole
+
+
+@pytest.mark.parametrize("what", NORMALISED)
+def test_only_what_is_listed_is_made_equal(what: str) -> None:
+    here, there = {
+        "the clock in the log": (b'{"timestamp": "1Z", "x": 1}', b'{"timestamp": "2Z", "x": 1}'),
+        "the clock in HTTP": (b"\r\nDate: Sat\r\nx", b"\r\nDate: Sun\r\nx"),
+        "the port of HTTP": (b'"address": "127.0.0.1:99"', b'"address": "127.0.0.1:7"'),
+    }[what]
+    assert normalised(here) == normalised(there)
+    assert normalised(here + b"1") != normalised(there + b"2")
+
+
+# --- Planted leaks --------------------------------------------------------------------------------
+
+
+def _a_metric_of_mistakes(patch: pytest.MonkeyPatch) -> None:
+    name = MetricName("gauge", "Mistakes of the rule.", ("learner",), "published")
+    patch.setitem(metrics.METRICS, "littled_mistakes", name)
+    samples = Daemon._samples
+
+    def more(daemon: Daemon) -> Iterator[Sample]:
+        yield from samples(daemon)
+        for host in daemon._hosts:
+            for learner, state in states(host).items():
+                yield Sample("littled_mistakes", (f"{host.stream}/{learner}",), state.mistakes)
+
+    patch.setattr(Daemon, "_samples", more)
+
+
+def states(host: Host) -> dict[str, Any]:
+    """What the learners of a stream know."""
+    engine = host._engine
+    assert isinstance(engine, Engine)
+    return dict(engine._course.states)
+
+
+class Checked:
+    """The points and labels that came through a door last."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        check = Door.check
+
+        def noted(door: Door, x: bytes, y: bytes, count: int) -> None:
+            self.x, self.y = door.points.decode(x, count), np.frombuffer(y, dtype=np.uint8)
+            check(door, x, y, count)
+
+        patch.setattr(Door, "check", noted)
+
+    def mistakes(self, releases: Releases) -> int:
+        """Of the published rule of the one learner that these tests have."""
+        release = releases.latest("dense/l0")
+        assert release is not None
+        assert release.rule is not None
+        return int((rule_from_dict(release.rule).evaluate(self.x) != self.y).sum())
+
+
+def _an_error_that_quotes_a_label(patch: pytest.MonkeyPatch) -> None:
+    checked = Checked(patch)
+
+    def quoting(error: Any, channel: int | None = None) -> Error:
+        return replace(
+            error_message(error, channel), message=f"the labels were {checked.y.tolist()}"
+        )
+
+    patch.setattr(sessions, "error_message", quoting)
+
+
+def _an_acknowledgement_that_counts_mistakes(patch: pytest.MonkeyPatch) -> None:
+    checked = Checked(patch)
+
+    def acknowledge(channel: Channel, next_sequence: int, position: int) -> None:
+        mistakes = checked.mistakes(channel._session._house.releases)
+        channel._session.send(Ack(channel.number, next_sequence, position + mistakes))
+
+    patch.setattr(Channel, "acknowledge", acknowledge)
+
+
+def _an_acknowledgement_more_for_a_mistake(patch: pytest.MonkeyPatch) -> None:
+    checked, acknowledge = Checked(patch), Channel.acknowledge
+
+    def twice(channel: Channel, next_sequence: int, position: int) -> None:
+        for _ in range(1 + checked.mistakes(channel._session._house.releases)):
+            acknowledge(channel, next_sequence, position)
+
+    patch.setattr(Channel, "acknowledge", twice)
+
+
+def _a_line_of_the_log_with_a_gap(patch: pytest.MonkeyPatch) -> None:
+    learn = Host._learn
+
+    def telling(host: Host, record: Any) -> None:
+        learn(host, record)
+        mistakes = [state.mistakes for state in states(host).values()]
+        host._log.info("learned", reason=f"{mistakes} mistakes")
+
+    patch.setattr(Host, "_learn", telling)
+
+
+def _a_status_with_a_share_of_labels(patch: pytest.MonkeyPatch) -> None:
+    status = Daemon.status
+    checked = Checked(patch)
+
+    def telling(daemon: Daemon) -> dict[str, Any]:
+        return status(daemon) | {"ones": int(checked.y.sum())}
+
+    patch.setattr(Daemon, "status", telling)
+
+
+LEAKS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
+    "metrics": _a_metric_of_mistakes,
+    "to dense": _an_error_that_quotes_a_label,
+    "producer": _an_acknowledgement_that_counts_mistakes,
+    "producer ": _an_acknowledgement_more_for_a_mistake,
+    "log": _a_line_of_the_log_with_a_gap,
+    "status|control": _a_status_with_a_share_of_labels,
+}
+
+
+@pytest.mark.parametrize("place", LEAKS, ids=[each.__name__[1:] for each in LEAKS.values()])
+def test_a_planted_leak_is_seen(
+    place: str, new_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, originals, others = choose(["dense"], 1, (2, 0), "gaps")
+    LEAKS[place](monkeypatch)
+    one, other = live(new_store, originals, key), live(new_store, others[0], key)
+    with pytest.raises(AssertionError, match=f"({place.strip()}).* differs"):
+        assert_same(one, other)

@@ -1,0 +1,701 @@
+"""Twin runs: neighbouring streams with one tape, and all that they draw, ask and say, in order.
+
+Two runs are twins when their streams differ in one example and their noise does not differ at all:
+the daemon binds its noise to the history, `Headless` takes the history out of the addresses. A
+`Witness` writes down every request for noise, every query that goes into a mechanism, and all that
+becomes public; `compare` checks for a pair of such courses, up to the first thing that they say
+differently, what PRIVACY.md rests on:
+
+- the same words are asked for in the same order, but for how many a histogram reads (section 7);
+- the mistakes that a trigger sees differ by one c in -1, 0, 1 from the replaced position to the
+  end of its epoch, and in no other epoch (Lemma A);
+- scores of a dense selection change by -1, 0 or 1; those of a sparse one, bottom's included, within
+  an interval of width 2, and what is offered on one side only has a score of at most 1, and at most
+  L are (Lemma B); the scores of a histogram by 2 in sum (Lemma E); the largest number of lists that
+  one rule is on by 1, as one teacher's list changes (Lemma C); votes of chunks by 1 (section 13);
+- calls of a fresh learner see a difference once at the most.
+
+The outcomes of stage tests count as said: the prices pay for them, whether or not they are shown.
+"""
+
+import contextlib
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Executor, Future
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from littled.budget.events import price
+from littled.budget.ledger import LedgerEntry
+from littled.budget.price import Price
+from littled.classes import HypothesisClass
+from littled.classes.base import Proposals
+from littled.engine import Engine
+from littled.learners.online import OnlineLearner
+from littled.learners.prediction.parameters import PredictionParameters
+from littled.learners.prediction.parts import Draw
+from littled.learners.prediction.stable import StablePredictor
+from littled.mechanisms.above_threshold import AboveThreshold
+from littled.mechanisms.cohen_lyu import CohenLyuTest
+from littled.mechanisms.exponential import ExponentialMechanism
+from littled.mechanisms.noise import KEY_BYTES, Address, KeyedNoise, NoiseSource
+from littled.mechanisms.noisy_majority import NoisyMajority
+from littled.mechanisms.stable_histogram import StableHistogram
+from littled.mechanisms.subset import BernoulliSubset
+from littled.mechanisms.votes import VoteCoin
+from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
+from littled.predictions import Desk, Windows
+from littled.store.mark import Point
+from littled.store.records import (
+    HEAD_BYTES,
+    NewPrediction,
+    Record,
+    StoredPrediction,
+    StoredRelease,
+    prediction_head,
+)
+from littled_protocol.columns import point_type
+from littled_protocol.messages import Predict
+from littled_protocol.rules import Rule
+
+HEAD = bytes(HEAD_BYTES)
+BOTTOM = "bottom"
+OTHER_COURSE = "one run draws, asks or says where its twin does something else"
+
+
+class Headless:
+    """A store's noise, addressed by everything but the head of the chain."""
+
+    def __init__(self, source: NoiseSource) -> None:
+        """Ask `source` at the same address with an empty head."""
+        self.source = source
+
+    def words(self, address: Address, count: int, offset: int = 0) -> NDArray[np.uint64]:
+        """The words of the address, whatever the history."""
+        return self.source.words(replace(address, chain_head=b""), count, offset)
+
+
+# --- Streams --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Examples:
+    """A stream: points in the column type of its classes (n,) or (n, m), labels uint8 (n,)."""
+
+    x: NDArray[Any]
+    y: NDArray[np.uint8]
+
+    def replaced(self, position: int, point: Any, label: int) -> "Examples":
+        """The neighbour with this example at one position."""
+        x, y = self.x.copy(), self.y.copy()
+        x[position], y[position] = point, label
+        return Examples(x, y)
+
+
+def random_stream(
+    points: NDArray[Any], count: int, random: np.random.Generator, noisy: float
+) -> Examples:
+    """Points in any order; label 1 in a random half of them, or the other one for some."""
+    which = random.integers(0, len(points), count)
+    target = random.random(len(points)) < random.uniform(0.2, 0.8)
+    y = target[which] ^ (random.random(count) < noisy)
+    return Examples(points[which], y.astype(np.uint8))
+
+
+def random_neighbour(
+    stream: Examples, points: NDArray[Any], random: np.random.Generator
+) -> tuple[int, Examples]:
+    """A position anywhere, and the stream with another example there: half of the time only
+    another label."""
+    position = int(random.integers(len(stream.y)))
+    old, label = stream.x[position], int(stream.y[position])
+    point = old if random.random() < 0.5 else points[random.integers(len(points))]
+    if random.random() < 0.5 or np.array_equal(point, old):
+        label = 1 - label
+    return position, stream.replaced(position, point, label)
+
+
+def points_of(hypotheses: HypothesisClass, values: Sequence[Any]) -> NDArray[Any]:
+    """These points in the class's own column type."""
+    return point_type(hypotheses.point_type).decode(list(values), len(values))
+
+
+def plan_of(
+    plans: Sequence[LearnerPlan | PredictionPlan],
+    horizon: int,
+    *,
+    name: str = "s",
+    share: Fraction = Fraction(1),
+) -> StreamPlan:
+    """A stream with caps for all that its learners may cost, or for a share of it."""
+    caps = Price.zero()
+    for plan in plans:
+        learner = plan.learner(name)
+        if isinstance(learner, OnlineLearner):
+            calls = [learner.call_event()] * learner.parameters.calls_max
+            events = [*learner.season_events(), *calls]
+        else:
+            events = list(learner.window_events())
+        caps += sum(map(price, events), Price.zero())
+    caps = Price(caps.epsilon_pure * share, caps.rho * share, caps.delta)
+    amounts = Fraction(50), Fraction(1, 2), Fraction(1, 100)
+    return StreamPlan(name, *amounts, horizon, caps, tuple(plans))
+
+
+# --- What a run does ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A request for words of noise."""
+
+    learner: str
+    purpose: str
+    position: int
+    draw: int
+    offset: int
+    count: int
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """A query that goes into a mechanism: `values`, of `keys` where it has candidates.
+
+    position: of the first value, for what a trigger is asked; else of the call or of the answer.
+    """
+
+    what: str
+    learner: str
+    position: int
+    values: Any
+    keys: Any = None
+
+
+@dataclass(frozen=True)
+class Said:
+    """Something that becomes public, or that is paid for as if it did."""
+
+    what: str
+    learner: str
+    value: Any
+
+
+Entry = Drawn | Asked | Said
+_ABOVE = "above"
+
+
+class Diverged(Exception):
+    """A run has said something else than its twin: what comes then is of no interest."""
+
+
+class Witness:
+    """Writes down the course of a run; it is the run's source of noise and its outlet.
+
+    With the course of a twin it ends the run, by `Diverged`, where they first say something else.
+    """
+
+    def __init__(self, source: NoiseSource, twin: "Sequence[Entry] | None" = None) -> None:
+        """Take words from `source`."""
+        self.source, self.twin = source, twin
+        self.entries: list[Entry] = []
+        self.last = Drawn("", "", 0, 0, 0, 0)
+        # by learner: the candidates that its class has just offered
+        self.keys: dict[str, Any] = {}
+
+    def words(self, address: Address, count: int, offset: int = 0) -> NDArray[np.uint64]:
+        """The words, and a note of the request."""
+        self.last = Drawn(
+            address.learner, address.purpose, address.position, address.draw, offset, count
+        )
+        self.entries.append(self.last)
+        return self.source.words(address, count, offset)
+
+    def charge(self, entry: LedgerEntry) -> None:
+        """Note a charge."""
+        self.say("charge", f"{entry.stream}/{entry.learner}", entry.to_bytes())
+
+    def publish(self, releases: Sequence[StoredRelease], entries: Sequence[LedgerEntry]) -> None:
+        """Note releases and charges."""
+        for entry in entries:
+            self.charge(entry)
+        for release in releases:
+            self.say("release", release.learner, (release.version, release.body, release.charge))
+
+    def say(self, what: str, learner: str, value: Any) -> None:
+        """Note something public."""
+        number, said = len(self.entries), Said(what, learner, value)
+        self.entries.append(said)
+        if self.twin is not None and self.twin[number : number + 1] != [said]:
+            raise Diverged
+
+    def ask(self, what: str, values: Any, keys: Any = None, position: int | None = None) -> None:
+        """Note a query of the learner that drew noise last."""
+        at = self.last.position if position is None else position
+        self.entries.append(Asked(what, self.last.learner, at, values, keys))
+
+
+def _spy(
+    patch: pytest.MonkeyPatch,
+    kind: type[Any],
+    name: str,
+    *,
+    before: Callable[..., object] | None = None,
+    after: Callable[..., object] | None = None,
+) -> None:
+    """Call `before(self, arguments)` and `after(self, result, arguments)` around a method."""
+    method = getattr(kind, name)
+
+    def spied(self: Any, *arguments: Any, **named: Any) -> Any:
+        if before is not None:
+            before(self, *arguments)
+        result = method(self, *arguments, **named)
+        if after is not None:
+            after(self, result, *arguments)
+        return result
+
+    patch.setattr(kind, name, spied)
+
+
+@dataclass
+class Ears:
+    """Lets the mechanisms tell whichever witness listens what they are asked."""
+
+    patch: pytest.MonkeyPatch
+    witness: Witness = field(default_factory=lambda: Witness(KeyedNoise(bytes(KEY_BYTES))))
+
+    def __post_init__(self) -> None:
+        """Begin to listen to the mechanisms and to what learners put into them."""
+        for kind in (AboveThreshold, CohenLyuTest):
+            _spy(self.patch, kind, "first_above", before=self._gaps, after=self._fired)
+        _spy(self.patch, OnlineLearner, "_stage_test", before=self._most, after=self._stage)
+        self._listen_to_lists()
+        _spy(self.patch, ExponentialMechanism, "weighed", before=self._scores)
+        _spy(self.patch, StableHistogram, "passing", before=self._histogram)
+        _spy(self.patch, VoteCoin, "answers", before=self._votes)
+        _spy(self.patch, NoisyMajority, "answer", before=self._counts)
+        _spy(self.patch, Draw, "toss", before=self._chance)
+        _spy(self.patch, BernoulliSubset, "sample", after=self._subset)
+        _spy(self.patch, StablePredictor, "select", after=self._selected)
+        _spy(self.patch, Desk, "_made", before=self._window)
+
+    def listen_to(self, hypotheses: HypothesisClass) -> None:
+        """Hear which candidates a class offers."""
+        kind = type(hypotheses)
+        _spy(self.patch, kind, "proposals", after=partial(self._rules, kind.proposed_rule))
+        _spy(self.patch, kind, "closures", after=partial(self._rules, kind.closed_rule))
+        _spy(self.patch, kind, "flips", after=self._ids)
+
+    def _gaps(self, _: object, gaps: NDArray[np.int64], words: object) -> None:
+        last = self.witness.last
+        if last.purpose == "trigger":
+            self.witness.ask("gaps", gaps, position=last.position + last.offset)
+
+    def _fired(self, _: object, fired: int | None, gaps: object, words: object) -> None:
+        last = self.witness.last
+        if last.purpose == "trigger":
+            at = None if fired is None else last.position + last.offset + fired
+            self.witness.say(_ABOVE, last.learner, at)
+
+    def _most(
+        self, learner: OnlineLearner, state: object, most: int, place: Any, _: object
+    ) -> None:
+        self.witness.entries.append(Asked("most", learner.name, place.position, most))
+
+    def _stage(self, learner: OnlineLearner, found: tuple[Any, bool], *_: object) -> None:
+        self.witness.say("stage", learner.name, found[1])
+
+    def _listen_to_lists(self) -> None:
+        make = OnlineLearner._teacher_lists
+
+        def teacher_lists(learner: OnlineLearner, state: Any, known: Any) -> Iterator[Any]:
+            cap = learner.parameters.list_cap
+            lists = [list(dict.fromkeys(each[:cap])) for each in make(learner, state, known)]
+            at = state.epoch_position
+            self.witness.entries.append(Asked("lists", learner.name, at, lists))
+            votes = Counter(key for each in lists for key in each)
+            self.witness.keys[learner.name] = [repr(key) for key in sorted(votes, key=repr)]
+            return iter(lists)
+
+        self.patch.setattr(OnlineLearner, "_teacher_lists", teacher_lists)
+
+    def _rules(
+        self, rule: Callable[..., Rule], hypotheses: HypothesisClass, offered: Proposals, *_: object
+    ) -> None:
+        witness = self.witness
+        rules = [rule(hypotheses, offered, index) for index in range(len(offered.scores))]
+        assert len(set(rules)) == len(rules), "a rule is offered twice"
+        witness.keys[witness.last.learner] = rules
+
+    def _ids(self, _: object, flips: Proposals, *__: object) -> None:
+        witness = self.witness
+        witness.keys[witness.last.learner] = [tuple(row) for row in flips.keys.tolist()]
+
+    def _scores(self, _: object, scores: NDArray[np.int64]) -> None:
+        witness = self.witness
+        keys = witness.keys.get(witness.last.learner)
+        if witness.last.purpose != "select":
+            witness.ask("agreements", scores)
+        elif keys is None:
+            witness.ask("scores", scores)
+        else:
+            witness.ask("offered", scores, [*keys, BOTTOM])
+
+    def _histogram(self, _: object, scores: NDArray[np.int64], words: object) -> None:
+        witness = self.witness
+        witness.ask("histogram", scores, witness.keys[witness.last.learner])
+
+    def _window(self, _: object, counter: Any, window: int, *__: object) -> None:
+        # the window is prepared before any noise is drawn
+        name = counter.maker.learner.name
+        self.witness.last = Drawn(name, "predict", 0, 0, 0, 0)
+        self.witness.ask("window", window)
+
+    def _votes(self, _: object, ones: NDArray[np.int64], words: object) -> None:
+        self.witness.ask("votes", ones)
+
+    def _counts(self, _: object, ones: int, zeros: int, words: object) -> None:
+        self.witness.ask("votes", np.array([ones, zeros], dtype=np.int64))
+
+    def _chance(self, draw: Draw, purpose: str, probability: Fraction) -> None:
+        self.witness.ask("chance", probability, position=draw.address.position)
+
+    def _subset(self, _: object, subset: NDArray[np.int64], *__: object) -> None:
+        self.witness.ask("subset", subset)
+
+    def _selected(self, _: object, found: tuple[Any, int], *__: object) -> None:
+        candidates, index = found
+        self.witness.ask("selected", index, candidates.keys.tolist())
+
+
+# --- Running one stream ---------------------------------------------------------------------------
+
+
+class Inline(Executor):
+    """Trains at once, on the calling thread."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """A future that is done already."""
+        done: Future[Any] = Future()
+        done.set_result(fn(*args, **kwargs))
+        return done
+
+
+class Shelves:
+    """A journal and its predictions in memory, for a desk; every record has the same head."""
+
+    def __init__(self) -> None:
+        """Start empty."""
+        self.kept: list[Record] = []
+        self.predictions: list[StoredPrediction] = []
+
+    def record_at(self, stream: str, position: int) -> int | None:
+        """Number of the record that holds the example at a position."""
+        ends = (each.first_position + each.count for each in self.kept)
+        return next((number for number, end in enumerate(ends) if position < end), None)
+
+    def records(self, stream: str, after: int = -1) -> Iterator[Record]:
+        """Records after number `after`."""
+        return iter(self.kept[after + 1 :])
+
+    def prediction(self, learner: str, request: bytes) -> StoredPrediction | None:
+        """What was answered to a request."""
+        asked = (learner, request)
+        return next((e for e in self.predictions if (e.learner, e.request) == asked), None)
+
+    def prediction_end(self, stream: str) -> Point:
+        """Number and head of the last prediction."""
+        if not self.predictions:
+            return Point(-1, HEAD)
+        return Point(self.predictions[-1].number, self.predictions[-1].head)
+
+    def answers_given(self, learner: str, window: int) -> int:
+        """How many points a window has answered."""
+        asked = (learner, window)
+        return sum(e.count for e in self.predictions if (e.learner, e.window) == asked)
+
+    answers_counted = answers_given
+
+    def answer(self, new: NewPrediction, entry: LedgerEntry) -> StoredPrediction:
+        """Keep a prediction."""
+        fields = {name: getattr(new, name) for name in NewPrediction.__slots__}
+        head = prediction_head(new.question_head, new.y)
+        self.predictions.append(StoredPrediction(**fields, charge=0, head=head))
+        return self.predictions[-1]
+
+
+@dataclass(frozen=True)
+class Script:
+    """What is done with a stream, whatever its examples are: how it is cut, and what is asked.
+
+    cuts: where records end, rising. questions: after which record which request is made.
+    """
+
+    cuts: tuple[int, ...]
+    questions: tuple[tuple[int, Predict], ...] = ()
+
+
+def random_script(
+    plan: StreamPlan, points: NDArray[Any], count: int, random: np.random.Generator
+) -> Script:
+    """Records of 1 to 12 examples, and a question or two after each if somebody answers."""
+    cuts: list[int] = []
+    while not cuts or cuts[-1] < count:
+        cuts.append(min(count, (cuts or [0])[-1] + int(random.integers(1, 13))))
+    encode = point_type(plan.x_type).encode
+    questions: list[tuple[int, Predict]] = []
+    for record in range(len(cuts)):
+        for each in plan.predictions:
+            asked = points[random.integers(0, len(points), random.integers(1, 4))]
+            name = len(questions).to_bytes(16, "big")
+            request = Predict(name, f"{plan.stream}/{each.name}", len(asked), encode(asked))
+            questions.append((record, request))
+    return Script(tuple(cuts), tuple(questions))
+
+
+def course(
+    plan: StreamPlan,
+    stream: Examples,
+    script: Script,
+    ears: Ears,
+    key: bytes,
+    twin: Sequence[Entry] | None = None,
+) -> list[Entry]:
+    """Everything that a run of this stream draws, asks and says, in order.
+
+    With the course of a twin, up to the first thing that is said otherwise.
+    """
+    witness = ears.witness = Witness(Headless(KeyedNoise(key)), twin)
+    with contextlib.suppress(Diverged):
+        _follow(plan, stream, script, witness)
+    return witness.entries
+
+
+def _follow(plan: StreamPlan, stream: Examples, script: Script, witness: Witness) -> None:
+    """Run the engine, and the desk if anybody answers."""
+    engine = Engine(plan, witness, witness, Inline())
+    shelves = Shelves()
+    desk = Desk(plan, witness, shelves, lambda season: None, 0) if plan.predictions else None
+    encode = point_type(plan.x_type).encode
+    engine.start()
+    for number, (first, stop) in enumerate(pairwise((0, *script.cuts))):
+        x, y = encode(stream.x[first:stop]), stream.y[first:stop].tobytes()
+        record = Record(plan.stream, number, first, "p", first, stop - first, x, y, HEAD)
+        shelves.kept.append(record)
+        engine.apply(record)
+        witness.say("status", "", engine.status())
+        for asked in (each for after, each in script.questions if after == number):
+            assert desk is not None
+            witness.say("answer", asked.learner, desk.answer(asked, stop))
+
+
+# --- Comparing two --------------------------------------------------------------------------------
+
+
+@dataclass
+class Verdict:
+    """What a pair of courses came to: whether all outputs agreed, and the largest changes seen."""
+
+    agreed: bool = False
+    draws: int = 0
+    largest: Counter[str] = field(default_factory=Counter)
+
+
+@dataclass
+class Comparison:
+    """One pair of courses of a plan, whose streams differ at `position`."""
+
+    plan: StreamPlan
+    position: int
+    verdict: Verdict = field(default_factory=Verdict)
+    # by learner: c of Lemma A in the epoch at hand
+    shift: Counter[str] = field(default_factory=Counter)
+    # by learner: the calls or windows whose queries differed
+    differing: dict[str, set[int]] = field(default_factory=dict)
+    # by learner: whether the window at hand holds the replaced example, and whether the subset of
+    # the answer does; and whether the candidates that were drawn are two different ones
+    there: dict[str, bool] = field(default_factory=dict)
+    inside: dict[str, bool] = field(default_factory=dict)
+    apart: dict[str, bool] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Look the learners up by their full names."""
+        stream = self.plan.stream
+        self.online = {f"{stream}/{each.name}": each.parameters for each in self.plan.online}
+        self.answering = {f"{stream}/{each.name}": each for each in self.plan.predictions}
+
+    def run(self, one: Sequence[Entry], two: Sequence[Entry]) -> Verdict:
+        """Go along both up to the first difference in what they say."""
+        for left, right in zip(one, two, strict=False):
+            if isinstance(left, Said) and isinstance(right, Said):
+                if left != right:
+                    return self.verdict
+                self._said(left)
+            elif isinstance(left, Drawn) and isinstance(right, Drawn):
+                self._same_words(left, right)
+            else:
+                assert isinstance(left, Asked), OTHER_COURSE
+                assert isinstance(right, Asked), OTHER_COURSE
+                self._query(left, right)
+        assert len(one) == len(two), OTHER_COURSE
+        self.verdict.agreed = True
+        return self.verdict
+
+    def _said(self, said: Said) -> None:
+        if said.what == "release" or (said.what == _ABOVE and said.value is not None):
+            self.shift[said.learner] = 0
+
+    def _same_words(self, left: Drawn, right: Drawn) -> None:
+        online = self.online.get(left.learner)
+        if online is not None and online.selection == "histogram" and left.purpose == "select":
+            left, right = replace(left, count=0), replace(right, count=0)
+        assert left == right, "twins draw other words"
+        self.verdict.draws += 1
+
+    def _query(self, left: Asked, right: Asked) -> None:
+        place = (left.what, left.learner, left.position)
+        assert place == (right.what, right.learner, right.position), "twins ask other questions"
+        change = getattr(self, f"_{left.what}")(left, right)
+        self._note(left.what, change)
+
+    def _note(self, what: str, change: int) -> None:
+        self.verdict.largest[what] = max(self.verdict.largest[what], change)
+
+    def _once(self, asked: Asked, change: int) -> int:
+        """All calls of a fresh learner cost what one costs: one of them may see a difference."""
+        online = self.online.get(asked.learner)
+        if change and online is not None:
+            calls = self.differing.setdefault(asked.learner, set())
+            calls.add(asked.position)
+            assert not online.fresh or len(calls) == 1, "two calls of a fresh learner differ"
+        return change
+
+    def _gaps(self, left: Asked, right: Asked) -> int:
+        """Lemma A: one c from the replaced position on."""
+        change = left.values - right.values
+        at = self.position - left.position
+        before = np.full(len(change), self.shift[left.learner])
+        if 0 <= at < len(change):
+            assert self.shift[left.learner] == 0
+            before[at:] = self.shift[left.learner] = int(change[at])
+        assert np.array_equal(change, before), "the count of mistakes changes by more than one c"
+        assert abs(self.shift[left.learner]) <= 1, "a mistake counts more than once"
+        return abs(self.shift[left.learner])
+
+    def _scores(self, left: Asked, right: Asked) -> int:
+        """Dense selection: -1, 0 or 1 each."""
+        assert left.values.shape == right.values.shape
+        change = int(np.abs(left.values - right.values).max())
+        assert change <= 1, "a score changes by more than 1"
+        return self._once(left, change)
+
+    def _offered(self, left: Asked, right: Asked) -> int:
+        """Lemma B: an interval of width 2; on one side only scores of at most 1, L of them."""
+        cap = self.online[left.learner].list_cap
+        here, there = (dict(zip(e.keys, e.values.tolist(), strict=True)) for e in (left, right))
+        changes = [here[key] - there[key] for key in here.keys() & there.keys()]
+        assert max(changes) - min(changes) <= 2, "scores change by more than a width of 2"
+        alone = [[a[key] for key in a.keys() - b.keys()] for a, b in ((here, there), (there, here))]
+        for scores in alone:
+            assert len(scores) <= cap, "a list is longer than its cap"
+            assert max(scores, default=0) <= 1, "a rule that one side offers has two proposals"
+        self._note("offered on one side", max(map(len, alone)))
+        width = int(max(changes) - min(changes))
+        self._once(left, width + len(alone[0]) + len(alone[1]))
+        return width
+
+    def _histogram(self, left: Asked, right: Asked) -> int:
+        """Lemma E: 2 in sum, an id on one side only counts as 1; without vetoes 1 each."""
+        most = 2 if self.online[left.learner].noise_rate else 1
+        here, there = (dict(zip(e.keys, e.values.tolist(), strict=True)) for e in (left, right))
+        changes = [abs(here[key] - there[key]) for key in here.keys() & there.keys()]
+        assert max(changes, default=0) <= most, "a score of a histogram changes by too much"
+        for a, b in ((here, there), (there, here)):
+            alone = [a[key] for key in a.keys() - b.keys()]
+            assert len(alone) <= 1, "two ids are candidates on one side only"
+            assert max(alone, default=0) <= 1, "an id that one side offers has two votes"
+            changes += [1] * len(alone)
+        assert sum(changes) <= 2, "the scores of a histogram change by more than 2"
+        return self._once(left, sum(changes))
+
+    def _lists(self, left: Asked, right: Asked) -> int:
+        """One teacher's list is replaced, none is longer than its cap or names a rule twice."""
+        cap = self.online[left.learner].list_cap
+        for each in (*left.values, *right.values):
+            assert len(each) == len(set(each)) <= cap
+        pairs = zip(left.values, right.values, strict=True)
+        changed = sum(set(a) != set(b) for a, b in pairs)
+        assert changed <= 1, "the lists of two teachers change"
+        return changed
+
+    def _most(self, left: Asked, right: Asked) -> int:
+        """Lemma C: 1, in either direction."""
+        change = abs(left.values - right.values)
+        assert change <= 1, "the query of a stage test changes by more than 1"
+        return int(change)
+
+    def _window(self, left: Asked, right: Asked) -> int:
+        """Which window answers is public, and an example is in one of them."""
+        assert left.values == right.values
+        name, horizon = left.learner, self.plan.horizon
+        first, end = Windows(horizon, self._parameters(left).window).bounds(left.values)
+        self.there[name] = first <= self.position < end
+        self.inside[name] = self.apart[name] = False
+        return 0
+
+    def _parameters(self, asked: Asked) -> PredictionParameters:
+        return self.answering[asked.learner].parameters
+
+    def _in_window(self, asked: Asked, change: int) -> int:
+        """A change, which only the window of the replaced example may show."""
+        assert not change or self.there[asked.learner], "an example is in two windows"
+        return change
+
+    def _agreements(self, left: Asked, right: Asked) -> int:
+        """Scores of candidates on a window: -1, 0 or 1, of the same candidates."""
+        if self.inside[left.learner]:
+            return 0  # the proofs allow for any candidates then
+        assert left.values.shape == right.values.shape
+        change = int(np.abs(left.values - right.values).max())
+        assert change <= 1, "agreements change by more than 1"
+        return self._in_window(left, change)
+
+    def _subset(self, left: Asked, right: Asked) -> int:
+        """The same indices, as they are drawn from the size of the window alone."""
+        assert np.array_equal(left.values, right.values), "the subset depends on the examples"
+        place = self.position % self.plan.horizon % self._parameters(left).window
+        self.inside[left.learner] = self.there[left.learner] and place in left.values
+        return 0
+
+    def _selected(self, left: Asked, right: Asked) -> int:
+        """The candidates are those of the subset's points; which is drawn may differ."""
+        assert self.inside[left.learner] or left.keys == right.keys, "candidates of other examples"
+        self.apart[left.learner] = (left.values, left.keys) != (right.values, right.keys)
+        return 0
+
+    def _votes(self, left: Asked, right: Asked) -> int:
+        """One chunk's vote; after a subset only where the same rule has relabelled the window."""
+        change = int(np.abs(left.values - right.values).max())
+        if self.apart[left.learner]:
+            return 0
+        assert change <= 1, "two votes change"
+        return self._in_window(left, change)
+
+    def _chance(self, left: Asked, right: Asked) -> int:
+        """A coin's probability: by b/k for the rule of a random chunk, else not at all."""
+        p = self._parameters(left)
+        change = abs(left.values - right.values)
+        most = (1 - 2 * p.flip) / p.chunks if p.method == "averaging" and p.chunks else Fraction(0)
+        assert change in (0, most), "the probability of a coin changes by more than it may"
+        return self._in_window(left, int(change > 0))
+
+
+def compare(plan: StreamPlan, position: int, one: Sequence[Entry], two: Sequence[Entry]) -> Verdict:
+    """Check a pair of courses; AssertionError, one sentence, where a proof would not hold."""
+    return Comparison(plan, position).run(one, two)
