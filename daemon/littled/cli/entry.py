@@ -29,7 +29,8 @@ COMMANDS = {
     "replay": ("recordings", "replay", "Feed a recording."),
     "plan": ("plans", "plan", "Show what a budget buys before anything is created."),
     "dim": ("dimensions", "dim", "Show the dimensions of a table of rules."),
-    "verify": ("stores", "verify", "Check a store offline: chain, ledger, budget."),
+    "verify": ("verifying", "verify", "Check a store offline: chain, ledger, budget."),
+    "restore": ("restoring", "restore", "Go on from an older copy of a store."),
     "demo": ("demos", "demo", "Watch a daemon learn from a year of flights."),
 }
 

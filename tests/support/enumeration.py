@@ -1,0 +1,526 @@
+"""The exact law of whole public transcripts of a stream, and what its neighbours' differ by.
+
+A stream is run by the real engine, one example a record, from snapshots: for each state and each
+move of the adversary every outcome of the noise is tried (`support.outcomes`), and what is said
+(releases, ledger entries, answers) and the state that follows are remembered. That is a table of
+transitions; all the rest is arithmetic with it.
+
+*The adversary* (`worst`) sees everything that is said and adapts. It chooses one step at which the
+two streams get different examples, and at every other step one example for both; so streams of all
+lengths up to the number of steps and all positions of the difference are compared, and every
+adversary whose examples depend on what was said, which fixed streams are a special case of. Secret
+words (of teachers and of the background) are the same on both sides, and are moves of the adversary
+as well: the guarantee holds for each of them. What it can reach is computed by going through its
+tree. At a node the two streams have said the same so far; it holds, for each private state, its
+probability on either side together with what was said. An adversary does best by doing its best at
+each node, since a measure of transcripts is a sum over them.
+
+*Going no further.* Once it can be seen what a node comes to, the tree is left: with one state for
+both sides, whatever follows has the same law on both; and where every state is, say, less likely
+here than there times exp(epsilon), so is all that can be said later.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from concurrent.futures import Executor, Future
+from copy import copy
+from dataclasses import dataclass, field, fields, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol, TypeVar
+
+import numpy as np
+
+from littled.budget.conversion import guarantee
+from littled.budget.events import PrivacyEvent, price
+from littled.budget.filter import PrivacyFilter
+from littled.budget.ledger import LedgerEntry
+from littled.budget.price import Price
+from littled.budget.rounding import exp_upper
+from littled.engine import Engine, Transcript
+from littled.learners.online import OnlineLearner
+from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
+from littled.predictions import Desk
+from littled.store.mark import Point
+from littled.store.records import NewPrediction, Record, StoredPrediction, prediction_head
+from littled_protocol.codec import encode
+from littled_protocol.columns import encode_labels, point_type
+from littled_protocol.messages import Predict
+from littled_protocol.rules import Words
+from support.learning import HEAD, column
+from support.outcomes import BITS, ONE, Outcomes
+
+STREAM = "s"
+TAIL_BITS = 24
+
+# -- plans -----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class VariantPlan(LearnerPlan):
+    """A plan for another learner than the real one."""
+
+    kind: type[OnlineLearner] = OnlineLearner
+
+    def learner(self, stream: str) -> OnlineLearner:
+        return self.kind(f"{stream}/{self.name}", self.hypotheses, self.parameters)
+
+
+def stream_of(
+    *plans: LearnerPlan | PredictionPlan, delta_z: Fraction = Fraction(0), refused: int = 0
+) -> StreamPlan:
+    """A stream with these learners. Its caps are all that they book in a season.
+
+    `refused`: for so many calls of the last online learner the caps have no room.
+    """
+    events: list[PrivacyEvent] = []
+    calls: list[PrivacyEvent] = []
+    online = [each for each in plans if isinstance(each, LearnerPlan)]
+    for plan in online:
+        learner = plan.learner(STREAM)
+        events += learner.season_events()
+        calls += [learner.call_event()] * plan.parameters.calls_max
+    for each in plans:
+        if isinstance(each, PredictionPlan):
+            events += each.learner(STREAM).window_events()
+    caps = sum(map(price, events + calls[: len(calls) - refused]), Price.zero())
+    epsilon, delta = guarantee(caps, delta_z)
+    horizon = online[0].parameters.horizon
+    return StreamPlan(STREAM, epsilon, delta, delta_z, horizon, caps, plans)
+
+
+def online_plan(name: str, hypotheses: Any, parameters: Any) -> LearnerPlan:
+    return LearnerPlan(name, hypotheses, parameters, Words())
+
+
+# -- transitions -----------------------------------------------------------------------------------
+
+
+class Example(NamedTuple):
+    """One example, with the secret words of its position."""
+
+    x: Any
+    y: int
+    teacher: int = 0
+    priority: int = 0
+
+
+class Question(NamedTuple):
+    """A request for one answer from the learner with this name."""
+
+    learner: str
+    x: Any
+
+
+Move = Example | Question
+
+
+class Branch(NamedTuple):
+    """What a move can lead to: what is said, by number, the state, by number, and how likely."""
+
+    said: int
+    state: int
+    mass: int
+
+
+@dataclass(frozen=True, slots=True)
+class _State:
+    """All that a stream knows, by its snapshot; the examples only where windows are made of them.
+
+    course: what the engine holds of it, which is quicker to go on from than the snapshot.
+    """
+
+    snapshot: bytes
+    course: Any = field(compare=False)
+    examples: tuple[Example, ...] = ()
+    answered: tuple[StoredPrediction, ...] = ()
+
+
+class _Inline(Executor):
+    """Runs what it is given at once."""
+
+    def submit(self, call: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
+        done: Future[Any] = Future()
+        done.set_result(call(*given, **named))
+        return done
+
+
+class _Shelf:
+    """A journal and its answers in memory."""
+
+    def __init__(self, records: Sequence[Record], answered: Sequence[StoredPrediction]) -> None:
+        self._records, self.answered = records, list(answered)
+        self.entries: list[LedgerEntry] = []
+
+    def record_at(self, stream: str, position: int) -> int | None:
+        return position if position < len(self._records) else None
+
+    def records(self, stream: str, after: int = -1) -> Any:
+        return iter(self._records[after + 1 :])
+
+    def prediction(self, learner: str, request: bytes) -> StoredPrediction | None:
+        found = (e for e in self.answered if (e.learner, e.request) == (learner, request))
+        return next(found, None)
+
+    def prediction_end(self, stream: str) -> Point:
+        return Point(len(self.answered) - 1, self.answered[-1].head if self.answered else HEAD)
+
+    def answers_given(self, learner: str, window: int) -> int:
+        found = (e for e in self.answered if (e.learner, e.window) == (learner, window))
+        return sum(each.count for each in found)
+
+    answers_counted = answers_given
+
+    def answer(self, new: NewPrediction, entry: LedgerEntry) -> StoredPrediction:
+        values = {name: getattr(new, name) for name in new.__dataclass_fields__}
+        head = prediction_head(new.question_head, new.y)
+        stored = StoredPrediction(**values, charge=entry.number, head=head)
+        self.answered.append(stored)
+        self.entries.append(entry)
+        return stored
+
+
+class Transitions:
+    """What every move leads to in every state of one stream, found out when it is asked for."""
+
+    def __init__(self, plan: StreamPlan, tail_bits: int = TAIL_BITS) -> None:
+        self.plan = plan
+        self.outcomes = Outcomes(tail_bits)
+        self.spent = Price.zero()
+        self._points = point_type(plan.x_type)
+        self._engine = Engine(plan, self.outcomes.noise, Transcript(), _Inline())
+        self._engine.start()
+        self._states: list[_State] = []
+        self._numbers: dict[Any, int] = {}
+        self._known: dict[tuple[int, Move], tuple[Branch, ...]] = {}
+        self._answers: dict[Any, list[tuple[Any, int]]] = {}
+        self.first = self._number(_State(self._engine.snapshot(), self._engine._course))
+
+    def branches(self, state: int, move: Move) -> tuple[Branch, ...]:
+        """The outcomes of a move, each pair of what is said and what follows once."""
+        found = self._known.get((state, move))
+        if found is None:
+            find = self._fed if isinstance(move, Example) else self._asked
+            found = self._known[state, move] = find(self._states[state], move)
+        return found
+
+    def _fed(self, state: _State, example: Any) -> tuple[Branch, ...]:
+        """What one more example leads to."""
+        kept = (*state.examples, example) if self.plan.predictions else ()
+
+        def run() -> tuple[Any, _State]:
+            engine, transcript = copy(self._engine), Transcript()
+            engine._outlet = transcript
+            # all that it holds is replaced, never changed, but for the table of learners' states
+            engine._course = replace(state.course, states=dict(state.course.states))
+            secrets = {"teacher": example.teacher, "buffer": example.priority}
+            self.outcomes.noise.begin(engine.position, secrets)
+            engine.apply(self._record(engine.position, example))
+            self._spends(engine._course.filter)
+            said = (*transcript.releases, *(each.to_bytes() for each in transcript.entries))
+            return said, _State(engine.snapshot(), engine._course, kept, state.answered)
+
+        ways: dict[tuple[int, int], int] = defaultdict(int)
+        for (said, after), mass in self.outcomes.all(run):
+            ways[self._number(said), self._number(after)] += mass
+        return tuple(Branch(*way, mass) for way, mass in ways.items())
+
+    def _asked(self, state: _State, question: Any) -> tuple[Branch, ...]:
+        """What one more question leads to; the engine and its learners know nothing of it."""
+        key = state.examples, state.answered, question
+        if key not in self._answers:
+            self._answers[key] = [*self.outcomes.all(lambda: self._answer(*key))]
+        ways: dict[tuple[int, int], int] = defaultdict(int)
+        for (said, answered), mass in self._answers[key]:
+            after = replace(state, answered=answered)
+            ways[self._number(said), self._number(after)] += mass
+        return tuple(Branch(*way, mass) for way, mass in ways.items())
+
+    def _answer(
+        self, examples: Sequence[Example], answered: Sequence[Any], question: Question
+    ) -> tuple[Any, tuple[StoredPrediction, ...]]:
+        """What is said to one more question, and all answers then."""
+        records = [self._record(*each) for each in enumerate(examples)]
+        shelf = _Shelf(records, answered)
+        noise = self.outcomes.noise
+        noise.begin(len(answered), {})
+        desk = Desk(self.plan, noise, shelf, lambda _: None, len(records))
+        request = len(answered).to_bytes(16, "big")
+        x = self._points.encode(column(self.plan.plans[0].hypotheses, [question.x]))
+        found = desk.answer(Predict(request, f"{STREAM}/{question.learner}", 1, x), len(records))
+        said = (encode(found), *(each.to_bytes() for each in shelf.entries))
+        return said, tuple(shelf.answered)
+
+    def _record(self, position: int, example: Example) -> Record:
+        x = self._points.encode(column(self.plan.plans[0].hypotheses, [example.x]))
+        y = encode_labels(np.array([example.y], dtype=np.uint8))
+        return Record(STREAM, position, position, "p", position, 1, x, y, HEAD)
+
+    def _spends(self, budget: PrivacyFilter | None) -> None:
+        """Keep the most that any path spends in a season."""
+        if budget is None or budget.spent <= self.spent:
+            return
+        names = (each.name for each in fields(Price))
+        self.spent = Price(*(max(getattr(budget.spent, n), getattr(self.spent, n)) for n in names))
+
+    def _number(self, value: Any) -> int:
+        """The number of a state, or of what is said."""
+        number = self._numbers.setdefault(value, len(self._numbers))
+        if number == len(self._states):
+            self._states.append(value)
+        return number
+
+
+# -- measures --------------------------------------------------------------------------------------
+
+Pair = tuple[int, int]
+Value_co = TypeVar("Value_co", int, float, covariant=True)
+
+
+class Measure(Protocol[Value_co]):
+    """A sum over transcripts of a function of their probabilities on both sides."""
+
+    def of(self, here: int, there: int) -> Value_co:
+        """A transcript's part."""
+
+    def settled(self, rows: Sequence[Pair]) -> Value_co | None:
+        """What a node with these states comes to whatever follows, where that can be seen."""
+
+    def lost(self, here: int, there: int) -> Value_co:
+        """What has to be added for probabilities that were lost on the way."""
+
+
+RATIO_BITS = 64
+
+
+@dataclass(frozen=True)
+class HockeyStick:
+    """P[A] - exp(epsilon) P'[A] at its largest, in units of 2^-(BITS + RATIO_BITS).
+
+    With `upper` never too small: exp(epsilon) is rounded down, and what was lost is added as if all
+    of it spoke for P. Otherwise never too large: the other way round.
+    """
+
+    epsilon: Fraction
+    upper: bool = True
+
+    @cached_property
+    def _ratio(self) -> int:
+        if self.upper:
+            return int((1 << RATIO_BITS) / exp_upper(-self.epsilon))
+        return int(exp_upper(self.epsilon) * (1 << RATIO_BITS)) + 1
+
+    def of(self, here: int, there: int) -> int:
+        return max(0, (here << RATIO_BITS) - self._ratio * there)
+
+    def settled(self, rows: Sequence[Pair]) -> int | None:
+        signed = [(p << RATIO_BITS) - self._ratio * q for p, q in rows]
+        if max(signed) <= 0:
+            return 0
+        return sum(signed) if len(signed) == 1 or min(signed) >= 0 else None
+
+    def lost(self, here: int, there: int) -> int:
+        return here << RATIO_BITS if self.upper else -self._ratio * there
+
+    def share(self, value: int) -> Fraction:
+        return Fraction(value, 1 << (BITS + RATIO_BITS))
+
+
+@dataclass(frozen=True)
+class Renyi:
+    """The sum of P^a P'^(1 - a), whose logarithm over a - 1 is the divergence of order a > 1.
+
+    It is that of all of P that was not lost, and not too small where parts of P' were.
+    """
+
+    order: float
+
+    def of(self, here: int, there: int) -> float:
+        if not here:
+            return 0.0
+        if not there:
+            return math.inf
+        p, q = math.log(here / ONE), math.log(there / ONE)
+        return math.exp(self.order * p + (1 - self.order) * q)
+
+    def settled(self, rows: Sequence[Pair]) -> float | None:
+        return self.of(*rows[0]) if len(rows) == 1 else None
+
+    def lost(self, here: int, there: int) -> float:
+        return 0.0
+
+    def divergence(self, value: float) -> float:
+        return math.log(value) / (self.order - 1)
+
+
+# -- adversaries -----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What the adversary may do at one step: the same on both sides, or a pair that differs."""
+
+    moves: tuple[Move, ...]
+    pairs: tuple[tuple[Move, Move], ...] = ()
+
+
+def anything(
+    points: Sequence[Any], teachers: Sequence[int] = (0,), priorities: Sequence[int] = (0,)
+) -> Turn:
+    """Any example and, once, any two examples, with the same secret words on both sides."""
+    words = [(k, p) for k in teachers for p in priorities]
+    choices = [[Example(x, y, *each) for x in points for y in (0, 1)] for each in words]
+    return Turn(
+        tuple(z for each in choices for z in each),
+        tuple((z, w) for each in choices for z in each for w in each if z != w),
+    )
+
+
+_Rows = dict[int, list[int]]
+
+
+def worst(transitions: Transitions, turns: Sequence[Turn], measure: Measure[Value_co]) -> Value_co:
+    """The largest value that any adaptive adversary reaches in these turns."""
+    last = max((at for at, turn in enumerate(turns) if turn.pairs), default=-1)
+
+    def before(law: dict[int, int], at: int) -> Value_co:
+        """Both streams are the same so far."""
+        if at > last:
+            total = sum(law.values())
+            return measure.of(total, total)
+        turn = turns[at]
+        same = [together(law, move, at) for move in turn.moves]
+        return max(same + [apart(law, *pair, at) for pair in turn.pairs])
+
+    def together(law: dict[int, int], move: Move, at: int) -> Value_co:
+        said, left = _said({state: [mass, 0] for state, mass in law.items()}, (move, move))
+        parts = ({state: row[0] for state, row in rows.items()} for rows in said.values())
+        return sum((before(part, at + 1) for part in parts), measure.lost(left[0], left[0]))
+
+    def apart(law: dict[int, int], here: Move, there: Move, at: int) -> Value_co:
+        return on({state: [mass, mass] for state, mass in law.items()}, (here, there), at)
+
+    def after(rows: _Rows, at: int) -> Value_co:
+        """The streams have differed."""
+        value = measure.settled([(p, q) for p, q in rows.values()])
+        if value is not None:
+            return value
+        if at == len(turns):
+            sums = zip(*rows.values(), strict=True)
+            return measure.of(*map(sum, sums))
+        return max(on(rows, (move, move), at) for move in turns[at].moves)
+
+    def on(rows: _Rows, moves: tuple[Move, Move], at: int) -> Value_co:
+        said, left = _said(rows, moves)
+        return sum((after(each, at + 1) for each in said.values()), measure.lost(*left))
+
+    def _said(rows: _Rows, moves: tuple[Move, Move]) -> tuple[dict[int, _Rows], list[int]]:
+        """For each thing that is said the states that follow, and what was lost on either side."""
+        said: dict[int, _Rows] = {}
+        left = [0, 0]
+        for side, move in enumerate(moves):
+            for state, row in rows.items():
+                mass = rest = row[side]
+                if not mass:
+                    continue
+                for branch in transitions.branches(state, move):
+                    part = (mass * branch.mass) >> BITS
+                    rest -= part
+                    following = said.setdefault(branch.said, {})
+                    following.setdefault(branch.state, [0, 0])[side] += part
+                left[side] += rest
+        return said, left
+
+    return before({transitions.first: ONE}, 0)
+
+
+def fixed(stream: Sequence[Example], points: Sequence[Any]) -> tuple[Turn, ...]:
+    """This stream against every stream that differs from it at one step, both ways."""
+    turns = []
+    for each in stream:
+        others = (each._replace(x=x, y=y) for x in points for y in (0, 1))
+        pairs = (pair for z in others if z != each for pair in ((each, z), (z, each)))
+        turns.append(Turn((each,), tuple(pairs)))
+    return tuple(turns)
+
+
+def asked(learner: str, points: Sequence[Any]) -> Turn:
+    """A question about any of these points."""
+    return Turn(tuple(Question(learner, x) for x in points))
+
+
+# -- claims ----------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Case:
+    """A stream and what the adversary may do, against what its learners book.
+
+    `factor` and `delta_factor`: by how much the claimed epsilon, and the claimed delta, may exceed
+    what is true of these few steps. 0 where nothing is said about it.
+    """
+
+    plan: StreamPlan
+    turns: Sequence[Turn]
+    factor: float
+    delta_factor: float = 0
+    tail_bits: int = TAIL_BITS
+
+    def transitions(self) -> Transitions:
+        return Transitions(self.plan, self.tail_bits)
+
+    def at_most(self, transitions: Transitions, epsilon: Fraction) -> Fraction:
+        """The hockey-stick divergence of the worst adversary, or a little more."""
+        measure = HockeyStick(epsilon)
+        return measure.share(worst(transitions, self.turns, measure))
+
+    def at_least(self, transitions: Transitions, epsilon: Fraction) -> Fraction:
+        """The same, or a little less."""
+        measure = HockeyStick(epsilon, upper=False)
+        return measure.share(worst(transitions, self.turns, measure))
+
+    def left_out(self, transitions: Transitions) -> Fraction:
+        """What values of noise that are not tried can come to on all steps, and roundings."""
+        tails = len(self.turns) * transitions.outcomes.tails
+        return Fraction(tails, ONE) + Fraction(1, 1 << 64)
+
+    def exceeds(self) -> bool:
+        """Whether some adversary proves the claim wrong; certain, as both roundings favour it."""
+        return self.at_least(self.transitions(), self.plan.epsilon) > self.plan.delta
+
+    def check(self) -> Transitions:
+        """The claim holds, and is within its factors of the truth."""
+        plan, transitions = self.plan, self.transitions()
+        found = self.at_most(transitions, plan.epsilon)
+        assert found <= plan.delta + self.left_out(transitions), (float(found), float(plan.delta))
+        # some path spends all of it: the claim is that of calls that these few steps can use
+        assert transitions.spent == plan.caps
+        if self.factor:
+            less = plan.epsilon / Fraction(self.factor)
+            assert self.at_least(transitions, less) > plan.delta, "epsilon is overcharged"
+        if self.delta_factor:
+            true = self.at_least(transitions, plan.epsilon)
+            assert true * Fraction(self.delta_factor) >= plan.delta, "delta is overcharged"
+        return transitions
+
+    def orders(self, transitions: Transitions, orders: Sequence[float]) -> list[float]:
+        """For every Renyi order what is claimed over what the worst adversary reaches.
+
+        Only for streams whose failure mass is not in play: there the divergence is bounded.
+        """
+        caps, factors = self.plan.caps, []
+        for order in orders:
+            measure = Renyi(order)
+            reached = measure.divergence(worst(transitions, self.turns, measure))
+            factors.append(float(caps.epsilon_pure + Fraction(order) * caps.rho) / reached)
+        return factors
+
+    def measured(self, steps: int = 8) -> float:
+        """The factor of epsilon that these steps show, up to one in 2^steps of the claim."""
+        transitions, low, high = self.transitions(), Fraction(0), Fraction(1)
+        for _ in range(steps):
+            middle = (low + high) / 2
+            over = self.at_least(transitions, self.plan.epsilon * middle) > self.plan.delta
+            low, high = (middle, high) if over else (low, middle)
+        return float(1 / low) if low else math.inf

@@ -1,0 +1,259 @@
+"""Every outcome of the noise, with exact probabilities, for code that runs as it is.
+
+Only the functions that turn uniform words into an outcome are replaced, and by nothing but their
+own law: which outcome comes is chosen, each of them in turn, and its probability is read off the
+tables that the real function compares words with. `test_online_laws` checks these laws against the
+real functions, word by word at the ends of every interval.
+
+*Probabilities* are integers in units of 2^-`BITS`, always rounded down, and what is too unlikely to
+be tried is left out. So a sum of them is at most the true probability, and what is missing to 1 is
+all that was lost, whether by rounding or by leaving out: whoever adds it to a bound has a bound of
+the truth. Nothing here is a float.
+
+*Words* are handed out by `Handles`, each with a number of its own. It fails where a word is used
+twice, or where one is asked for at an earlier place than the present one: two outcomes of the same
+word are not independent, and would be enumerated as if they were.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from fractions import Fraction
+from functools import lru_cache
+from itertools import combinations
+from math import comb
+from typing import Any, TypeVar
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from littled.learners.prediction import parts
+from littled.mechanisms.above_threshold import AboveThreshold
+from littled.mechanisms.cohen_lyu import CohenLyuTest
+from littled.mechanisms.discrete_laplace import MAGNITUDE_BITS, SURVIVAL_BITS, DiscreteLaplace
+from littled.mechanisms.exponential import LIMB_BITS, WeighedScores
+from littled.mechanisms.noise import Address, NoiseSource
+from littled.mechanisms.stable_histogram import StableHistogram
+from littled.mechanisms.subset import SIZE_WORDS, BernoulliSubset
+from littled.mechanisms.votes import VoteCoin
+
+BITS = 160
+ONE = 1 << BITS
+WORD_BITS = 64
+
+Result = TypeVar("Result")
+# Outcomes with their probabilities, none of which is 0.
+Law = Sequence[tuple[Any, int]]
+_Words = NDArray[np.uint64]
+
+# -- the laws of the functions that read words -----------------------------------------------------
+
+
+def share(part: int, whole: int) -> int:
+    """A probability, rounded down."""
+    return (part << BITS) // whole
+
+
+def coin(heads: int, whole: int) -> Law:
+    """1 with probability heads/whole, else 0."""
+    return [(y, share(n, whole)) for y, n in ((0, whole - heads), (1, heads)) if n]
+
+
+@lru_cache(maxsize=64)
+def laplace(rate: Fraction, tail_bits: int) -> Law:
+    """The noise that `DiscreteLaplace.sample` makes, but for magnitudes rarer than 2^-tail_bits.
+
+    The last word bit is the sign, the others are a number V, and the magnitude falls with V: how
+    many V give at least m is found by bisection with the real function.
+    """
+    noise, law = DiscreteLaplace(rate), list[tuple[int, int]]()
+    most, magnitude = 1 << MAGNITUDE_BITS, 0
+
+    def beyond(magnitude: int) -> int:
+        return _first(lambda v: _sampled(noise, v << 1) <= magnitude, 1 << MAGNITUDE_BITS)
+
+    while most >> (MAGNITUDE_BITS - tail_bits):
+        fewer = beyond(magnitude)
+        half = share(most - fewer, 2 << MAGNITUDE_BITS)
+        law += [(magnitude, half), (-magnitude, half)] if magnitude else [(0, 2 * half)]
+        most, magnitude = fewer, magnitude + 1
+    return law
+
+
+_sample = DiscreteLaplace.sample
+
+
+def _sampled(noise: DiscreteLaplace, uniform: int) -> int:
+    return _sample(noise, to_words(uniform, DiscreteLaplace.WORDS))
+
+
+def _first(holds: Callable[[int], bool], end: int) -> int:
+    """The first number from 0 on for which it holds, `end` for none; it never stops to hold."""
+    low, high = 0, end
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle + 1, high)
+    return low
+
+
+def to_words(uniform: int, count: int) -> _Words:
+    """A uniform number as words, the lowest first."""
+    return np.frombuffer(uniform.to_bytes(8 * count, "little"), dtype="<u8").astype(np.uint64)
+
+
+def weights(scores: WeighedScores) -> list[int]:
+    """The integer weight of every candidate."""
+    table = {
+        distance: sum(int(limb) << (LIMB_BITS * place) for place, limb in enumerate(limbs))
+        for distance, limbs in zip(scores.distances.tolist(), scores.limbs.T, strict=True)
+    }
+    return [table.get(each, 0) for each in scores.behind.tolist()]
+
+
+def drawn(scores: WeighedScores) -> Law:
+    """The candidate of a draw: of 2^256 numbers u at least floor(2^256 w / W) fall to weight w."""
+    each = weights(scores)
+    return [(index, share(weight, sum(each))) for index, weight in enumerate(each) if weight]
+
+
+@lru_cache(maxsize=64)
+def subset(of: BernoulliSubset) -> Law:
+    """Every subset of the indices: its size by bisection, then all of this size alike."""
+    most, law, below = 1 << (WORD_BITS * SIZE_WORDS), list[tuple[Any, int]](), 0
+
+    def up_to(size: int) -> int:
+        return _first(lambda u: of.size(to_words(u, SIZE_WORDS)) > size, most)
+
+    for size in range(of.count + 1):
+        upto = up_to(size)
+        mass = share(upto - below, most * comb(of.count, size))
+        sets = (np.array(each, dtype=np.int64) for each in combinations(range(of.count), size))
+        law += [(each, mass) for each in sets if mass]
+        below = upto
+    return law
+
+
+# -- trying them -----------------------------------------------------------------------------------
+
+
+class Handles:
+    """Words that stand for noise, each used once, and secret words with the values given here."""
+
+    def __init__(self) -> None:
+        self.begin(0, {})
+
+    def begin(self, position: int, secrets: dict[str, int]) -> None:
+        """Forget all words; noise is now asked for at this position."""
+        self.position, self.secrets = position, secrets
+        self._numbers: dict[tuple[Address, int], int] = {}
+        self._used: set[int] = set()
+
+    def words(self, address: Address, count: int, offset: int = 0) -> _Words:
+        assert address.position == self.position, "noise of another place is asked for"
+        if address.purpose in self.secrets:
+            return np.full(count, self.secrets[address.purpose], dtype=np.uint64)
+        places = [(address, offset + i) for i in range(count)]
+        numbers = [self._numbers.setdefault(each, len(self._numbers)) for each in places]
+        return np.array(numbers, dtype=np.uint64)
+
+    def use(self, words: _Words) -> None:
+        """An outcome is made of these words."""
+        for each in words.tolist():
+            assert each not in self._used, "a word of noise is used twice"
+            self._used.add(each)
+
+
+class Outcomes:
+    """Runs something once for every combination of outcomes that it comes to.
+
+    `tails`: what values of noise that are not tried can come to in one run, at the most: their own
+    probability, and that of the last ones tried, whose counterparts on the other side, the next
+    values, are not tried there.
+    """
+
+    def __init__(self, tail_bits: int) -> None:
+        self.tail_bits, self.tails = tail_bits, 0
+        self.noise = Handles()
+        self._mass = self._tails = 0
+        self._begin([])
+
+    def all(self, run: Callable[[], Result]) -> Iterator[tuple[Result, int]]:
+        """What each of the runs gives, with its probability."""
+        ways: list[list[int]] = [[]]
+        with self._replaced():
+            while ways:
+                self._begin(ways.pop())
+                result = run()
+                yield result, self._mass
+                ways.extend(self._others())
+
+    def choose(self, law: Law, words: _Words) -> Any:
+        """The next outcome: as was given, or the first."""
+        self.noise.use(words)
+        at = len(self._taken)
+        self._taken.append(self._given[at] if at < len(self._given) else 0)
+        self._counts.append(len(law))
+        value, mass = law[self._taken[-1]]
+        self._mass = (self._mass * mass) >> BITS
+        return value
+
+    def _begin(self, given: list[int]) -> None:
+        self._given = given
+        self._mass, self._tails = ONE, 0
+        self._taken: list[int] = []
+        self._counts: list[int] = []
+
+    def _others(self) -> Iterator[list[int]]:
+        """Ways on that were neither given nor taken."""
+        for at in range(len(self._given), len(self._taken)):
+            for index in range(1, self._counts[at]):
+                yield [*self._taken[:at], index]
+
+    @contextmanager
+    def _replaced(self) -> Iterator[None]:
+        """The functions that read words choose by their law instead."""
+        choose, whole = self.choose, 1 << SURVIVAL_BITS
+
+        def first_above(test: Any, gaps: NDArray[np.int64], words: _Words) -> int | None:
+            noise = DiscreteLaplace(test.rate)
+            chances = (coin(noise.survival(gap), whole) for gap in gaps.tolist())
+            fired = (i for i, law in enumerate(chances) if choose(law, words[i : i + 1]))
+            return next(fired, None)
+
+        def passing(of: StableHistogram, scores: NDArray[np.int64], words: _Words) -> Any:
+            noise = DiscreteLaplace(of.rate)
+            chances = [coin(noise.survival(of.threshold - s), whole) for s in scores.tolist()]
+            bits = [choose(law, words[i : i + 1]) for i, law in enumerate(chances)]
+            return np.flatnonzero(bits).astype(np.int64)
+
+        def answers(of: VoteCoin, ones: NDArray[np.int64], words: _Words) -> Any:
+            chances = [coin(of.threshold(n), whole) for n in ones.tolist()]
+            bits = [choose(law, words[i : i + 1]) for i, law in enumerate(chances)]
+            return np.array(bits, dtype=np.uint8)
+
+        def sample(noise: DiscreteLaplace, words: _Words) -> int:
+            law = laplace(noise.rate, self.tail_bits)
+            self._tails += ONE - sum(mass for _, mass in law[:-2])
+            self.tails = max(self.tails, self._tails)
+            return int(choose(law, words))
+
+        def draw(scores: WeighedScores, words: _Words) -> int:
+            return int(choose(drawn(scores), words))
+
+        def toss(probability: Fraction, noise: NoiseSource, address: Address) -> bool:
+            law = coin(probability.numerator, probability.denominator)
+            return bool(choose(law, noise.words(address, 1)))
+
+        def chosen(of: BernoulliSubset, noise: NoiseSource, address: Address) -> Any:
+            return choose(subset(of), noise.words(address, 1))
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(AboveThreshold, "first_above", first_above)
+            patch.setattr(CohenLyuTest, "first_above", first_above)
+            patch.setattr(StableHistogram, "passing", passing)
+            patch.setattr(VoteCoin, "answers", answers)
+            patch.setattr(DiscreteLaplace, "sample", sample)
+            patch.setattr(WeighedScores, "draw", draw)
+            patch.setattr(BernoulliSubset, "sample", chosen)
+            patch.setattr(parts, "toss", toss)
+            yield
