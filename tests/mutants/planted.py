@@ -133,8 +133,8 @@ DATA = (
     Mutant(
         "closures of an equal split",
         "learners/online.py",
-        "numbers = None if teachers is None else _numbers(words, teachers)",
-        "numbers = None if teachers is None else np.arange(len(words)) % teachers",
+        "return _numbers(np.concatenate([epoch.teacher for epoch in archive]), teachers)",
+        "return np.arange(sum(map(len, archive))) % teachers",
         (TRANSCRIPTS,),
     ),
     Mutant(
@@ -193,8 +193,8 @@ BUDGET = (
     Mutant(
         "the price of one draw for several",
         "budget/events.py",
-        "return _draw(event.rate, event.accounting) * event.draws",
-        "return _draw(event.rate, event.accounting)",
+        "return _draw(_user_rate(event), event.accounting) * event.draws",
+        "return _draw(_user_rate(event), event.accounting)",
         ("daemon/budget/test_events.py",),
     ),
     Mutant(
@@ -226,10 +226,10 @@ BUDGET = (
         ("daemon/budget/test_filter.py",),
     ),
     Mutant(
-        "the score of bottom one too low",
+        "the score of bottom for lists of one rule",
         "planner/budgets.py",
-        "return 1 + math.ceil(math.log(list_cap * draws / float(self.failure)) / float(rate))",
-        "return math.ceil(math.log(draws / float(self.failure)) / float(rate))",
+        "candidates = list_cap * draws * self._sides(apart) / float(self.failure)",
+        "candidates = draws * self._sides(apart) / float(self.failure)",
         ("daemon/planner/test_search.py",),
     ),
     Mutant(
