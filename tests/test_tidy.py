@@ -43,6 +43,10 @@ ARROWS: dict[str, set[str]] = {
     "predictions": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
     "tables": {"classes"},
     "configuration": {"littled_protocol", "planner", "tables", "classes"},
+    "auditing": {
+        *("littled_protocol", "engine", "planner", "learners", "classes", "mechanisms", "budget"),
+        "store",  # records and their chain heads; an audit opens no store
+    },
     "service": {
         *("littled_client", "littled_protocol", "engine", "planner", "learners", "mechanisms"),
         *("budget", "store", "limits", "predictions"),
@@ -108,6 +112,10 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         for name in ("buffer", "parameters", "snapshot")
     },
     "daemon/littled/limits.py": ("tests/daemon/service/test_sessions.py", "numbers only"),
+    "daemon/littled/auditing/prediction.py": (
+        "tests/daemon/learners/test_prediction_audit.py",
+        "every method by games, and faults that they find",
+    ),
 }
 # Run as `python -m littled.cli`, so nothing imports it.
 ENTRY_POINTS = {"littled.cli.__main__"}

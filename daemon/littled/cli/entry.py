@@ -31,6 +31,7 @@ COMMANDS = {
     "dim": ("dimensions", "dim", "Show the dimensions of a table of rules."),
     "verify": ("verifying", "verify", "Check a store offline: chain, ledger, budget."),
     "restore": ("restoring", "restore", "Go on from an older copy of a store."),
+    "audit": ("auditing", "audit", "Try to disprove the claims of a plan, by running the engine."),
     "demo": ("demos", "demo", "Watch a daemon learn from a year of flights."),
 }
 

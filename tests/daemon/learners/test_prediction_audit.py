@@ -14,6 +14,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from littled.auditing.bounds import Verdict
+from littled.auditing.noise import QuickNoise
+from littled.auditing.prediction import Game, Poison, audit
 from littled.budget.conversion import guarantee
 from littled.budget.events import price
 from littled.budget.price import Price
@@ -21,7 +24,6 @@ from littled.classes.base import Labels, Points
 from littled.learners.prediction import PredictionLearner, PredictionParameters
 from littled.mechanisms.noise import Address, NoiseSource
 from littled_protocol.rules import Rule
-from support.auditing import Game, Poison, QuickNoise, Verdict, audit
 from support.rows import RowCandidates, RowLabelings, Rows, all_rows
 
 
@@ -183,7 +185,7 @@ CASES = {
             poisons(((ONE, 1),), ((OTHER, 0),), ((YES, 1),) * each + ((YES, 0),) * (7 - each))[0]
             for each in (0, 3)
         ),
-        (0.5, 0.85),
+        (0.3, 0.85),
         300,
         600,
     ),
@@ -194,7 +196,7 @@ CASES = {
             vote_rate=Fraction(1, 10), net=Fraction(1, 1000),
         ),
         agreements(199, 99, 98),
-        (0.2, 0.45),
+        (0.15, 0.45),
         150,
         500,
     ),
@@ -203,7 +205,7 @@ CASES = {
         1500, 3000,
     ),
     "averaging": Case(
-        VOTES, parameters("averaging", 4, chunks=4, flip=Fraction(1, 20)), votes(3), (0.5, 0.9),
+        VOTES, parameters("averaging", 4, chunks=4, flip=Fraction(1, 20)), votes(3), (0.3, 0.9),
         1500, 3000,
     ),
     "majority": Case(
@@ -331,5 +333,5 @@ FAULTS: dict[str, tuple[Case, Game, int]] = {
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_caught(fault: str) -> None:
     case, game, games = FAULTS[fault]
-    verdict = audited(case, replace(game, source=QuickNoise), 250, games)
+    verdict = audited(case, replace(game, source=QuickNoise), 500, games)
     assert not held(case, verdict)

@@ -1,0 +1,192 @@
+"""Neighbouring streams that are hard to tell apart: worst cases of triggers and of selections.
+
+Two streams differ in one example, the first one or one right before the trigger would fire. What is
+around it decides how much it shows:
+
+- The trigger of Lemma A (PRIVACY.md) shows most of its rate where the count of mistakes stays near
+  the threshold, so that it fires late only if the threshold's noise is large: mistakes up to about
+  the threshold, and then right examples for a while; or mistakes all along. And where it fires at
+  the very example, which made a mistake or did not.
+- A selection shows most where one example more makes an unlikely rule likelier and all others less
+  so: nearly even votes between two rules, or votes next to the score of bottom.
+- Both together where the same example is a mistake and a vote.
+- Labels that nothing fits keep every epoch short, so that many of them follow each other.
+
+All of it is for one learner, by its public parameters. The points are the first ones of its class
+that differ for it; nothing here is tuned to a class.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.classes import HypothesisClass
+from littled.classes.base import Labels, Points
+from littled.learners.online import OnlineLearner
+from littled.learners.parameters import OnlineParameters
+from littled_protocol.columns import point_type
+
+# Runs repeat a stream very often.
+EXAMPLES_MAX = 1 << 14
+# Points to choose from, and those whose labels by a published rule are looked at.
+POINTS, LOOKED_AT = 64, 3
+# Noise is seldom beyond so many times its scale.
+SPREAD = 3
+# Where a trigger with a small threshold may fire many times.
+RESTLESS_EPOCHS, RESTLESS_EXAMPLES_MAX = 6, 64
+# Right examples, in scales of noise, for which a trigger is kept near its threshold.
+PLATEAU_SCALES = 8
+
+# Number of a point, and whether its label is the other one than the first rule's.
+Example = tuple[int, bool]
+
+
+class NoStreams(ValueError):
+    """No streams can be made for a learner; one sentence with the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class StreamPair:
+    """Two streams (n,) that differ in one example.
+
+    Points `x` and labels `y` of both, the side first.
+    """
+
+    name: str
+    x: tuple[Points, Points]
+    y: tuple[Labels, Labels]
+
+
+@dataclass(frozen=True)
+class Scene:
+    """Some points of a class, with the labels that its first rule gives them.
+
+    The first point is one to which the first rule says 0, where there is any: most classes learn
+    more from examples with label 1.
+    """
+
+    points: Points
+    labels: Labels
+
+    @classmethod
+    def of(cls, hypotheses: HypothesisClass) -> "Scene":
+        """The scene of a class; NoStreams if it has a single point only."""
+        points = np.concatenate(list(_candidates(hypotheses)))
+        labels = hypotheses.first_rule().evaluate(points).astype(np.uint8)
+        order = np.argsort(labels, kind="stable")
+        if len(order) < 2:
+            raise NoStreams(f"{hypotheses.name} has no two points to tell apart")
+        return cls(points[order], labels[order])
+
+    def pair(
+        self,
+        name: str,
+        here: Example,
+        there: Example,
+        rest: Sequence[Example],
+        before: Sequence[Example] = (),
+    ) -> StreamPair:
+        """The two streams with `here` or `there`, after what is before and before the rest."""
+        x, y = zip(*(self._columns([*before, each, *rest]) for each in (here, there)), strict=True)
+        return StreamPair(name, x, y)
+
+    def _columns(self, examples: Sequence[Example]) -> tuple[Points, Labels]:
+        numbers: NDArray[np.int64] = np.array([point for point, _ in examples], dtype=np.int64)
+        wrong = np.array([is_wrong for _, is_wrong in examples], dtype=np.uint8)
+        numbers %= len(self.points)
+        return self.points[numbers], self.labels[numbers] ^ wrong
+
+
+def stream_pairs(learner: OnlineLearner) -> tuple[Points, list[StreamPair]]:
+    """Points to look at in published rules, and the pairs of streams to audit a learner with.
+
+    NoStreams where runs would take too long, or the class has too few points.
+    """
+    scene, p = Scene.of(learner.hypotheses), learner.parameters
+    if max(p.trigger_threshold, p.schedule_first or 0) > EXAMPLES_MAX:
+        raise NoStreams(
+            f"learner {learner.name.partition('/')[2]} publishes its first rule after more than "
+            f"{EXAMPLES_MAX:,} examples, too many for runs to be repeated; audit it with a smaller "
+            "horizon or a larger epsilon"
+        )
+    pairs = _triggered(scene, p) if p.schedule_first is None else _scheduled(scene, p)
+    found = {_identity(each): each for each in pairs if len(each.y[0]) <= p.horizon}
+    return scene.points[:LOOKED_AT], list(found.values())
+
+
+def _identity(pair: StreamPair) -> tuple[bytes, ...]:
+    return tuple(column.tobytes() for column in (*pair.x, *pair.y))
+
+
+WRONG_A, RIGHT_A, WRONG_B, RIGHT_B = (0, True), (0, False), (1, True), (1, False)
+
+
+def _triggered(scene: Scene, p: OnlineParameters) -> Iterator[StreamPair]:
+    """Pairs for a learner whose epochs end when its trigger fires."""
+    scale = ceil(1 / p.trigger_rate)
+    longest = min(p.horizon, EXAMPLES_MAX)
+    # the trigger does not count what the noise rate explains
+    near = ceil(p.trigger_threshold / max(1 - p.noise_rate, p.noise_rate))
+    climb = max(min(near + SPREAD * scale, longest) - 1, 1)
+    yield scene.pair("a mistake less", WRONG_A, RIGHT_A, [WRONG_A] * climb)
+    yield scene.pair("a mistake elsewhere", WRONG_A, WRONG_B, [WRONG_A] * climb)
+    even = [WRONG_A, WRONG_B] * climb
+    yield scene.pair("a mistake less, of two kinds", WRONG_A, RIGHT_A, even[:climb])
+    yield scene.pair("a mistake elsewhere, of two kinds", WRONG_A, WRONG_B, even[:climb])
+    for step in (-1, 0, 1, 2):
+        mistakes = min(max(near + step * scale, 1), longest) - 1
+        waiting = min(longest - 1 - mistakes, PLATEAU_SCALES * scale)
+        early, name = [WRONG_A] * mistakes, f"waiting after {mistakes + 1} mistakes"
+        rest = early + [RIGHT_A] * waiting
+        yield scene.pair(f"{name}, the first or none", WRONG_A, RIGHT_A, rest)
+        rest = [RIGHT_B] * waiting
+        yield scene.pair(f"{name}, the last or none", WRONG_A, RIGHT_A, rest, before=early)
+    restless = min(longest, RESTLESS_EPOCHS * 2 * near, RESTLESS_EXAMPLES_MAX)
+    labels = [(0, bool(number % 2)) for number in range(max(restless - 1, 1))]
+    yield scene.pair("labels that nothing fits", WRONG_A, RIGHT_A, labels)
+    waiting = PLATEAU_SCALES * scale
+    rest = ([WRONG_A] * (near - 1) + [RIGHT_A] * waiting + labels)[: longest - 1]
+    yield scene.pair("waiting, then labels that nothing fits", WRONG_A, RIGHT_A, rest)
+    for votes in _votes(p):
+        others = [(2 + number, True) for number in range(max(climb + 1 - votes, 0))]
+        rest = ([WRONG_A] * (votes - 1) + others)[:climb]
+        yield scene.pair(f"{votes} votes of {climb + 1}", WRONG_A, (2, True), rest)
+
+
+def _scheduled(scene: Scene, p: OnlineParameters) -> Iterator[StreamPair]:
+    """Pairs for a learner whose epochs end at public times: the first epoch."""
+    assert p.schedule_first is not None
+    length, scale = p.schedule_first, max(round(1 / p.selection_rate), 1)
+    for step in (-3, -2, -1, 0, 1, 2, 3):
+        wrong = min(max(length // 2 + step * scale, 1), length)
+        rest = [WRONG_A] * (wrong - 1) + [RIGHT_A] * (length - wrong)
+        yield scene.pair(f"{wrong} mistakes of {length}", WRONG_A, RIGHT_A, rest)
+    yield scene.pair("mistakes only", WRONG_A, RIGHT_A, [WRONG_A] * (length - 1))
+    for votes in _votes(p):
+        mine, theirs = min(votes, length) - 1, min(max(votes - 1, 0), max(length - votes, 0))
+        others = [RIGHT_B] * max(length - 1 - mine - theirs, 0)
+        rest = ([WRONG_A] * mine + [WRONG_B] * theirs + others)[: length - 1]
+        yield scene.pair(f"{votes} votes and {theirs}", WRONG_A, WRONG_B, rest)
+        rest = ([WRONG_A] * mine + others + [RIGHT_B] * theirs)[: length - 1]
+        yield scene.pair(f"{votes} votes or one less", WRONG_A, RIGHT_B, rest)
+
+
+def _votes(p: OnlineParameters) -> Iterable[int]:
+    """Votes for one rule, about as many as bottom has; none where there is no bottom."""
+    return range(max(p.bottom_score - 1, 1), p.bottom_score + 2) if p.bottom_score else ()
+
+
+def _candidates(hypotheses: HypothesisClass) -> Iterator[Points]:
+    """Points (1,) of the class, each another one: small numbers, or rows of small features."""
+    kind = point_type(hypotheses.point_type)
+    rows = kind.name.startswith("u16x")
+    for number in range(POINTS):
+        values = [number] * kind.columns if rows else number
+        if number > kind.greatest:
+            return
+        point = kind.decode([values], 1)
+        if hypotheses.contains(point):
+            yield point
