@@ -46,7 +46,7 @@ LOGICAL = {
 # Where a finding has to point to for a row of a table.
 PLACES = {
     "meta": r"configuration|plan|mark|key|description",
-    "streams": r"configuration|plan|mark|does not exist|belong",
+    "streams": r"configuration|plan|mark|does not exist|belong|own description",
     "producers": r"producer|journal",
     "records": r"record|journal|producer",
     "ledger": r"ledger|charge",
