@@ -27,6 +27,7 @@ from littled.learners.online import OnlineLearner
 from littled.mechanisms.noise import KeyedNoise, NoiseSource
 from littled.planner import LearnerPlan, StreamPlan
 from littled.store.records import HEAD_BYTES, Record, StoredRelease, record_head
+from littled_protocol import limits
 from littled_protocol.codec import decode
 from littled_protocol.columns import Points, encode_labels, point_type
 from littled_protocol.messages import Release
@@ -116,8 +117,11 @@ class EngineTrial:
         """The stream of one side as one record of a journal that begins with it."""
         x = point_type(self.plan.x_type).encode(self.pair.x[side])
         y = encode_labels(self.pair.y[side])
-        head = record_head(bytes(HEAD_BYTES), 0, 0, len(y), 0, PRODUCER, x, y)
-        return Record(self.plan.stream, 0, 0, PRODUCER, 0, len(y), x, y, head)
+        users = b""
+        if self.plan.unit == "user":
+            users = b"".join(user.to_bytes(limits.user_bytes, "big") for user in self.pair.users)
+        head = record_head(bytes(HEAD_BYTES), 0, 0, len(y), 0, PRODUCER, x, y, users)
+        return Record(self.plan.stream, 0, 0, PRODUCER, 0, len(y), x, y, head, users)
 
 
 @dataclass(frozen=True, slots=True)

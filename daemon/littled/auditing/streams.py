@@ -1,7 +1,8 @@
 """Neighbouring streams that are hard to tell apart: worst cases of triggers and of selections.
 
-Two streams differ in one example, the first one or one right before the trigger would fire. What is
-around it decides how much it shows:
+Two streams differ in one example, the first one or one right before the trigger would fire; or,
+where users are protected, in as many examples of one user as are admitted. What is around them
+decides how much they show:
 
 - The trigger of Lemma A (PRIVACY.md) shows most of its rate where the count of mistakes stays near
   the threshold, so that it fires late only if the threshold's noise is large: mistakes up to about
@@ -50,14 +51,16 @@ class NoStreams(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class StreamPair:
-    """Two streams (n,) that differ in one example.
+    """Two streams (n,) that differ in the examples of one user, or in one example.
 
-    Points `x` and labels `y` of both, the side first.
+    Points `x` and labels `y` of both, the side first. `users`: the user of each example, the same
+    on both sides; all differing examples are of user 0, and every other one is of its own.
     """
 
     name: str
     x: tuple[Points, Points]
     y: tuple[Labels, Labels]
+    users: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -65,21 +68,22 @@ class Scene:
     """Some points of a class, with the labels that its first rule gives them.
 
     The first point is one to which the first rule says 0, where there is any: most classes learn
-    more from examples with label 1.
+    more from examples with label 1. `copies`: in so many examples at the most two streams differ.
     """
 
     points: Points
     labels: Labels
+    copies: int = 1
 
     @classmethod
-    def of(cls, hypotheses: HypothesisClass) -> "Scene":
+    def of(cls, hypotheses: HypothesisClass, copies: int = 1) -> "Scene":
         """The scene of a class; NoStreams if it has a single point only."""
         points = np.concatenate(list(_candidates(hypotheses)))
         labels = hypotheses.first_rule().evaluate(points).astype(np.uint8)
         order = np.argsort(labels, kind="stable")
         if len(order) < 2:
             raise NoStreams(f"{hypotheses.name} has no two points to tell apart")
-        return cls(points[order], labels[order])
+        return cls(points[order], labels[order], copies)
 
     def pair(
         self,
@@ -89,9 +93,23 @@ class Scene:
         rest: Sequence[Example],
         before: Sequence[Example] = (),
     ) -> StreamPair:
-        """The two streams with `here` or `there`, after what is before and before the rest."""
-        x, y = zip(*(self._columns([*before, each, *rest]) for each in (here, there)), strict=True)
-        return StreamPair(name, x, y)
+        """The two streams with `here` or `there`, after what is before and before the rest.
+
+        Where streams may differ in more examples, these take the place of those next to them.
+        """
+        if before:
+            more = min(self.copies, len(before) + 1)
+            before = before[: len(before) + 1 - more]
+        else:
+            more = min(self.copies, len(rest) + 1)
+            rest = rest[more - 1 :]
+        x, y = zip(
+            *(self._columns([*before, *[each] * more, *rest]) for each in (here, there)),
+            strict=True,
+        )
+        first, length = len(before), len(before) + more + len(rest)
+        users = [0 if first <= i < first + more else 1 + i for i in range(length)]
+        return StreamPair(name, x, y, tuple(users))
 
     def _columns(self, examples: Sequence[Example]) -> tuple[Points, Labels]:
         numbers: NDArray[np.int64] = np.array([point for point, _ in examples], dtype=np.int64)
@@ -105,7 +123,8 @@ def stream_pairs(learner: OnlineLearner) -> tuple[Points, list[StreamPair]]:
 
     NoStreams where runs would take too long, or the class has too few points.
     """
-    scene, p = Scene.of(learner.hypotheses), learner.parameters
+    p = learner.parameters
+    scene = Scene.of(learner.hypotheses, p.user_examples_max or 1)
     if max(p.trigger_threshold, p.schedule_first or 0) > EXAMPLES_MAX:
         raise NoStreams(
             f"learner {learner.name.partition('/')[2]} publishes its first rule after more than "

@@ -44,6 +44,8 @@ PUBLISHING: dict[str, tuple[str, dict[str, Any]]] = {
     "histogram-scheduled": ("points:8", {"selection": "histogram", "adversary": "none"}),
     "teachers": ("points:8", {"selection": "sparse", "teachers": 2}),
     "paper": ("points:8", {"selection": "paper", "paper": PAPER}),
+    "users": ("points:8", {"selection": "histogram"}),
+    "users-scheduled": ("thresholds:2", {"selection": "fresh", "adversary": "none"}),
 }
 # And those that answer questions: how.
 ANSWERING: dict[str, Method] = {
@@ -53,6 +55,8 @@ ANSWERING: dict[str, Method] = {
     "answers-averaging": "averaging",
     "answers-majority": "majority",
 }
+# Of which so many examples of one user are protected together, instead of single examples.
+OF_USERS = {"users": 2, "users-scheduled": 2}
 SMALL = (*PUBLISHING, *ANSWERING)
 
 
@@ -75,7 +79,18 @@ def small_plan(name: str) -> StreamPlan:
 
 
 def _plan(request: LearnerRequest | PredictionRequest, horizon: int) -> StreamPlan:
-    return plan_stream(StreamRequest("small", EPSILON, DELTA, horizon, (request,)))
+    most = OF_USERS.get(request.name)
+    return plan_stream(
+        StreamRequest(
+            "small",
+            EPSILON,
+            DELTA,
+            horizon,
+            (request,),
+            unit="example" if most is None else "user",
+            user_examples_max=most or 1,
+        )
+    )
 
 
 def subjects_of(plan: StreamPlan, learner: str | None = None) -> Iterator[Subject]:

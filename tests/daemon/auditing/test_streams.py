@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from littled.auditing.streams import EXAMPLES_MAX, NoStreams, Scene, stream_pairs
-from littled.auditing.subjects import PUBLISHING, small_plan
+from littled.auditing.subjects import OF_USERS, PUBLISHING, small_plan
 from littled.classes import class_from_name
 from littled.classes.table import Table
 from littled.learners.online import OnlineLearner
@@ -23,7 +23,7 @@ def small_learner(name: str) -> OnlineLearner:
 
 
 @pytest.mark.parametrize("name", PUBLISHING)
-def test_a_pair_differs_in_one_example_of_the_class(name: str) -> None:
+def test_a_pair_differs_in_one_example_of_the_class_or_those_of_one_user(name: str) -> None:
     learner = small_learner(name)
     looked_at, pairs = stream_pairs(learner)
     assert learner.hypotheses.contains(looked_at)
@@ -34,7 +34,11 @@ def test_a_pair_differs_in_one_example_of_the_class(name: str) -> None:
         assert len(x[0]) == len(x[1]) == len(y[0]) == len(y[1]) <= learner.parameters.horizon
         assert all(learner.hypotheses.contains(each) for each in x)
         other_points = (x[0] != x[1]).reshape(len(x[0]), -1).any(axis=1)
-        assert (other_points | (y[0] != y[1])).sum() == 1
+        differs = other_points | (y[0] != y[1])
+        assert 1 <= differs.sum() <= OF_USERS.get(name, 1)
+        assert (np.array(pair.users) == 0).tolist() == differs.tolist()
+        assert len(set(pair.users)) == len(pair.users) - differs.sum() + 1
+    assert max((each.y[0] != each.y[1]).sum() for each in pairs) == OF_USERS.get(name, 1)
 
 
 @pytest.mark.parametrize("name", CLASSES)

@@ -18,6 +18,7 @@ SHOWN = {
     "sparse-scheduled": ("8 mistakes of 11", 0.3),
     "histogram-noisy": ("waiting after 6 mistakes, the last or none", 0.2),
     "teachers": ("waiting after 46 mistakes, the first or none", 0.0),
+    "users-scheduled": ("5 mistakes of 6", 0.1),
 }
 
 

@@ -401,8 +401,8 @@ class PlainThreshold(OnlineLearner):
 class OneDrawCharged(OnlineLearner):
     """Makes several draws and books one."""
 
-    def _selection_event(self) -> Any:
-        event: Any = super()._selection_event()
+    def _selection_event(self, epochs: int = 1) -> Any:
+        event: Any = super()._selection_event(epochs)
         return replace(event, draws=1)
 
 
@@ -427,8 +427,8 @@ class OldSeasons(OnlineLearner):
 class VetoesForNothing(OnlineLearner):
     """Books a histogram with vetoes as one without."""
 
-    def _selection_event(self) -> Any:
-        event: Any = super()._selection_event()
+    def _selection_event(self, epochs: int = 1) -> Any:
+        event: Any = super()._selection_event(epochs)
         return replace(event, change=1)
 
 
