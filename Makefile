@@ -10,8 +10,8 @@ PURE_COVERAGE_PERCENT_MIN := 97
 
 # Tests run in so many processes, one for each core; each half is stopped at its limit.
 TEST_PROCESSES := 2
-PURE_TEST_SECONDS ?= 430
-OTHER_TEST_SECONDS ?= 430
+PURE_TEST_SECONDS ?= 600
+OTHER_TEST_SECONDS ?= 600
 SLOWEST_TESTS := 15
 limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kill-after=15 $(1))
 PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 \
