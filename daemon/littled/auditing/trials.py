@@ -112,7 +112,8 @@ class Finding:
 class TrialSubject:
     """A mechanism that is audited by trials.
 
-    `views`: what is looked at of its transcripts. `cheap`: whether runs cost little.
+    `views`: what is looked at of its transcripts. `cheap`: whether runs cost little, or
+    trials are few, so that each of them may have more runs.
     """
 
     name: str
