@@ -53,11 +53,19 @@ from littled_protocol.messages import (
     Welcome,
 )
 
-WAIT_SECONDS = 20.0
+WAIT_SECONDS = 60.0
 CANARY = "canary-0815"
 STORE_STATUS = 3
 # Stream -> class of its one learner, "late".
 STREAMS = {"flights": "thresholds:256", "ids": "points:64", "small": "thresholds:200"}
+
+
+def wait_for_file(path: Path) -> None:
+    """Wait until a file is there."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while not path.exists():
+        assert time.monotonic() < deadline, f"no file {path.name}"
+        time.sleep(0.01)
 
 
 @functools.cache
@@ -107,9 +115,9 @@ class Serving:
     ) -> Self:
         """Start a daemon on `store` and wait until it is ready.
 
-        how: engine="chatty" (publishes a large release for every record), "slow" (waits for the
-        file STORE/go), "failing" (raises at the first record); limits={"module.NAME": value} in the
-        daemon's modules; tcp, http (port 0 means any), token; file_bytes_max: no file may grow
+        how: engine="chatty" (publishes a large release for every record), "slow" (makes the file
+        STORE/learning, then waits for STORE/go), "failing" (raises at the first record);
+        limits={"module.NAME": value} in the daemon's modules; tcp, http (port 0 means any), token; file_bytes_max: no file may grow
         beyond this; inherit=[descriptors] handed over as a service manager does, under `names`;
         answers="slow" (each waits for the file STORE/go), "killed before" or "killed after" (the
         commit of the first answer kills the process, as a power cut would).
@@ -360,12 +368,13 @@ class ChattyEngine:
 
 
 class SlowEngine(Engine):
-    """Learns nothing before a file appears."""
+    """Learns nothing before a file appears; makes another, `learning`, when it is asked to."""
 
     gate = Path()
 
     def apply(self, record: Record) -> None:
         """Wait for the file, then learn."""
+        self.gate.with_name("learning").touch()
         while not self.gate.exists():
             time.sleep(0.01)
         super().apply(record)

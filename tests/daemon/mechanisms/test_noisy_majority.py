@@ -177,14 +177,24 @@ def test_gaussian_noise_and_the_coin_err_more_at_the_same_price(rate: Fraction) 
 # -- answers ---------------------------------------------------------------------------------------
 
 
-def check_answers(noise: Noise, answers: int) -> None:
-    rng = np.random.default_rng(9)
+def check_answers(noise: Noise, answers: int, other: Fraction | None = None) -> None:
+    """Answers at three leads have the probability of their law, not that of rate `other`."""
+    rng, rate = np.random.default_rng(9), Fraction(1, 3)
     for ahead in (-3, 0, 2):
-        majority = NoisyMajority(Fraction(1, 3), 10 + ahead, noise)
-        p = laplace(1 / 3, ahead) if noise == "laplace" else concentrated(Fraction(1, 3), ahead)
+        majority = NoisyMajority(rate, 10 + ahead, noise)
         words = rng.integers(0, 2**64, (answers, majority.words), dtype=np.uint64)
         ones = sum(majority.answer(5 + ahead, 5, each) for each in words)
-        assert chisquare([ones, answers - ones], [p * answers, (1 - p) * answers]).pvalue > 1e-4
+        assert fit(ones, answers, probability_of_1(noise, rate, ahead)) > 1e-4
+        if other is not None and ahead:
+            assert fit(ones, answers, probability_of_1(noise, other, ahead)) < 1e-4
+
+
+def probability_of_1(noise: Noise, rate: Fraction, ahead: int) -> float:
+    return laplace(float(rate), ahead) if noise == "laplace" else concentrated(rate, ahead)
+
+
+def fit(ones: int, answers: int, p: float) -> float:
+    return float(chisquare([ones, answers - ones], [p * answers, (1 - p) * answers]).pvalue)
 
 
 @pytest.mark.parametrize("noise", ["laplace", "concentrated"])
@@ -194,8 +204,8 @@ def test_answers_follow_their_law(noise: Noise) -> None:
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("noise", ["laplace", "concentrated"])
-def test_a_million_answers_follow_their_law(noise: Noise) -> None:
-    check_answers(noise, 333_333)
+def test_ten_million_answers_follow_their_law_and_no_other(noise: Noise) -> None:
+    check_answers(noise, 3_333_334, other=Fraction(1, 3) * Fraction(51, 50))
 
 
 def test_equal_noisy_counts_are_answered_by_0() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import shutil
 import signal
 import socket
@@ -23,8 +24,8 @@ from littled.planner import StreamPlan
 from littled.store.store import Store
 from littled.store.verify import verify
 from littled_client import AsyncClient, Published, Waits
-from littled_protocol.messages import Ack, Ping, Pong, Release, Status, StatusRequest
-from support.serving import CANARY, STORE_STATUS, Peer, Serving, serving
+from littled_protocol.messages import Ack, Examples, Ping, Pong, Release, Status, StatusRequest
+from support.serving import CANARY, STORE_STATUS, Peer, Serving, serving, wait_for_file
 
 LOOPBACK = ["127.0.0.1", 0]
 BATCH = 500
@@ -185,8 +186,9 @@ def test_a_stop_during_a_replay_is_quick(store: Path) -> None:
             peer.feed(number, b"a", b"\0")
             peer.acknowledged(number + 1)
         daemon.kill()
+    (store / "learning").unlink()
     with serving(store, engine="slow", ready=False) as again:
-        time.sleep(3)  # until it hears signals, which no line of its log tells
+        wait_for_file(store / "learning")  # by then it hears signals
         again.process.send_signal(signal.SIGTERM)
         again.wait_for("stopping")
         (store / "go").touch()
@@ -374,6 +376,28 @@ def surfaces(store: Path, x: bytes, y: bytes) -> dict[str, Any]:
         shown["start"] = sorted(map(str, lines[:ready]))
         shown["log"] = lines[ready:]
     return shown
+
+
+def test_what_was_received_does_not_show_the_values_of_lists(store: Path) -> None:
+    """A greater number takes more bytes in a list; the public count must not say so."""
+    pattern = re.compile(rb"^littled_received_bytes_total (\S+)$", re.MULTILINE)
+    with serving(store, http=LOOPBACK) as daemon, Peer.greet(daemon.unix) as peer:
+
+        def received() -> float:
+            peer.send(Ping(1))
+            peer.expect(Pong)
+            (found,) = pattern.findall(fetch(daemon.url("/metrics")))
+            return float(found)
+
+        peer.open("flights", "me")
+        counts, before = [], received()
+        for sequence, x in enumerate(([1, 2], [1, 200], bytes([1, 2]), bytes([1, 200]))):
+            peer.send(Examples(0, 2 * sequence, 2, x, [0, 1]))
+            peer.acknowledged(2 * sequence + 2)
+            now = received()
+            counts.append(now - before)
+            before = now
+    assert len(set(counts)) == 1
 
 
 def test_nothing_shows_whether_examples_are_mistakes(store: Path, tmp_path: Path) -> None:

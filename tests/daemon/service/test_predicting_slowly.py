@@ -12,7 +12,7 @@ from littled_protocol.codec import encode_frame
 from littled_protocol.messages import Ping, Pong, Prediction, Status, StatusRequest
 from support.predicting import ask, check, fed
 from support.predictions import STREAM, question
-from support.serving import Peer, Serving, serving
+from support.serving import Peer, Serving, serving, wait_for_file
 
 
 @pytest.fixture
@@ -27,17 +27,9 @@ def slow(store: Path) -> Iterator[tuple[Serving, Peer]]:
     with serving(store, answers="slow") as daemon:
         peer = fed(daemon)
         peer.send(question(1))
-        wait_for(store / "answering")
+        wait_for_file(store / "answering")
         yield daemon, peer
         peer.socket.close()
-
-
-def wait_for(path: Path) -> None:
-    """Wait until a file is there."""
-    deadline = time.monotonic() + 20
-    while not path.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
 
 
 def test_nobody_waits_for_a_long_answer(slow: tuple[Serving, Peer], store: Path) -> None:
@@ -88,7 +80,7 @@ def test_a_stop_does_not_wait_for_ever(store: Path) -> None:
     with serving(store, answers="slow", limits=soon) as daemon:
         peer = fed(daemon)
         peer.send(question(1), question(2))
-        wait_for(store / "answering")
+        wait_for_file(store / "answering")
         daemon.process.send_signal(signal.SIGTERM)
         assert peer.error() == "shutting_down"
         assert daemon.ended() == 0
@@ -122,7 +114,7 @@ def test_a_peer_with_much_to_ask_is_not_read_from_meanwhile(store: Path) -> None
     with serving(store, answers="slow", limits=little) as daemon:
         peer = fed(daemon)
         peer.send(*(question(number) for number in range(4)))
-        wait_for(store / "answering")
+        wait_for_file(store / "answering")
         peer.send(Ping(1))
         peer.socket.settimeout(0.5)
         with pytest.raises(TimeoutError):
