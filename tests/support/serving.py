@@ -117,8 +117,9 @@ class Serving:
 
         how: engine="chatty" (publishes a large release for every record), "slow" (makes the file
         STORE/learning, then waits for STORE/go), "failing" (raises at the first record);
-        limits={"module.NAME": value} in the daemon's modules; tcp, http (port 0 means any), token; file_bytes_max: no file may grow
-        beyond this; inherit=[descriptors] handed over as a service manager does, under `names`;
+        limits={"module.NAME": value} in the daemon's modules; tcp, http (port 0 means any),
+        token; file_bytes_max: no file may grow beyond this; inherit=[descriptors] handed over as
+        a service manager does, under `names`;
         answers="slow" (each waits for the file STORE/go), "killed before" or "killed after" (the
         commit of the first answer kills the process, as a power cut would).
         """
