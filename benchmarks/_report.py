@@ -11,14 +11,19 @@ from pathlib import Path
 from typing import Any
 
 from _baselines import BASELINES, DELTA, EPSILON, Variant
-from _runs import ADVERSARIES, INDEPENDENT, LITTLED, Run
+from _runs import INDEPENDENT, LITTLED, USER_EXAMPLES, USERS, WAYS, Run
 from _streams import KINDS, Kind
 
-METHODS = (*ADVERSARIES, *(baseline.name for baseline in BASELINES))
-TITLES = {LITTLED: "littled", INDEPENDENT: "littled, independent"} | {
-    baseline.name: baseline.title for baseline in BASELINES
+METHODS = (*WAYS, *(baseline.name for baseline in BASELINES))
+TITLES = {
+    LITTLED: "littled",
+    INDEPENDENT: "littled, independent",
+    USERS: "littled, users",
+    **{baseline.name: baseline.title for baseline in BASELINES},
 }
 LOWER_LINE = "soa"
+# Methods with another guarantee than the rest.
+UNLIKE = (LOWER_LINE, USERS)
 
 
 @dataclass(frozen=True)
@@ -111,7 +116,9 @@ def markdown(found: Sequence[Figures], facts: Sequence[ClassFacts], horizon: int
         "Mistakes are the median over the seeds, with the 95th percentile in brackets; the fewest "
         "of a private method are bold. Reference lines: d, the Littlestone dimension, which no "
         f"learner undercuts on every stream, and ln(T) / epsilon = {log_line(horizon):.1f}. "
-        '"littled, independent" is planned for independent examples, which uniform streams are.',
+        '"littled, independent" is planned for independent examples, which uniform streams are. '
+        f'"littled, users" protects users with all examples that they have in a season, '
+        f"{USER_EXAMPLES} each; everything else protects one example.",
         "## One setting for all kinds of streams",
         "Baselines with free parameters have one variant for each class, the one with the fewest "
         "mistakes on its worst kind of tuning streams.",
@@ -157,7 +164,7 @@ def _mistakes_table(by_key: Index, facts: Sequence[ClassFacts], methods: Sequenc
             here = {m: by_key[key] for m in methods if (key := (fact.name, kind, m)) in by_key}
             if not here:
                 continue
-            private = [each.mistakes_median for m, each in here.items() if m != LOWER_LINE]
+            private = [each.mistakes_median for m, each in here.items() if m not in UNLIKE]
             least = min(private, default=-1.0)
             cells = [_cell(here.get(m), least, m) for m in methods]
             dimension = "-" if fact.dimension is None else str(fact.dimension)
@@ -169,7 +176,7 @@ def _cell(each: Figures | None, least: float, method: str) -> str:
     if each is None:
         return "-"
     median = f"{each.mistakes_median:,.0f}"
-    if each.mistakes_median == least and method != LOWER_LINE:
+    if each.mistakes_median == least and method not in UNLIKE:
         median = f"**{median}**"
     return f"{median} ({each.mistakes_p95:,})"
 
@@ -178,7 +185,7 @@ def _littled_table(by_key: Index, facts: Sequence[ClassFacts]) -> str:
     names = ["class", "stream", "way", "mistakes", "95 %", "publications", "budget spent"]
     lines = [_row([*names, "retrain median", "retrain max", "seconds a run"])]
     lines.append(_row(["---", "---", "---", *("---:" for _ in range(7))]))
-    for fact, method, kind in product(facts, ADVERSARIES, KINDS):
+    for fact, method, kind in product(facts, WAYS, KINDS):
         each = by_key.get((fact.name, kind, method))
         if each is None:
             continue
@@ -186,7 +193,7 @@ def _littled_table(by_key: Index, facts: Sequence[ClassFacts]) -> str:
         cells = [
             fact.name,
             kind,
-            _way(fact.plans[method]),
+            _way(method, fact.plans[method]),
             f"{each.mistakes_median:,.0f}",
             f"{each.mistakes_p95:,}",
         ]
@@ -197,9 +204,11 @@ def _littled_table(by_key: Index, facts: Sequence[ClassFacts]) -> str:
     return "\n".join(lines)
 
 
-def _way(parameters: Mapping[str, Any]) -> str:
+def _way(method: str, parameters: Mapping[str, Any]) -> str:
     first = parameters["schedule_first"]
-    return str(parameters["selection"]) + ("" if first is None else f", scheduled from {first}")
+    words = [str(parameters["selection"])]
+    words += [] if first is None else [f"scheduled from {first}"]
+    return ", ".join([*words, "users"] if method == USERS else words)
 
 
 def _seconds(value: float | None) -> str:
@@ -213,7 +222,7 @@ def _beaten(
     facts: Sequence[ClassFacts],
     methods: Sequence[str],
 ) -> str:
-    others = [method for method in methods if method not in (*ADVERSARIES, LOWER_LINE)]
+    others = [method for method in methods if method not in (*WAYS, LOWER_LINE)]
     lines = []
     for fact, kind, method in product(facts, kinds, others):
         ours = by_key.get((fact.name, kind, mine))

@@ -35,9 +35,11 @@ RECORD_EXAMPLES = 10_000
 # Seeds from here on are for choosing among a baseline's variants, and for nothing else.
 TUNING_SEED = 1_000_000
 TIMELINE_POINTS = 400
-# littled as it is planned by itself, and as it is planned for independent examples.
-LITTLED, INDEPENDENT = "littled", "independent"
-ADVERSARIES: dict[str, Literal["oblivious", "none"]] = {LITTLED: "oblivious", INDEPENDENT: "none"}
+# littled as it is planned by itself, for independent examples, and to protect users; of these
+# each has so many examples.
+LITTLED, INDEPENDENT, USERS = "littled", "independent", "users"
+WAYS = (LITTLED, INDEPENDENT, USERS)
+USER_EXAMPLES = 10
 
 
 @dataclass(frozen=True)
@@ -92,16 +94,34 @@ def hypotheses_of(class_name: str) -> HypothesisClass:
     return Table.from_matrix([f"rule {number}" for number in range(len(matrix))], matrix)
 
 
-def plan_for(class_name: str, horizon: int, method: str = LITTLED) -> StreamPlan:
-    """The planner's own plan, nothing chosen by hand but the adversary that the method names."""
-    learners = (LearnerRequest("l", hypotheses_of(class_name), adversary=ADVERSARIES[method]),)
-    return plan_stream(StreamRequest("bench", EPSILON, DELTA, horizon, learners))
+def plan_for(class_name: str, horizon: int, method: str = LITTLED, kept: int = 1) -> StreamPlan:
+    """The planner's own plan, nothing chosen by hand but the way of littled.
+
+    `kept`: user_examples_max, where users are protected.
+    """
+    adversary: Literal["oblivious", "none"] = "none" if method == INDEPENDENT else "oblivious"
+    learners = (LearnerRequest("l", hypotheses_of(class_name), adversary=adversary),)
+    request = StreamRequest("bench", EPSILON, DELTA, horizon, learners)
+    if method == USERS:
+        request = replace(request, unit="user", user_examples_max=kept)
+    return plan_stream(request)
+
+
+def users_of(count: int, each: int, seed: int) -> NDArray[np.uint64]:
+    """Whose every example is, (count, 2): each user's are so many, at places of chance."""
+    rng = np.random.default_rng([seed, each])
+    names = rng.integers(0, 2**64, (-(-count // each), 2), dtype=np.uint64)
+    return names[rng.permutation(count) // each]
 
 
 def perform(task: Task) -> list[Run]:
     """All methods of a task."""
     stream = make_stream(task.class_name, task.kind, task.horizon, task.seed)
-    runs = [run_littled(stream, plan, method) for method, plan in task.plans.items()]
+    users = users_of(len(stream), USER_EXAMPLES, task.seed)
+    runs = [
+        run_littled(stream, plan, method, users if method == USERS else None)
+        for method, plan in task.plans.items()
+    ]
     for baseline in (each for each in BASELINES if each.name in task.chosen):
         variant, told = task.chosen[baseline.name], task.told[baseline.name]
         runs.append(run_baseline(stream, baseline, variant))

@@ -6,10 +6,11 @@
 
 For every class, kind of stream (`_streams.py`) and seed: littled as the daemon runs it, without
 sockets and disk (`_runs.py`), and all baselines that apply (`_baselines.py`) on the same examples,
-at the same (1, 1e-6)-differential privacy. littled runs twice: as it is planned by itself, and as
-it is planned for independent examples. Baselines with free parameters are first tuned on streams of
-their own, in two ways: once for all kinds of streams, by the worst kind's mean, as littled's plan
-is one for all of them; and for each kind separately. Writes to the output folder:
+at the same (1, 1e-6)-differential privacy. littled runs three times: as it is planned by itself, as
+it is planned for independent examples, and as it is planned to protect users, of whom each has ten
+examples (more about these: `users.py`). Baselines with free parameters are first tuned on streams
+of their own, in two ways: once for all kinds of streams, by the worst kind's mean, as littled's
+plan is one for all of them; and for each kind separately. Writes to the output folder:
 
 - `learning.md`: the tables;
 - `learning.jsonl`: the same figures and the plans, one JSON object a line;
@@ -33,8 +34,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from _baselines import Variant
-from _report import ClassFacts, figures, markdown, write_json_lines
-from _runs import ADVERSARIES, Run, Task, applicable, hypotheses_of, perform, plan_for, tune
+from _report import TITLES, ClassFacts, figures, markdown, write_json_lines
+from _runs import USERS, WAYS, Run, Task, applicable, hypotheses_of, perform, plan_for, tune
 from _streams import KINDS, Kind, parsed
 
 from littled.classes.base import ClassError
@@ -62,15 +63,19 @@ Map = Callable[[Callable[[Task], Result], Sequence[Task]], Iterator[Result]]
 
 def facts_of(name: str, horizon: int) -> tuple[ClassFacts, dict[str, StreamPlan]]:
     """What is public about a class, and littled's plans for it, by method."""
+    plans: dict[str, StreamPlan] = {}
+    notes = []
     try:
         dimension = hypotheses_of(name).littlestone_dimension
-        plans = {method: plan_for(name, horizon, method) for method in ADVERSARIES}
     except ClassError as error:
         return ClassFacts(name, None, {}, f"littled does not run: {error}"), {}
-    except PlanError as error:
-        return ClassFacts(name, dimension, {}, f"littled does not run: {error}"), {}
+    for method in WAYS:
+        try:
+            plans[method] = plan_for(name, horizon, method)
+        except PlanError as error:
+            notes.append(f"{TITLES[method]} does not run: {error}")
     parameters = {method: plan.plans[0].parameters.to_dict() for method, plan in plans.items()}
-    return ClassFacts(name, dimension, parameters, ""), plans
+    return ClassFacts(name, dimension, parameters, " ".join(notes)), plans
 
 
 # Mistakes on the tuning streams by class, baseline, number of the variant, and kind.
@@ -188,7 +193,8 @@ def write(runs: Sequence[Run], facts: Sequence[ClassFacts], horizon: int, output
         return
     from _plots import over_time, overview  # noqa: PLC0415 -- matplotlib is optional
 
-    shown = [each for each in found if not each.told]
+    # only what has the same guarantee
+    shown = [each for each in found if not each.told and each.method != USERS]
     overview(output / "mistakes.png", shown, facts, horizon)
     for name in OVER_TIME:
         if any(each.class_name == name for each in shown):

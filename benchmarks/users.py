@@ -20,14 +20,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from _baselines import DELTA, EPSILON
 from _report import write_json_lines
-from _runs import hypotheses_of, run_littled
+from _runs import LITTLED, USERS, plan_for, run_littled, users_of
 from _streams import KINDS, Kind, make_stream, parsed
-from numpy.typing import NDArray
-
-from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
 
 CLASSES = (
     "thresholds:256",
@@ -65,33 +60,17 @@ class Outcome:
     seconds: float
 
 
-def plan_for(class_name: str, horizon: int, kept: int | None) -> StreamPlan:
-    """The planner's own plan, for examples, or for users of whom so many examples are kept."""
-    learners = (LearnerRequest("l", hypotheses_of(class_name)),)
-    if kept is None:
-        return plan_stream(StreamRequest("bench", EPSILON, DELTA, horizon, learners))
-    return plan_stream(
-        StreamRequest(
-            "bench", EPSILON, DELTA, horizon, learners, unit="user", user_examples_max=kept
-        )
-    )
-
-
-def users_of(count: int, each: int, seed: int) -> NDArray[np.uint64]:
-    """Whose every example is, (count, 2): each user's are so many, at places of chance."""
-    rng = np.random.default_rng([seed, each])
-    names = rng.integers(0, 2**64, (-(-count // each), 2), dtype=np.uint64)
-    return names[rng.permutation(count) // each]
-
-
 def perform(task: Task) -> list[Outcome]:
     """All runs of a task."""
     stream = make_stream(task.class_name, task.kind, task.horizon, task.seed)
-    plans = {kept: plan_for(task.class_name, task.horizon, kept) for kept in (None, task.kept)}
+    plans = {
+        way: plan_for(task.class_name, task.horizon, way, task.kept) for way in (LITTLED, USERS)
+    }
     outcomes = []
     for each in (None, *task.each):
+        way = LITTLED if each is None else USERS
         users = None if each is None else users_of(task.horizon, each, task.seed)
-        run = run_littled(stream, plans[None if each is None else task.kept], users=users)
+        run = run_littled(stream, plans[way], way, users)
         outcomes.append(
             Outcome(
                 task.class_name, task.kind, task.seed, each, run.mistakes, run.publications,

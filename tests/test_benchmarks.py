@@ -308,7 +308,7 @@ def test_a_small_run_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[st
     arguments = learning.parsed_arguments([*command.split(), "--output", str(tmp_path)])
     arguments.tuning_seeds = 1
     found, facts = learning.measure(arguments)
-    one = ("littled", "independent", "soa", "realizable-experts", "dartboard")
+    one = ("littled", "independent", "users", "soa", "realizable-experts", "dartboard")
     tuned = ("exponential", "doubling", "gradient")
     assert Counter((run.method, run.told) for run in found) == {
         **{(method, False): 2 for method in (*one, *tuned)},
@@ -318,6 +318,7 @@ def test_a_small_run_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[st
     table = (tmp_path / "learning.md").read_text()
     assert table.count("| thresholds:256 | 8 | uniform |") == 2
     assert "dense, scheduled from" in table
+    assert "| littled, users |" in table
     assert len((tmp_path / "runs.jsonl").read_text().splitlines()) == len(found)
     assert "igures" in capsys.readouterr().out
 
@@ -352,7 +353,7 @@ def test_the_report_compares_each_setting_with_its_own() -> None:
             run("histogram", 85, "clustered"), run("histogram", 60, "clustered", told=True),
         ]
     )  # fmt: skip
-    plans = {method: {"selection": "x", "schedule_first": None} for method in runs.ADVERSARIES}
+    plans = {method: {"selection": "x", "schedule_first": None} for method in runs.WAYS}
     facts = [report.ClassFacts("points:64", 1, plans, "")]
     beaten = report.markdown(found, facts, 1000).partition("## Where")[2].partition("## What")[0]
     assert "points:64, clustered: stable histogram of mistakes, 85 against 90" in beaten
@@ -360,10 +361,11 @@ def test_the_report_compares_each_setting_with_its_own() -> None:
     assert beaten.count("against") == 4  # two of them in the headings
 
 
-@pytest.mark.parametrize("method", list(runs.ADVERSARIES))
+@pytest.mark.parametrize("method", runs.WAYS)
 def test_littleds_run_is_consistent(method: str) -> None:
     stream = streams.make_stream("thresholds:256", "uniform", 5000, seed=1)
-    run = runs.run_littled(stream, runs.plan_for("thresholds:256", 5000, method), method)
+    users = runs.users_of(5000, 10, seed=1) if method == "users" else None
+    run = runs.run_littled(stream, runs.plan_for("thresholds:256", 5000, method), method, users)
     assert run.method == method
     assert run.mistakes == run.timeline[-1]
     assert len(run.retrains) >= run.publications - 1
