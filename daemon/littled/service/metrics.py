@@ -34,7 +34,7 @@ METRICS: Mapping[str, MetricName] = {
         "counter", "Connections accepted since the start.", (), "public input"
     ),
     "littled_received_bytes": MetricName(
-        "counter", "Bytes received from peers since the start.", (), "public input"
+        "counter", "Bytes of all messages from peers since the start.", (), "public input"
     ),
     "littled_session_errors": MetricName(
         "counter", "Sessions ended with an error since the start.", ("code",), "public input"

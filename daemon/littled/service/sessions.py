@@ -107,7 +107,10 @@ class Door:
 
 @dataclass(slots=True)
 class Counters:
-    """Public counters over all sessions, for metrics; none of them looks inside an example."""
+    """Public counters over all sessions, for metrics; none of them looks inside an example.
+
+    received_bytes: of whole frames; see `Channel.counted_bytes`.
+    """
 
     accepted: int = 0
     received_bytes: int = 0
@@ -207,6 +210,15 @@ class Channel:
         self._size += len(x) + count + len(users)
         if self._size >= RECORD_BYTES_MAX:
             self.flush()
+
+    def counted_bytes(self, message: Examples, frame_bytes: int) -> int:
+        """Bytes that a batch in a frame of this length counts as in public.
+
+        How long a list is depends on the values in it, so a batch with lists counts as its columns.
+        """
+        if type(message.x) is bytes and type(message.y) is bytes:
+            return frame_bytes
+        return message.count * (self._door.points.itemsize_bytes + 1) + len(message.users or b"")
 
     def flush(self) -> None:
         """Check what was taken and hand it over.
@@ -348,7 +360,6 @@ class Session(asyncio.BufferedProtocol):
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take what came in."""
-        self._house.counters.received_bytes += nbytes
         if self._ending:
             return
         if not self._connection.frame_begun:
@@ -461,8 +472,8 @@ class Session(asyncio.BufferedProtocol):
 
     def _work(self) -> None:
         """Take every whole message that has arrived."""
-        next_event = self._connection.next_event
-        channels, touched = self._channels, self._touched
+        next_event, connection = self._connection.next_event, self._connection
+        channels, touched, counters = self._channels, self._touched, self._house.counters
         at: Channel | None = None
         whole = False
         try:
@@ -470,11 +481,13 @@ class Session(asyncio.BufferedProtocol):
                 if type(event) is Examples:
                     at = channels[event.channel]
                     touched.add(at)
+                    counters.received_bytes += at.counted_bytes(event, connection.frame_bytes)
                     at.take(event)
                     at = None
                 elif event is CLOSED:
                     break
                 else:
+                    counters.received_bytes += connection.frame_bytes
                     self._handlers.get(type(event), self._other)(event)
                 whole = True
             while touched:

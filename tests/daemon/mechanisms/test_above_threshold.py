@@ -125,6 +125,37 @@ def test_changes_of_both_signs_in_one_epoch_are_not_covered() -> None:
     assert 1.5 * float(RATE) < worst <= 3 * float(RATE)
 
 
+def forked_law(lost: Queries, copied: Queries) -> Law:
+    """P[the lost branch is silent, and the copy fires at step t or never]: (steps + 1,)."""
+    values, weights = density(float(RATE), 120)
+    silent = (1 - survival(RATE, values - lost[:, None])).prod(axis=0)
+    fire = survival(RATE, values - copied[:, None])
+    quiet = np.cumprod(1 - fire, axis=0)
+    before = np.concatenate((np.ones_like(quiet[:1]), quiet[:-1]))
+    law: Law = np.concatenate((before * fire, quiet[-1:])) @ (weights * silent)
+    return law
+
+
+def forked_loss(steps: int, *, again: bool) -> float:
+    """Loss of an example that only a lost branch has, or the copy again in the same epoch."""
+    lost, copied = np.zeros(steps, dtype=np.int64), np.zeros(STEPS, dtype=np.int64)
+    loss = 0.0
+    here = forked_law(lost, copied)
+    for start, later in product((0, steps // 2, steps - 1), range(STEPS)):
+        more = (np.arange(STEPS) >= later).astype(np.int64) if again else copied
+        there = forked_law(lost + (np.arange(steps) >= start), more)
+        loss = max(loss, float(np.abs(np.log(here / there)).max()))
+    return loss
+
+
+def test_an_epoch_with_a_lost_branch_costs_twice_as_much() -> None:
+    """Of a copy of a store that goes on (PRIVACY.md, "Old copies of a store")."""
+    for steps in (1, 8, 64, 4096):
+        assert forked_loss(steps, again=False) <= 2 * float(RATE) + 1e-6
+        assert forked_loss(steps, again=True) <= 2 * float(RATE) + 1e-6
+    assert forked_loss(4096, again=False) > 1.99 * float(RATE)
+
+
 def by_definition(rate: Fraction, gaps: list[int], words: list[int]) -> int | None:
     """The first step whose word is below the tail of its gap, one by one."""
     noise = DiscreteLaplace(rate)
