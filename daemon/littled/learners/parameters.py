@@ -14,7 +14,8 @@ Accounting = Literal["pure", "zcdp"]
 Keep = Literal["examples", "mistakes", "both"]
 Tests = Literal["above_threshold", "cohen_lyu"]
 
-
+# Thresholds of a trigger, either way: with every count and noise added, 63 bits hold them.
+THRESHOLD_MAX = 1 << 62
 # Examples that one user may have in a season: more than any budget pays for.
 USER_EXAMPLES_MAX = 1_000_000
 
@@ -225,8 +226,8 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
     if not (1 <= p.draws <= majority_members_max and p.draws % 2):
         yield f"draws must be an odd number up to {majority_members_max}, for a majority"
     thresholds = [rung.trigger_threshold for rung in p.rungs]
-    if not all(type(each) is int for each in thresholds):
-        yield "a threshold of the trigger must be an integer"
+    if not all(type(each) is int and abs(each) <= THRESHOLD_MAX for each in thresholds):
+        yield "a threshold of the trigger must be an integer from -2^62 to 2^62"
     teachers = [rung.teachers for rung in p.rungs if rung.teachers is not None]
     if not all(type(each) is int and each >= 1 for each in teachers):
         yield "a number of teachers must be an integer of at least 1"
