@@ -4,7 +4,7 @@ The engine is a deterministic function of (plan, noise key, journal): fed the sa
 charges and publishes the same bytes. A crash therefore changes nothing; what was already charged
 or published is handed to the outlet again and recognised there.
 
-Order of every call (privacy notes, section 6): the records are durable before they arrive here;
+Order of every call (PRIVACY.md, section 7): the records are durable before they arrive here;
 the charge is durable before a joint training draws noise; the release is durable before anybody
 sees it. A call that asks for another one at the same position is followed by it at once, each in
 this order; a record is applied when all of them are settled, so no snapshot lies between two.

@@ -1,7 +1,7 @@
 """The desk: answers requests for predictions from the windows of one stream.
 
 Source of the service: Dagan and Feldman, "PAC Learning with Stable and Private Predictions",
-everlasting predictions: tumbling windows, each with a budget of its own (privacy notes, section 3).
+everlasting predictions: tumbling windows, each with a budget of its own (PRIVACY.md, section 13).
 
 *Windows.* A window of a learner is n consecutive examples at public positions, inside one season;
 what is left over at a season's end is in none. The current window is the last full one, also after

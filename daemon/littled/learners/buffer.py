@@ -1,6 +1,6 @@
 """The buffer of an epoch: which examples a learner keeps for the next joint training.
 
-Source: Lyu, Algorithm 3, lines 7, 13 and 22 (the set E), and privacy notes, section 2.
+Source: Lyu, Algorithm 3, lines 7, 13 and 22 (the set E), and PRIVACY.md, section 4.
 
 What is kept is decided so that two neighbouring streams with the same public transcript keep data
 that differs in at most one element:
@@ -90,13 +90,14 @@ class Buffer:
 
     def take(self, chosen: NDArray[np.bool_]) -> "Buffer":
         """The chosen examples, copied."""
+        places = np.flatnonzero(chosen)  # many times as fast for rows as the flags themselves
         return Buffer(
-            self.x[chosen],
-            self.y[chosen],
-            self.mistake[chosen],
-            self.priority[chosen],
-            self.teacher[chosen],
-            None if self.users is None else self.users[chosen],
+            self.x.take(places, axis=0),
+            self.y.take(places),
+            self.mistake.take(places),
+            self.priority.take(places),
+            self.teacher.take(places),
+            None if self.users is None else self.users.take(places, axis=0),
         )
 
     def _limit(self, background_max: int) -> np.uint64:
