@@ -62,10 +62,10 @@ USERS = 100_000
 
 
 @contextmanager
-def daemon(folder: Path) -> Iterator[tuple[str, int]]:
-    """A daemon of its own process on a new store: its address and process id."""
+def daemon(folder: Path, streams: str = CONFIGURATION) -> Iterator[tuple[str, int]]:
+    """A daemon of its own process on a new store with these streams: its address and process id."""
     configuration, store, path = (folder / name for name in ("littled.toml", "store", "socket"))
-    configuration.write_text(CONFIGURATION)
+    configuration.write_text(streams)
     littled = [sys.executable, "-m", "littled.cli"]
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     subprocess.run([*littled, "init", store, "--config", configuration], check=True, **quiet)

@@ -1,13 +1,18 @@
-"""What the protection of users costs: mistakes beside those with the protection of examples.
+"""What the protection of users costs beside that of examples: in mistakes, and in time.
 
-    python benchmarks/users.py [--seeds 5] [--horizon 1000000] [--jobs 2] [--kept 1]
-        [--classes thresholds:256 ...] [--each 1 10 100] [--output build/users]
+    python benchmarks/users.py [--parts mistakes speed] [--output build/users]
+        [--seeds 5] [--horizon 1000000] [--jobs 2] [--kept 1]
+        [--classes thresholds:256 ...] [--each 1 10 100]
+        [--points u8 u16 ...] [--examples 3000000] [--rounds 2]
 
-For every class, kind of stream (`_streams.py`) and seed: littled as the daemon runs it, planned by
-itself, once with unit = "example" and then with unit = "user" at the same (1, 1e-6), of whom each
-gives so many examples of a season (`--each`), at places that chance chooses. `--kept` is
-user_examples_max. The streams are the same, but for whose examples they are. Writes
-`users.md` and `users.jsonl` to the output folder.
+*Mistakes.* For every class, kind of stream (`_streams.py`) and seed: littled as the daemon runs it,
+planned by itself, once with unit = "example" and then with unit = "user" at the same (1, 1e-6), of
+whom each gives so many examples of a season (`--each`), at places that chance chooses. `--kept` is
+user_examples_max. The streams are the same, but for whose examples they are. Writes `users.md` and
+`users.jsonl` to the output folder.
+
+*Speed.* How many examples a second a real daemon takes in (`_user_ingest.py`), for every type of
+points; best on a machine with nothing else to do. Writes `speed.md` and `speed.jsonl`.
 """
 
 import argparse
@@ -20,6 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import _user_ingest
 from _report import write_json_lines
 from _runs import LITTLED, USERS, plan_for, run_littled, users_of
 from _streams import KINDS, Kind, make_stream, parsed
@@ -33,6 +39,7 @@ CLASSES = (
     "conjunctions:10",
 )
 EACH = (1, 10, 100)
+PARTS = ("mistakes", "speed")
 
 
 @dataclass(frozen=True)
@@ -137,6 +144,11 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--horizon", type=int, default=1_000_000)
     parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--parts", nargs="+", choices=PARTS, default=list(PARTS))
+    points = list(_user_ingest.CLASSES)
+    parser.add_argument("--points", nargs="+", choices=points, default=points)
+    parser.add_argument("--examples", type=int, default=3_000_000, help="timed in a run")
+    parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--output", type=Path, default=Path("build/users"))
     found = parser.parse_args(arguments)
     for name in found.classes:
@@ -147,18 +159,26 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
     return found
 
 
+def write(folder: Path, name: str, report: str, rows: list[dict[str, Any]]) -> None:
+    """A table for people and its rows for programs."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / f"{name}.md").write_text(report, encoding="utf-8")
+    write_json_lines(folder / f"{name}.jsonl", rows)
+    print(report)
+
+
 def main() -> None:
     """Measure and write."""
     arguments = parsed_arguments()
-    outcomes = measured(arguments)
-    report = markdown(outcomes, arguments)
-    arguments.output.mkdir(parents=True, exist_ok=True)
-    (arguments.output / "users.md").write_text(report, encoding="utf-8")
-    rows: list[dict[str, Any]] = [
-        {"horizon": arguments.horizon, "kept": arguments.kept, **vars(each)} for each in outcomes
-    ]
-    write_json_lines(arguments.output / "users.jsonl", rows)
-    print(report)
+    if "mistakes" in arguments.parts:
+        outcomes = measured(arguments)
+        asked = {"horizon": arguments.horizon, "kept": arguments.kept}
+        rows = [asked | vars(each) for each in outcomes]
+        write(arguments.output, "users", markdown(outcomes, arguments), rows)
+    if "speed" in arguments.parts:
+        speeds = _user_ingest.run(arguments.points, arguments.examples, arguments.rounds, print)
+        rows = [vars(each) for each in speeds]
+        write(arguments.output, "speed", _user_ingest.markdown(speeds), rows)
 
 
 if __name__ == "__main__":

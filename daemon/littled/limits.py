@@ -142,8 +142,10 @@ KEY_FILE_BYTES_MAX = 256
 MARK_FILE_BYTES_MAX = 16 * 1024 * 1024
 # Producers of a stream that a high-water mark names; a mark is written at every charge and answer.
 MARK_PRODUCERS_MAX = 512
-# How far a mark is ahead of a producer when it needs a new number: by so many examples, and by so
-# many times what it has just sent. It is one more write in so many, and what a producer may have to
-# leave out when a store goes on from an older copy.
-MARK_AHEAD_EXAMPLES = 256
+# How far a mark is ahead of a producer when it needs a new number: by what the producer sends in so
+# many seconds, if it goes on as it did since its last number; but by no more than so many times
+# what it has sent since then, and never by fewer examples than these. It is one more write in so
+# long, and what a producer may have to leave out when a store goes on from an older copy.
+MARK_AHEAD_SECONDS = 30.0
 MARK_AHEAD_TIMES = 32
+MARK_AHEAD_EXAMPLES = 256

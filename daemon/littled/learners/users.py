@@ -63,7 +63,7 @@ class UserCounts:
         places = np.flatnonzero(wanted)
         if not len(places):
             return chosen
-        asking = users[places]
+        asking = users.take(places, axis=0)
         order, starts = _grouped(asking)
         sizes = np.diff(starts, append=len(order))
         left = most - self._of(asking[order[starts]]) + starts  # the first place that is too late
@@ -76,7 +76,7 @@ class UserCounts:
             return self
         order, starts = _grouped(users)
         sizes = np.diff(starts, append=len(order)).astype(np.uint32)
-        new = Run(np.ascontiguousarray(users[order[starts]].T), sizes)
+        new = Run(np.ascontiguousarray(users.take(order[starts], axis=0).T), sizes)
         runs = list(self.runs)
         while runs and len(runs[-1]) <= 2 * len(new):
             new = _merged(runs.pop(), new)

@@ -14,7 +14,7 @@ with its length, so two different histories never feed the hash the same bytes.
 """
 
 from dataclasses import dataclass
-from hashlib import blake2b
+from hashlib import blake2b, sha256
 from struct import Struct
 
 HEAD_BYTES = 32
@@ -166,8 +166,8 @@ def record_head(
 ) -> bytes:
     """The head after a record, from the head before it (32 bytes).
 
-    A record with users is hashed under another person field, its users last: as their bytes follow
-    from the lengths before them, this is as injective.
+    A record with users is hashed under another person field, the SHA-256 of its users last: they
+    are most of its bytes, and where the processor knows SHA-256 it is three times as fast.
     """
     name = producer.encode()
     frame = _RECORD_FRAME.pack(number, first_position, count, sequence, len(name), len(x), len(y))
@@ -177,7 +177,7 @@ def record_head(
     digest.update(x)
     digest.update(y)
     if users:
-        digest.update(users)
+        digest.update(sha256(users).digest())
     return digest.digest()
 
 

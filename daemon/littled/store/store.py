@@ -16,6 +16,7 @@ when they were asked for, so no engine repeats them: each is stored once, with i
 
 import json
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -28,6 +29,7 @@ from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.limits import (
     MARK_AHEAD_EXAMPLES,
+    MARK_AHEAD_SECONDS,
     MARK_AHEAD_TIMES,
     STORE_PRODUCERS_IN_MEMORY_MAX,
     STORE_SNAPSHOTS_KEPT,
@@ -114,6 +116,8 @@ class Store:
         self._versions: dict[str, int] = {}
         self._producers: Producers = {}
         self._producers_known = 0
+        # Of producers in memory: the number where the mark was put ahead last, and when that was.
+        self._reserved: dict[tuple[str, str], tuple[int, float]] = {}
 
     # -- making and opening ------------------------------------------------------------------
 
@@ -493,13 +497,21 @@ class Store:
             numbers = self._marks[stream].numbers
             assert numbers is not None, "the store is not open for writing"
             if following > numbers.named.get(name, 0):
-                sent = following - self.producer_next(stream, name)
-                ahead = max(MARK_AHEAD_EXAMPLES, MARK_AHEAD_TIMES * sent)
+                ahead = self._ahead(stream, name, following)
                 wanted.setdefault(stream, {})[name] = following + ahead
         for stream, bounds in wanted.items():
             self._put_numbers(stream, bounds)
         if wanted:
             self._advance_mark()
+
+    def _ahead(self, stream: str, name: str, following: int) -> int:
+        """How many examples of a producer the mark is to be ahead of this number."""
+        now = time.monotonic()
+        before = self._reserved.get((stream, name))
+        first, since = before or (self.producer_next(stream, name), now)
+        self._reserved[stream, name] = following, now
+        times = MARK_AHEAD_SECONDS / max(now - since, MARK_AHEAD_SECONDS / MARK_AHEAD_TIMES)
+        return max(MARK_AHEAD_EXAMPLES, int(times * (following - first)))
 
     def _forget_reserves(self) -> None:
         """Let the mark say exactly how far producers have come, as nothing is added any more."""
@@ -546,7 +558,9 @@ class Store:
             self._producers.pop(name, None)
             self._producers[name] = each
         while len(self._producers) > STORE_PRODUCERS_IN_MEMORY_MAX:
-            del self._producers[next(iter(self._producers))]
+            oldest = next(iter(self._producers))
+            del self._producers[oldest]
+            self._reserved.pop(oldest, None)
 
 
 def _mark_failed(error: OSError) -> StoreFailed:

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -214,6 +215,34 @@ def test_the_mark_is_ahead_of_every_acknowledgement(path: Path, mark: Path) -> N
     numbers = read_mark(mark).streams[STREAM].numbers
     assert numbers is not None
     assert numbers.named == following, "after a good end the mark is exact"
+
+
+@pytest.mark.parametrize(
+    ("count", "pause", "marks"),
+    [(1, 0.001, 2), (1, 1.0, 2), (100, 0.001, 2), (100, 1.0, 9), (100, 20.0, 84)],
+)
+def test_a_mark_goes_ahead_by_half_a_minute_of_examples(
+    path: Path,
+    mark: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    count: int,
+    pause: float,
+    marks: int,
+) -> None:
+    """Each of its writes costs several commits; a restore may leave out what it is ahead."""
+    clock, bounds = SimpleNamespace(), set()
+    monkeypatch.setattr("littled.store.store.time", clock)
+    with Store.open(path, mark_path=mark) as store:
+        for number in range(280):
+            clock.monotonic = lambda at=number * pause: at
+            x, y = examples(count)
+            store.append([NewRecord(STREAM, "p", number * count, count, x, y)])
+            numbers = read_mark(mark).streams[STREAM].numbers
+            assert numbers is not None
+            ahead = numbers.bound("p") - (number + 1) * count
+            assert 0 <= ahead <= max(256, 32 * count, 30 * count / pause)
+            bounds.add(numbers.bound("p"))
+    assert len(bounds) == marks
 
 
 def test_more_producers_than_a_mark_names_share_a_number(
