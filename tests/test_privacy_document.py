@@ -46,6 +46,12 @@ def number(pattern: str) -> Fraction:
     return Fraction(found)
 
 
+def one_line(pattern: str) -> str:
+    """The one passage in which `pattern` finds its group, in one line."""
+    (found,) = re.findall(pattern, TEXT, re.DOTALL)
+    return " ".join(found.split())
+
+
 @cache
 def planned(selection: Asked) -> StreamPlan:
     """What the planner takes for the class and the budget of the worked example."""
@@ -55,8 +61,7 @@ def planned(selection: Asked) -> StreamPlan:
 
 def example(selection: Asked) -> str:
     """The part of the worked example that is about this plan, in one line."""
-    (whole,) = re.findall(r"\*Example\.\*(.*?)\n\n", TEXT, re.DOTALL)
-    default, _, dense = " ".join(whole.split()).partition("With selection = dense")
+    default, _, dense = one_line(r"\*Example\.\*(.*?)\n\n").partition("With selection = dense")
     return default if selection == "auto" else dense.partition("`littled plan")[0]
 
 
@@ -111,6 +116,32 @@ def test_the_worked_example_is_what_the_code_computes(selection: Asked) -> None:
     promised, failure = number(r"the season is \((\S+), "), number(r"season is \(\S+, (\S+)\)-DP")
     assert promised - Fraction(1, 10**4) < epsilon <= promised
     assert failure * Fraction(95, 100) < delta < failure
+
+
+def test_the_worked_example_of_users_is_what_the_planner_takes_and_the_code_computes() -> None:
+    said = one_line(r"\*For instance:\*(.*?)\n\n")
+    (name,) = re.findall(r"for `(\S+)` at \(1, 1e-6\), T = 1,000,000 and c = 1 ", said)
+    learner = LearnerRequest("l", class_from_name(name))
+    budget = Fraction(1), Fraction(1, 10**6)
+    stream = plan_stream(StreamRequest("s", *budget, HORIZON, (learner,), "user", 1))
+    p = stream.plans[0].parameters
+    assert "takes a fresh histogram, booked as pure," in said
+    assert (p.selection, p.fresh, p.selection_accounting) == ("histogram", True, "pure")
+    e_t, e_s, bottom = p.trigger_rate, p.selection_rate, p.bottom_score
+    assert f"with e_t = {e_t}, e_s = {e_s} and B = {bottom}: " in said
+    (pure,) = re.findall(r"epsilon_pure = 2 e_t \+ 2 e_s = (\S+),", said)
+    assert Fraction(pure) == 2 * e_t + 2 * e_s == stream.caps.epsilon_pure
+    trigger, selection, loss = stream.plans[0].learner("s").season_events()
+    assert price(trigger).epsilon_pure == 2 * e_t
+    # B > c, and mistakes are kept: the user's can be in other epochs than the other one's
+    ((sides, votes, failure),) = re.findall(
+        r"delta_f = (\d) exp\(-(\d+) e_s\) / \(1 \+ exp\(-e_s\)\) < (\S+?)\.$", said
+    )
+    assert int(votes) == bottom - 1
+    exact = int(sides) * exp_upper(-int(votes) * e_s) / (1 + exp_upper(-e_s))
+    assert abs(price(selection).delta - exact) < Fraction(1, 10**20)
+    assert Fraction(failure) * Fraction(99, 100) < price(selection).delta < Fraction(failure)
+    assert price(selection).delta + price(loss).delta == stream.caps.delta
 
 
 def test_each_row_of_a_selection_names_what_such_a_learner_is_charged() -> None:

@@ -308,6 +308,27 @@ def growing_journal(size: int, count: int = 2600) -> list[Record]:
     return out
 
 
+def test_two_streams_that_are_told_the_same_have_the_same_status(executor: Any) -> None:
+    """With one label changed and the same noise, for as long as charges and releases are equal."""
+    records, same, hidden = growing_journal(50, 600), 0, 0
+    for changed in range(0, 600, 37):
+        number, place = divmod(changed, 50)
+        y = bytearray(records[number].y)
+        y[place] ^= 1
+        other = [*records[:number], replace(records[number], y=bytes(y)), *records[number + 1 :]]
+        said = Transcript(), Transcript()
+        here, there = (Engine(GROWING, TapeNoise(), each, executor) for each in said)
+        for one, two in zip(records, other, strict=True):
+            here.apply(one)
+            there.apply(two)
+            if said[0] != said[1]:
+                break
+            assert here.status() == there.status()
+            same, hidden = same + 1, hidden + (here.snapshot() != there.snapshot())
+    assert same > 50
+    assert hidden > 20
+
+
 def test_calls_are_each_charged_before_they_draw(executor: Any) -> None:
     order: list[tuple[Any, ...]] = []
 

@@ -23,6 +23,7 @@ from littled.learners.parameters import OnlineParameters, Rung
 from littled.learners.prediction import PredictionLearner, PredictionParameters, learner, parts
 from littled.learners.prediction.parts import Draw
 from littled.learners.prediction.stable import StablePredictor
+from littled.learners.users import UserCounts
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
 from littled_protocol.codec import decode
@@ -31,6 +32,7 @@ from littled_protocol.rules import Words
 from support.small_classes import Cubes, Sets
 from support.twins import (
     Ears,
+    Kind,
     Said,
     Verdict,
     compare,
@@ -40,12 +42,17 @@ from support.twins import (
     random_neighbour,
     random_script,
     random_stream,
+    random_user_neighbour,
+    with_users,
 )
 
 HORIZON = 32
 EXAMPLES = 42
-# Neighbours that one stream is compared with.
+# Neighbours that one stream is compared with; of users, these kinds.
 NEIGHBOURS = 12
+KINDS: tuple[Kind, ...] = (
+    "examples", "silent", "examples", "examples", "silent", "name",
+)  # fmt: skip
 
 # --- Learners -------------------------------------------------------------------------------------
 
@@ -164,9 +171,43 @@ PREDICTIONS: dict[str, tuple[str, PredictionParameters]] = {
         PredictionParameters("majority", **WINDOW, chunks=4, vote_rate=V, accounting="zcdp"),
     ),
 }  # fmt: skip
+
+
+def of_users(case: str, most: int, **changes: Any) -> tuple[str, OnlineParameters]:
+    """The same learner where users are protected, with fewer mistakes to an epoch."""
+    of_class, parameters = ONLINE[case]
+    threshold = min(parameters.trigger_threshold, 3)
+    changes = {"trigger_threshold": threshold, **changes}
+    return of_class, replace(parameters, user_examples_max=most, **changes)
+
+
+# Of every way of selection, trigger and buffer; a name ends with c.
+USERS: dict[str, tuple[str, OnlineParameters]] = {
+    "dense, users 1": of_users("dense", 1),
+    "dense mistakes, users 2": of_users("dense mistakes", 2),
+    "dense draws, users 3": of_users("dense draws", 3),
+    "dense fresh, users 2": of_users("dense fresh", 2),
+    "dense schedule, users 1": of_users("dense schedule", 1),
+    "sparse, users 2": of_users("sparse", 2),
+    "sparse fresh, users 1": of_users("sparse fresh", 1, background_max=3),
+    "sparse schedule, users 3": of_users("sparse schedule", 3),
+    "teachers, users 2": of_users("teachers", 2),
+    "teachers of sets, users 1": of_users("teachers of sets", 1),
+    "stages, users 1": of_users("stages", 1),
+    "closure, users 1": of_users("closure", 1),
+    "closure of teachers, users 3": of_users("closure of teachers", 3),
+    "closure ladder, users 2": of_users("closure ladder", 2, ladder=(Rung(2, 3), Rung(3, None))),
+    "closure fresh, users 1": of_users("closure fresh", 1),
+    "closure schedule, users 2": of_users("closure schedule", 2),
+    "histogram, users 1": of_users("histogram", 1),
+    "histogram of points, users 3": of_users("histogram of points", 3),
+    "histogram vetoes, users 2": of_users("histogram vetoes", 2),
+    "histogram fresh vetoes, users 1": of_users("histogram fresh vetoes", 1),
+    "histogram schedule, users 2": of_users("histogram schedule", 2),
+}
 TOGETHER = ("dense", "dense draws", "answers, dense", "answers, relabelling")
-LEARNERS: dict[str, tuple[str, Any]] = {**ONLINE, **PREDICTIONS}
-CASES = [*LEARNERS, "a small budget", "one stream for all"]
+LEARNERS: dict[str, tuple[str, Any]] = {**ONLINE, **PREDICTIONS, **USERS}
+CASES = [*ONLINE, *PREDICTIONS, "a small budget", "one stream for all"]
 
 
 @dataclass(frozen=True)
@@ -179,7 +220,7 @@ class Case:
 
 def learner_plan(name: str, hypotheses: HypothesisClass | None = None) -> Any:
     """One learner under its own name without blanks."""
-    kind = LearnerPlan if name in ONLINE else PredictionPlan
+    kind = PredictionPlan if name in PREDICTIONS else LearnerPlan
     of_class, parameters = LEARNERS[name]
     plain = name.replace(",", "").replace(" ", "_")
     return kind(plain, hypotheses or CLASSES[of_class][0], parameters, Words())
@@ -223,11 +264,14 @@ class Tally:
     pairs: int = 0
     agreed: int = 0
     largest: Counter[str] = field(default_factory=Counter)
+    # by kind of neighbour: those that said the same although something else was asked
+    hidden: Counter[str] = field(default_factory=Counter)
 
-    def add(self, verdict: Verdict) -> None:
+    def add(self, verdict: Verdict, kind: str = "") -> None:
         self.pairs += 1
         self.agreed += verdict.agreed
         self.largest |= verdict.largest
+        self.hidden[kind] += verdict.agreed and any(verdict.largest.values())
 
 
 def twins(name: str, ears: Ears, streams: int, seed: int = 0) -> Tally:
@@ -242,7 +286,25 @@ def twins(name: str, ears: Ears, streams: int, seed: int = 0) -> Tally:
         for _ in range(NEIGHBOURS):
             position, other = random_neighbour(stream, case.points, random)
             two = course(case.plan, other, script, ears, key, one)
-            tally.add(compare(case.plan, position, one, two))
+            tally.add(compare(case.plan, [position], one, two))
+    return tally
+
+
+def user_twins(name: str, ears: Ears, streams: int, seed: int = 0) -> Tally:
+    """The same with neighbours that differ in all that one user gives."""
+    case, tally = case_of(name), Tally()
+    for number in range(streams):
+        random = np.random.default_rng((seed, [*USERS].index(name), number))
+        stream = with_users(random_stream(case.points, EXAMPLES, random, noisy=0.2), random, 9)
+        script = random_script(case.plan, case.points, EXAMPLES, random)
+        key = random.bytes(32)
+        one = course(case.plan, stream, script, ears, key)
+        for kind in KINDS:
+            other = random_user_neighbour(stream, case.points, random, kind, one)
+            two = course(case.plan, other.stream, script, ears, key, one, other.exchanged)
+            verdict = compare(case.plan, other.positions, one, two)
+            assert verdict.agreed or kind != "name", "a user is known by their name"
+            tally.add(verdict, kind)
     return tally
 
 
@@ -274,6 +336,45 @@ def test_twins_draw_the_same_and_ask_nearly_the_same(ears: Ears) -> None:
 @pytest.mark.campaign
 def test_ten_thousand_twins_draw_the_same_and_ask_nearly_the_same(ears: Ears) -> None:
     assert check(ears, 20, seed=1) >= 10_000
+
+
+# What of this twins of users come to, by c. Nowhere it is more than c mistakes of a trigger, 2c for
+# scores in sum, one list, one query of a stage test and one secret word: `compare` sees to that.
+REACHED_BY_USERS: dict[int, dict[str, int]] = {
+    1: {
+        "gaps": 1, "scores": 2, "offered": 2, "histogram": 2, "lists": 1, "most": 1, "users": 1,
+    },
+    2: {"gaps": 2, "scores": 4, "histogram": 4},
+    3: {"gaps": 3, "histogram": 4},
+}  # fmt: skip
+
+
+def check_users(ears: Ears, streams: int, seed: int) -> int:
+    """Compare pairs of all cases of users; how many there were."""
+    largest: dict[int, Counter[str]] = {most: Counter() for most in REACHED_BY_USERS}
+    whole = Tally()
+    for name, (_, parameters) in USERS.items():
+        tally = user_twins(name, ears, streams, seed)
+        assert tally.largest, f"twins of {name} never ask different questions"
+        assert parameters.user_examples_max is not None
+        largest[parameters.user_examples_max] |= tally.largest
+        whole.pairs, whole.agreed = whole.pairs + tally.pairs, whole.agreed + tally.agreed
+        whole.hidden += tally.hidden
+    assert whole.pairs // 4 < whole.agreed < whole.pairs
+    # who it is makes no difference to any query; other examples do, and yet outputs agree
+    assert whole.hidden.keys() == {"examples", "silent"}
+    for most, reached in REACHED_BY_USERS.items():
+        assert largest[most] >= Counter(reached)
+    return whole.pairs
+
+
+def test_twins_of_users_draw_the_same_and_ask_nearly_the_same(ears: Ears) -> None:
+    assert check_users(ears, 1, seed=4) >= 125
+
+
+@pytest.mark.campaign
+def test_five_thousand_twins_of_users_draw_the_same_and_ask_nearly_the_same(ears: Ears) -> None:
+    assert check_users(ears, 40, seed=1) >= 5_000
 
 
 def test_cases_reach_every_kind_of_release(ears: Ears) -> None:
@@ -416,6 +517,98 @@ def _a_coin_of_one_vote(patch: pytest.MonkeyPatch) -> None:
         return toss(self, purpose, Fraction(round(probability)))
 
     patch.setattr(Draw, "toss", certain)
+
+
+def _a_cap_that_is_not_kept(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(UserCounts, "admitted", lambda _, users, wanted, most: wanted)
+
+
+def _a_cap_for_each_epoch(patch: pytest.MonkeyPatch) -> None:
+    train = OnlineLearner._train
+
+    def forgetful(learner: OnlineLearner, state: Any, place: Any, noise: Any) -> Any:
+        step = train(learner, state, place, noise)
+        kept = None if step.state.users_kept is None else UserCounts()
+        return replace(step, state=replace(step.state, users_counted=UserCounts(), users_kept=kept))
+
+    patch.setattr(OnlineLearner, "_train", forgetful)
+
+
+def _one_cap_for_all_users(patch: pytest.MonkeyPatch) -> None:
+    admitted, plus = UserCounts.admitted, UserCounts.plus
+    patch.setattr(
+        UserCounts,
+        "admitted",
+        lambda self, users, wanted, most: admitted(self, 0 * users, wanted, 4 * most),
+    )
+    patch.setattr(UserCounts, "plus", lambda self, users: plus(self, 0 * users))
+
+
+def _teachers_by_position(patch: pytest.MonkeyPatch) -> None:
+    """The way of single examples: a user's are shared out to all teachers."""
+    words = OnlineLearner._with_user_words
+
+    def shared(learner: OnlineLearner, state: Any, noise: Any) -> Any:
+        state = words(learner, state, noise)
+        *before, last = state.archive
+        last = replace(last, teacher=np.arange(len(last), dtype=np.uint64))
+        return replace(state, archive=(*before, last))
+
+    patch.setattr(OnlineLearner, "_with_user_words", shared)
+
+
+def _a_place_for_somebody_else(patch: pytest.MonkeyPatch) -> None:
+    """The background is chosen among the examples of users who are not used up."""
+    close = OnlineLearner._close_epoch
+
+    def chosen(learner: OnlineLearner, state: Any) -> Any:
+        buffer, most = state.buffer, learner.parameters.user_examples_max
+        within = state.users_kept.admitted(buffer.users, ~buffer.mistake, most) | buffer.mistake
+        return close(learner, replace(state, buffer=buffer.take(within)))
+
+    patch.setattr(OnlineLearner, "_close_epoch", chosen)
+
+
+def _a_word_for_each_epoch(patch: pytest.MonkeyPatch) -> None:
+    """A word that depends on how many examples are kept, instead of on the user alone."""
+    words = OnlineLearner._with_user_words
+
+    def moved(learner: OnlineLearner, state: Any, noise: Any) -> Any:
+        kept = sum(map(len, state.archive))
+        return words(learner, replace(state, season=state.season + 64 * kept), noise)
+
+    patch.setattr(
+        OnlineLearner,
+        "_with_user_words",
+        lambda learner, state, noise: replace(moved(learner, state, noise), season=state.season),
+    )
+
+
+# Each fault of a learner that protects users, with a case that has to find it.
+FAULTS_OF_USERS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
+    (_a_cap_that_is_not_kept, "dense schedule, users 1", "by more than|too many"),
+    (_a_cap_that_is_not_kept, "closure, users 1", "more mistakes of a user than are admitted"),
+    (_a_cap_that_is_not_kept, "histogram schedule, users 2", "more than"),
+    (_a_cap_for_each_epoch, "sparse fresh, users 1", "more mistakes of a user than are admitted"),
+    (_a_cap_for_each_epoch, "histogram of points, users 3", "more"),
+    (_one_cap_for_all_users, "dense mistakes, users 2", "else's mistakes|more mistakes"),
+    (_teachers_by_position, "teachers, users 2", "lists of two teachers"),
+    (_a_place_for_somebody_else, "sparse fresh, users 1", "more than"),
+    (_a_word_for_each_epoch, "closure of teachers, users 3", "twins ask other questions"),
+]
+
+
+@pytest.mark.parametrize(("plant", "name", "sentence"), FAULTS_OF_USERS)
+def test_a_planted_fault_of_users_is_found(
+    plant: Callable[[pytest.MonkeyPatch], None],
+    name: str,
+    sentence: str,
+    monkeypatch: pytest.MonkeyPatch,
+    ears: Ears,
+) -> None:
+    plant(monkeypatch)
+    with pytest.raises(AssertionError, match=sentence):
+        user_twins(name, ears, 40)
 
 
 # Each fault, with a case that has to find it.

@@ -1,7 +1,9 @@
 """Faults to plant, each of which breaks a promise of PRIVACY.md, and the tests that must notice.
 
 A fault is one piece of text of one file of `daemon/littled` and what takes its place. `tests` are
-the fewest that should notice: the whole suite has others that do.
+the fewest that should notice: the whole suite has others that do. Wherever the fault changes the
+law of what is released, they are enumerations, laws or twins that see the guarantee itself broken,
+and no golden value of an address or a word.
 """
 
 from dataclasses import dataclass
@@ -9,7 +11,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Mutant:
-    """A fault: what it does, where `old` stands once and becomes `new`, and who must notice."""
+    """A fault: what it does, where `old` stands once and becomes `new`, and who must notice.
+
+    `tests`: files in `tests`, or tests in them as pytest names them.
+    """
 
     name: str
     file: str
@@ -20,11 +25,28 @@ class Mutant:
 
 MECHANISMS = "daemon/mechanisms"
 LEARNERS = "daemon/learners"
-TRANSCRIPTS = f"{LEARNERS}/test_online_transcripts.py"
+BUDGETS = "daemon/budget"
+STORE = "daemon/store"
+SERVICE = "daemon/service"
+ENGINE = "daemon/test_engine.py"
+ANSWERING = "daemon/test_predictions.py"
 ONLINE = f"{LEARNERS}/test_online.py"
 GROWING = f"{LEARNERS}/test_online_growing.py"
-PREDICTION = f"{LEARNERS}/prediction"
-ENGINE = "daemon/test_engine.py"
+USER_LAWS = f"{LEARNERS}/test_user_laws.py"
+LAWS = f"{LEARNERS}/test_online_laws.py"
+SELECTIONS = f"{LAWS}::test_selections_cost_what_they_are_charged"
+TRIGGERS = f"{LAWS}::test_learners_with_triggers_cost_what_they_are_charged"
+WITHOUT_FAULT = f"{LAWS}::test_planted_faults_exceed_what_is_charged"
+SEASONS = f"{LEARNERS}/test_online_transcripts.py::test_seasons_cost_what_they_are_charged"
+SPLITS = f"{LEARNERS}/test_online_transcripts.py::test_a_split_that_moves_other_examples_is_caught"
+ANSWER_LAW = (
+    f"{LEARNERS}/prediction/test_learner.py"
+    "::test_every_outcome_of_the_noise_comes_to_the_law_of_the_definition"
+)
+TWO_LEARNERS = "daemon/test_stream_laws.py::test_two_online_learners_cost_what_both_are_charged"
+BESIDE = "daemon/test_stream_laws.py::test_answers_beside_a_rule_cost_what_both_are_charged"
+VOTING = f"{MECHANISMS}/test_noisy_majority.py"
+TWIN_DAEMONS = f"{SERVICE}/test_twin_daemons.py::test_twin_daemons_show_the_same_bytes_everywhere"
 
 NOISE = (
     Mutant(
@@ -32,35 +54,72 @@ NOISE = (
         "mechanisms/above_threshold.py",
         "return DiscreteLaplace(self.rate)",
         "return DiscreteLaplace(2 * self.rate)",
-        (f"{MECHANISMS}/test_above_threshold.py",),
+        (
+            f"{MECHANISMS}/test_above_threshold.py"
+            "::test_fires_follow_their_exact_law_and_no_other_scale",
+        ),
     ),
     Mutant(
         "half the noise of every table",
         "mechanisms/discrete_laplace.py",
         "return int(tail[gap - 1]) if gap <= len(tail) else 0",
         "return int(tail[2 * gap - 1]) if 2 * gap <= len(tail) else 0",
-        (f"{MECHANISMS}/test_discrete_laplace.py",),
+        (f"{TRIGGERS}[above threshold]",),
     ),
     Mutant(
         "half the noise of a selection",
         "mechanisms/exponential.py",
         "limbs = _weight_limbs(self.rate)\n        behind",
         "limbs = _weight_limbs(2 * self.rate)\n        behind",
-        (f"{MECHANISMS}/test_exponential.py",),
+        (f"{SELECTIONS}[dense, many rules]",),
+    ),
+    Mutant(
+        "half the noise of a majority",
+        "mechanisms/noisy_majority.py",
+        "return DiscreteLaplace(self.rate)",
+        "return DiscreteLaplace(2 * self.rate)",
+        (f"{ANSWER_LAW}[majority]",),
+    ),
+    Mutant(
+        "a majority that follows the lead too fast",
+        "mechanisms/noisy_majority.py",
+        "isqrt(4 * _square(rate) * level",
+        "isqrt(5 * _square(rate) * level",
+        (f"{VOTING}::test_the_concentrated_law_costs_at_most_its_price_and_hardly_less",),
+    ),
+    Mutant(
+        "a tie of votes counted for one side",
+        "mechanisms/noisy_majority.py",
+        "return 1 << (PROBABILITY_BITS - 1)",
+        "return (1 << PROBABILITY_BITS) - 1",
+        (f"{VOTING}::test_the_concentrated_law_costs_at_most_its_price_and_hardly_less",),
+    ),
+    Mutant(
+        "a tie counted for the wrong side of a stable vote",
+        "learners/prediction/stable_voting.py",
+        "    if ones > zeros:\n        return 1, (ones - zeros + 1) // 2 - 1",
+        "    if ones >= zeros:\n        return 1, (ones - zeros) // 2",
+        (
+            f"{LEARNERS}/prediction/test_stable_voting.py"
+            "::test_the_distance_is_the_number_of_changes_that_the_majority_stands",
+        ),
     ),
     Mutant(
         "no noise at the steps of a trigger",
         "mechanisms/above_threshold.py",
         "fires = words < noise.survival_table[rows]",
         "fires = gaps <= 0",
-        (f"{MECHANISMS}/test_above_threshold.py",),
+        (
+            f"{MECHANISMS}/test_above_threshold.py"
+            "::test_fires_follow_their_exact_law_and_no_other_scale",
+        ),
     ),
     Mutant(
-        "a tie counted on the wrong side",
-        "mechanisms/above_threshold.py",
-        "fires = words < noise.survival_table[rows]",
-        "fires = words <= noise.survival_table[rows + 1]",
-        (f"{MECHANISMS}/test_above_threshold.py",),
+        "a mistake that counts twice at its own step",
+        "learners/online.py",
+        "gaps = threshold + rho - (total - expected)",
+        "gaps = threshold + rho - (total + counted - expected)",
+        (f"{TRIGGERS}[above threshold]",),
     ),
     Mutant(
         "threshold noise kept over epochs",
@@ -68,42 +127,76 @@ NOISE = (
         "            mistakes=0,\n            threshold_noise=None,\n        )\n"
         "        if self.parameters.fresh:",
         "            mistakes=0,\n        )\n        if self.parameters.fresh:",
-        (TRANSCRIPTS, ONLINE),
+        (f"{WITHOUT_FAULT}[threshold kept]",),
     ),
     Mutant(
         "no noise on the threshold",
         "learners/online.py",
-        "if not isinstance(self._trigger, AboveThreshold):",
-        "if isinstance(self._trigger, AboveThreshold):",
-        (TRANSCRIPTS, ONLINE),
+        "return self._trigger.threshold_noise(noise.words(address, AboveThreshold.WORDS))",
+        "return 0 * len(address.purpose)",
+        (f"{TRIGGERS}[above threshold]",),
+    ),
+    Mutant(
+        "no noise on the query of a stage test",
+        "learners/online.py",
+        "nu = for_query.sample(noise.words(address, DiscreteLaplace.WORDS))",
+        "nu = 0 * len(address.purpose)",
+        (f"{LAWS}::test_a_segment_of_stage_tests_costs_its_rate",),
+    ),
+    Mutant(
+        "no noise on a stage test that has fresh noise",
+        "learners/online.py",
+        "return state, above is not None",
+        "return state, gap <= 0",
+        (f"{TRIGGERS}[stage tests of five teachers]",),
     ),
     Mutant(
         "the noise of a record is cut off with its slice",
         "learners/online.py",
         "return noise.words(address, count, place.position - place.record_position)",
         "return noise.words(address, count)",
-        (ONLINE,),
+        (f"{GROWING}::test_no_two_steps_of_a_trigger_share_a_word_however_long_a_record_is",),
     ),
     Mutant(
         "noise that does not depend on the history",
         "mechanisms/noise.py",
         'return b"".join((lengths, numbers, self.chain_head, learner, purpose))',
         'return b"".join((lengths, numbers, learner, purpose))',
-        (f"{MECHANISMS}/test_noise.py",),
+        (
+            f"{MECHANISMS}/test_noise.py"
+            "::test_every_field_of_an_address_and_the_key_change_all_words",
+        ),
     ),
     Mutant(
         "a float in the sampler",
         "mechanisms/exponential.py",
         "point = (uniform * _joined(self.sums[:, -1])) >> UNIFORM_BITS",
         "point = int(uniform / 2**UNIFORM_BITS * _joined(self.sums[:, -1]))",
-        (f"{MECHANISMS}/test_exponential.py", "test_tidy.py"),
+        (
+            f"{MECHANISMS}/test_exponential.py"
+            "::test_the_law_of_a_draw_is_the_ideal_one_up_to_its_bound",
+        ),
     ),
     Mutant(
         "a histogram passes what is one vote short",
         "mechanisms/stable_histogram.py",
         "rows += reach\n        return np.flatnonzero",
         "rows += reach - 1\n        return np.flatnonzero",
-        (f"{MECHANISMS}/test_stable_histogram.py",),
+        (f"{MECHANISMS}/test_stable_histogram.py::test_bits_follow_their_law_and_no_other",),
+    ),
+    Mutant(
+        "the threshold of a histogram is lower than booked",
+        "learners/online.py",
+        "StableHistogram(self.parameters.selection_rate, self.parameters.bottom_score)",
+        "StableHistogram(self.parameters.selection_rate, self.parameters.bottom_score - 1)",
+        (f"{SELECTIONS}[histogram, points]",),
+    ),
+    Mutant(
+        "the score of bottom is lower than booked",
+        "learners/online.py",
+        "list_cap=p.list_cap, bottom_score=p.bottom_score)",
+        "list_cap=p.list_cap, bottom_score=p.bottom_score - 1)",
+        (f"{SELECTIONS}[proposals]",),
     ),
     Mutant(
         "answers are not turned over",
@@ -111,14 +204,39 @@ NOISE = (
         "label = self._stable.label(prepared.labelings, point, draw)\n"
         '        return label != draw.toss("predict/flip", self.parameters.flip)',
         "label = self._stable.label(prepared.labelings, point, draw)\n        return label",
-        (f"{PREDICTION}/test_learner.py",),
+        (f"{ANSWER_LAW}[stability]",),
+    ),
+    Mutant(
+        "answers by relabelling are not turned over",
+        "learners/prediction/learner.py",
+        '[0]), draw)\n        return label != draw.toss("predict/flip", self.parameters.flip)',
+        "[0]), draw)\n        return label",
+        (f"{ANSWER_LAW}[relabelling, flipped]",),
+    ),
+    Mutant(
+        "twice the subset of a window",
+        "learners/prediction/stable.py",
+        "return BernoulliSubset(self.window, self.subset_rate)",
+        "return BernoulliSubset(self.window, 2 * self.subset_rate)",
+        (f"{ANSWER_LAW}[stability]",),
     ),
     Mutant(
         "answers of a request share their noise",
         "learners/prediction/parts.py",
         "return (Draw(noise, replace(address, draw=first + j)) for j in range(count))",
         "return (Draw(noise, replace(address, draw=first)) for j in range(count))",
-        (f"{PREDICTION}/test_learner.py",),
+        (
+            f"{LEARNERS}/prediction/test_learner.py"
+            "::test_answers_do_not_depend_on_their_batch_and_no_noise_is_used_twice",
+        ),
+    ),
+    Mutant(
+        "requests share their noise",
+        "predictions.py",
+        'address = Address(question, self.learner.name, "predict", number)',
+        "address = Address(\n"
+        '            bytes(len(question)), self.learner.name, "predict", 0 * number\n        )',
+        (f"{BESIDE}[realizable]",),
     ),
 )
 
@@ -128,64 +246,72 @@ DATA = (
         "learners/online.py",
         "    teacher = _numbers(epoch.teacher, teachers)\n    order",
         "    teacher = np.arange(len(epoch)) % teachers\n    order",
-        (TRANSCRIPTS,),
+        (f"{SPLITS}[essential lists]",),
     ),
     Mutant(
         "closures of an equal split",
         "learners/online.py",
         "return _numbers(np.concatenate([epoch.teacher for epoch in archive]), teachers)",
         "return np.arange(sum(map(len, archive))) % teachers",
-        (TRANSCRIPTS,),
+        (f"{SPLITS}[closures]",),
+    ),
+    Mutant(
+        "an equal split after a shuffle",
+        "learners/online.py",
+        "return (words % np.uint64(teachers)).astype(np.int64)",
+        'return np.argsort(np.argsort(words, kind="stable")) % teachers',
+        (f"{SPLITS}[closures]", f"{SPLITS}[essential lists]"),
     ),
     Mutant(
         "a background that looks at the labels",
         "learners/online.py",
         "            mistake,\n            priority,\n",
         "            mistake,\n            priority >> event.y.astype(np.uint64),\n",
-        (TRANSCRIPTS, ONLINE),
+        (f"{SELECTIONS}[background of teachers]",),
     ),
     Mutant(
         "lists longer than their cap",
         "learners/online.py",
         "key for each in lists for key in dict.fromkeys(each[: self.parameters.list_cap])",
         "key for each in lists for key in dict.fromkeys(each)",
-        (GROWING,),
+        (f"{TRIGGERS}[lists that are too long]",),
     ),
     Mutant(
         "a list that names a rule twice counts twice",
         "learners/online.py",
         "key for each in lists for key in dict.fromkeys(each[: self.parameters.list_cap])",
         "key for each in lists for key in each[: self.parameters.list_cap]",
-        (GROWING,),
+        (f"{TRIGGERS}[lists that are too long]",),
     ),
     Mutant(
         "a fresh learner that remembers",
         "learners/online.py",
         "        if self.parameters.fresh:\n            published = self._forgetful(published)\n",
         "",
-        (TRANSCRIPTS, ONLINE),
+        (f"{SEASONS}[fresh closures]", f"{WITHOUT_FAULT}[fresh but remembering]"),
     ),
     Mutant(
         "a season that begins with the examples of the one before",
         "learners/online.py",
         "            self._without_data(state),\n            version=state.version + 1,\n"
         "            season",
-        "            state,\n            version=state.version + 1,\n            season",
-        (ONLINE, ENGINE),
+        "            state if event.season else self._without_data(state),\n"
+        "            version=state.version + 1,\n            season",
+        (f"{WITHOUT_FAULT}[older seasons]",),
     ),
     Mutant(
-        "twice the subset of a window",
-        "learners/prediction/stable.py",
-        "return BernoulliSubset(self.window, self.subset_rate)",
-        "return BernoulliSubset(self.window, 2 * self.subset_rate)",
-        (f"{PREDICTION}/test_learner.py",),
-    ),
-    Mutant(
-        "a repeated batch is learned again",
+        "a repeated record is stored again",
         "store/staging.py",
         "if sequence != following:",
         "if sequence > following:",
-        ("daemon/store/test_store.py",),
+        (f"{STORE}/test_store.py::test_a_refused_batch_changes_nothing",),
+    ),
+    Mutant(
+        "a batch that comes again is learned again",
+        "service/sessions.py",
+        "known = self._next - sequence",
+        "known = 0 * sequence",
+        (f"{SERVICE}/test_sessions.py::test_repeated_examples_are_acknowledged_and_ignored",),
     ),
 )
 
@@ -195,51 +321,73 @@ BUDGET = (
         "budget/events.py",
         "return _draw(_user_rate(event), event.accounting) * event.draws",
         "return _draw(_user_rate(event), event.accounting)",
-        ("daemon/budget/test_events.py",),
+        (f"{SELECTIONS}[dense, three draws]",),
     ),
     Mutant(
         "half the price of a draw",
         "budget/events.py",
         "return _pure(2 * rate)\n    return Price(Fraction(0), round_up(rate * rate / 2)",
         "return _pure(rate)\n    return Price(Fraction(0), round_up(rate * rate / 8)",
-        ("daemon/budget/test_events.py",),
+        (f"{SELECTIONS}[dense, many rules]",),
+    ),
+    Mutant(
+        "vetoes are not paid for",
+        "learners/online.py",
+        "change=2 if self._vetoes else 1,",
+        "change=1,",
+        (f"{LAWS}::test_every_order_is_bounded_where_candidates_are_the_same[histogram, vetoes]",),
+    ),
+    Mutant(
+        "a learner that remembers pays like a fresh one",
+        "learners/online.py",
+        "        if self.parameters.fresh:\n            return PrepaidSelection",
+        "        if self.parameters.draws:\n            return PrepaidSelection",
+        (f"{TRIGGERS}[dense]",),
+    ),
+    Mutant(
+        "tests with fresh noise are paid for once",
+        "budget/events.py",
+        "epsilon = max(event.rate, kappa_upper(event.rate) * ln_upper(1 / event.failure))",
+        "epsilon = event.rate",
+        (f"{TRIGGERS}[Cohen and Lyu]",),
+    ),
+    Mutant(
+        "the subset of an answer is not paid for",
+        "budget/events.py",
+        "_pure(ln_upper(predictions.stable_ratio(k, event.subset_rate, event.flip)))",
+        "_pure(ln_upper(predictions.stable_ratio(k, Fraction(0), event.flip)))",
+        (
+            f"{LEARNERS}/test_prediction_audit.py"
+            "::test_without_a_fault_the_same_games_prove_nothing[stability]",
+        ),
     ),
     Mutant(
         "prices rounded down",
         "budget/rounding.py",
         "return Fraction(-(-value.numerator * GRID // value.denominator), GRID)",
         "return Fraction(value.numerator * GRID // value.denominator, GRID)",
-        ("daemon/budget/test_rounding.py",),
+        (f"{BUDGETS}/test_rounding.py",),
     ),
     Mutant(
         "a filter that forgets delta",
         "budget/price.py",
         "            and self.rho <= other.rho\n            and self.delta <= other.delta\n",
         "            and self.rho <= other.rho\n",
-        ("daemon/budget/test_price.py", "daemon/budget/test_filter.py"),
+        (f"{BUDGETS}/test_filter.py",),
     ),
     Mutant(
         "a filter that admits and does not count",
         "budget/filter.py",
         "return PrivacyFilter(self.caps, spent)",
         "return PrivacyFilter(self.caps, self.spent)",
-        ("daemon/budget/test_filter.py",),
-    ),
-    Mutant(
-        "the score of bottom for lists of one rule",
-        "planner/budgets.py",
-        "candidates = list_cap * draws * self._sides(apart) / float(self.failure)",
-        "candidates = draws * self._sides(apart) / float(self.failure)",
-        ("daemon/planner/test_search.py",),
+        (f"{TWO_LEARNERS}[one call for two]",),
     ),
     Mutant(
         "a halt that is ignored",
         "engine.py",
-        "            step = learner.step(state, CallRefused(request.place), self._noise)\n"
-        "            self._publish(name, step, charge=None)\n            return\n"
-        "        self._outlet.charge(entry)\n",
-        "            entry = None\n        else:\n            self._outlet.charge(entry)\n",
-        (ENGINE,),
+        "step = learner.step(state, CallRefused(request.place), self._noise)",
+        "step = learner.step(state, CallAdmitted(request.place), self._noise)",
+        (f"{TWO_LEARNERS}[one call for two]",),
     ),
     Mutant(
         "a call is charged after it ran",
@@ -250,21 +398,30 @@ BUDGET = (
         "        step = self._executor.submit(\n"
         "            learner.step, state, CallAdmitted(request.place), self._noise\n"
         "        ).result()\n        self._outlet.charge(entry)\n",
-        (ENGINE,),
+        (f"{ENGINE}::test_charges_are_durable_before_training_draws_noise",),
     ),
     Mutant(
-        "a new budget before there are new examples",
+        "a new budget where the old one is spent",
         "engine.py",
-        "season = position // self._plan.horizon",
-        "season = (position + 1) // self._plan.horizon",
-        (ENGINE,),
+        "        course.filter = course.filter.admit(cost)\n",
+        "        if not (course.filter.spent + cost).fits_in(course.filter.caps):\n"
+        "            course.filter = PrivacyFilter(self._plan.caps, Price.zero())\n"
+        "        course.filter = course.filter.admit(cost)\n",
+        (f"{TWO_LEARNERS}[one call for two]",),
+    ),
+    Mutant(
+        "a new budget at every start",
+        "engine.py",
+        "PrivacyFilter(caps=self._plan.caps, spent=Price.from_dict(spent))",
+        "PrivacyFilter(caps=self._plan.caps, spent=Price.zero())",
+        (f"{ENGINE}::test_snapshot_continues_exactly",),
     ),
     Mutant(
         "finite precision is not paid for",
         "learners/online.py",
         "return (*trigger, *segments, *selections, loss)",
         "return (*trigger, *segments, *selections)",
-        (ONLINE, "daemon/budget/test_charges.py"),
+        (f"{BUDGETS}/test_charges.py", ONLINE),
     ),
     Mutant(
         "windows are not paid for when a season opens",
@@ -272,34 +429,162 @@ BUDGET = (
         "            entries += [self._charge(name, position, event) for event in events]\n"
         "        self._outlet.publish",
         "            _ = events\n        self._outlet.publish",
-        ("daemon/test_predictions.py",),
+        (f"{ANSWERING}::test_a_season_pays_for_its_windows_when_it_opens",),
     ),
     Mutant(
         "a window that gives more answers than were paid for",
         "predictions.py",
         "budget = standing.filter.admit(counter.one * count)",
         "budget = standing.filter",
-        ("daemon/test_predictions.py",),
+        ("daemon/test_stream_laws.py::test_a_window_that_is_spent_refuses_and_says_nothing_more",),
+    ),
+)
+
+USERS = (
+    Mutant(
+        "every mistake of a user counts",
+        "learners/online.py",
+        "return counts.admitted(event.users, wanted, most)",
+        "return wanted",
+        (USER_LAWS,),
     ),
     Mutant(
-        "a request that is repeated is answered anew",
-        "predictions.py",
-        "        if stored is None:\n            return self._answer_new",
-        "        if True:\n            return self._answer_new",
-        ("daemon/test_predictions.py",),
+        "every example of a user in the background is kept",
+        "learners/online.py",
+        "chosen = state.users_kept.admitted(final.users, ~mistakes, p.user_examples_max)",
+        "chosen = ~mistakes",
+        (USER_LAWS,),
+    ),
+    Mutant(
+        "a dense learner counts every example of a user",
+        "learners/online.py",
+        "chosen = kept.admitted(whose, np.ones(waiting, dtype=np.bool_), most)",
+        "chosen = np.ones(waiting, dtype=np.bool_)",
+        (USER_LAWS,),
+    ),
+    Mutant(
+        "one example of a user more than the cap",
+        "learners/users.py",
+        "left = most - self._of",
+        "left = most + 1 - self._of",
+        (USER_LAWS,),
+    ),
+    Mutant(
+        "a cap for each epoch instead of the season",
+        "learners/online.py",
+        "            mistakes=0,\n            threshold_noise=None,\n        )\n"
+        "        if self.parameters.fresh:",
+        "            mistakes=0,\n            threshold_noise=None,\n"
+        "            users_counted=state.users_counted and UserCounts(),\n"
+        "            users_kept=state.users_kept and UserCounts(),\n        )\n"
+        "        if self.parameters.fresh:",
+        (USER_LAWS,),
+    ),
+    Mutant(
+        "a user's examples are shared out to teachers",
+        "learners/online.py",
+        "last = replace(last, teacher=np.concatenate(words)[numbers])",
+        "each = np.arange(len(numbers), dtype=np.uint64)\n"
+        "        last = replace(last, teacher=np.concatenate(words)[numbers] + each)",
+        (USER_LAWS,),
+    ),
+    Mutant(
+        "the price of one example for those of a user",
+        "budget/events.py",
+        "return event.rate * max(1, event.user_examples_max)",
+        "return event.rate",
+        (USER_LAWS,),
+    ),
+    Mutant(
+        "a trigger costs a user what it costs an example",
+        "budget/events.py",
+        "return _pure(event.rate * (2 * event.user_examples_max or 1))",
+        "return _pure(event.rate)",
+        (USER_LAWS,),
+    ),
+    Mutant(
+        "fresh closures cost a user what they cost an example",
+        "learners/online.py",
+        "draws=p.draws * epochs if teaching else p.draws,",
+        "draws=p.draws,",
+        (USER_LAWS,),
+    ),
+    Mutant(
+        "digests of users are stored as they came",
+        "service/sessions.py",
+        "self._door.users.column(users)",
+        "users",
+        (f"{SERVICE}/test_user_streams.py::test_users_are_hashed_before_they_are_stored",),
+    ),
+    Mutant(
+        "users are hashed without the key",
+        "service/users.py",
+        "digest_size=_SUBKEY_BYTES, key=key, person=_PERSON",
+        "digest_size=_SUBKEY_BYTES, key=key[:0], person=_PERSON",
+        (f"{SERVICE}/test_users.py::test_streams_and_keys_keep_users_apart",),
+    ),
+)
+
+RESTORES = (
+    Mutant(
+        "a restore that leaves its season open",
+        "engine.py",
+        "self._open_season(record.first_position // plan.horizon, entry)",
+        "self._outlet.publish([], [entry])\n"
+        "        course.season = record.first_position // plan.horizon\n"
+        "        course.position = record.first_position",
+        (f"{STORE}/test_restoring.py::test_a_copy_goes_on_above_all_that_was_lost",),
+    ),
+    Mutant(
+        "a restore that forgets what its mark says was spent",
+        "store/restoration.py",
+        "return self.spent if known else caps",
+        "return Price.zero() if known else caps",
+        (f"{STORE}/test_restoring.py::test_a_copy_goes_on_above_all_that_was_lost",),
+    ),
+    Mutant(
+        "a restore that forgets how much a later season may have cost",
+        "store/restoration.py",
+        "return self.spent if known else caps",
+        "return self.spent",
+        (f"{STORE}/test_restoration.py::test_else_it_counts_all_that_it_may_spend",),
+    ),
+    Mutant(
+        "producers send what was lost once more after a restore",
+        "store/restoring.py",
+        "        self._raise_producers(connection, identity, lost.said.numbers)\n",
+        "",
+        (f"{STORE}/test_restoring.py::test_lost_examples_are_not_learned_again",),
+    ),
+    Mutant(
+        "restores of one copy draw the same noise",
+        "store/restoring.py",
+        "self.instance = secrets.token_hex(_INSTANCE_BYTES)",
+        'self.instance = "ab" * _INSTANCE_BYTES',
+        (f"{STORE}/test_restoring.py::test_forked_histories_share_no_draw",),
     ),
 )
 
 SURFACES = (
     Mutant(
-        "the number of mistakes in the status",
+        "the number of kept examples in the status",
         "engine.py",
         '        "halted": state.halted,\n',
-        '        "halted": state.halted,\n        "mistakes": state.mistakes,\n',
-        ("test_privacy_surfaces.py",),
+        '        "halted": state.halted,\n        "kept": sum(map(len, state.archive)),\n',
+        (f"{ENGINE}::test_two_streams_that_are_told_the_same_have_the_same_status",),
     ),
     Mutant(
         "the number of mistakes in a metric",
+        "service/daemon.py",
+        'yield Sample("littled_learner_epoch", (learner,), last.epoch)',
+        "engines = [each._engine for each in self._hosts]\n"
+        "                known = [s for e in engines if e for s in e._course.states.values()]\n"
+        "                mistakes = sum(state.mistakes for state in known)\n"
+        '                yield Sample("littled_learner_epoch", (learner,), last.epoch + mistakes)',
+        (TWIN_DAEMONS,),
+    ),
+    Mutant(
+        "a metric that is in no list",
         "service/metrics.py",
         '    "littled_stream_spent": MetricName(',
         '    "littled_mistakes": MetricName("gauge", "Mistakes.", (), "published"),\n'
@@ -311,14 +596,14 @@ SURFACES = (
         "service/logs.py",
         "for key, value in event.items() if key in ALLOWED_KEYS}",
         "for key, value in event.items()}",
-        ("daemon/service/test_logs.py",),
+        (f"{SERVICE}/test_logs.py",),
     ),
     Mutant(
         "a store that does not look at its mark",
         "store/store.py",
         "findings = self._history.behind(mark)",
         "findings: list[str] = []",
-        ("daemon/store/test_store.py",),
+        (f"{STORE}/test_rollback.py::test_a_hundred_old_copies_are_refused",),
     ),
     Mutant(
         "a release is shown before it is durable",
@@ -328,8 +613,8 @@ SURFACES = (
         "        self._show.releases(releases)\n"
         "        self._writer.call(lambda: self._store.publish(releases, entries))\n"
         "        self.published = True\n",
-        ("daemon/service/test_host.py",),
+        (f"{SERVICE}/test_host.py::test_releases_are_shown_after_they_are_durable",),
     ),
 )
 
-MUTANTS = (*NOISE, *DATA, *BUDGET, *SURFACES)
+MUTANTS = (*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SURFACES)

@@ -17,17 +17,23 @@ each node, since a measure of transcripts is a sum over them.
 
 *Going no further.* Once it can be seen what a node comes to, the tree is left: with one state for
 both sides, whatever follows has the same law on both; and where every state is, say, less likely
-here than there times exp(epsilon), so is all that can be said later.
+here than there times exp(epsilon), so is all that can be said later. (Not before all steps
+are past at which the streams may still differ.)
+
+*Users* (unit = "user"). The steps of the user's examples are fixed (`of_user`). At each of them the
+adversary chooses two examples, one for either side, or one for both, also if the streams have
+differed before. A user's secret word is the second half of who they are.
 """
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Executor, Future
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property
+from itertools import permutations
 from typing import Any, NamedTuple, Protocol, TypeVar
 
 import numpy as np
@@ -45,11 +51,11 @@ from littled.predictions import Desk
 from littled.store.mark import Point
 from littled.store.records import NewPrediction, Record, StoredPrediction, prediction_head
 from littled_protocol.codec import encode
-from littled_protocol.columns import encode_labels, point_type
+from littled_protocol.columns import encode_labels, encode_users, point_type
 from littled_protocol.messages import Predict
 from littled_protocol.rules import Words
 from support.learning import HEAD, column
-from support.outcomes import BITS, ONE, Outcomes
+from support.outcomes import BITS, ONE, Noises, Outcomes, Thresholds, unmarked
 
 STREAM = "s"
 TAIL_BITS = 24
@@ -86,8 +92,11 @@ def stream_of(
             events += each.learner(STREAM).window_events()
     caps = sum(map(price, events + calls[: len(calls) - refused]), Price.zero())
     epsilon, delta = guarantee(caps, delta_z)
-    horizon = online[0].parameters.horizon
-    return StreamPlan(STREAM, epsilon, delta, delta_z, horizon, caps, plans)
+    p = online[0].parameters
+    plan = StreamPlan(STREAM, epsilon, delta, delta_z, p.horizon, caps, plans)
+    if p.user_examples_max is None:
+        return plan
+    return replace(plan, unit="user", user_examples_max=p.user_examples_max)
 
 
 def online_plan(name: str, hypotheses: Any, parameters: Any) -> LearnerPlan:
@@ -98,12 +107,16 @@ def online_plan(name: str, hypotheses: Any, parameters: Any) -> LearnerPlan:
 
 
 class Example(NamedTuple):
-    """One example, with the secret words of its position."""
+    """One example, with the secret words of its position.
+
+    user: whose it is, where users are protected; `teacher` is this user's secret word then.
+    """
 
     x: Any
     y: int
     teacher: int = 0
     priority: int = 0
+    user: int = 0
 
 
 class Question(NamedTuple):
@@ -114,6 +127,7 @@ class Question(NamedTuple):
 
 
 Move = Example | Question
+Pair = tuple[int, int]
 
 
 class Branch(NamedTuple):
@@ -126,15 +140,36 @@ class Branch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _State:
-    """All that a stream knows, by its snapshot; the examples only where windows are made of them.
+    """What a stream knows, by its snapshot; the examples only where windows are made of them.
 
-    course: what the engine holds of it, which is quicker to go on from than the snapshot.
+    course: what the engine holds of it, which is quicker to go on from than the snapshot. Both have
+    marks in place of the noise of thresholds.
     """
 
     snapshot: bytes
     course: Any = field(compare=False)
     examples: tuple[Example, ...] = ()
     answered: tuple[StoredPrediction, ...] = ()
+
+    @property
+    def marked(self) -> list[int]:
+        """The places of thresholds whose noise is still needed."""
+        noises = (each.threshold_noise for each in self.course.states.values())
+        marks = (unmarked(noise)[1:] for noise in noises if noise is not None)
+        return sorted({place for times in marks for place, n in enumerate(times) if n})
+
+
+class _Way(NamedTuple):
+    """What one run comes to: what is said and what the stream knows, by number, and how likely.
+
+    marked: the places of thresholds whose noise is still needed.
+    """
+
+    said: int
+    after: int
+    marked: list[int]
+    mass: int
+    thresholds: Thresholds
 
 
 class _Inline(Executor):
@@ -181,32 +216,75 @@ class _Shelf:
         return stored
 
 
+class Side:
+    """One side at a node: for each state how likely it is together with all that was said."""
+
+    def __init__(self, masses: dict[int, int]) -> None:
+        self.masses, self.total = masses, sum(masses.values())
+        # by move: the laws that follow, by what is said, and what is lost
+        self.following: dict[Move, tuple[dict[int, Side], int]] = {}
+
+    def beside(self, other: "Side") -> list[Pair]:
+        """For each state how likely it is on both sides."""
+        states = self.masses.keys() | other.masses.keys()
+        return [(self.masses.get(each, 0), other.masses.get(each, 0)) for each in states]
+
+
+NOWHERE = Side({})
+
+
 class Transitions:
     """What every move leads to in every state of one stream, found out when it is asked for."""
 
     def __init__(self, plan: StreamPlan, tail_bits: int = TAIL_BITS) -> None:
         self.plan = plan
-        self.outcomes = Outcomes(tail_bits)
+        self.outcomes = Outcomes(tail_bits, plan.user_examples_max)
         self.spent = Price.zero()
         self._points = point_type(plan.x_type)
         self._engine = Engine(plan, self.outcomes.noise, Transcript(), _Inline())
         self._engine.start()
-        self._states: list[_State] = []
+        self._values: list[Any] = []
         self._numbers: dict[Any, int] = {}
         self._known: dict[tuple[int, Move], tuple[Branch, ...]] = {}
+        self._ways: dict[tuple[int, Example], list[_Way]] = {}
         self._answers: dict[Any, list[tuple[Any, int]]] = {}
-        self.first = self._number(_State(self._engine.snapshot(), self._engine._course))
+        first = self._number(_State(self._engine.snapshot(), self._engine._course))
+        # a state is what a stream knows, by number, and the noise that is held
+        self.start = Side({self._number((first, ())): ONE})
+
+    def spread(self, law: Side, move: Move) -> tuple[dict[int, Side], int]:
+        """The laws after a move, by what is said, and what is lost by rounding or leaving out."""
+        if move not in law.following:
+            said: dict[int, dict[int, int]] = defaultdict(lambda: defaultdict(int))
+            for state, mass in law.masses.items():
+                for branch in self.branches(state, move):
+                    said[branch.said][branch.state] += (mass * branch.mass) >> BITS
+            laws = {number: Side(dict(masses)) for number, masses in said.items()}
+            lost = law.total - sum(each.total for each in laws.values())
+            law.following[move] = laws, lost
+        return law.following[move]
 
     def branches(self, state: int, move: Move) -> tuple[Branch, ...]:
         """The outcomes of a move, each pair of what is said and what follows once."""
         found = self._known.get((state, move))
         if found is None:
             find = self._fed if isinstance(move, Example) else self._asked
-            found = self._known[state, move] = find(self._states[state], move)
+            found = self._known[state, move] = find(*self._values[state], move)
         return found
 
-    def _fed(self, state: _State, example: Any) -> tuple[Branch, ...]:
-        """What one more example leads to."""
+    def _fed(self, known: int, held: Noises, example: Any) -> tuple[Branch, ...]:
+        """What one more example leads to; one run serves for every value of noise that is held."""
+        if (known, example) not in self._ways:
+            self._ways[known, example] = [*self._run(self._values[known], example)]
+        ways: dict[tuple[int, int], int] = defaultdict(int)
+        for said, after, marked, whole, thresholds in self._ways[known, example]:
+            for noises, mass in thresholds.given(held, whole):
+                left = tuple((place, noises[place]) for place in marked)
+                ways[said, self._number((after, left))] += mass
+        return tuple(Branch(*way, mass) for way, mass in ways.items())
+
+    def _run(self, state: _State, example: Any) -> Iterator[_Way]:
+        """Every run with one more example."""
         kept = (*state.examples, example) if self.plan.predictions else ()
 
         def run() -> tuple[Any, _State]:
@@ -221,20 +299,20 @@ class Transitions:
             said = (*transcript.releases, *(each.to_bytes() for each in transcript.entries))
             return said, _State(engine.snapshot(), engine._course, kept, state.answered)
 
-        ways: dict[tuple[int, int], int] = defaultdict(int)
         for (said, after), mass in self.outcomes.all(run):
-            ways[self._number(said), self._number(after)] += mass
-        return tuple(Branch(*way, mass) for way, mass in ways.items())
+            known = self._number(after)
+            yield _Way(self._number(said), known, after.marked, mass, self.outcomes.thresholds)
 
-    def _asked(self, state: _State, question: Any) -> tuple[Branch, ...]:
+    def _asked(self, known: int, held: Noises, question: Any) -> tuple[Branch, ...]:
         """What one more question leads to; the engine and its learners know nothing of it."""
+        state = self._values[known]
         key = state.examples, state.answered, question
         if key not in self._answers:
             self._answers[key] = [*self.outcomes.all(lambda: self._answer(*key))]
         ways: dict[tuple[int, int], int] = defaultdict(int)
         for (said, answered), mass in self._answers[key]:
-            after = replace(state, answered=answered)
-            ways[self._number(said), self._number(after)] += mass
+            after = self._number(replace(state, answered=answered))
+            ways[self._number(said), self._number((after, held))] += mass
         return tuple(Branch(*way, mass) for way, mass in ways.items())
 
     def _answer(
@@ -255,7 +333,9 @@ class Transitions:
     def _record(self, position: int, example: Example) -> Record:
         x = self._points.encode(column(self.plan.plans[0].hypotheses, [example.x]))
         y = encode_labels(np.array([example.y], dtype=np.uint8))
-        return Record(STREAM, position, position, "p", position, 1, x, y, HEAD)
+        whose = np.array([[example.user, example.teacher]], dtype=np.uint64)
+        users = encode_users(whose) if self.plan.unit == "user" else b""
+        return Record(STREAM, position, position, "p", position, 1, x, y, HEAD, users=users)
 
     def _spends(self, budget: PrivacyFilter | None) -> None:
         """Keep the most that any path spends in a season."""
@@ -265,16 +345,15 @@ class Transitions:
         self.spent = Price(*(max(getattr(budget.spent, n), getattr(self.spent, n)) for n in names))
 
     def _number(self, value: Any) -> int:
-        """The number of a state, or of what is said."""
+        """The number of a state, of what a stream knows, or of what is said."""
         number = self._numbers.setdefault(value, len(self._numbers))
-        if number == len(self._states):
-            self._states.append(value)
+        if number == len(self._values):
+            self._values.append(value)
         return number
 
 
 # -- measures --------------------------------------------------------------------------------------
 
-Pair = tuple[int, int]
 Value_co = TypeVar("Value_co", int, float, covariant=True)
 
 
@@ -359,10 +438,14 @@ class Renyi:
 
 @dataclass(frozen=True)
 class Turn:
-    """What the adversary may do at one step: the same on both sides, or a pair that differs."""
+    """What the adversary may do at one step: the same on both sides, or a pair that differs.
+
+    again: whether the streams may differ here though they have differed before.
+    """
 
     moves: tuple[Move, ...]
     pairs: tuple[tuple[Move, Move], ...] = ()
+    again: bool = False
 
 
 def anything(
@@ -377,62 +460,54 @@ def anything(
     )
 
 
-_Rows = dict[int, list[int]]
-
-
 def worst(transitions: Transitions, turns: Sequence[Turn], measure: Measure[Value_co]) -> Value_co:
     """The largest value that any adaptive adversary reaches in these turns."""
     last = max((at for at, turn in enumerate(turns) if turn.pairs), default=-1)
+    last_again = max((at for at, turn in enumerate(turns) if turn.again), default=-1)
+    # what may be done at each step once the streams have differed
+    apart = [
+        [*((move, move) for move in turn.moves), *(turn.pairs if turn.again else ())]
+        for turn in turns
+    ]
 
-    def before(law: dict[int, int], at: int) -> Value_co:
+    def before(law: Side, at: int) -> Value_co:
         """Both streams are the same so far."""
         if at > last:
-            total = sum(law.values())
-            return measure.of(total, total)
+            return measure.of(law.total, law.total)
         turn = turns[at]
         same = [together(law, move, at) for move in turn.moves]
-        return max(same + [apart(law, *pair, at) for pair in turn.pairs])
+        return max(same + [on(law, law, pair, at) for pair in turn.pairs])
 
-    def together(law: dict[int, int], move: Move, at: int) -> Value_co:
-        said, left = _said({state: [mass, 0] for state, mass in law.items()}, (move, move))
-        parts = ({state: row[0] for state, row in rows.items()} for rows in said.values())
-        return sum((before(part, at + 1) for part in parts), measure.lost(left[0], left[0]))
+    def together(law: Side, move: Move, at: int) -> Value_co:
+        parts, lost = transitions.spread(law, move)
+        return sum((before(part, at + 1) for part in parts.values()), measure.lost(lost, lost))
 
-    def apart(law: dict[int, int], here: Move, there: Move, at: int) -> Value_co:
-        return on({state: [mass, mass] for state, mass in law.items()}, (here, there), at)
-
-    def after(rows: _Rows, at: int) -> Value_co:
+    def after(here: Side, there: Side, at: int) -> Value_co:
         """The streams have differed."""
-        value = measure.settled([(p, q) for p, q in rows.values()])
-        if value is not None:
-            return value
         if at == len(turns):
-            sums = zip(*rows.values(), strict=True)
-            return measure.of(*map(sum, sums))
-        return max(on(rows, (move, move), at) for move in turns[at].moves)
+            return measure.of(here.total, there.total)
+        if at > last_again:
+            value = measure.settled(here.beside(there))
+            if value is not None:
+                return value
+        return max([on(here, there, pair, at) for pair in apart[at]])
 
-    def on(rows: _Rows, moves: tuple[Move, Move], at: int) -> Value_co:
-        said, left = _said(rows, moves)
-        return sum((after(each, at + 1) for each in said.values()), measure.lost(*left))
+    def on(here: Side, there: Side, moves: tuple[Move, Move], at: int) -> Value_co:
+        """What is only said there is worth nothing, whatever follows."""
+        ours, left = transitions.spread(here, moves[0])
+        theirs, missing = transitions.spread(there, moves[1])
+        value = measure.lost(left, missing)
+        for said, part in ours.items():
+            value += after(part, theirs.get(said, NOWHERE), at + 1)
+        return value
 
-    def _said(rows: _Rows, moves: tuple[Move, Move]) -> tuple[dict[int, _Rows], list[int]]:
-        """For each thing that is said the states that follow, and what was lost on either side."""
-        said: dict[int, _Rows] = {}
-        left = [0, 0]
-        for side, move in enumerate(moves):
-            for state, row in rows.items():
-                mass = rest = row[side]
-                if not mass:
-                    continue
-                for branch in transitions.branches(state, move):
-                    part = (mass * branch.mass) >> BITS
-                    rest -= part
-                    following = said.setdefault(branch.said, {})
-                    following.setdefault(branch.state, [0, 0])[side] += part
-                left[side] += rest
-        return said, left
+    return before(transitions.start, 0)
 
-    return before({transitions.first: ONE}, 0)
+
+def of_user(points: Sequence[Any], user: int = 1, teacher: int = 0, priority: int = 0) -> Turn:
+    """One of the user's steps: any two examples, or any one, whatever the streams were before."""
+    found = [Example(x, y, teacher, priority, user) for x in points for y in (0, 1)]
+    return Turn(tuple(found), tuple(permutations(found, 2)), again=True)
 
 
 def fixed(stream: Sequence[Example], points: Sequence[Any]) -> tuple[Turn, ...]:
@@ -443,6 +518,18 @@ def fixed(stream: Sequence[Example], points: Sequence[Any]) -> tuple[Turn, ...]:
         pairs = (pair for z in others if z != each for pair in ((each, z), (z, each)))
         turns.append(Turn((each,), tuple(pairs)))
     return tuple(turns)
+
+
+def transcripts(transitions: Transitions, stream: Sequence[Example]) -> dict[tuple[int, ...], int]:
+    """How likely each transcript of this stream is; what is said at each step, by number."""
+    laws = {(): transitions.start}
+    for each in stream:
+        laws = {
+            (*before, said): law
+            for before, whole in laws.items()
+            for said, law in transitions.spread(whole, each)[0].items()
+        }
+    return {said: law.total for said, law in laws.items()}
 
 
 def asked(learner: str, points: Sequence[Any]) -> Turn:
@@ -489,11 +576,15 @@ class Case:
         """Whether some adversary proves the claim wrong; certain, as both roundings favour it."""
         return self.at_least(self.transitions(), self.plan.epsilon) > self.plan.delta
 
+    def holds(self, transitions: Transitions, epsilon: Fraction, delta: Fraction) -> None:
+        """No adversary proves this claim wrong."""
+        found = self.at_most(transitions, epsilon)
+        assert found <= delta + self.left_out(transitions), (float(found), float(delta))
+
     def check(self) -> Transitions:
         """The claim holds, and is within its factors of the truth."""
         plan, transitions = self.plan, self.transitions()
-        found = self.at_most(transitions, plan.epsilon)
-        assert found <= plan.delta + self.left_out(transitions), (float(found), float(plan.delta))
+        self.holds(transitions, plan.epsilon, plan.delta)
         # some path spends all of it: the claim is that of calls that these few steps can use
         assert transitions.spent == plan.caps
         if self.factor:

@@ -10,6 +10,11 @@ be tried is left out. So a sum of them is at most the true probability, and what
 all that was lost, whether by rounding or by leaving out: whoever adds it to a bound has a bound of
 the truth. Nothing here is a float.
 
+*Thresholds.* A trigger's noise on its threshold is not tried value by value but held: the learner
+gets a mark in its place, a number so large that it can be read off every gap that it is part of.
+Tests against it come out both ways, and are written down with their gaps. So one run serves for
+every value that the noise may have, and `Thresholds.given` says how likely it is for each.
+
 *Words* are handed out by `Handles`, each with a number of its own. It fails where a word is used
 twice, or where one is asked for at an earlier place than the present one: two outcomes of the same
 word are not independent, and would be enumerated as if they were.
@@ -19,14 +24,15 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from littled.learners.online import USER_PURPOSE
 from littled.learners.prediction import parts
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.cohen_lyu import CohenLyuTest
@@ -40,11 +46,15 @@ from littled.mechanisms.votes import VoteCoin
 BITS = 160
 ONE = 1 << BITS
 WORD_BITS = 64
+# Of so many words, those below a gap's number make its test fire.
+WHOLE = 1 << SURVIVAL_BITS
 
 Result = TypeVar("Result")
 # Outcomes with their probabilities, none of which is 0.
 Law = Sequence[tuple[Any, int]]
 _Words = NDArray[np.uint64]
+# Whether a test fires whose chance is reckoned elsewhere.
+EITHER: Law = ((False, ONE), (True, ONE))
 
 # -- the laws of the functions that read words -----------------------------------------------------
 
@@ -136,10 +146,72 @@ def subset(of: BernoulliSubset) -> Law:
 # -- trying them -----------------------------------------------------------------------------------
 
 
+# A learner's place among those whose thresholds are held, and the value of its noise.
+Noises = tuple[tuple[int, int], ...]
+MARK_BITS, MARKS_MAX = 20, 2
+
+
+def mark(place: int) -> int:
+    """What stands for the noise of the threshold with this place."""
+    return 1 << (MARK_BITS * (place + 1))
+
+
+def unmarked(number: int) -> tuple[int, ...]:
+    """The number without its marks, and for each place how often it has that mark."""
+    parts = []
+    for _ in range(MARKS_MAX):
+        half = 1 << (MARK_BITS - 1)
+        rest = (number + half) % (2 * half) - half
+        parts.append(rest)
+        number = (number - rest) >> MARK_BITS
+    return (*parts, number)
+
+
+@lru_cache(maxsize=1 << 16)
+def fires(rate: Fraction, gap: int, fired: bool) -> int:
+    """The probability that a test of this gap fires, or does not."""
+    heads = DiscreteLaplace(rate).survival(gap)
+    return share(heads if fired else WHOLE - heads, WHOLE)
+
+
+class HeldTest(NamedTuple):
+    """A test against held noise: the gap without it, and how often each of them is part of it."""
+
+    rate: Fraction
+    gap: int
+    times: tuple[int, ...]
+    fired: bool
+
+
+class Thresholds(NamedTuple):
+    """What a run has drawn for thresholds, by place, and its tests against any."""
+
+    drawn: tuple[tuple[int, Law], ...] = ()
+    tests: tuple[HeldTest, ...] = ()
+
+    def given(self, held: Noises, mass: int) -> Iterator[tuple[dict[int, int], int]]:
+        """All values of the noise, those that were held before given, and how likely the run is."""
+        places = [place for place, _ in self.drawn]
+        for values in product(*(law for _, law in self.drawn)):
+            noises = dict(held) | dict(zip(places, (value for value, _ in values), strict=True))
+            part = mass
+            for _, each in values:
+                part = (part * each) >> BITS
+            for rate, gap, times, fired in self.tests:
+                more = sum(n * noises[place] for place, n in enumerate(times) if n)
+                part = (part * fires(rate, gap + more, fired)) >> BITS
+            if part:
+                yield noises, part
+
+
 class Handles:
-    """Words that stand for noise, each used once, and secret words with the values given here."""
+    """Words that stand for noise, each used once, and secret words with the values given here.
+
+    The secret word of a user is the second half of who they are.
+    """
 
     def __init__(self) -> None:
+        self._places: dict[str, int] = {}
         self.begin(0, {})
 
     def begin(self, position: int, secrets: dict[str, int]) -> None:
@@ -149,12 +221,23 @@ class Handles:
         self._used: set[int] = set()
 
     def words(self, address: Address, count: int, offset: int = 0) -> _Words:
+        if address.purpose == USER_PURPOSE:  # a user stands there in place of a record's head
+            return np.frombuffer(address.chain_head, dtype="<u8")[1:].astype(np.uint64)
         assert address.position == self.position, "noise of another place is asked for"
         if address.purpose in self.secrets:
             return np.full(count, self.secrets[address.purpose], dtype=np.uint64)
         places = [(address, offset + i) for i in range(count)]
         numbers = [self._numbers.setdefault(each, len(self._numbers)) for each in places]
         return np.array(numbers, dtype=np.uint64)
+
+    def place(self, words: _Words) -> int:
+        """Among all learners that have drawn noise for a threshold, the place of who does."""
+        (learner,) = (
+            address.learner for (address, _), found in self._numbers.items() if found == words[0]
+        )
+        place = self._places.setdefault(learner, len(self._places))
+        assert place < MARKS_MAX, "there are marks for two learners only"
+        return place
 
     def use(self, words: _Words) -> None:
         """An outcome is made of these words."""
@@ -167,12 +250,12 @@ class Outcomes:
     """Runs something once for every combination of outcomes that it comes to.
 
     `tails`: what values of noise that are not tried can come to in one run, at the most: their own
-    probability, and that of the last ones tried, whose counterparts on the other side, the next
-    values, are not tried there.
+    probability, and that of the last `reach` ones tried at either end, whose counterparts on the
+    other side, as far beyond, are not tried there.
     """
 
-    def __init__(self, tail_bits: int) -> None:
-        self.tail_bits, self.tails = tail_bits, 0
+    def __init__(self, tail_bits: int, reach: int = 1) -> None:
+        self.tail_bits, self.reach, self.tails = tail_bits, reach, 0
         self.noise = Handles()
         self._mass = self._tails = 0
         self._begin([])
@@ -187,6 +270,11 @@ class Outcomes:
                 yield result, self._mass
                 ways.extend(self._others())
 
+    @property
+    def thresholds(self) -> Thresholds:
+        """What the run at hand has held."""
+        return Thresholds(tuple(self._drawn), tuple(self._tests))
+
     def choose(self, law: Law, words: _Words) -> Any:
         """The next outcome: as was given, or the first."""
         self.noise.use(words)
@@ -200,8 +288,25 @@ class Outcomes:
     def _begin(self, given: list[int]) -> None:
         self._given = given
         self._mass, self._tails = ONE, 0
+        self._drawn: list[tuple[int, Law]] = []
+        self._tests: list[HeldTest] = []
         self._taken: list[int] = []
         self._counts: list[int] = []
+
+    def _law(self, rate: Fraction) -> Law:
+        """The values of a noise that are tried, with a note of those that are not."""
+        law = laplace(rate, self.tail_bits)
+        self._tails += ONE - sum(mass for _, mass in law[: -2 * self.reach])
+        self.tails = max(self.tails, self._tails)
+        return law
+
+    def _fires(self, rate: Fraction, gap: int, words: _Words) -> bool:
+        gap, *times = unmarked(gap)
+        if not any(times):
+            return bool(self.choose(coin(DiscreteLaplace(rate).survival(gap), WHOLE), words))
+        fired = bool(self.choose(EITHER, words))
+        self._tests.append(HeldTest(rate, gap, tuple(times), fired))
+        return fired
 
     def _others(self) -> Iterator[list[int]]:
         """Ways on that were neither given nor taken."""
@@ -212,30 +317,32 @@ class Outcomes:
     @contextmanager
     def _replaced(self) -> Iterator[None]:
         """The functions that read words choose by their law instead."""
-        choose, whole = self.choose, 1 << SURVIVAL_BITS
+        choose = self.choose
 
         def first_above(test: Any, gaps: NDArray[np.int64], words: _Words) -> int | None:
-            noise = DiscreteLaplace(test.rate)
-            chances = (coin(noise.survival(gap), whole) for gap in gaps.tolist())
-            fired = (i for i, law in enumerate(chances) if choose(law, words[i : i + 1]))
+            each = enumerate(gaps.tolist())
+            fired = (i for i, gap in each if self._fires(test.rate, gap, words[i : i + 1]))
             return next(fired, None)
+
+        def threshold_noise(test: AboveThreshold, words: _Words) -> int:
+            place = self.noise.place(words)
+            self.noise.use(words)
+            self._drawn.append((place, self._law(test.rate)))
+            return mark(place)
 
         def passing(of: StableHistogram, scores: NDArray[np.int64], words: _Words) -> Any:
             noise = DiscreteLaplace(of.rate)
-            chances = [coin(noise.survival(of.threshold - s), whole) for s in scores.tolist()]
+            chances = [coin(noise.survival(of.threshold - s), WHOLE) for s in scores.tolist()]
             bits = [choose(law, words[i : i + 1]) for i, law in enumerate(chances)]
             return np.flatnonzero(bits).astype(np.int64)
 
         def answers(of: VoteCoin, ones: NDArray[np.int64], words: _Words) -> Any:
-            chances = [coin(of.threshold(n), whole) for n in ones.tolist()]
+            chances = [coin(of.threshold(n), WHOLE) for n in ones.tolist()]
             bits = [choose(law, words[i : i + 1]) for i, law in enumerate(chances)]
             return np.array(bits, dtype=np.uint8)
 
         def sample(noise: DiscreteLaplace, words: _Words) -> int:
-            law = laplace(noise.rate, self.tail_bits)
-            self._tails += ONE - sum(mass for _, mass in law[:-2])
-            self.tails = max(self.tails, self._tails)
-            return int(choose(law, words))
+            return int(choose(self._law(noise.rate), words))
 
         def draw(scores: WeighedScores, words: _Words) -> int:
             return int(choose(drawn(scores), words))
@@ -248,6 +355,7 @@ class Outcomes:
             return choose(subset(of), noise.words(address, 1))
 
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(AboveThreshold, "threshold_noise", threshold_noise)
             patch.setattr(AboveThreshold, "first_above", first_above)
             patch.setattr(CohenLyuTest, "first_above", first_above)
             patch.setattr(StableHistogram, "passing", passing)

@@ -15,6 +15,9 @@ The surfaces of two days are compared byte by byte. Only these are made equal fi
 
 Nothing else has to be: both days begin with copies of one new store, so that its public name is the
 same, and the daemon gives connections neither numbers nor names.
+
+Where a stream protects users, peers send the digests of who they are. The two users whose places
+are taken exchange their secret words, under the names that the store gives them (`stored_users`).
 """
 
 import asyncio
@@ -29,7 +32,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -45,10 +48,12 @@ from littled.service.daemon import serve
 from littled.service.host import Host
 from littled.service.logs import make_log
 from littled.service.sessions import Session
+from littled.service.users import UserHash
 from littled.store.records import Record
 from littled.store.store import Store
 from littled_client.addresses import TcpAddress
-from littled_protocol.columns import point_type
+from littled_protocol.columns import decode_users, encode_users
+from littled_protocol.messages import Examples as Batch
 from littled_protocol.messages import (
     Open,
     Ping,
@@ -95,14 +100,14 @@ class Course:
     examples: Examples
     script: Script
 
-    def batch(self, number: int) -> tuple[int, bytes, bytes] | None:
-        """First sequence number and columns of a batch; None when there are no more."""
+    def batch(self, number: int) -> tuple[int, bytes, bytes, bytes] | None:
+        """First sequence number and columns of a batch, the one of users empty where there are
+        none; None when there are no more."""
         spans = list(pairwise((0, *self.script.cuts)))
         if number >= len(spans):
             return None
         part = slice(*spans[number])
-        x = point_type(self.plan.x_type).encode(self.examples.x[part])
-        return part.start, x, self.examples.y[part].tobytes()
+        return part.start, *self.examples.columns(part, self.plan.x_type)
 
     def asked(self, number: int) -> list[Predict]:
         """What is asked after a batch."""
@@ -112,45 +117,66 @@ class Course:
 # --- Wrong frames ---------------------------------------------------------------------------------
 
 
-def _label_2(x: bytes, y: bytes) -> bytes:
-    return raw(type="examples", channel=0, sequence=0, count=len(y), x=x, y=y[:-1] + b"\x02")
+def batch(sequence: int, count: int, channel: int = 0, **columns: Any) -> bytes:
+    """A frame of examples; without a column of users where that is empty."""
+    given = {name: column for name, column in columns.items() if name != "users" or column}
+    return raw(type="examples", channel=channel, sequence=sequence, count=count, **given)
 
 
-def _point_outside(x: bytes, y: bytes) -> bytes:
+def _label_2(x: bytes, y: bytes, users: bytes) -> bytes:
+    return batch(0, len(y), x=x, y=y[:-1] + b"\x02", users=users)
+
+
+def _point_outside(x: bytes, y: bytes, users: bytes) -> bytes:
     outside = x[: -len(x) // len(y)] + b"\xff" * (len(x) // len(y))
-    return raw(type="examples", channel=0, sequence=0, count=len(y), x=outside, y=y)
+    return batch(0, len(y), x=outside, y=y, users=users)
 
 
-def _gap(x: bytes, y: bytes) -> bytes:
-    return raw(type="examples", channel=0, sequence=5, count=len(y), x=x, y=y)
+def _gap(x: bytes, y: bytes, users: bytes) -> bytes:
+    return batch(5, len(y), x=x, y=y, users=users)
 
 
-def _short_column(x: bytes, y: bytes) -> bytes:
-    return raw(type="examples", channel=0, sequence=0, count=len(y), x=x + b"\0", y=y)
+def _short_column(x: bytes, y: bytes, users: bytes) -> bytes:
+    return batch(0, len(y), x=x + b"\0", y=y, users=users)
 
 
-def _lists_of_text(x: bytes, y: bytes) -> bytes:
-    texts = [str(byte) for byte in x]
-    return raw(type="examples", channel=0, sequence=0, count=len(y), x=texts, y=list(y))
+def _lists_of_text(x: bytes, y: bytes, users: bytes) -> bytes:
+    return batch(0, len(y), x=[str(byte) for byte in x], y=list(y), users=users)
 
 
-def _other_channel(x: bytes, y: bytes) -> bytes:
-    return raw(type="examples", channel=3, sequence=0, count=len(y), x=x, y=y)
+def _other_channel(x: bytes, y: bytes, users: bytes) -> bytes:
+    return batch(0, len(y), channel=3, x=x, y=y, users=users)
 
 
-def _no_labels(x: bytes, y: bytes) -> bytes:
-    return raw(type="examples", channel=0, sequence=0, count=len(y), x=x + y)
+def _no_labels(x: bytes, y: bytes, users: bytes) -> bytes:
+    return batch(0, len(y), x=x + y, users=users)
 
 
-def _no_message(x: bytes, y: bytes) -> bytes:
-    return framed(b"\xc1" + x + y)
+def _no_message(x: bytes, y: bytes, users: bytes) -> bytes:
+    return framed(b"\xc1" + x + y + users)
+
+
+def _no_users(x: bytes, y: bytes, _: bytes) -> bytes:
+    return batch(0, len(y), x=x, y=y)
+
+
+def _half_a_user(x: bytes, y: bytes, users: bytes) -> bytes:
+    return batch(0, len(y), x=x, y=y, users=users[:-8])
 
 
 # A wrong frame made of good columns, which hold the example that differs on two twins.
-WRONG_FRAMES: tuple[Callable[[bytes, bytes], bytes], ...] = (
+WRONG_FRAMES: tuple[Callable[[bytes, bytes, bytes], bytes], ...] = (
     _label_2, _point_outside, _gap, _short_column, _lists_of_text, _other_channel, _no_labels,
     _no_message,
 )  # fmt: skip
+WRONG_USERS = (_no_users, _half_a_user)
+
+
+def stored_users(examples: Examples, key: bytes, stream: str) -> Examples:
+    """The examples with users under the names that a store with this key gives them."""
+    assert examples.users is not None
+    column = UserHash(key, stream).column(encode_users(examples.users))
+    return replace(examples, users=decode_users(column, len(examples.y)))
 
 
 # --- Waiting for the daemon -----------------------------------------------------------------------
@@ -220,12 +246,13 @@ class _Done:
 class Day:
     """One daemon from its first start to its second stop, on the store `store`.
 
-    key: what all noise is made from, whatever the history.
+    key: what all noise is made from, whatever the history. exchanged: whose secret words are.
     """
 
     store: Path
     courses: Sequence[Course]
     key: bytes
+    exchanged: Mapping[bytes, bytes] = field(default_factory=dict)
     shown: Shown = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -243,7 +270,8 @@ class Day:
     def run(self) -> Shown:
         """Live through the day; every surface by its place, normalised."""
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(daemon_module, "KeyedNoise", lambda _: Headless(KeyedNoise(self.key)))
+            noise = Headless(KeyedNoise(self.key), self.exchanged)
+            patch.setattr(daemon_module, "KeyedNoise", lambda _: noise)
             patch.setattr(host_module, "ENGINE_REST_SECONDS", 0.0)
             patch.setattr(http_module, "HTTP_HEARTBEAT_SECONDS", 3600.0)  # a matter of the clock
             self._done.attach(patch)
@@ -360,13 +388,14 @@ class Day:
             self._round(course, number, *batch)
         return len(left)
 
-    def _round(self, course: Course, number: int, sequence: int, x: bytes, y: bytes) -> None:
+    def _round(self, course: Course, number: int, sequence: int, *columns: bytes) -> None:
         """Feed one batch of a stream, wait until it is learned, and look at everything."""
-        name = course.plan.stream
-        self._wrong(WRONG_FRAMES[(number + len(name)) % len(WRONG_FRAMES)], name, x, y)
+        name, count = course.plan.stream, len(columns[1])
+        frames = WRONG_FRAMES + (WRONG_USERS if course.plan.unit == "user" else ())
+        self._wrong(frames[(number + len(name)) % len(frames)], name, *columns)
         producer = self._peers[f"producer of {name}"]
-        producer.feed(sequence, x, y)
-        producer.acknowledged(sequence + len(y))
+        producer.send(_good(sequence, *columns))
+        producer.acknowledged(sequence + count)
         credit = producer.connection.credit_left_bytes
         self.shown[self._step(f"credit of the producer of {name}")] = str(credit).encode()
         self._learned += 1
@@ -376,12 +405,14 @@ class Day:
         self._see_releases()
         self._page("/metrics")
 
-    def _wrong(self, frame: Callable[[bytes, bytes], bytes], name: str, x: bytes, y: bytes) -> None:
+    def _wrong(
+        self, frame: Callable[[bytes, bytes, bytes], bytes], name: str, *columns: bytes
+    ) -> None:
         """A producer of its own that feeds a wrong frame and is shown out."""
         peer = Peer.greet(self._unix)
         peer.send(Open(0, name, "w"))
         peer.receive()
-        peer.write(frame(x, y))
+        peer.write(frame(*columns))
         self._see_off(self._step(f"{frame.__name__} to {name}"), peer)
         self._lost += 1
         self._done.reach("lost", self._lost)
@@ -389,9 +420,9 @@ class Day:
     def _repeat(self, course: Course) -> None:
         """Feed what is known already: the first batch, and one that overlaps with the last."""
         producer = self._peers[f"producer of {course.plan.stream}"]
-        batch = course.batch(0)
-        assert batch is not None
-        producer.feed(*batch)
+        first = course.batch(0)
+        assert first is not None
+        producer.send(_good(*first))
         producer.acknowledged(1)
 
     def _ask(self, asked: Predict) -> None:
@@ -435,6 +466,10 @@ class Day:
         for course in self.courses:
             for asked in course.asked(len(course.script.cuts) - 1):
                 self._ask(asked)
+
+
+def _good(sequence: int, x: bytes, y: bytes, users: bytes) -> Batch:
+    return Batch(0, sequence, len(y), x, y, users or None)
 
 
 def _rest(connection: socket.socket) -> bytes:

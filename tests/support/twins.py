@@ -16,17 +16,30 @@ differently, what PRIVACY.md rests on:
 - calls of a fresh learner see a difference once at the most.
 
 The outcomes of stage tests count as said: the prices pay for them, whether or not they are shown.
+
+Where users are protected, the streams differ in the examples of one user, who may be somebody else
+in the other stream; the two of them exchange their secret words (PRIVACY.md, section 14). With c
+examples of a user and season that are admitted, `compare` checks instead of the above
+
+- that the count of a trigger differs at the user's positions only, by c mistakes of theirs in a
+  season on either side (Lemma U);
+- that scores of a dense selection change by c each, within an interval of width 2c; those of
+  proposals too, and what is offered on one side only has a score of at most c, and at most c L are;
+  scores of a histogram by 2c in sum; with teachers one teacher's list as above;
+- that all fresh selections of a season together keep within this, and that no more of them see a
+  difference than are paid for;
+- that the secret words of the same users are asked for, but for those of the one.
 """
 
 import contextlib
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pytest
@@ -38,7 +51,7 @@ from littled.budget.price import Price
 from littled.classes import HypothesisClass
 from littled.classes.base import Proposals
 from littled.engine import Engine
-from littled.learners.online import OnlineLearner
+from littled.learners.online import USER_PURPOSE, OnlineLearner, OnlineState
 from littled.learners.prediction.parameters import PredictionParameters
 from littled.learners.prediction.parts import Draw
 from littled.learners.prediction.stable import StablePredictor
@@ -61,9 +74,10 @@ from littled.store.records import (
     StoredRelease,
     prediction_head,
 )
-from littled_protocol.columns import point_type
-from littled_protocol.messages import Predict
-from littled_protocol.rules import Rule
+from littled_protocol.codec import decode
+from littled_protocol.columns import encode_users, point_type
+from littled_protocol.messages import Predict, Release
+from littled_protocol.rules import Rule, rule_from_dict
 
 HEAD = bytes(HEAD_BYTES)
 BOTTOM = "bottom"
@@ -71,15 +85,28 @@ OTHER_COURSE = "one run draws, asks or says where its twin does something else"
 
 
 class Headless:
-    """A store's noise, addressed by everything but the head of the chain."""
+    """A store's noise, addressed by everything but the head of the chain.
 
-    def __init__(self, source: NoiseSource) -> None:
-        """Ask `source` at the same address with an empty head."""
-        self.source = source
+    In the address of a user's secret word stands the user; those who are `exchanged` have each
+    other's.
+    """
+
+    def __init__(self, source: NoiseSource, exchanged: Mapping[bytes, bytes] | None = None) -> None:
+        """Ask `source` at the same address with an empty head, or with the user."""
+        self.source, self.exchanged = source, exchanged or {}
 
     def words(self, address: Address, count: int, offset: int = 0) -> NDArray[np.uint64]:
         """The words of the address, whatever the history."""
-        return self.source.words(replace(address, chain_head=b""), count, offset)
+        head = b""
+        if address.purpose == USER_PURPOSE:
+            head = self.exchanged.get(address.chain_head, address.chain_head)
+        return self.source.words(replace(address, chain_head=head), count, offset)
+
+
+def exchange(one: NDArray[np.uint64], other: NDArray[np.uint64]) -> dict[bytes, bytes]:
+    """That two users (2,) have each other's words."""
+    here, there = (each.astype("<u8").tobytes() for each in (one, other))
+    return {here: there, there: here}
 
 
 # --- Streams --------------------------------------------------------------------------------------
@@ -87,16 +114,25 @@ class Headless:
 
 @dataclass(frozen=True)
 class Examples:
-    """A stream: points in the column type of its classes (n,) or (n, m), labels uint8 (n,)."""
+    """A stream: points in the column type of its classes (n,) or (n, m), labels uint8 (n,).
+
+    users: uint64 (n, 2) where users are protected.
+    """
 
     x: NDArray[Any]
     y: NDArray[np.uint8]
+    users: NDArray[np.uint64] | None = None
 
     def replaced(self, position: int, point: Any, label: int) -> "Examples":
         """The neighbour with this example at one position."""
         x, y = self.x.copy(), self.y.copy()
         x[position], y[position] = point, label
-        return Examples(x, y)
+        return replace(self, x=x, y=y)
+
+    def columns(self, part: slice, x_type: str) -> tuple[bytes, bytes, bytes]:
+        """Some examples as the columns of a record; without users an empty one."""
+        users = b"" if self.users is None else encode_users(self.users[part])
+        return point_type(x_type).encode(self.x[part]), self.y[part].tobytes(), users
 
 
 def random_stream(
@@ -120,6 +156,67 @@ def random_neighbour(
     if random.random() < 0.5 or np.array_equal(point, old):
         label = 1 - label
     return position, stream.replaced(position, point, label)
+
+
+def with_users(stream: Examples, random: np.random.Generator, count: int) -> Examples:
+    """The stream of so many users, of whom some give many examples and some few."""
+    ids = random.integers(0, 1 << 64, (count, 2), dtype=np.uint64)
+    shares = random.dirichlet(np.full(count, 0.8))
+    return replace(stream, users=ids[random.choice(count, len(stream.y), p=shares)])
+
+
+Kind = Literal["examples", "silent", "name"]
+
+
+@dataclass(frozen=True)
+class UserNeighbour:
+    """A stream with another user, or other examples of the same one, at the user's positions."""
+
+    stream: Examples
+    positions: tuple[int, ...]
+    exchanged: dict[bytes, bytes]
+
+
+def random_user_neighbour(
+    stream: Examples,
+    points: NDArray[Any],
+    random: np.random.Generator,
+    kind: Kind,
+    said: "Sequence[Entry]",
+) -> UserNeighbour:
+    """Take a user, the sooner the more examples they give; `said`: the course of the stream.
+
+    kind: "examples" for some new ones, "name" for the same ones of somebody else, "silent" for such
+    as are no mistakes, of which a learner that keeps mistakes admits none.
+    """
+    assert stream.users is not None
+    user = stream.users[random.integers(len(stream.y))]
+    places = np.flatnonzero((stream.users == user).all(axis=1))
+    x, y, users = stream.x.copy(), stream.y.copy(), stream.users.copy()
+    other = user
+    if kind == "name" or random.random() < 0.5:
+        other = users[places] = random.integers(0, 1 << 64, 2, dtype=np.uint64)
+    if kind == "examples" or (kind == "silent" and random.random() < 0.5):
+        changed = places[random.random(len(places)) < random.choice([0.3, 1])]
+        x[changed] = points[random.integers(0, len(points), len(changed))]
+        y[changed] = random.integers(0, 2, len(changed))
+    if kind == "silent":
+        y[places] = _predicted(x, said)[places]
+    twin = Examples(x, y, users)
+    return UserNeighbour(twin, tuple(places.tolist()), exchange(user, other))
+
+
+def _predicted(x: NDArray[Any], said: "Sequence[Entry]") -> NDArray[np.uint8]:
+    """What the rule that is published at each position says of its point."""
+    labels = np.zeros(len(x), dtype=np.uint8)
+    for each in said:
+        if isinstance(each, Said) and each.what == "release":
+            message = decode(each.value[1])
+            assert isinstance(message, Release)
+            assert message.rule is not None
+            rule = rule_from_dict(message.rule)
+            labels[message.position :] = rule.evaluate(x[message.position :])
+    return labels
 
 
 def points_of(hypotheses: HypothesisClass, values: Sequence[Any]) -> NDArray[Any]:
@@ -146,7 +243,9 @@ def plan_of(
         caps += sum(map(price, events), Price.zero())
     caps = Price(caps.epsilon_pure * share, caps.rho * share, caps.delta)
     amounts = Fraction(50), Fraction(1, 2), Fraction(1, 100)
-    return StreamPlan(name, *amounts, horizon, caps, tuple(plans))
+    plan = StreamPlan(name, *amounts, horizon, caps, tuple(plans))
+    (most,) = {each.parameters.user_examples_max for each in plan.online} or {None}
+    return plan if most is None else replace(plan, unit="user", user_examples_max=most)
 
 
 # --- What a run does ------------------------------------------------------------------------------
@@ -210,7 +309,12 @@ class Witness:
         self.keys: dict[str, Any] = {}
 
     def words(self, address: Address, count: int, offset: int = 0) -> NDArray[np.uint64]:
-        """The words, and a note of the request."""
+        """The words, and a note of the request; of secret words of users, which they were."""
+        if address.purpose == USER_PURPOSE:
+            words, asked = self.source.words(address, count, offset), self.entries[-1]
+            assert isinstance(asked, Asked), OTHER_COURSE
+            asked.values.extend(words.tolist())
+            return words
         self.last = Drawn(
             address.learner, address.purpose, address.position, address.draw, offset, count
         )
@@ -275,6 +379,7 @@ class Ears:
         for kind in (AboveThreshold, CohenLyuTest):
             _spy(self.patch, kind, "first_above", before=self._gaps, after=self._fired)
         _spy(self.patch, OnlineLearner, "_stage_test", before=self._most, after=self._stage)
+        _spy(self.patch, OnlineLearner, "_with_user_words", before=self._users)
         self._listen_to_lists()
         _spy(self.patch, ExponentialMechanism, "weighed", before=self._scores)
         _spy(self.patch, StableHistogram, "passing", before=self._histogram)
@@ -302,6 +407,10 @@ class Ears:
         if last.purpose == "trigger":
             at = None if fired is None else last.position + last.offset + fired
             self.witness.say(_ABOVE, last.learner, at)
+
+    def _users(self, learner: OnlineLearner, state: OnlineState, _: object) -> None:
+        if learner.parameters.user_examples_max is not None:
+            self.witness.entries.append(Asked("users", learner.name, state.season, []))
 
     def _most(
         self, learner: OnlineLearner, state: object, most: int, place: Any, _: object
@@ -466,12 +575,13 @@ def course(
     ears: Ears,
     key: bytes,
     twin: Sequence[Entry] | None = None,
+    exchanged: Mapping[bytes, bytes] | None = None,
 ) -> list[Entry]:
     """Everything that a run of this stream draws, asks and says, in order.
 
     With the course of a twin, up to the first thing that is said otherwise.
     """
-    witness = ears.witness = Witness(Headless(KeyedNoise(key)), twin)
+    witness = ears.witness = Witness(Headless(KeyedNoise(key), exchanged), twin)
     with contextlib.suppress(Diverged):
         _follow(plan, stream, script, witness)
     return witness.entries
@@ -482,11 +592,11 @@ def _follow(plan: StreamPlan, stream: Examples, script: Script, witness: Witness
     engine = Engine(plan, witness, witness, Inline())
     shelves = Shelves()
     desk = Desk(plan, witness, shelves, lambda season: None, 0) if plan.predictions else None
-    encode = point_type(plan.x_type).encode
     engine.start()
     for number, (first, stop) in enumerate(pairwise((0, *script.cuts))):
-        x, y = encode(stream.x[first:stop]), stream.y[first:stop].tobytes()
-        record = Record(plan.stream, number, first, "p", first, stop - first, x, y, HEAD)
+        x, y, users = stream.columns(slice(first, stop), plan.x_type)
+        place = (plan.stream, number, first, "p", first, stop - first)
+        record = Record(*place, x, y, HEAD, users=users)
         shelves.kept.append(record)
         engine.apply(record)
         witness.say("status", "", engine.status())
@@ -509,10 +619,10 @@ class Verdict:
 
 @dataclass
 class Comparison:
-    """One pair of courses of a plan, whose streams differ at `position`."""
+    """One pair of courses of a plan, whose streams differ at one position or at one user's."""
 
     plan: StreamPlan
-    position: int
+    positions: Collection[int]
     verdict: Verdict = field(default_factory=Verdict)
     # by learner: c of Lemma A in the epoch at hand
     shift: Counter[str] = field(default_factory=Counter)
@@ -526,6 +636,7 @@ class Comparison:
 
     def __post_init__(self) -> None:
         """Look the learners up by their full names."""
+        self.position, *_ = self.positions
         stream = self.plan.stream
         self.online = {f"{stream}/{each.name}": each.parameters for each in self.plan.online}
         self.answering = {f"{stream}/{each.name}": each for each in self.plan.predictions}
@@ -696,6 +807,124 @@ class Comparison:
         return self._in_window(left, int(change > 0))
 
 
-def compare(plan: StreamPlan, position: int, one: Sequence[Entry], two: Sequence[Entry]) -> Verdict:
-    """Check a pair of courses; AssertionError, one sentence, where a proof would not hold."""
-    return Comparison(plan, position).run(one, two)
+@dataclass
+class UserComparison(Comparison):
+    """One pair of courses whose streams differ at the positions of one user.
+
+    All sums are by learner and season.
+    """
+
+    # what every trigger's count has risen and fallen by, and what its last gaps would add
+    risen: Counter[tuple[str, int]] = field(default_factory=Counter)
+    fallen: Counter[tuple[str, int]] = field(default_factory=Counter)
+    pending: dict[str, tuple[int, NDArray[np.int64]]] = field(default_factory=dict)
+    # by call what its scores change by, the most of its draws
+    changes: dict[tuple[str, int], Counter[int]] = field(default_factory=dict)
+
+    def _most_of(self, asked: Asked) -> int:
+        most = self.online[asked.learner].user_examples_max
+        assert most is not None
+        return most
+
+    def _season(self, asked: Asked | Said, position: int) -> tuple[str, int]:
+        return asked.learner, position // self.plan.horizon
+
+    def _said(self, said: Said) -> None:
+        if said.what == _ABOVE:
+            first, steps = self.pending.pop(said.learner)
+            stop = None if said.value is None else said.value - first + 1
+            season = self._season(said, first)
+            self.risen[season] += int((steps[:stop] > 0).sum())
+            self.fallen[season] += int((steps[:stop] < 0).sum())
+            most = self.online[said.learner].user_examples_max
+            assert most is not None
+            worst = max(self.risen[season], self.fallen[season])
+            assert worst <= most, "a trigger counts more mistakes of a user than are admitted"
+            self._note("gaps", worst)
+            self.shift[said.learner] += int(steps[:stop].sum())
+        super()._said(said)
+
+    def _gaps(self, left: Asked, right: Asked) -> int:
+        """Lemma U: a mistake of the user's more or less, at their positions only."""
+        change = left.values - right.values
+        steps = np.diff(change, prepend=self.shift[left.learner])
+        places = left.position + np.flatnonzero(steps)
+        assert set(places.tolist()) <= set(self.positions), "somebody else's mistakes count anew"
+        assert np.abs(steps).max(initial=0) <= 1, "a mistake counts more than once"
+        self.pending[left.learner] = left.position, steps
+        return 0
+
+    def _users(self, left: Asked, right: Asked) -> int:
+        """Words of the same users, each once, but for the one."""
+        words = set(left.values) ^ set(right.values)
+        assert len(words) <= 1, "the words of two users differ"
+        assert all(len(set(each.values)) == len(each.values) for each in (left, right))
+        return len(words)
+
+    def _together(self, asked: Asked, change: int) -> int:
+        """A change of one call's scores; all fresh selections of a season change by 2c in sum."""
+        calls = self.changes.setdefault(self._season(asked, asked.position), Counter())
+        calls[asked.position] = max(calls[asked.position], change)
+        fresh = self.online[asked.learner].fresh
+        whole = sum(calls.values()) if fresh else change
+        assert whole <= 2 * self._most_of(asked), "scores change by more than a user's examples do"
+        return whole
+
+    def _once(self, asked: Asked, change: int) -> int:
+        """Of the fresh calls of a season no more may see a difference than are paid for."""
+        online = self.online[asked.learner]
+        if change:
+            name, season = self._season(asked, asked.position)
+            calls = self.differing.setdefault(f"{name} {season}", set())
+            calls.add(asked.position)
+            most = online.user_epochs_max
+            assert not online.fresh or len(calls) <= most, "too many fresh calls differ"
+        return change
+
+    def _scores(self, left: Asked, right: Asked) -> int:
+        """Dense selection: c each, in an interval of width 2c."""
+        assert left.values.shape == right.values.shape
+        change = left.values - right.values
+        assert np.abs(change).max() <= self._most_of(left), "a score changes by more than c"
+        width = int(change.max() - change.min())
+        self._once(left, int(change.any()))
+        return self._together(left, width)
+
+    def _offered(self, left: Asked, right: Asked) -> int:
+        """Proposals: a width of 2c; on one side only scores of at most c, c L of them."""
+        online = self.online[left.learner]
+        if online.selection == "closure" or online.teachers is not None:
+            return super()._offered(left, right)
+        most = self._most_of(left)
+        here, there = (dict(zip(e.keys, e.values.tolist(), strict=True)) for e in (left, right))
+        changes = [here[key] - there[key] for key in here.keys() & there.keys()]
+        alone = [[a[key] for key in a.keys() - b.keys()] for a, b in ((here, there), (there, here))]
+        for scores in alone:
+            assert len(scores) <= most * online.list_cap, "one side offers more than c lists"
+            assert max(scores, default=0) <= most, "a rule that one side offers has too many votes"
+        self._note("offered on one side", max(map(len, alone)))
+        width = int(max(changes) - min(changes))
+        self._once(left, width + len(alone[0]) + len(alone[1]))
+        return self._together(left, width)
+
+    def _histogram(self, left: Asked, right: Asked) -> int:
+        """2c in sum; ids on one side only have c votes between them."""
+        most = self._most_of(left)
+        here, there = (dict(zip(e.keys, e.values.tolist(), strict=True)) for e in (left, right))
+        change = sum(abs(here[key] - there[key]) for key in here.keys() & there.keys())
+        for a, b in ((here, there), (there, here)):
+            votes = sum(max(1, a[key]) for key in a.keys() - b.keys())
+            assert votes <= most, "ids that one side offers have more than c votes"
+            change += votes
+        return self._together(left, self._once(left, change))
+
+
+def compare(
+    plan: StreamPlan, positions: Collection[int], one: Sequence[Entry], two: Sequence[Entry]
+) -> Verdict:
+    """Check a pair of courses; AssertionError, one sentence, where a proof would not hold.
+
+    positions: where the streams differ; one, unless the plan protects users.
+    """
+    kind = UserComparison if plan.unit == "user" else Comparison
+    return kind(plan, positions).run(one, two)

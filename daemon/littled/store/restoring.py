@@ -36,7 +36,11 @@ from littled.store.staging import INTEGER_MAX
 from littled.store.verify import verify
 
 _INSTANCE_BYTES = 16
-_INSERT_RECORD = "INSERT INTO records VALUES (?, ?, 0, ?, ?, ?, x'', ?)"
+# Without examples, and so without users where the table has a column for them.
+_INSERT_RECORD = """
+INSERT INTO records (key, first_position, count, sequence, producer, x, y, head)
+VALUES (?, ?, 0, ?, ?, ?, x'', ?)
+"""
 _RAISE_PRODUCER = """
 INSERT INTO producers (stream, name, next_sequence) VALUES (?, ?, ?)
 ON CONFLICT (stream, name) DO UPDATE SET next_sequence = max(next_sequence, excluded.next_sequence)

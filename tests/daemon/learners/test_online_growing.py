@@ -31,7 +31,8 @@ from littled.learners.online import (
 )
 from littled.learners.parameters import OnlineParameters, Rung
 from littled.learners.snapshot import online_from_dict, online_to_dict, pack, unpack
-from littled.mechanisms.noise import Address
+from littled.mechanisms.above_threshold import AboveThreshold
+from littled.mechanisms.noise import Address, KeyedNoise
 from littled.mechanisms.sparse_sample import SparseSample
 from littled_protocol.rules import MajorityRule, PointsRule
 from support.learning import Runner, column, course, equal, run
@@ -316,6 +317,27 @@ def test_no_word_of_noise_is_used_twice(mode: str) -> None:
             words.update((purpose, position, draw, offset + i) for i in range(count))
         assert max(words.values()) == 1
         assert any(purpose == "select" for purpose, _, _, _ in words)
+
+
+def test_no_two_steps_of_a_trigger_share_a_word_however_long_a_record_is(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What is left of a record after a fire is looked at again, and its words are its own."""
+    used: list[int] = []
+    first_above = AboveThreshold.first_above
+
+    def noted(self: AboveThreshold, gaps: Any, words: NDArray[np.uint64]) -> int | None:
+        fired = first_above(self, gaps, words)
+        used.extend(words[: len(words) if fired is None else fired + 1].tolist())
+        return fired
+
+    monkeypatch.setattr(AboveThreshold, "first_above", noted)
+    hypotheses, parameters = MODES["sets"]
+    learner = OnlineLearner("s/l", hypotheses, parameters)
+    x, y = noisy_examples(hypotheses, 0, 200)
+    _, out, _ = run(learner, x, y, KeyedNoise(bytes(32)), [])
+    assert len(out) > 2
+    assert len(set(used)) == len(used) > out[2].position
 
 
 @pytest.mark.parametrize("mode", MODES)

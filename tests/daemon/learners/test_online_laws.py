@@ -6,22 +6,26 @@ that the learner's own events come to must not exceed their delta. The tables al
 factor a claim may exceed what is true of so few steps, so that an overcharge is noticed as well.
 """
 
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
+from littled.budget.rounding import exp_upper
 from littled.classes import HypothesisClass, class_from_name
+from littled.classes.base import DataSet
 from littled.classes.table import Table
 from littled.learners.online import OnlineLearner, OnlineState, Place, SeasonOpened, Step
 from littled.learners.parameters import OnlineParameters, Rung
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.discrete_laplace import MAGNITUDE_BITS, DiscreteLaplace
 from littled.mechanisms.exponential import UNIFORM_BITS, ExponentialMechanism
-from littled.mechanisms.noise import NoiseSource
+from littled.mechanisms.noise import Address, NoiseSource
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.votes import VoteCoin
 from littled.planner import StreamPlan
@@ -35,7 +39,9 @@ from support.enumeration import (
     online_plan,
     stream_of,
 )
-from support.outcomes import BITS, ONE, coin, drawn, laplace, share, to_words, weights
+from support.learning import HEAD
+from support.outcomes import BITS, ONE, Outcomes, coin, drawn, laplace, share, to_words, weights
+from support.small_classes import Cubes
 
 F = Fraction
 # The one call comes after four examples; nothing is spent on a trigger.
@@ -57,6 +63,10 @@ TEACHERS = replace(
     RARELY, selection="sparse", teachers=2, list_cap=4, bottom_score=2, selection_rate=F(6),
     background_max=8,
 )  # fmt: skip
+TALKED = replace(
+    TEACHERS, teachers=1, trigger_threshold=0, tests_failure=F(1, 1000), list_cap=2,
+    selection_rate=F(3), buffer="mistakes", background_max=0,
+)  # fmt: skip
 # As few stages as a class can have that has a choice: 2, and a list of 2 rules.
 STAGES = replace(TEACHERS, list_cap=2, selection_rate=F(4))
 # Thresholds with noise, of rates at which few values of it have to be tried.
@@ -64,6 +74,18 @@ NOISY: dict[str, Any] = {
     "tests": "above_threshold", "tests_failure": F(0), "trigger_rate": F(7),
     "stage_rate": F(16),
 }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Talkative(Cubes):
+    """Who has an example offers more rules than may be, and one of them twice."""
+
+    def essential_list(
+        self, data_sets: Sequence[DataSet], tolerance: Fraction, cap: int
+    ) -> list[Hashable]:
+        offered: list[Hashable] = [frozenset({point}) for point in (1, 1, 2, 3, 0)]
+        return offered if any(len(y) for _, y in data_sets) else []
+
 
 ROWS = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.bool_)
 TABLE = Table.from_matrix(["never", "late", "always"], ROWS)
@@ -105,6 +127,15 @@ ALIKE_TURNS = (anything(ONE_POINT), *[Turn((Example(1, 1),))] * 3)
 PROPOSALS = {"selection": "sparse", "list_cap": 2, "bottom_score": 3, "selection_rate": F(3)}
 CLOSURES = {"selection": "closure", "list_cap": 1, "bottom_score": 2, "selection_rate": F(2)}
 HISTOGRAM = {"selection": "histogram", "bottom_score": 2, "selection_rate": F(1)}
+
+# Beside the mistakes one example is kept.
+PLACES = replace(
+    mistakes(THREE, **{**CLOSURES, "selection_rate": F(3)}, teachers=2),
+    buffer="both", background_max=1,
+)  # fmt: skip
+FOR_A_PLACE = tuple(
+    anything(ONE_POINT, teachers=(t % 2,), priorities=(word,)) for t, word in enumerate((8, 10, 99))
+)
 
 # One call at a public time, of three or four examples.
 SELECTIONS: dict[str, Case] = {
@@ -158,7 +189,13 @@ SELECTIONS: dict[str, Case] = {
         )),
         tuple(anything(ONE_POINT, priorities=(10 + t, 100 - t)) for t in range(3)), 1.31, 2.72,
     ),
+    # of one position, so that who is in it matters to the other teacher
+    "background of teachers": Case(one("conjunctions:1", PLACES), FOR_A_PLACE, 2.67, 1.05),
 }  # fmt: skip
+
+# Four teachers of five have an example each, and the fifth has one or none.
+FOUR = tuple(Turn((Example(0, 1, teacher),)) for teacher in range(4))
+FIFTH = Example(0, 1, 4), Example(0, 0, 4)
 
 # Calls at positions that the examples decide.
 TRIGGERS: dict[str, Case] = {
@@ -200,6 +237,16 @@ TRIGGERS: dict[str, Case] = {
     # two segments of stage tests are paid for, and one example needs one test
     "stage tests": Case(
         one("thresholds:1", replace(STAGES, **NOISY)), examples(1, ONE_POINT), 4.75, 0, 11,
+    ),
+    # of the list of a teacher with an example one rule is left, of two that are paid for
+    "lists that are too long": Case(one(Talkative(2), TALKED), examples(2, ONE_POINT), 0, 2.3),
+    # with its list a rule is on more than four fifths of them; what is paid for is many tests
+    "stage tests of five teachers": Case(
+        one(Talkative(2), replace(
+            TALKED, teachers=5, trigger_rate=F(2), trigger_threshold=5, bottom_score=3,
+            stage_rate=F(1, 2),
+        )),
+        (*FOUR, Turn((), (FIFTH, FIFTH[::-1]))), 0,
     ),
     "stage tests of Cohen and Lyu": Case(
         one("thresholds:1", replace(STAGES, stage_rate=F(1, 2))),
@@ -424,6 +471,25 @@ class OldSeasons(OnlineLearner):
         return replace(step, state=kept)
 
 
+@dataclass(frozen=True)
+class Halved:
+    """The secret words of the background, halved where the label is 1."""
+
+    source: NoiseSource
+    labels: NDArray[np.uint8]
+
+    def words(self, address: Address, count: int, offset: int = 0) -> NDArray[np.uint64]:
+        words = self.source.words(address, count, offset)
+        return words >> self.labels.astype(np.uint64) if address.purpose == "buffer" else words
+
+
+class Choosy(OnlineLearner):
+    """Prefers examples with label 1 for the background."""
+
+    def _remember(self, state: OnlineState, event: Any, mistake: Any, noise: Any) -> OnlineState:
+        return super()._remember(state, event, mistake, Halved(noise, event.y))
+
+
 class VetoesForNothing(OnlineLearner):
     """Books a histogram with vetoes as one without."""
 
@@ -449,6 +515,7 @@ FAULTS: dict[str, tuple[type[OnlineLearner], Any, OnlineParameters, Sequence[Tur
     "older seasons": (
         OldSeasons, ALIKE, SEASONS, ALIKE_TURNS
     ),
+    "a background by labels": (Choosy, "conjunctions:1", PLACES, FOR_A_PLACE),
 }  # fmt: skip
 
 
@@ -475,8 +542,61 @@ def test_a_word_that_serves_two_draws_is_noticed() -> None:
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_planted_faults_exceed_what_is_charged(name: str) -> None:
+    """And the learner as it is does not, with the same parameters."""
     kind, hypotheses, p, turns = FAULTS[name]
     assert Case(planted(kind, hypotheses, p), turns, 0, 0, 16).exceeds()
+    if kind is not OneDrawCharged:  # which is the learner as it is, but for what it books
+        assert not Case(planted(OnlineLearner, hypotheses, p), turns, 0, 0, 16).exceeds()
+
+
+SegmentLaw = dict[tuple[bool, ...], Fraction]
+
+
+class PlainQuery(OnlineLearner):
+    """Draws noise for the threshold of a segment of stage tests, and none for its queries."""
+
+    def _stage_test(
+        self, state: OnlineState, most: int, place: Place, noise: NoiseSource
+    ) -> tuple[OnlineState, bool]:
+        rho = state.stage_noise
+        if rho is None:
+            address = self._address(place, "stage-threshold", state.stage)
+            rho = self._stage_noises[0].sample(noise.words(address, DiscreteLaplace.WORDS))
+        above = 5 * (most - rho) > 4 * (self.parameters.teachers or 0)
+        return replace(state, stage_noise=rho if above else None), above
+
+
+def segment_law(learner: OnlineLearner, most: Sequence[int]) -> tuple[SegmentLaw, Fraction]:
+    """Of a segment with these queries, to its first Below; and what values left out come to."""
+    outcomes, law = Outcomes(12), SegmentLaw()
+
+    def run() -> tuple[bool, ...]:
+        state, said = learner.initial(), list[bool]()
+        while len(said) < len(most) and all(said):
+            at = len(said)
+            outcomes.noise.begin(at, {})
+            place = Place(HEAD, at, at)
+            state, above = learner._stage_test(state, most[at], place, outcomes.noise)
+            said.append(above)
+        return tuple(said)
+
+    for told, mass in outcomes.all(run):
+        law[told] = law.get(told, Fraction(0)) + Fraction(mass, ONE)
+    return law, Fraction(outcomes.tails, ONE)
+
+
+@pytest.mark.parametrize("kind", [OnlineLearner, PlainQuery])
+def test_a_segment_of_stage_tests_costs_its_rate(kind: type[OnlineLearner]) -> None:
+    """Lemma C, of the learner's own tests: queries near 4k/5 that change by 1 in any direction."""
+    parameters = replace(STAGES, **{**NOISY, "stage_rate": F(6)}, teachers=10)
+    learner = kind("s/l", class_from_name("thresholds:1"), parameters)
+    laws = {most: segment_law(learner, most) for most in product((7, 8, 9), repeat=2)}
+    ratio, worst = exp_upper(F(6)), Fraction(0)
+    for (here, (law, tails)), (there, (other, _)) in product(laws.items(), repeat=2):
+        if all(abs(a - b) <= 1 for a, b in zip(here, there, strict=True)):
+            beyond = (p - ratio * other.get(said, 0) for said, p in law.items())
+            worst = max(worst, sum((each for each in beyond if each > 0), -tails))
+    assert (worst > 0) == (kind is PlainQuery)
 
 
 def test_vetoes_that_are_not_paid_for_exceed_what_is_charged() -> None:

@@ -6,6 +6,7 @@ position, in either direction, must not be told apart better than what the seaso
 there are more epochs, calls and rungs of ladders. The classes are small and written down by hand.
 """
 
+from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -92,7 +93,9 @@ def test_longer_seasons_cost_what_they_are_charged(name: str) -> None:
     season(name, *LONG[name]).check()
 
 
-# --- a variant that must be caught ----------------------------------------------------------------
+# --- splits that must be caught -------------------------------------------------------------------
+
+Split = Callable[[NDArray[np.uint64], int], NDArray[np.int64]]
 
 
 def equal_parts(words: NDArray[np.uint64], teachers: int) -> NDArray[np.int64]:
@@ -101,17 +104,54 @@ def equal_parts(words: NDArray[np.uint64], teachers: int) -> NDArray[np.int64]:
     return np.repeat(np.arange(teachers), [len(part) for part in parts]).astype(np.int64)
 
 
-@pytest.mark.parametrize("broken", [False, True])
+def in_turn(words: NDArray[np.uint64], teachers: int) -> NDArray[np.int64]:
+    """The same, of parts that are dealt out."""
+    return np.arange(len(words), dtype=np.int64) % teachers
+
+
+def shuffled(words: NDArray[np.uint64], teachers: int) -> NDArray[np.int64]:
+    """The same, after what is kept was shuffled by its secret words."""
+    return in_turn(words, teachers)[np.argsort(np.argsort(words, kind="stable"))]
+
+
+# Two mistakes of each teacher. One more in their midst gives to each the other's second one.
+PAIRS = [Example(0, 1, 0), Example(2, 1, 1), Example(0, 1, 4), Example(2, 1, 5)]
+MORE = Example(0, 1, 2), Example(0, 0, 2)
+# Three teachers with two mistakes each, and one more at the end.
+PARTS = [Example(x, 1, t % 3) for t, x in enumerate((1, 1, 2, 2, 1, 1))]
+AT_THE_END = Example(0, 1), Example(0, 0)
+LISTS = replace(
+    PARAMETERS, selection="sparse", teachers=2, list_cap=2, selection_rate=F(6), calls_max=1,
+    trigger_rate=F(2), trigger_threshold=5,
+)  # fmt: skip
+ONE_CALL = replace(SCHEDULED, teachers=2, schedule_first=5, horizon=6, calls_max=1)
+THREE_TEACHERS = replace(ONE_CALL, teachers=3, schedule_first=7, horizon=8)
+
+
+def of_pairs(parameters: OnlineParameters) -> Case:
+    turns = [Turn((each,)) for each in PAIRS]
+    turns.insert(2, Turn((), (MORE, MORE[::-1])))
+    return Case(stream_of(online_plan("late", Cubes(2), parameters)), turns, 0)
+
+
+def of_parts() -> Case:
+    turns = [*(Turn((each,)) for each in PARTS), Turn((), (AT_THE_END, AT_THE_END[::-1]))]
+    return Case(stream_of(online_plan("late", Cubes(2), THREE_TEACHERS)), turns, 0)
+
+
+SPLITS: dict[str, tuple[Case, tuple[Split, ...]]] = {
+    "closures": (of_pairs(ONE_CALL), (in_turn, shuffled)),
+    "closures of three": (of_parts(), (equal_parts,)),
+    "essential lists": (of_pairs(LISTS), (in_turn, shuffled)),
+}
+
+
+@pytest.mark.parametrize("name", SPLITS)
 def test_a_split_that_moves_other_examples_is_caught(
-    broken: bool, monkeypatch: pytest.MonkeyPatch
+    name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if broken:
-        monkeypatch.setattr(online, "_numbers", equal_parts)
-    parameters = replace(SCHEDULED, teachers=3, schedule_first=7, horizon=8, calls_max=1)
-    mistakes = [(1, 1), (1, 1), (2, 1), (2, 1), (1, 1), (1, 1)]
-    given = [Turn((Example(*each, teacher=t % 3),)) for t, each in enumerate(mistakes)]
-    # at the last position a mistake more, or none
-    ends = Example(0, 1), Example(0, 0)
-    turns = (*given, Turn((), (ends, ends[::-1])))
-    case = Case(stream_of(online_plan("late", Cubes(2), parameters)), turns, 0)
-    assert case.exceeds() == broken
+    case, broken = SPLITS[name]
+    assert not case.exceeds()
+    for split in broken:
+        monkeypatch.setattr(online, "_numbers", split)
+        assert case.exceeds()

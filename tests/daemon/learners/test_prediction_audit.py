@@ -330,6 +330,19 @@ FAULTS: dict[str, tuple[Case, Game, int]] = {
 }  # fmt: skip
 
 
+# The cases of the faults as they are, which the same games must not find fault with.
+SOUND = {
+    "dense": DENSE, "realizable": REALIZABLE, "majority": MAJORITY, "averaging": AVERAGING,
+    "stability": STABILITY,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SOUND)
+def test_without_a_fault_the_same_games_prove_nothing(name: str) -> None:
+    case = SOUND[name]
+    assert held(case, audited(case, case.game(case.learner(), source=QuickNoise), 500, 2000))
+
+
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_planted_fault_is_caught(fault: str) -> None:
     case, game, games = FAULTS[fault]

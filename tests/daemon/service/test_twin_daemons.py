@@ -6,8 +6,9 @@ days with them. The neighbours are chosen so that all releases and answers agree
 mechanism was asked something else. Leaks that are planted have to be seen.
 """
 
+import secrets
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
@@ -31,16 +32,29 @@ from littled.service.subscribers import Releases
 from littled.store.store import Store
 from littled_protocol.messages import Ack, Error, error_message
 from littled_protocol.rules import Words, rule_from_dict
-from support.twin_daemons import NORMALISED, WRONG_FRAMES, Course, Day, Shown, normalised
+from support.twin_daemons import (
+    NORMALISED,
+    WRONG_FRAMES,
+    WRONG_USERS,
+    Course,
+    Day,
+    Shown,
+    normalised,
+    stored_users,
+)
 from support.twins import (
     Ears,
     Entry,
+    Kind,
     compare,
+    exchange,
     plan_of,
     points_of,
     random_neighbour,
     random_script,
     random_stream,
+    random_user_neighbour,
+    with_users,
 )
 from support.twins import course as course_of
 
@@ -86,7 +100,7 @@ STREAMS: dict[str, tuple[str, Sequence[Any]]] = {
 
 def plan_named(name: str) -> StreamPlan:
     """The plan of a stream as its store gives it back; "asked" has calls enough for one only."""
-    kind, parameters = STREAMS[name]
+    kind, parameters = (STREAMS | USER_STREAMS)[name]
     plans = [
         (LearnerPlan if isinstance(each, OnlineParameters) else PredictionPlan)(
             f"l{number}", class_from_name(kind), each, Words()
@@ -98,11 +112,29 @@ def plan_named(name: str) -> StreamPlan:
     return StreamPlan.from_dict(plan.to_dict())
 
 
-PLANS = {name: plan_named(name) for name in STREAMS}
+# Streams that protect users, with c: mistakes that a trigger counts, secret words of users, ids.
+USER_STREAMS: dict[str, tuple[str, Sequence[Any]]] = {
+    "visits": (
+        "thresholds:8",
+        [replace(ONLINE, buffer="mistakes", trigger_threshold=3, user_examples_max=2)],
+    ),
+    "page_views": (
+        "affine:3:2",
+        [replace(CLOSURE, teachers=3, bottom_score=2, trigger_threshold=3, user_examples_max=1)],
+    ),
+    "ids": (
+        "points:3",
+        [replace(CLOSURE, selection="histogram", list_cap=0, fresh=False, user_examples_max=3)],
+    ),
+}
 
 
 def points(plan: StreamPlan) -> NDArray[Any]:
     return points_of(plan.plans[0].hypotheses, range(8))
+
+
+PLANS = {name: plan_named(name) for name in STREAMS}
+USER_PLANS = {name: plan_named(name) for name in USER_STREAMS}
 
 
 # --- Choosing twins -------------------------------------------------------------------------------
@@ -129,12 +161,64 @@ class Original:
         for _ in range(TRIES):
             position, other = random_neighbour(self.course.examples, points(plan), random)
             verdict = compare(
-                plan, position, self.said, course_of(plan, other, script, ears, self.key, self.said)
+                plan,
+                [position],
+                self.said,
+                course_of(plan, other, script, ears, self.key, self.said),
             )
             found = {what for what, change in verdict.largest.items() if change}
             if verdict.agreed and found and found >= set(different):
                 return replace(self.course, examples=other)
         raise AssertionError(f"no neighbour of a stream of {plan.stream} says the same")
+
+
+@dataclass(frozen=True)
+class Twin:
+    """A neighbour, and whose secret words are exchanged."""
+
+    course: Course
+    exchanged: Mapping[bytes, bytes]
+
+
+@dataclass(frozen=True)
+class UserOriginal:
+    """The same of a stream that protects users, in a store with the key `store_key`."""
+
+    course: Course
+    said: list[Entry]
+    key: bytes
+    store_key: bytes
+
+    @classmethod
+    def random(
+        cls, name: str, ears: Ears, keys: tuple[bytes, bytes], random: np.random.Generator
+    ) -> "UserOriginal":
+        plan, (key, store_key) = USER_PLANS[name], keys
+        stream = random_stream(points(plan), EXAMPLES, random, noisy=0.2)
+        stream = with_users(stream, random, 9)
+        script = random_script(plan, points(plan), EXAMPLES, random)
+        stored = stored_users(stream, store_key, name)
+        return cls(Course(plan, stream, script), course_of(plan, stored, script, ears, key), *keys)
+
+    def twin(
+        self, ears: Ears, random: np.random.Generator, kind: Kind, different: Sequence[str]
+    ) -> Twin | None:
+        """A neighbour with other examples of a user, or of somebody else in their place."""
+        plan, script, stream = self.course.plan, self.course.script, self.course.examples
+        here = stored_users(stream, self.store_key, plan.stream).users
+        assert here is not None
+        for _ in range(TRIES):
+            other = random_user_neighbour(stream, points(plan), random, kind, self.said)
+            stored = stored_users(other.stream, self.store_key, plan.stream)
+            assert stored.users is not None
+            place = other.positions[0]
+            exchanged = exchange(here[place], stored.users[place])
+            said = course_of(plan, stored, script, ears, self.key, self.said, exchanged)
+            verdict = compare(plan, other.positions, self.said, said)
+            found = {what for what, change in verdict.largest.items() if change}
+            if verdict.agreed and (found or kind == "name") and found >= set(different):
+                return Twin(replace(self.course, examples=other.stream), exchanged)
+        return None
 
 
 @pytest.fixture(scope="module")
@@ -145,12 +229,27 @@ def new_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def live(new_store: Path, courses: Sequence[Course], key: bytes) -> Shown:
+@pytest.fixture(scope="module")
+def user_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with the streams that protect users, with one key: users' names come from it."""
+    path = tmp_path_factory.mktemp("users") / "new"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(secrets, "token_bytes", lambda count: bytes(range(count)))
+        Store.create(path, {}, {name: plan.to_dict() for name, plan in USER_PLANS.items()})
+    return path
+
+
+def live(
+    new_store: Path,
+    courses: Sequence[Course],
+    key: bytes,
+    exchanged: Mapping[bytes, bytes] | None = None,
+) -> Shown:
     """A day with these streams, on a copy of the new store at one and the same place."""
     store = new_store.parent / "store"
     shutil.copytree(new_store, store)
     try:
-        return Day(store, courses, key).run()
+        return Day(store, courses, key, exchanged or {}).run()
     finally:
         shutil.rmtree(store)
 
@@ -188,6 +287,67 @@ def check_twins(new_store: Path, days: int, twins: int, seed: int) -> int:
     return pairs
 
 
+KINDS: tuple[Kind, ...] = ("examples", "silent", "name")
+
+
+def choose_users(
+    user_store: Path,
+    names: Sequence[str],
+    kinds: Sequence[Kind],
+    seed: tuple[int, int],
+    *different: str,
+) -> tuple[bytes, list[Course], list[list[Twin]]]:
+    """The same with streams of users, and twins of these kinds; streams that have none are left.
+
+    A user may have too many examples for anything that is said to be the same without them.
+    """
+    random = np.random.default_rng(seed)
+    with Store.open(user_store, read_only=True) as store:
+        keys = random.bytes(32), store.noise_key
+    with pytest.MonkeyPatch.context() as patch:
+        ears = Ears(patch)
+        for plan in USER_PLANS.values():
+            ears.listen_to(plan.plans[0].hypotheses)
+        courses, others = [], [list[Twin]() for _ in kinds]
+        for name in names:
+            twins: list[Twin | None] = [None]
+            while None in twins:
+                original = UserOriginal.random(name, ears, keys, random)
+                twins = [original.twin(ears, random, kind, different) for kind in kinds]
+            courses.append(original.course)
+            for day, twin in zip(others, twins, strict=True):
+                assert twin is not None
+                day.append(twin)
+    return keys[0], courses, others
+
+
+def live_as(user_store: Path, twins: Sequence[Twin], key: bytes) -> Shown:
+    """A day with these twins."""
+    exchanged = {user: word for each in twins for user, word in each.exchanged.items()}
+    return live(user_store, [each.course for each in twins], key, exchanged)
+
+
+def check_user_twins(user_store: Path, days: int, twins: int, seed: int) -> int:
+    """So many days with streams of users, each with so many twins of each kind."""
+    pairs, shown = 0, set[str]()
+    for day in range(days):
+        kinds = KINDS * twins
+        key, originals, others = choose_users(user_store, list(USER_STREAMS), kinds, (seed, day))
+        one = live(user_store, originals, key)
+        for each in others:
+            assert_same(one, live_as(user_store, each, key))
+            pairs += len(each)
+        shown |= one.keys()
+    assert_wrong_frames(shown, (*WRONG_FRAMES, *WRONG_USERS))
+    return pairs
+
+
+def assert_wrong_frames(places: Iterable[str], frames: Iterable[Callable[..., bytes]]) -> None:
+    """These wrong frames have been shown out, and no others."""
+    seen = {each.split()[1] for each in places if each.split()[1].startswith("_")}
+    assert seen == {frame.__name__ for frame in frames}
+
+
 @dataclass(frozen=True)
 class Lived:
     """A day that was lived through, and twins of all its streams."""
@@ -214,6 +374,15 @@ def test_a_thousand_twin_daemons_show_the_same_bytes_everywhere(new_store: Path)
     assert check_twins(new_store, days=20, twins=10, seed=1) == 1000
 
 
+def test_twin_daemons_of_users_show_the_same_bytes_everywhere(user_store: Path) -> None:
+    assert check_user_twins(user_store, days=1, twins=1, seed=1) == 9
+
+
+@pytest.mark.campaign
+def test_hundreds_of_twin_daemons_of_users_show_the_same_bytes(user_store: Path) -> None:
+    assert check_user_twins(user_store, days=20, twins=3, seed=2) == 540
+
+
 def test_a_day_shows_every_surface(lived: Lived) -> None:
     """What is compared holds releases, answers, refusals, halts, and errors of wrong frames."""
     shown = lived.shown
@@ -222,9 +391,7 @@ def test_a_day_shows_every_surface(lived: Lived) -> None:
         assert kind in whole
     for place in ("/metrics", "/status", "/predict", "credit", "log of", "ledger", "watcher"):
         assert any(place in each for each in shown)
-    wrong = {frame.__name__ for frame in WRONG_FRAMES}
-    seen = {each.split()[1] for each in shown if each.split()[1].startswith("_")}
-    assert seen == wrong
+    assert_wrong_frames(shown, WRONG_FRAMES)
     codes = {b"invalid_examples", b"sequence_gap", b"malformed_frame", b"unexpected_message"}
     assert all(code in whole for code in codes)
     # nothing of what is made equal is left, and the clock was there
@@ -337,6 +504,89 @@ def _a_status_with_a_share_of_labels(patch: pytest.MonkeyPatch) -> None:
         return status(daemon) | {"ones": int(checked.y.sum())}
 
     patch.setattr(Daemon, "status", telling)
+
+
+def _a_metric_of_counted_users(patch: pytest.MonkeyPatch) -> None:
+    name = MetricName("gauge", "Users.", ("learner",), "published")
+    patch.setitem(metrics.METRICS, "littled_users", name)
+    samples = Daemon._samples
+
+    def more(daemon: Daemon) -> Iterator[Sample]:
+        yield from samples(daemon)
+        for host in daemon._hosts:
+            for learner, state in states(host).items():
+                counted = len(state.users_counted.whole())
+                yield Sample("littled_users", (f"{host.stream}/{learner}",), counted)
+
+    patch.setattr(Daemon, "_samples", more)
+
+
+def _an_error_that_quotes_users(patch: pytest.MonkeyPatch) -> None:
+    users_of, seen = Door.users_of, list[bytes]()
+
+    def noted(door: Door, message: Any) -> bytes:
+        seen.append(bytes(message.users or b""))
+        return users_of(door, message)
+
+    def quoting(error: Any, channel: int | None = None) -> Error:
+        return replace(error_message(error, channel), message=f"the users were {seen[-1:]}")
+
+    patch.setattr(Door, "users_of", noted)
+    patch.setattr(sessions, "error_message", quoting)
+
+
+def _a_line_of_the_log_with_a_count(patch: pytest.MonkeyPatch) -> None:
+    learn = Host._learn
+
+    def telling(host: Host, record: Any) -> None:
+        learn(host, record)
+        counts = [state.users_counted.whole().counts.sum() for state in states(host).values()]
+        host._log.info("learned", reason=f"{counts} mistakes of users")
+
+    patch.setattr(Host, "_learn", telling)
+
+
+def _a_page_that_says_who_has_fed(patch: pytest.MonkeyPatch) -> None:
+    status, users_of = Daemon.status, Door.users_of
+    seen = set[bytes]()
+
+    def noted(door: Door, message: Any) -> bytes:
+        users = users_of(door, message)
+        seen.update(users[at : at + 16] for at in range(0, len(users), 16))
+        return users
+
+    def telling(daemon: Daemon) -> dict[str, Any]:
+        return status(daemon) | {"users": sorted(each.hex() for each in seen)}
+
+    patch.setattr(Door, "users_of", noted)
+    patch.setattr(Daemon, "status", telling)
+
+
+LEAKS_OF_USERS: dict[str, tuple[Callable[[pytest.MonkeyPatch], None], Kind]] = {
+    "metrics": (_a_metric_of_counted_users, "silent"),
+    "to visits": (_an_error_that_quotes_users, "name"),
+    "log": (_a_line_of_the_log_with_a_count, "silent"),
+    "status|control": (_a_page_that_says_who_has_fed, "name"),
+}
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param(each, marks=() if each in ("metrics", "to visits") else pytest.mark.campaign)
+        for each in LEAKS_OF_USERS
+    ],
+)
+def test_a_planted_leak_of_users_is_seen(
+    place: str, user_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plant, kind = LEAKS_OF_USERS[place]
+    different = ["gaps"] if kind == "silent" else []
+    key, originals, (twins,) = choose_users(user_store, ["visits"], [kind], (2, 0), *different)
+    plant(monkeypatch)
+    one, other = live(user_store, originals, key), live_as(user_store, twins, key)
+    with pytest.raises(AssertionError, match=f"({place}).* differs"):
+        assert_same(one, other)
 
 
 LEAKS: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
