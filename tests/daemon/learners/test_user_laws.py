@@ -431,7 +431,7 @@ def test_noise_that_is_held_has_the_law_of_noise_that_is_tried() -> None:
     held = season(hypotheses, replace(parameters, trigger_rate=Fraction(3)))
     (plan,) = held.online
     words = VariantPlan("l", hypotheses, plan.parameters, Words(), TriedThreshold)
-    cases = [Case(each, turns_of(SHORT), 0, 0, 7) for each in (held, stream_of(words))]
+    cases = [Case(each, turns_of(SHORT), 0, 0, 5) for each in (held, stream_of(words))]
     found = [each.at_most(each.transitions(), held.epsilon / 8) for each in cases]
     assert found[0] > Fraction(1, 100)
     assert abs(found[0] - found[1]) < Fraction(1, 1 << 100)
