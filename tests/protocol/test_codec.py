@@ -197,7 +197,7 @@ def outcome(payload: bytes, by: Any = decode) -> Message | ErrorCode:
 
 
 @given(st.binary(max_size=200))
-@settings(max_examples=1000)
+@settings(max_examples=500)
 @example(b"")
 @example(b"\x81" * 2000)
 @example(b"\xdf\x00\x00\x00\x01" * 300)
@@ -220,7 +220,7 @@ def damaged(draw: st.DrawFn) -> bytes:
 
 
 @given(damaged())
-@settings(max_examples=1000)
+@settings(max_examples=500)
 def test_damaged_messages_end_in_a_message_or_an_error(payload: bytes) -> None:
     assert isinstance(outcome(payload), Message | ErrorCode)
     assert outcome(payload) == outcome(payload, _decode_any)
@@ -232,13 +232,13 @@ tags = st.sampled_from(
 
 
 @given(st.lists(tags, max_size=60).map(lambda found: b"\x82" + bytes(found)))
-@settings(max_examples=1000)
+@settings(max_examples=500)
 def test_any_tags_end_in_a_message_or_an_error(payload: bytes) -> None:
     assert isinstance(outcome(payload), Message | ErrorCode)
 
 
 @given(examples.map(encode) | damaged())
-@settings(max_examples=500)
+@settings(max_examples=250)
 def test_the_quick_way_agrees_with_the_general_way(payload: bytes) -> None:
     assert outcome(payload) == outcome(payload, _decode_any)
 
