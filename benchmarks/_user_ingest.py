@@ -22,6 +22,7 @@ import numpy as np
 
 from littled.limits import ENGINE_QUEUE_BYTES_MAX, STREAM_PENDING_BYTES_MAX
 from littled_client import Client, hash_users
+from littled_protocol.limits import user_bytes
 
 CLASSES = {
     "u8": "thresholds:256",
@@ -35,7 +36,6 @@ KINDS = ("alone", "digests", "ids")
 USERS = 100_000
 _CYCLE = 1_000_000
 _QUEUE_BYTES = ENGINE_QUEUE_BYTES_MAX + STREAM_PENDING_BYTES_MAX
-_USER_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ def measured(
 ) -> Speed:
     """One run."""
     y = np.zeros(_CYCLE, dtype=np.uint8)
-    example_bytes = x.nbytes // _CYCLE + 1 + (0 if users is None else _USER_BYTES)
+    example_bytes = x.nbytes // _CYCLE + 1 + (0 if users is None else user_bytes)
     size = ingest.BATCH_EXAMPLES
     ahead, timed = _QUEUE_BYTES // example_bytes // size + 1, examples // size
     daemon, client = settled_cpu_seconds(process), time.process_time()

@@ -4,18 +4,10 @@ from fractions import Fraction
 
 from littled.auditing.bounds import Claim
 from littled.budget.conversion import guarantee
-from littled.budget.events import price
 from littled.budget.price import Price
-from littled.learners.online import OnlineLearner
 
 # Every delta gives a claim where something is booked as zCDP; these are tried beside the plan's.
 DELTAS = tuple(Fraction(1, 10**power) for power in (1, 2, 3, 4))
-
-
-def charged(learner: OnlineLearner) -> Price:
-    """All that a season of this learner can be charged."""
-    opening = sum((price(event) for event in learner.season_events()), Price.zero())
-    return opening + price(learner.call_event()) * learner.parameters.calls_max
 
 
 def claims_of(caps: Price, delta_z: Fraction) -> tuple[Claim, ...]:

@@ -30,14 +30,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.auditing.bounds import Claim, Counts
-from littled.auditing.claims import charged, claims_of
+from littled.auditing.claims import claims_of
 from littled.auditing.noise import derived_key, quick_words
 from littled.auditing.online import online_subject, whole
 from littled.auditing.trials import TrialSubject
 from littled.classes import Thresholds
 from littled.learners.parameters import OnlineParameters
 from littled.mechanisms.noise import Address, NoiseSource
-from littled.planner import LearnerPlan, StreamPlan
+from littled.planner import LearnerPlan, StreamPlan, season_cost
 from littled_protocol.rules import Words
 
 # Runs of a variant that are drawn together, and those that usually decide.
@@ -252,7 +252,7 @@ def trigger_plan(rate: Fraction) -> StreamPlan:
         fresh=True,
     )
     learner = LearnerPlan("trigger", Thresholds(2), parameters, Words())
-    caps = charged(learner.learner("control"))
+    caps = season_cost(learner.learner("control"))
     delta = Fraction(1, 100)
     return StreamPlan("control", Fraction(2), delta, Fraction(0), 64, caps, (learner,))
 

@@ -13,10 +13,8 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 
-import numpy as np
-
 from littled.auditing.bounds import Counts, Transcript, View
-from littled.auditing.claims import charged, claims_of
+from littled.auditing.claims import claims_of
 from littled.auditing.noise import derived_key
 from littled.auditing.streams import StreamPair, stream_pairs
 from littled.auditing.trials import TrialSubject
@@ -25,11 +23,11 @@ from littled.engine import Engine
 from littled.engine import Transcript as Opening
 from littled.learners.online import OnlineLearner
 from littled.mechanisms.noise import KeyedNoise, NoiseSource
-from littled.planner import LearnerPlan, StreamPlan
+from littled.planner import LearnerPlan, StreamPlan, season_cost
 from littled.store.records import HEAD_BYTES, Record, StoredRelease, record_head
 from littled_protocol import limits
 from littled_protocol.codec import decode
-from littled_protocol.columns import Points, encode_labels, point_type
+from littled_protocol.columns import encode_labels, point_type
 from littled_protocol.messages import Release
 from littled_protocol.rules import rule_from_dict
 
@@ -52,14 +50,15 @@ def online_subject(
     What is claimed is what this learner is charged in a season. NoStreams where none can be made.
     """
     made = learner.learner(plan.stream)
-    caps = charged(made)
+    caps = season_cost(made)
     alone = replace(plan, caps=caps, plans=(learner,))
-    looked_at, pairs = stream_pairs(made)
+    points, pairs = stream_pairs(made)
+    looked_at = point_type(plan.x_type).encode(points)
     return TrialSubject(
         name,
         in_words(learner),
         claims_of(caps, plan.delta_z),
-        [EngineTrial(alone, pair, looked_at.tobytes(), fault) for pair in pairs],
+        [EngineTrial(alone, pair, looked_at, fault) for pair in pairs],
         VIEWS,
     )
 
@@ -82,7 +81,7 @@ def in_words(learner: LearnerPlan) -> str:
 class EngineTrial:
     """Runs of the engine of a plan of one learner on two neighbouring streams.
 
-    `looked_at`: the points, as bytes of their array, whose labels are looked at in published rules.
+    `looked_at`: the points, as a column of the wire, whose labels published rules are asked for.
     """
 
     plan: StreamPlan
@@ -191,14 +190,10 @@ def _released(body: bytes, x_type: str, looked_at: bytes) -> Item:
     message = decode(body)
     assert isinstance(message, Release)
     assert message.rule is not None
-    labels = rule_from_dict(message.rule).evaluate(_points(x_type, looked_at))
-    return message.kind, message.position, labels.tobytes()
-
-
-def _points(x_type: str, array: bytes) -> Points:
     kind = point_type(x_type)
-    points = np.frombuffer(array, dtype=kind.dtype)
-    return points if kind.columns == 1 else points.reshape(-1, kind.columns)
+    points = kind.decode(looked_at, len(looked_at) // kind.itemsize_bytes)
+    labels = rule_from_dict(message.rule).evaluate(points)
+    return message.kind, message.position, labels.tobytes()
 
 
 # -- views -----------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from functools import cache
 from typing import Any
 
 from littled.auditing.online import online_subject
-from littled.auditing.prediction import prediction_subject
+from littled.auditing.prediction import ANSWERS, prediction_subject
 from littled.auditing.trials import Subject
 from littled.classes import class_from_name
 from littled.learners.prediction import Method
@@ -25,10 +25,9 @@ EPSILON, DELTA, HORIZON = Fraction(4), Fraction(1, 100), 64
 # So short that a schedule is better even for ids, which may keep their trigger.
 HORIZON_OF_SCHEDULES = 16
 NOISE_RATE = Fraction(1, 10)
-WINDOW, ANSWERS = 24, 2
+WINDOW = 24
 # Constants with which Algorithms 1 to 4 have a plan for so short a season.
 PAPER = PaperConstants(teachers=Fraction(32), threshold=Fraction(1, 1000), draws=Fraction(1, 10))
-
 
 # Small learners by name: the class, and how the next rule is selected.
 PUBLISHING: dict[str, tuple[str, dict[str, Any]]] = {

@@ -14,7 +14,13 @@ from littled.planner.requests import (
     StreamRequest,
     Unit,
 )
-from littled.planner.search import Comparison, compare_predictions, compare_ways, plan_stream
+from littled.planner.search import (
+    Comparison,
+    compare_predictions,
+    compare_ways,
+    plan_stream,
+    season_cost,
+)
 from littled.planner.sizes import CANDIDATES_MAX
 from littled.planner.ways import Estimate
 
@@ -40,5 +46,6 @@ __all__ = [
     "compare_ways",
     "plan_stream",
     "relabelling_parameters",
+    "season_cost",
     "stability_parameters",
 ]

@@ -14,6 +14,7 @@ from typing import get_args
 from littled.budget.conversion import guarantee
 from littled.budget.events import price
 from littled.budget.price import Price
+from littled.learners.online import OnlineLearner
 from littled.learners.parameters import Accounting
 from littled.planner.budgets import DELTA_Z_SHARE, Budget
 from littled.planner.costs import retrain_memory_bytes, retrain_seconds
@@ -304,7 +305,11 @@ def _caps(plan: AnyPlan, stream: str) -> Price:
     """Everything that a season of this learner can be charged."""
     if not isinstance(plan, LearnerPlan):
         return window_cost(plan)
-    learner = plan.learner(stream)
+    return season_cost(plan.learner(stream))
+
+
+def season_cost(learner: OnlineLearner) -> Price:
+    """What a season can cost in all: what is charged when it opens, and every call."""
     fixed = sum((price(event) for event in learner.season_events()), Price.zero())
     return fixed + price(learner.call_event()) * learner.parameters.calls_max
 
