@@ -105,7 +105,11 @@ class Finding:
     @property
     def epsilon(self) -> float:
         """The lower bound of epsilon at the claim's delta, at least 0."""
-        return max(self.verdict.epsilon(self.claim.delta), 0.0)
+        return self.at_least(self.claim.delta)
+
+    def at_least(self, delta: float) -> float:
+        """The lower bound of epsilon at this delta, at least 0, as epsilon is never negative."""
+        return max(self.verdict.epsilon(delta), 0.0)
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -212,18 +211,13 @@ def facts(finding: Finding) -> Mapping[str, Any]:
             {
                 "epsilon": each.epsilon,
                 "delta": each.delta,
-                "at_least": _bound(decided.epsilon(each.delta)),
+                "at_least": finding.at_least(each.delta),
             }
             for each in subject.claims
         ],
         "exceeded": finding.exceeded,
         "known_private": subject.private,
     }
-
-
-def _bound(epsilon: float) -> float:
-    """Epsilon is never negative, whatever the runs say."""
-    return max(epsilon, 0.0) if isfinite(epsilon) else 0.0
 
 
 def complain(findings: Iterable[Finding]) -> None:
