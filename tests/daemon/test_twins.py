@@ -273,6 +273,12 @@ class Tally:
         self.largest |= verdict.largest
         self.hidden[kind] += verdict.agreed and any(verdict.largest.values())
 
+    def join(self, other: "Tally") -> None:
+        self.pairs += other.pairs
+        self.agreed += other.agreed
+        self.largest |= other.largest
+        self.hidden += other.hidden
+
 
 def twins(name: str, ears: Ears, streams: int, seed: int = 0) -> Tally:
     """Compare so many streams of a case with `NEIGHBOURS` random neighbours each."""
@@ -322,8 +328,7 @@ def check(ears: Ears, streams: int, seed: int) -> int:
         tally = twins(name, ears, streams, seed)
         assert tally.agreed, f"no twins of {name} say the same to the end"
         assert tally.largest, f"twins of {name} never ask different questions"
-        whole.largest |= tally.largest
-        whole.pairs, whole.agreed = whole.pairs + tally.pairs, whole.agreed + tally.agreed
+        whole.join(tally)
     assert whole.pairs // 5 < whole.agreed < whole.pairs
     assert {what: whole.largest[what] for what in DECLARED} == DECLARED
     return whole.pairs
@@ -358,8 +363,7 @@ def check_users(ears: Ears, streams: int, seed: int) -> int:
         assert tally.largest, f"twins of {name} never ask different questions"
         assert parameters.user_examples_max is not None
         largest[parameters.user_examples_max] |= tally.largest
-        whole.pairs, whole.agreed = whole.pairs + tally.pairs, whole.agreed + tally.agreed
-        whole.hidden += tally.hidden
+        whole.join(tally)
     assert whole.pairs // 4 < whole.agreed < whole.pairs
     # who it is makes no difference to any query; other examples do, and yet outputs agree
     assert whole.hidden.keys() == {"examples", "silent"}

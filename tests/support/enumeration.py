@@ -27,8 +27,7 @@ differed before. A user's secret word is the second half of who they are.
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
@@ -54,7 +53,7 @@ from littled_protocol.codec import encode
 from littled_protocol.columns import encode_labels, encode_users, point_type
 from littled_protocol.messages import Predict
 from littled_protocol.rules import Words
-from support.learning import HEAD, column
+from support.learning import HEAD, Inline, column
 from support.outcomes import BITS, ONE, Noises, Outcomes, Thresholds, unmarked
 
 STREAM = "s"
@@ -172,15 +171,6 @@ class _Way(NamedTuple):
     thresholds: Thresholds
 
 
-class _Inline(Executor):
-    """Runs what it is given at once."""
-
-    def submit(self, call: Callable[..., Any], /, *given: Any, **named: Any) -> Future[Any]:
-        done: Future[Any] = Future()
-        done.set_result(call(*given, **named))
-        return done
-
-
 class _Shelf:
     """A journal and its answers in memory."""
 
@@ -241,7 +231,7 @@ class Transitions:
         self.outcomes = Outcomes(tail_bits, plan.user_examples_max)
         self.spent = Price.zero()
         self._points = point_type(plan.x_type)
-        self._engine = Engine(plan, self.outcomes.noise, Transcript(), _Inline())
+        self._engine = Engine(plan, self.outcomes.noise, Transcript(), Inline())
         self._engine.start()
         self._values: list[Any] = []
         self._numbers: dict[Any, int] = {}

@@ -1,6 +1,7 @@
 """Running a learner's state machine in tests: streams, runs, and what they say in order."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Executor, Future
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -29,6 +30,16 @@ HEAD = bytes(32)
 
 Run = tuple[OnlineState, list[Published], list[OnlineState]]
 Entry = tuple[Any, ...]
+
+
+class Inline(Executor):
+    """Trains at once, on the calling thread."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        """A future that is done already."""
+        done: Future[Any] = Future()
+        done.set_result(fn(*args, **kwargs))
+        return done
 
 
 class Runner:

@@ -34,7 +34,6 @@ examples of a user and season that are admitted, `compare` checks instead of the
 import contextlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
@@ -78,6 +77,7 @@ from littled_protocol.codec import decode
 from littled_protocol.columns import encode_users, point_type
 from littled_protocol.messages import Predict, Release
 from littled_protocol.rules import Rule, rule_from_dict
+from support.learning import Inline
 
 HEAD = bytes(HEAD_BYTES)
 BOTTOM = "bottom"
@@ -484,16 +484,6 @@ class Ears:
 
 
 # --- Running one stream ---------------------------------------------------------------------------
-
-
-class Inline(Executor):
-    """Trains at once, on the calling thread."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """A future that is done already."""
-        done: Future[Any] = Future()
-        done.set_result(fn(*args, **kwargs))
-        return done
 
 
 class Shelves:

@@ -20,8 +20,10 @@ from numpy.typing import NDArray
 
 from littled.classes import class_from_name
 from littled.engine import Engine
+from littled.learners.online import OnlineState
 from littled.learners.parameters import OnlineParameters
 from littled.learners.prediction import PredictionParameters
+from littled.learners.users import Run
 from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
 from littled.service import metrics, sessions
 from littled.service.daemon import Daemon
@@ -413,21 +415,46 @@ def test_only_what_is_listed_is_made_equal(what: str) -> None:
 # --- Planted leaks --------------------------------------------------------------------------------
 
 
-def _a_metric_of_mistakes(patch: pytest.MonkeyPatch) -> None:
-    name = MetricName("gauge", "Mistakes of the rule.", ("learner",), "published")
-    patch.setitem(metrics.METRICS, "littled_mistakes", name)
+def plant_metric(
+    patch: pytest.MonkeyPatch, what: str, figure: Callable[[OnlineState], int]
+) -> None:
+    """A metric of what every learner knows."""
+    metric = MetricName("gauge", f"The number of {what}.", ("learner",), "published")
+    patch.setitem(metrics.METRICS, f"littled_{what}", metric)
     samples = Daemon._samples
 
     def more(daemon: Daemon) -> Iterator[Sample]:
         yield from samples(daemon)
         for host in daemon._hosts:
             for learner, state in states(host).items():
-                yield Sample("littled_mistakes", (f"{host.stream}/{learner}",), state.mistakes)
+                yield Sample(f"littled_{what}", (f"{host.stream}/{learner}",), figure(state))
 
     patch.setattr(Daemon, "_samples", more)
 
 
-def states(host: Host) -> dict[str, Any]:
+def plant_line(patch: pytest.MonkeyPatch, figure: Callable[[OnlineState], int]) -> None:
+    """A line of the log with what every learner of a stream knows."""
+    learn = Host._learn
+
+    def telling(host: Host, record: Any) -> None:
+        learn(host, record)
+        figures = [figure(state) for state in states(host).values()]
+        host._log.info("learned", reason=f"{figures} mistakes")
+
+    patch.setattr(Host, "_learn", telling)
+
+
+def users_counted(state: OnlineState) -> Run:
+    """The users whose mistakes the trigger has counted."""
+    assert state.users_counted is not None
+    return state.users_counted.whole()
+
+
+def _a_metric_of_mistakes(patch: pytest.MonkeyPatch) -> None:
+    plant_metric(patch, "mistakes", lambda state: state.mistakes)
+
+
+def states(host: Host) -> dict[str, OnlineState]:
     """What the learners of a stream know."""
     engine = host._engine
     assert isinstance(engine, Engine)
@@ -486,14 +513,7 @@ def _an_acknowledgement_more_for_a_mistake(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_line_of_the_log_with_a_gap(patch: pytest.MonkeyPatch) -> None:
-    learn = Host._learn
-
-    def telling(host: Host, record: Any) -> None:
-        learn(host, record)
-        mistakes = [state.mistakes for state in states(host).values()]
-        host._log.info("learned", reason=f"{mistakes} mistakes")
-
-    patch.setattr(Host, "_learn", telling)
+    plant_line(patch, lambda state: state.mistakes)
 
 
 def _a_status_with_a_share_of_labels(patch: pytest.MonkeyPatch) -> None:
@@ -507,18 +527,7 @@ def _a_status_with_a_share_of_labels(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_metric_of_counted_users(patch: pytest.MonkeyPatch) -> None:
-    name = MetricName("gauge", "Users.", ("learner",), "published")
-    patch.setitem(metrics.METRICS, "littled_users", name)
-    samples = Daemon._samples
-
-    def more(daemon: Daemon) -> Iterator[Sample]:
-        yield from samples(daemon)
-        for host in daemon._hosts:
-            for learner, state in states(host).items():
-                counted = len(state.users_counted.whole())
-                yield Sample("littled_users", (f"{host.stream}/{learner}",), counted)
-
-    patch.setattr(Daemon, "_samples", more)
+    plant_metric(patch, "users", lambda state: len(users_counted(state)))
 
 
 def _an_error_that_quotes_users(patch: pytest.MonkeyPatch) -> None:
@@ -536,14 +545,7 @@ def _an_error_that_quotes_users(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_line_of_the_log_with_a_count(patch: pytest.MonkeyPatch) -> None:
-    learn = Host._learn
-
-    def telling(host: Host, record: Any) -> None:
-        learn(host, record)
-        counts = [state.users_counted.whole().counts.sum() for state in states(host).values()]
-        host._log.info("learned", reason=f"{counts} mistakes of users")
-
-    patch.setattr(Host, "_learn", telling)
+    plant_line(patch, lambda state: int(users_counted(state).counts.sum()))
 
 
 def _a_page_that_says_who_has_fed(patch: pytest.MonkeyPatch) -> None:

@@ -23,8 +23,9 @@ from littled.store.verify import verify
 from littled_client import hash_users
 from littled_protocol.columns import decode_users, encode_users
 from littled_protocol.rules import Words
+from support.learning import Inline
 from support.predictions import CLASS, EPSILON, HORIZON, ONLINE, STREAM, make_store
-from support.twins import Inline, plan_of
+from support.twins import plan_of
 
 PARAMETERS = replace(ONLINE, user_examples_max=2, buffer="mistakes", trigger_threshold=500)
 LATE = LearnerPlan("late", CLASS, PARAMETERS, Words())
