@@ -308,10 +308,10 @@ DATA = (
     ),
     Mutant(
         "a batch that comes again is learned again",
-        "service/sessions.py",
+        "service/channels.py",
         "known = self._next - sequence",
         "known = 0 * sequence",
-        (f"{SERVICE}/test_sessions.py::test_repeated_examples_are_acknowledged_and_ignored",),
+        (f"{SERVICE}/test_channels.py::test_repeated_examples_are_acknowledged_and_ignored",),
     ),
 )
 
@@ -511,7 +511,7 @@ USERS = (
     ),
     Mutant(
         "digests of users are stored as they came",
-        "service/sessions.py",
+        "service/channels.py",
         "self._door.users.column(users)",
         "users",
         (f"{SERVICE}/test_user_streams.py::test_users_are_hashed_before_they_are_stored",),

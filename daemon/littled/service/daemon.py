@@ -43,6 +43,7 @@ from littled.planner import StreamPlan
 from littled.predictions import refusal
 from littled.service.access import Access
 from littled.service.answering import Answer, Answering
+from littled.service.channels import Door
 from littled.service.host import BuildEngine, Host, Status
 from littled.service.http import HttpServer
 from littled.service.intake import Intake
@@ -50,7 +51,7 @@ from littled.service.listeners import Listener, ListenError, bind_tcp, bind_unix
 from littled.service.logs import Log, guard_loop
 from littled.service.metrics import Metrics, Sample
 from littled.service.notify import Notifier, inherited_sockets
-from littled.service.sessions import Door, House, Session, TransportName
+from littled.service.sessions import House, Session, TransportName
 from littled.service.subscribers import Releases
 from littled.service.training import Trainers
 from littled.service.users import UserHash

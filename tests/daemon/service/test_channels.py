@@ -1,0 +1,195 @@
+"""Channels over real sockets: what producers may feed, what is refused, what is acknowledged."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from littled.store.store import Store
+from littled_protocol.messages import Ack, Examples, Open
+from support.serving import Peer, Serving, serving
+
+
+@pytest.fixture(scope="module")
+def daemon(module_store: Path) -> Iterator[Serving]:
+    """One daemon for the tests of this module; it must survive them all."""
+    with serving(module_store) as running:
+        yield running
+        assert running.stop() == 0
+        assert [line for line in running.lines if line.get("level") != "info"] == []
+
+
+@pytest.fixture
+def peer(daemon: Serving) -> Iterator[Peer]:
+    """A peer that was let in."""
+    with Peer.greet(daemon.unix) as made:
+        yield made
+
+
+def labels(text: str) -> bytes:
+    """Labels written as a text of 0 and 1."""
+    return bytes(int(each) for each in text)
+
+
+# --- Feeding --------------------------------------------------------------------------------------
+
+
+def test_columns_and_lists_are_acknowledged(peer: Peer) -> None:
+    opened = peer.open("flights", "lists")
+    assert (opened.x_type, opened.next_sequence) == ("u8", 0)
+    peer.feed(0, bytes([0, 255]), labels("01"))
+    peer.send(Examples(0, 2, 3, [1, 2, 3], [0, True, False]))
+    peer.send(Examples(0, 5, 1, b"\x07", [1]))
+    peer.send(Examples(0, 6, 1, [200], b"\0"))
+    assert peer.acknowledged(7)[-1].position == opened.position + 7
+
+
+def test_acknowledgements_have_one_length(peer: Peer) -> None:
+    peer.open("ids", "lengths")
+    before = len(peer.received)
+    peer.feed(0, bytes(8), labels("0"))
+    peer.acknowledged(1)
+    first = len(peer.received) - before
+    peer.feed(1, bytes(8 * 40_000), bytes(40_000))
+    acks = peer.acknowledged(40_001)
+    assert len(peer.received) - before - first == first * len(acks)
+
+
+def test_a_burst_becomes_few_records(daemon: Serving, peer: Peer, module_store: Path) -> None:
+    peer.open("flights", "burst")
+    frames = [Examples(0, index, 1, bytes([index % 256]), b"\0") for index in range(5_000)]
+    peer.send(*frames)
+    peer.acknowledged(5_000)
+    with Store.open(module_store, read_only=True) as store:
+        records = [each for each in store.records("flights") if each.producer == "burst"]
+    assert b"".join(each.x for each in records) == bytes(index % 256 for index in range(5_000))
+    assert len(records) < 1_000
+
+
+def test_a_frame_may_come_byte_by_byte(peer: Peer) -> None:
+    peer.open("flights", "drops")
+    frame = peer.connection.send(Examples(0, 0, 3, b"abc", labels("010")))
+    for index in range(len(frame)):
+        peer.write(frame[index : index + 1])
+    assert peer.acknowledged(3)
+
+
+def test_repeated_examples_are_acknowledged_and_ignored(daemon: Serving) -> None:
+    with Peer.greet(daemon.unix) as first:
+        start = first.open("flights", "twice").position
+        first.feed(0, b"abcd", labels("0101"))
+        first.acknowledged(4)
+        first.feed(0, b"abcd", labels("0101"))
+        assert first.expect(Ack) == Ack(0, 4, start + 4)
+        first.feed(2, b"cdef", labels("0111"))
+        assert first.acknowledged(6)[-1].position == start + 6
+    with Peer.greet(daemon.unix) as second:
+        assert second.open("flights", "twice").next_sequence == 6
+        second.feed(5, b"fg", labels("10"))
+        assert second.acknowledged(7)[-1].position == start + 7
+
+
+def test_a_repetition_of_what_is_on_its_way_is_covered_too(peer: Peer) -> None:
+    start = peer.open("flights", "again").position
+    batch = Examples(0, 0, 2, b"ab", labels("01"))
+    peer.send(*[batch] * 50, Examples(0, 1, 2, b"bc", labels("11")))
+    assert peer.acknowledged(3)[-1].position == start + 3
+
+
+def test_many_channels_of_one_connection(peer: Peer) -> None:
+    for number in range(40):
+        assert peer.open("flights", f"many-{number}", channel=number).channel == number
+    for number in range(40):
+        peer.feed(0, b"a", labels("1"), channel=number)
+    acks = [peer.expect(Ack) for _ in range(40)]
+    assert sorted(each.channel for each in acks) == list(range(40))
+    assert all(each.next_sequence == 1 for each in acks)
+
+
+def test_a_newer_connection_takes_a_producer_over(daemon: Serving, peer: Peer) -> None:
+    peer.open("flights", "moving")
+    peer.feed(0, b"abc", labels("000"))
+    with Peer.greet(daemon.unix) as newer:
+        assert newer.open("flights", "moving").next_sequence == 3
+        assert peer.error() == "producer_busy"
+        newer.feed(3, b"d", labels("1"))
+        assert newer.acknowledged(4)
+        with Peer.greet(daemon.unix) as newest:
+            assert newest.open("flights", "moving").next_sequence == 4
+
+
+def test_one_connection_cannot_be_a_producer_twice(peer: Peer) -> None:
+    peer.open("flights", "double", channel=0)
+    peer.send(Open(1, "flights", "double"))
+    assert peer.error() == "producer_busy"
+
+
+def test_the_same_producer_may_feed_two_streams(peer: Peer) -> None:
+    peer.open("flights", "both", channel=0)
+    peer.open("ids", "both", channel=1)
+    peer.feed(0, bytes(8), labels("0"), channel=1)
+    assert peer.expect(Ack).channel == 1
+
+
+# --- Refused examples -----------------------------------------------------------------------------
+
+BAD = [
+    Examples(0, 2, 2, b"ab", b"\0\2"),
+    Examples(0, 2, 2, b"ab", b"\0"),
+    Examples(0, 2, 2, b"abc", b"\0\0"),
+    Examples(0, 2, 1, b"\xc8", b"\0"),  # 200 is the first point outside thresholds:200
+    Examples(0, 2, 1, [200], [0]),
+    Examples(0, 2, 2, [1, -1], [0, 0]),
+    Examples(0, 2, 2, [1, 2], [0, 2]),
+    Examples(0, 2, 1, [256], [0]),
+    Examples(0, 2, 1, ["a"], [0]),
+    Examples(0, 2, 1, [[1]], [0]),
+]
+
+
+@pytest.mark.parametrize("number", range(len(BAD)))
+def test_a_bad_batch_is_refused_whole(daemon: Serving, number: int) -> None:
+    bad, name = BAD[number], f"bad-{number}"
+    with Peer.greet(daemon.unix) as peer:
+        start = peer.open("small", name).position
+        good = Examples(0, 0, 2, b"\0\xc7", labels("01"))
+        after = Examples(0, 2 + bad.count, 1, b"\1", labels("0"))
+        peer.send(good, bad, after)
+        assert peer.error() == "invalid_examples"
+    with Peer.greet(daemon.unix) as again:
+        opened = again.open("small", name)
+        assert (opened.next_sequence, opened.position) == (2, start + 2)
+
+
+def test_a_repetition_is_checked_as_well(peer: Peer) -> None:
+    peer.open("small", "bad-repetition")
+    peer.feed(0, b"ab", labels("01"))
+    peer.acknowledged(2)
+    peer.feed(0, b"ab", b"\0\5")
+    assert peer.error() == "invalid_examples"
+
+
+def test_a_gap_is_refused_and_what_came_before_it_is_kept(daemon: Serving, peer: Peer) -> None:
+    peer.open("flights", "gap")
+    peer.send(Examples(0, 0, 1, b"a", b"\0"), Examples(0, 2, 1, b"c", b"\0"))
+    assert peer.error() == "sequence_gap"
+    with Peer.greet(daemon.unix) as again:
+        assert again.open("flights", "gap").next_sequence == 1
+
+
+def test_a_bad_channel_does_not_take_the_others_examples_along(daemon: Serving, peer: Peer) -> None:
+    peer.open("flights", "well", channel=0)
+    peer.open("small", "ill", channel=1)
+    peer.send(Examples(1, 0, 1, b"\xff", b"\0"), Examples(0, 0, 1, b"a", b"\0"))
+    assert peer.error() == "invalid_examples"
+    with Peer.greet(daemon.unix) as again:
+        assert again.open("flights", "well").next_sequence == 1
+        assert again.open("small", "ill", channel=1).next_sequence == 0
+
+
+def test_what_was_sent_before_the_end_of_a_connection_is_kept(daemon: Serving) -> None:
+    with Peer.greet(daemon.unix) as peer:
+        peer.open("flights", "leaving")
+        peer.feed(0, b"abc", labels("010"))
+    with Peer.greet(daemon.unix) as again:
+        assert again.open("flights", "leaving").next_sequence in (0, 3)
