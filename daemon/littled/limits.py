@@ -16,6 +16,14 @@ TOKEN_BYTES_MIN = 32
 LOG_PLACES_MAX = 12
 # Longest text of one value in a log line.
 LOG_TEXT_CHARACTERS_MAX = 400
+# Lines of one kind (level, event, code and the daemon's own names) that are written in an interval;
+# the others are counted and told at its end. What peers do must not fill the disk that the journal
+# needs, and twenty lines show what is going on.
+LOG_LINES_MAX = 20
+LOG_INTERVAL_SECONDS = 10.0
+# Kinds of lines that are told apart; the others share one count. The code has a few dozen, times
+# learners.
+LOG_KINDS_MAX = 4096
 
 # --- Sessions -------------------------------------------------------------------------------------
 

@@ -48,7 +48,7 @@ from littled.service.host import BuildEngine, Host, Status
 from littled.service.http import HttpServer
 from littled.service.intake import Intake
 from littled.service.listeners import Listener, ListenError, bind_tcp, bind_unix
-from littled.service.logs import Log, guard_loop
+from littled.service.logs import Log, guard_loop, tell_left_out
 from littled.service.metrics import Metrics, Sample
 from littled.service.notify import Notifier, inherited_sockets
 from littled.service.sessions import House, Session, TransportName
@@ -107,6 +107,7 @@ async def serve(
         for listener in listeners.all:
             listener.close()
         notifier.close()
+        tell_left_out(log, at_once=True)
 
 
 class Listeners:
@@ -368,6 +369,7 @@ class Daemon:
             now = self._loop.time()
             for session in list(house.sessions):
                 session.check_time(now)
+            tell_left_out(self._log)
 
     # --- Commits and the watchdog -----------------------------------------------------------------
 

@@ -5,6 +5,9 @@ so is the text of an exception, since a message of Python or of a library may qu
 it stumbled over. What is kept of an exception is its type and the places in the code that it passed
 through, never a local variable. The same holds for the standard library's loggers, for exceptions
 that nobody caught, and for what asyncio reports.
+
+Lines of one kind are limited in number; what is left out is counted and told (`LineLimit`), so that
+nobody can fill a disk with them.
 """
 
 from __future__ import annotations
@@ -13,14 +16,22 @@ import asyncio
 import logging
 import sys
 import threading
+import time
 import traceback
-from collections.abc import Mapping, MutableMapping
+from collections.abc import Callable, Mapping, MutableMapping
 from types import TracebackType
 from typing import Any, Literal, TextIO
+from weakref import WeakKeyDictionary
 
 import structlog
 
-from littled.limits import LOG_PLACES_MAX, LOG_TEXT_CHARACTERS_MAX
+from littled.limits import (
+    LOG_INTERVAL_SECONDS,
+    LOG_KINDS_MAX,
+    LOG_LINES_MAX,
+    LOG_PLACES_MAX,
+    LOG_TEXT_CHARACTERS_MAX,
+)
 
 LogStyle = Literal["json", "console"]
 
@@ -38,6 +49,8 @@ ALLOWED_KEYS = frozenset(
         "error_places",
         "kind",  # of a release: rule, halt, season
         "learner",
+        "left_out",  # how many lines of one kind were not written in an interval
+        "left_out_event",  # what they would have said, a fixed text
         "library",  # name of a library's own logger
         "position",
         "reason",  # one of the daemon's own sentences, without values
@@ -53,9 +66,82 @@ ALLOWED_KEYS = frozenset(
 
 Log = structlog.typing.FilteringBoundLogger
 
+_LEFT_OUT = "lines left out"
+# What tells kinds of lines apart: fixed texts and names of the configuration, so that no peer can
+# make a kind.
+_KIND_KEYS = ("level", "event", "code", "library", "error_type", "stream", "learner")
+
+
+class LineLimit:
+    """Lets through so many lines of each kind in an interval, and counts the others.
+
+    An interval of a kind begins with its first line, and lasts until what was left out of it is
+    told (`left_out`). Lines of level "critical" are never held back, nor counted. Used from any
+    thread.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        """Begin without a line; `clock` gives seconds."""
+        self._clock = clock
+        self._lock = threading.Lock()
+        # For each kind the end of its interval, lines in it, and lines left out of it.
+        self._kinds: dict[tuple[object, ...], list[float]] = {}
+
+    def __call__(
+        self, _log: object, _method: str, event: MutableMapping[str, Any]
+    ) -> MutableMapping[str, Any]:
+        """Return a line that may be written; raises structlog.DropEvent for one that may not."""
+        if event["level"] == "critical" or event["event"] == _LEFT_OUT:
+            return event
+        kind = tuple(event.get(key) for key in _KIND_KEYS)
+        with self._lock:
+            count = self._kinds.get(kind)
+            if count is None:
+                if len(self._kinds) >= LOG_KINDS_MAX:
+                    kind = (event["level"], "lines of many kinds", *(None,) * (len(kind) - 2))
+                count = self._kinds.setdefault(kind, [0.0, 0, 0])
+            if not count[2] and count[0] <= (now := self._clock()):
+                count[:2] = now + LOG_INTERVAL_SECONDS, 0
+            if count[1] >= LOG_LINES_MAX:
+                count[2] += 1
+                raise structlog.DropEvent
+            count[1] += 1
+        return event
+
+    def left_out(self, *, at_once: bool = False) -> list[tuple[str, dict[str, Any]]]:
+        """End the intervals that are over, or all of them; return level and keys of what to say."""
+        said = []
+        with self._lock:
+            now = self._clock()
+            for kind, (ends, _, missing) in list(self._kinds.items()):
+                if at_once or ends <= now:
+                    del self._kinds[kind]
+                    if missing:
+                        keys = dict(zip(_KIND_KEYS, kind, strict=True))
+                        level, event = keys.pop("level"), keys.pop("event")
+                        told = {name: value for name, value in keys.items() if value is not None}
+                        said.append(
+                            (str(level), told | {"left_out_event": event, "left_out": int(missing)})
+                        )
+        return said
+
+
+_LIMITS: WeakKeyDictionary[Log, LineLimit] = WeakKeyDictionary()
+
+
+def tell_left_out(log: Log, *, at_once: bool = False) -> None:
+    """Write how many lines were left out in the intervals that are over, or so far if `at_once`."""
+    limit = _LIMITS.get(log)
+    if limit is not None:
+        for level, keys in limit.left_out(at_once=at_once):
+            getattr(log, level)(_LEFT_OUT, **keys)
+
 
 def make_log(style: LogStyle, file: TextIO | None = None) -> Log:
-    """Return a log that writes lines, JSON or for people, to `file` or else standard error."""
+    """Return a log that writes lines, JSON or for people, to `file` or else standard error.
+
+    Whoever uses it calls `tell_left_out` now and then, and at the end.
+    """
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
         if style == "json"
@@ -63,17 +149,20 @@ def make_log(style: LogStyle, file: TextIO | None = None) -> Log:
             colors=False, exception_formatter=structlog.dev.plain_traceback
         )
     )
+    limit = LineLimit()
     log: Log = structlog.wrap_logger(
         structlog.WriteLogger(sys.stderr if file is None else file),
         processors=[
             structlog.processors.add_log_level,
-            structlog.processors.TimeStamper(fmt="iso", utc=True),
             places_of_exception,
+            limit,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
             keep_allowed_keys,
             renderer,
         ],
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
     )
+    _LIMITS[log] = limit
     return log
 
 

@@ -1,6 +1,7 @@
 """Logs: the allow-list, exceptions without values, and everything else that a process prints."""
 
 import asyncio
+import contextlib
 import io
 import json
 import logging
@@ -9,9 +10,24 @@ import sys
 from typing import Any
 
 import pytest
+import structlog
 
-from littled.limits import LOG_PLACES_MAX, LOG_TEXT_CHARACTERS_MAX
-from littled.service.logs import ALLOWED_KEYS, Log, LogStyle, guard_loop, make_log
+from littled.limits import (
+    LOG_INTERVAL_SECONDS,
+    LOG_KINDS_MAX,
+    LOG_LINES_MAX,
+    LOG_PLACES_MAX,
+    LOG_TEXT_CHARACTERS_MAX,
+)
+from littled.service.logs import (
+    ALLOWED_KEYS,
+    LineLimit,
+    Log,
+    LogStyle,
+    guard_loop,
+    make_log,
+    tell_left_out,
+)
 
 CANARY = "canary-4711"
 
@@ -116,6 +132,67 @@ async def test_the_loop_reports_without_quoting() -> None:
     assert CANARY not in file.getvalue()
     assert line_of(file)["event"] == "exception in the event loop"
     assert line_of(file)["error_type"] == "ValueError"
+
+
+def test_lines_of_one_kind_are_limited_and_the_others_counted() -> None:
+    log, file = logged()
+    for _ in range(3 * LOG_LINES_MAX):
+        log.info("session ended", code="limit_exceeded", transport="unix")
+        log.info("session ended", code="malformed_frame", transport="unix")
+    tell_left_out(log)  # the interval is not over
+    assert file.getvalue().count("\n") == 2 * LOG_LINES_MAX
+    tell_left_out(log, at_once=True)
+    lines = [json.loads(line) for line in file.getvalue().splitlines()]
+    told = [line for line in lines if line["event"] == "lines left out"]
+    assert [(line["code"], line["left_out"]) for line in told] == [
+        ("limit_exceeded", 2 * LOG_LINES_MAX),
+        ("malformed_frame", 2 * LOG_LINES_MAX),
+    ]
+    assert {line["left_out_event"] for line in told} == {"session ended"}
+    assert {line["level"] for line in told} == {"info"}
+    tell_left_out(log, at_once=True)
+    assert len(file.getvalue().splitlines()) == len(lines)
+
+
+def test_a_new_interval_begins_when_the_count_was_told() -> None:
+    now = 0.0
+    limit = LineLimit(lambda: now)
+
+    def written(count: int) -> int:
+        passed = 0
+        for _ in range(count):
+            with contextlib.suppress(structlog.DropEvent):
+                limit(None, "info", {"level": "info", "event": "odd"})
+                passed += 1
+        return passed
+
+    assert written(LOG_LINES_MAX) == LOG_LINES_MAX
+    now = LOG_INTERVAL_SECONDS  # nothing was left out, so there is nothing to wait for
+    assert written(LOG_LINES_MAX + 7) == LOG_LINES_MAX
+    now = 2 * LOG_INTERVAL_SECONDS
+    assert written(1) == 0
+    assert limit.left_out() == [("info", {"left_out_event": "odd", "left_out": 8})]
+    assert written(1) == 1
+
+
+def test_critical_lines_are_never_left_out() -> None:
+    log, file = logged()
+    for _ in range(2 * LOG_LINES_MAX):
+        log.critical("failed")
+    assert file.getvalue().count("\n") == 2 * LOG_LINES_MAX
+
+
+def test_kinds_of_lines_are_limited_too() -> None:
+    limit = LineLimit(lambda: 0.0)
+    for number in range(LOG_KINDS_MAX):
+        limit(None, "info", {"level": "info", "event": str(number)})
+    passed = 0
+    for number in range(100):
+        with contextlib.suppress(structlog.DropEvent):
+            limit(None, "info", {"level": "info", "event": f"more {number}"})
+            passed += 1
+    assert passed == LOG_LINES_MAX
+    assert len(limit.left_out(at_once=True)) == 1
 
 
 GUARDED = f"""
