@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 import struct
 from functools import partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import msgpack
 
@@ -214,6 +214,68 @@ _EXAMPLES: Final = re.compile(
 _LABELS: Final = re.compile(rb"\xa1y%b" % _BINARY, re.DOTALL)
 _USERS: Final = re.compile(rb"\xa5users%b" % _BINARY, re.DOTALL)
 _WITH_USERS: Final = b"\x87"
+_SEQUENCE: Final = 3  # its group in _EXAMPLES
+
+
+class UsualForm(NamedTuple):
+    """Where the fields of an examples payload in the usual form stand in the bytes around it.
+
+    All but the first three are offsets. examples: the field `count`. number_start: of the sequence
+    number without its tag. users_start: of the column of users; None without one.
+    """
+
+    channel: int
+    sequence: int
+    examples: int
+    number_start: int
+    number_end: int
+    x_start: int
+    x_end: int
+    y_start: int
+    y_end: int
+    users_start: int | None
+    end: int
+
+
+def usual_form(data: bytes | bytearray, start: int = 0) -> UsualForm | None:
+    """Return where the fields of the payload that begins at `start` would stand.
+
+    None for any payload that does not begin like examples in the usual form. The columns may reach
+    beyond the end of `data`, and no field is checked.
+    """
+    head = _EXAMPLES.match(data, start)
+    if head is None:
+        return None
+    fields, channel, sequence, count, x_length = head.groups()
+    x_start = head.end()
+    x_end = x_start + _tagged(x_length)
+    middle = _LABELS.match(data, x_end)
+    if middle is None:
+        return None
+    y_start = middle.end()
+    y_end = end = y_start + _tagged(middle[1])
+    users_start: int | None = None
+    if fields == _WITH_USERS:
+        last = _USERS.match(data, y_end)
+        if last is None:
+            return None
+        users_start = last.end()
+        end = users_start + _tagged(last[1])
+    number_end = head.end(_SEQUENCE)
+    number_start = number_end - max(1, len(sequence) - 1)
+    return UsualForm(
+        _tagged(channel),
+        _tagged(sequence),
+        _tagged(count),
+        number_start,
+        number_end,
+        x_start,
+        x_end,
+        y_start,
+        y_end,
+        users_start,
+        end,
+    )
 
 
 def _decode_examples(payload: bytes | bytearray) -> Examples | None:
@@ -221,33 +283,16 @@ def _decode_examples(payload: bytes | bytearray) -> Examples | None:
 
     None for any other payload, right or wrong. Raises ProtocolError for wrong fields.
     """
-    head = _EXAMPLES.match(payload)
-    if head is None:
-        return None
-    fields, channel, sequence, count, x_length = head.groups()
-    x_start = head.end()
-    x_end = x_start + _tagged(x_length)
-    middle = _LABELS.match(payload, x_end)
-    if middle is None:
-        return None
-    y_start = middle.end()
-    y_end = end = y_start + _tagged(middle[1])
-    users: bytes | None = None
-    if fields == _WITH_USERS:
-        last = _USERS.match(payload, y_end)
-        if last is None:
-            return None
-        end = last.end() + _tagged(last[1])
-        users = bytes(payload[last.end() : end])
-    if end != len(payload):
+    form = usual_form(payload)
+    if form is None or form.end != len(payload):
         return None
     return Examples(
-        _tagged(channel),
-        _tagged(sequence),
-        _tagged(count),
-        bytes(payload[x_start:x_end]),
-        bytes(payload[y_start:y_end]),
-        users,
+        form.channel,
+        form.sequence,
+        form.examples,
+        bytes(payload[form.x_start : form.x_end]),
+        bytes(payload[form.y_start : form.y_end]),
+        None if form.users_start is None else bytes(payload[form.users_start :]),
     )
 
 

@@ -25,6 +25,7 @@ from types import MappingProxyType
 from typing import Any, Final, Literal
 
 from littled_protocol import limits
+from littled_protocol.bursts import FRAME_BYTES_MIN, Burst, decode_burst
 from littled_protocol.codec import decode, encode_frame
 from littled_protocol.errors import (
     ErrorCode,
@@ -109,6 +110,9 @@ def _rows() -> dict[tuple[Role, State, str], State]:
 TRANSITIONS: Final = MappingProxyType(_rows())
 """(sender, state, type of the message) -> next state; what has no row is not allowed."""
 
+# Frames that a first burst has at most; it grows while there are more.
+_BURST_FRAMES_FIRST: Final = 16
+
 
 class Connection:
     """One side of one connection; see the module for its use.
@@ -139,7 +143,13 @@ class Connection:
         self._credit_bytes = 0
         self._used_bytes = 0
         self._opening: set[int] = set()
-        self._unacknowledged: dict[int, deque[tuple[int, int]]] = {}
+        # By channel, the frames that use credit, as runs of equal ones: the number after the first
+        # frame, examples and credit of each frame, and how many frames there are.
+        self._unacknowledged: dict[int, deque[tuple[int, int, int, int]]] = {}
+        # Frames that the next burst may have, and frames to pass before the next one is tried: it
+        # costs no more than a few frames do, however often what looks like one is none.
+        self._burst_frames = _BURST_FRAMES_FIRST
+        self._burst_wait = 0
         self._versions: dict[str, int] = {}
         self._status_requests = 0
         self._predictions: dict[bytes, tuple[str, int]] = {}
@@ -194,6 +204,41 @@ class Connection:
         if isinstance(message, Error):
             self._forget_bytes()
         return message
+
+    def next_burst(self) -> Burst | None:
+        """Return two or more waiting examples messages as one, None where they are not alike.
+
+        A faster way to what `next_event` would return one by one, which has the same effects; call
+        that for None. Raises nothing: what is wrong is left to `next_event`.
+        """
+        buffer, start = self._buffer, self._offset
+        first = start + limits.frame_prefix_bytes
+        length = limits.frame_prefix_bytes + int.from_bytes(buffer[start:first], "big")
+        second = start + length
+        if (
+            len(buffer) < second + length
+            or buffer[second : second + limits.frame_prefix_bytes] != buffer[start:first]
+            or not FRAME_BYTES_MIN <= length <= self.frame_bytes_max
+            or "examples" not in self._rows[0]
+        ):
+            return None
+        if self._burst_wait:
+            self._burst_wait -= 1
+            return None
+        credit = limits.credit_of_frame(length)
+        frames_max = min(self._burst_frames, self.credit_left_bytes // credit)
+        burst = decode_burst(buffer, start, frames_max)
+        if burst is None or burst.channel not in self._unacknowledged:
+            self._burst_frames, self._burst_wait = _BURST_FRAMES_FIRST, _BURST_FRAMES_FIRST
+            return None
+        self._burst_frames = max(_BURST_FRAMES_FIRST, 2 * burst.frames)
+        self._offset += burst.frames * length
+        self.frame_bytes = length
+        self._used_bytes += burst.frames * credit
+        self._unacknowledged[burst.channel].append(
+            (burst.sequence + burst.count, burst.count, credit, burst.frames)
+        )
+        return burst
 
     def _next_payload(self) -> bytearray | None:
         """Take the next whole payload from the buffer; None when it is not there yet."""
@@ -305,14 +350,18 @@ class Connection:
         if self._used_bytes + credit > self._credit_bytes:
             raise ProtocolError(ErrorCode.CREDIT_EXCEEDED)
         self._used_bytes += credit
-        frames.append((message.sequence + message.count, credit))
+        frames.append((message.sequence + message.count, message.count, credit, 1))
 
     def _ack(self, message: Ack) -> None:
         frames = self._unacknowledged.get(message.channel)
         if frames is None:
             raise _unexpected("the channel is not open")
         while frames and frames[0][0] <= message.next_sequence:
-            self._used_bytes -= frames.popleft()[1]
+            end, count, credit, left = frames.popleft()
+            done = min(left, (message.next_sequence - end) // count + 1)
+            self._used_bytes -= done * credit
+            if done < left:
+                frames.appendleft((end + done * count, count, credit, left - done))
 
     def _subscribe(self, message: Subscribe) -> None:
         if message.learner in self._versions:

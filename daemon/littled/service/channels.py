@@ -6,14 +6,17 @@ the users and hands the columns over. What it needs of a session is four calls.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import accumulate, chain, repeat
 from typing import Protocol
 
 from littled.limits import RECORD_BYTES_MAX
 from littled.service.intake import Intake, Lane, Run
 from littled.service.users import UserHash
 from littled_protocol import limits
+from littled_protocol.bursts import Burst
 from littled_protocol.columns import Points, PointType, decode_labels
 from littled_protocol.errors import ErrorCode, ProtocolError
 from littled_protocol.messages import Ack, Examples, Message
@@ -70,6 +73,26 @@ class Door:
             raise ProtocolError(ErrorCode.INVALID_EXAMPLES)
         return users
 
+    def fits(self, burst: Burst) -> bool:
+        """Whether the columns of a burst have the lengths that its batches need here."""
+        examples, users = burst.frames * burst.count, burst.users
+        return (
+            len(burst.x) == examples * self.points.itemsize_bytes
+            and len(burst.y) == examples
+            and (users is None) == (self.users is None)
+            and (users is None or len(users) == examples * limits.user_bytes)
+        )
+
+    def cut(self, x: bytes, y: bytes, users: bytes, part: slice) -> tuple[bytes, bytes, bytes]:
+        """Return some of the examples of columns; a column of users may be empty."""
+        first, end, _ = part.indices(len(y))
+        size = self.points.itemsize_bytes
+        return (
+            x[first * size : end * size],
+            y[first:end],
+            users[first * limits.user_bytes : end * limits.user_bytes],
+        )
+
     def columns(self, message: Examples) -> tuple[bytes, bytes]:
         """Return the columns of bytes of a batch that may hold plain lists.
 
@@ -92,6 +115,7 @@ class Channel:
     """
 
     __slots__ = (
+        "_batches",
         "_door",
         "_first",
         "_intake",
@@ -116,6 +140,8 @@ class Channel:
         self._xs: list[bytes] = []
         self._ys: list[bytes] = []
         self._users: list[bytes] = []
+        # Examples of a batch, and how many such batches there are, in the order of the columns.
+        self._batches: list[tuple[int, int]] = []
 
     # --- The session's side -----------------------------------------------------------------------
 
@@ -144,11 +170,24 @@ class Channel:
         if message.sequence != self._next:
             self._take_out_of_order(message.sequence, x, y, users)
             return
-        self._next += count
+        self._collect(x, y, users, (count, 1))
+
+    def take_burst(self, burst: Burst) -> None:
+        """Take several batches at once, as `take` would one by one; raises what it raises."""
+        if burst.sequence != self._next or not self._door.fits(burst):
+            for message in burst.messages():
+                self.take(message)
+            return
+        self._collect(burst.x, burst.y, burst.users or b"", (burst.count, burst.frames))
+
+    def _collect(self, x: bytes, y: bytes, users: bytes, batches: tuple[int, int]) -> None:
+        """Keep columns that go on with the next sequence number until `flush`."""
+        self._next += len(y)
         self._xs.append(x)
         self._ys.append(y)
         self._users.append(users)
-        self._size += len(x) + count + len(users)
+        self._batches.append(batches)
+        self._size += len(x) + len(y) + len(users)
         if self._size >= RECORD_BYTES_MAX:
             self.flush()
 
@@ -169,17 +208,17 @@ class Channel:
         """
         if not self._xs or self._lane is None:
             return
-        xs, ys, users, first = self._xs, self._ys, self._users, self._first
-        count = self._next - first
-        x, y = _joined(xs), _joined(ys)
-        self._xs, self._ys, self._users, self._first, self._size = [], [], [], self._next, 0
+        x, y, users = _joined(self._xs), _joined(self._ys), _joined(self._users)
+        first, batches = self._first, self._batches
+        self._xs, self._ys, self._users, self._batches = [], [], [], []
+        self._first, self._size = self._next, 0
         try:
-            self._door.check(x, y, count)
+            self._door.check(x, y, len(y))
         except ProtocolError:
-            good = self._good(xs, ys)
-            self._hand_over(first, *(b"".join(each[:good]) for each in (xs, ys, users)))
+            good = self._good(x, y, batches)
+            self._hand_over(first, *self._door.cut(x, y, users, slice(good)))
             raise
-        self._hand_over(first, x, y, _joined(users))
+        self._hand_over(first, x, y, users)
 
     def _take_out_of_order(self, sequence: int, x: bytes, y: bytes, users: bytes) -> None:
         """Take what is new of a batch that does not begin at the next sequence number."""
@@ -190,22 +229,26 @@ class Channel:
         lane = self._lane_open()
         known = self._next - sequence
         if known < len(y):
-            x_known = known * self._door.points.itemsize_bytes
-            new = (x[x_known:], y[known:], users[known * limits.user_bytes :])
-            self._hand_over(self._next, *new)
+            self._hand_over(self._next, *self._door.cut(x, y, users, slice(known, None)))
             self._first = self._next = lane.next_sequence
         elif not lane.underway:
             # Nothing is on its way whose acknowledgement would cover this batch.
             self.acknowledge(lane.durable_sequence, lane.stream.position)
 
-    def _good(self, xs: list[bytes], ys: list[bytes]) -> int:
-        """Return how many batches stand before the first wrong one."""
-        for index, (x, y) in enumerate(zip(xs, ys, strict=True)):
+    def _good(self, x: bytes, y: bytes, batches: list[tuple[int, int]]) -> int:
+        """Return how many examples stand before the first wrong batch, of which there is one."""
+
+        def is_wrong(end: int) -> bool:
             try:
-                self._door.check(x, y, len(y))
+                self._door.check(*self._door.cut(x, y, b"", slice(end))[:2], end)
             except ProtocolError:
-                return index
-        return len(xs)
+                return True
+            return False
+
+        counts = chain.from_iterable(repeat(count, times) for count, times in batches)
+        ends = list(accumulate(counts, initial=0))
+        # All beginnings up to some batch are good, and all that reach further are not.
+        return ends[bisect_left(ends, True, key=is_wrong) - 1]
 
     def _hand_over(self, sequence: int, x: bytes, y: bytes, users: bytes) -> None:
         if y:

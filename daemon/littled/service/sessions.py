@@ -269,7 +269,18 @@ class Session(asyncio.BufferedProtocol):
         at: Channel | None = None
         whole = False
         try:
-            while (event := next_event()) is not NEED_DATA:
+            while True:
+                burst = connection.next_burst()
+                if burst is not None:
+                    at = channels[burst.channel]
+                    touched.add(at)
+                    counters.received_bytes += burst.frames * burst.frame_bytes
+                    at.take_burst(burst)
+                    at, whole = None, True
+                    continue
+                event = next_event()
+                if event is NEED_DATA:
+                    break
                 if type(event) is Examples:
                     at = channels[event.channel]
                     touched.add(at)

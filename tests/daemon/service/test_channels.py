@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -193,3 +194,65 @@ def test_what_was_sent_before_the_end_of_a_connection_is_kept(daemon: Serving) -
         peer.feed(0, b"abc", labels("010"))
     with Peer.greet(daemon.unix) as again:
         assert again.open("flights", "leaving").next_sequence in (0, 3)
+
+
+# --- Bursts of equal frames -----------------------------------------------------------------------
+
+
+def burst(count: int, frames: int, first: int = 0) -> list[Examples]:
+    """Equal frames of so many examples each."""
+    return [
+        Examples(0, number, count, bytes((number + k) % 200 for k in range(count)), bytes(count))
+        for number in range(first, first + count * frames, count)
+    ]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+@pytest.mark.parametrize("wrong", ["label", "point", "length", "list"])
+def test_a_wrong_batch_in_the_middle_of_a_burst(daemon: Serving, count: int, wrong: str) -> None:
+    name, frames = f"middle-{wrong}-{count}", burst(count, 300, first=0)
+    good = 217
+    x, y = bytes(count), bytes(count)
+    columns: tuple[Any, Any] = {
+        "label": (x, y[1:] + b"\2"),
+        "point": (x[1:] + b"\xc8", y),
+        "length": (x + b"a", y),
+        "list": ([200] * count, y),
+    }[wrong]
+    frames[good] = Examples(0, good * count, count, *columns)
+    with Peer.greet(daemon.unix) as peer:
+        start = peer.open("small", name).position
+        peer.send(*frames)
+        assert peer.error() == "invalid_examples"
+    with Peer.greet(daemon.unix) as again:
+        opened = again.open("small", name)
+        assert (opened.next_sequence, opened.position) == (good * count, start + good * count)
+
+
+def test_every_batch_of_a_burst_has_a_wrong_length(daemon: Serving) -> None:
+    with Peer.greet(daemon.unix) as peer:
+        peer.open("small", "all-wrong")
+        peer.send(*(Examples(0, index, 1, b"ab", b"\0") for index in range(50)))
+        assert peer.error() == "invalid_examples"
+
+
+def test_a_burst_that_comes_again_is_stored_once(peer: Peer, module_store: Path) -> None:
+    start = peer.open("flights", "burst-again").position
+    frames = burst(2, 400)
+    peer.send(*frames[:300])
+    peer.acknowledged(600)
+    peer.send(*frames[100:400], *frames[:50])
+    assert peer.acknowledged(800)[-1].position == start + 800
+    with Store.open(module_store, read_only=True) as store:
+        records = [each for each in store.records("flights") if each.producer == "burst-again"]
+    assert b"".join(each.x for each in records) == b"".join(bytes(each.x) for each in frames)
+
+
+def test_a_gap_in_a_burst_is_refused_and_what_came_before_it_is_kept(daemon: Serving) -> None:
+    with Peer.greet(daemon.unix) as peer:
+        peer.open("flights", "burst-gap")
+        frames = burst(1, 100)
+        peer.send(*frames[:60], *frames[61:])
+        assert peer.error() == "sequence_gap"
+    with Peer.greet(daemon.unix) as again:
+        assert again.open("flights", "burst-gap").next_sequence == 60
