@@ -563,6 +563,17 @@ RESTORES = (
         'self.instance = "ab" * _INSTANCE_BYTES',
         (f"{STORE}/test_restoring.py::test_forked_histories_share_no_draw",),
     ),
+    Mutant(
+        "an older mark beside a newer store says how far producers came",
+        "store/store.py",
+        "            numbers = (mark.streams[stream].numbers or Numbers({})).raised(\n"
+        "                self._history.producers(stream), self._firsts[stream]\n            )\n",
+        "            numbers = mark.streams[stream].numbers or self._history.numbers(stream)\n",
+        (
+            "daemon/cli/test_cli_restoring.py"
+            "::test_a_store_served_beside_an_older_mark_lets_no_copy_learn_twice",
+        ),
+    ),
 )
 
 SURFACES = (

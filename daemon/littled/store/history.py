@@ -202,14 +202,30 @@ class History:
         return None if found is None else (_integer(found[0], stream), _integer(found[1], stream))
 
     def numbers(self, stream: str) -> Numbers:
-        """How far the producers of a stream have come."""
+        """How far the producers of a stream have come, as a high-water mark says it."""
+        return Numbers({}).raised(self.producers(stream))
+
+    def producers(self, stream: str) -> dict[str, int]:
+        """Next sequence number of each producer that was ever seen on a stream, oldest first."""
         identity = self._facts.streams[stream].identity
         rows = self._all(
             "SELECT name, next_sequence FROM producers WHERE stream = ? ORDER BY id", (identity,)
         )
         known = {_text(name): _integer(following, stream) for name, following in rows}
         known.pop(RESTORER, None)
-        return Numbers({}).with_bounds(known)
+        return known
+
+    def first_number(self, stream: str) -> int:
+        """Where a producer begins that was never seen: it may have sent what a restore has lost."""
+        return max((said.numbers.others for _, said in self.restores(stream)), default=0)
+
+    def lost_versions(self, stream: str) -> dict[str, int]:
+        """Versions of a stream's learners above which restores have let them go on."""
+        found: dict[str, int] = {}
+        for _, said in self.restores(stream):
+            for learner, version in said.versions.items():
+                found[learner] = max(version, found.get(learner, 0))
+        return found
 
     # -- the ledger --------------------------------------------------------------------------
 

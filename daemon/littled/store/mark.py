@@ -10,7 +10,7 @@ when a store goes on from an older copy, no example that was lost may be learned
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, Self
@@ -73,6 +73,19 @@ class Numbers:
             {name: each for name, each in named.items() if name not in surplus},
             max([self.others, *(named[name] for name in surplus)]),
         )
+
+    def raised(self, known: Mapping[str, int], first: int = 0) -> "Numbers":
+        """The same with no bound below what is known.
+
+        known: how far each producer has come that was ever seen. first: where any other begins.
+        """
+        above = self.missing(known, first)
+        return replace(self, others=max(self.others, first)).with_bounds(above)
+
+    def missing(self, known: Mapping[str, int], first: int = 0) -> dict[str, int]:
+        """What the bounds of some producers would have to be at least; empty if all are enough."""
+        least = {**dict.fromkeys(self.named, first), **known}
+        return {name: each for name, each in least.items() if each > self.bound(name)}
 
     def to_list(self) -> list[Any]:
         """JSON-able."""

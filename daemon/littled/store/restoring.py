@@ -179,7 +179,11 @@ class Restoring:
 
     def _restoration(self, stream: str, copy: StreamMark, versions: dict[str, int]) -> Restoration:
         had = self._mark.streams[stream]
-        highest = {name: max(each, self._mark.version(name)) for name, each in versions.items()}
+        left_out = self._history.lost_versions(stream)
+        highest = {
+            name: max(each, self._mark.version(name), left_out.get(name, 0))
+            for name, each in versions.items()
+        }
         return Restoration(
             instance=self.instance,
             season=had.season,
@@ -228,12 +232,12 @@ class Restoring:
         streams: dict[str, StreamMark] = {}
         versions: dict[str, int] = {}
         for lost in self.lost:
-            numbers, known = lost.said.numbers, history.numbers(lost.stream)
-            above = {name: n for name, n in known.named.items() if n > numbers.bound(name)}
-            streams[lost.stream] = replace(
-                history.stream_mark(lost.stream), numbers=numbers.with_bounds(above)
+            stream = lost.stream
+            numbers = lost.said.numbers.raised(
+                history.producers(stream), history.first_number(stream)
             )
-            versions.update(lost.said.versions)
+            streams[stream] = replace(history.stream_mark(stream), numbers=numbers)
+            versions.update(history.lost_versions(stream))
         releases = {learner: history.release_mark(learner) for learner in history.learners()}
         return HighWaterMark(self._facts.instance, streams, releases, versions)
 

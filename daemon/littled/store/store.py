@@ -106,10 +106,7 @@ class Store:
                         name, plan["horizon"], each["parameters"]["window"]
                     )
         # Numbers of producers that were never seen; they may be among what was lost.
-        self._firsts = {
-            name: max((said.numbers.others for _, said in each), default=0)
-            for name, each in self._restores.items()
-        }
+        self._firsts = {name: self._history.first_number(name) for name in facts.streams}
         self._insert_record = _INSERT_RECORD_OF_USERS if facts.of_users else _INSERT_RECORD
         self._marks: dict[str, StreamMark] = {}
         self._releases: dict[str, Point] = {}
@@ -198,9 +195,14 @@ class Store:
             found = self._history.snapshot(stream)
             for _ in self._history.records(stream, -1 if found is None else found[0]):
                 pass
-            numbers = mark.streams[stream].numbers or self._history.numbers(stream)
+            # The mark may be an older one: then it knows less of producers than is stored.
+            numbers = (mark.streams[stream].numbers or Numbers({})).raised(
+                self._history.producers(stream), self._firsts[stream]
+            )
             self._marks[stream] = replace(self._history.stream_mark(stream), numbers=numbers)
-        self._versions.update(mark.versions)
+            self._versions.update(self._history.lost_versions(stream))
+        for learner, version in mark.versions.items():
+            self._versions[learner] = max(version, self._versions.get(learner, 0))
         for learner in self._history.learners():
             self._releases[learner] = self._history.release_mark(learner)
         known = self._writing.read("SELECT coalesce(max(id), 0) FROM producers", ())

@@ -106,7 +106,7 @@ def verify(
         with check.part():
             key = read_key(place.key, handed_over=place.key_given)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
-        streams = tuple(_streams(check, facts, History(readers, facts), mark))
+        streams = tuple(_streams(check, facts, History(readers, facts), place, mark))
     return Report(tuple(check.findings), streams)
 
 
@@ -143,7 +143,7 @@ class _Check:
 
 
 def _streams(
-    check: _Check, facts: Facts, history: History, mark: HighWaterMark | None
+    check: _Check, facts: Facts, history: History, place: Place, mark: HighWaterMark | None
 ) -> Iterator[StreamReport]:
     with check.part():
         check.add([f"SQLite's own check: {each}" for each in history.integrity()])
@@ -164,9 +164,36 @@ def _streams(
         )
     if extent is None:
         return
+    if mark is not None:
+        with check.part():
+            # Once more: a daemon at work has it ahead of what it acknowledges.
+            check.add(list(_unbounded(facts, history, extent, read_mark(place.mark))))
     for stream in facts.streams:
         with check.part():
             yield _stream(check, facts, history, stream, extent)
+
+
+def _unbounded(
+    facts: Facts, history: History, extent: Extent, mark: HighWaterMark
+) -> Iterator[str]:
+    """Producers whose durable examples the mark does not bound; a restore might repeat them."""
+    for stream in facts.streams:
+        numbers = mark.streams[stream].numbers if stream in mark.streams else None
+        if numbers is None:
+            continue  # written before marks knew producers, or another store's
+        known = {name: end for (each, name), end in extent.producers.items() if each == stream}
+        known.pop(RESTORER, None)
+        first = history.first_number(stream)
+        for name, least in numbers.missing(known, first).items():
+            yield (
+                f"the high-water mark bounds producer {name} of {stream} by {numbers.bound(name)}, "
+                f"though it has come to {least}: put back the newest mark, or serve the store once"
+            )
+        if numbers.others < first:
+            yield (
+                f"the high-water mark bounds new producers of {stream} by {numbers.others}, though "
+                f"they begin at {first}: put back the newest mark, or serve the store once"
+            )
 
 
 def _stream(

@@ -181,3 +181,32 @@ def test_what_cannot_be_restored_is_refused(littled: Littled, tmp_path: Path) ->
     (tmp_path / "store" / "high-water-mark").unlink()
     said = littled("restore", tmp_path / "store", "--yes", "--copy")
     assert "is missing: put it back" in said.sentence
+
+
+def test_a_store_served_beside_an_older_mark_lets_no_copy_learn_twice(
+    littled: Littled, folder: Path
+) -> None:
+    running = serve(folder, *marked(folder))
+    fed(littled, running, 1_000)
+    assert running.stop() == 0
+    backup = Path(shutil.copytree(folder / "store", folder / "backup"))
+    old_mark = Path(shutil.copy(folder / "mark", folder / "old mark"))
+    running = serve(folder, *marked(folder))
+    fed(littled, running, 30_000)
+    assert running.stop() == 0
+    shutil.copy(old_mark, folder / "mark")
+    said = littled("verify", folder / "store", *marked(folder))
+    assert said.status == 1
+    assert "by 1000, though it has come to 30000: put back the newest mark" in said.out
+    running = serve(folder, *marked(folder))
+    running.process.kill()
+    running.process.communicate(timeout=START_SECONDS)
+    assert littled("verify", folder / "store", *marked(folder)).status == 0
+    put_back(folder, backup)
+    refused(littled, folder)
+    assert littled("restore", folder / "store", *marked(folder), "--yes").status == 0
+    running = serve(folder, *marked(folder))
+    fed(littled, running, 30_000)
+    assert running.stop() == 0
+    facts = verified(littled, folder)
+    assert facts["examples"] == 1_000, "what the lost store had learned is not learned again"

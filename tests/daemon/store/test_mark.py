@@ -53,6 +53,20 @@ def test_a_mark_reads_as_it_was_written(mark: HighWaterMark) -> None:
     assert HighWaterMark.from_bytes(mark.to_bytes()) == mark
 
 
+@given(BOUNDS, st.dictionaries(NAMES, NUMBERS, max_size=6), NUMBERS, st.integers(1, 4))
+def test_raised_numbers_bound_all_that_is_known(
+    numbers: Numbers, known: dict[str, int], first: int, names_max: int
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("littled.store.mark.MARK_PRODUCERS_MAX", names_max)
+        raised = numbers.raised(known, first)
+    for name in {*numbers.named, *known, "never seen"}:
+        assert raised.bound(name) >= max(numbers.bound(name), known.get(name, first))
+    assert len(raised.named) <= max(names_max, len(numbers.named))
+    assert not raised.missing(known, first)
+    assert raised.others >= first
+
+
 def test_a_mark_is_read_from_its_file(tmp_path: Path) -> None:
     write_mark(tmp_path / "mark", small_mark())
     assert read_mark(tmp_path / "mark") == small_mark()

@@ -399,6 +399,43 @@ def test_a_restore_that_was_never_served_is_no_way_back(
     assert read_mark(mark).versions == {}
 
 
+def test_an_older_mark_beside_a_restored_store_forgets_nothing(
+    path: Path, mark: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither the versions that were lost nor how far any producer may have come."""
+    monkeypatch.setattr("littled.store.mark.MARK_PRODUCERS_MAX", 3)
+    live(path, mark, 1)
+    copies = [backup(path, tmp_path / f"copy {number}") for number in range(2)]
+    early = mark.read_bytes()
+    opened = bench(path, mark)
+    for number in range(6):
+        feed(opened, 80 + number, number, producer=f"q{number}")
+    opened.close()
+    last, following = versions(path, mark)[-1], {f"q{number}": 80 + number for number in range(6)}
+    restored(copies[0], mark)
+    lost = read_mark(mark).streams[STREAM].numbers
+    assert lost is not None
+    # the mark from before the restore, and a kill before anything was released
+    mark.write_bytes(early)
+    findings = verify(copies[0], mark_path=mark).findings
+    assert any("bounds new producers of s by 0, though they begin at" in each for each in findings)
+    store = Store.open(copies[0], mark_path=mark)
+    numbers, version = read_mark(mark).streams[STREAM].numbers, read_mark(mark).version(LATE)
+    store._mark = lambda: read_mark(mark)  # type: ignore[method-assign]
+    store.close()
+    assert numbers is not None
+    assert all(numbers.bound(name) >= sent for name, sent in following.items())
+    assert numbers.others >= lost.others
+    assert version == last
+    assert verify(copies[0], mark_path=mark).findings == ()
+    restored(copies[1], mark)
+    with Store.open(copies[1], mark_path=mark) as store:
+        assert all(store.producer_next(STREAM, name) >= sent for name, sent in following.items())
+    live(copies[1], mark, 3)
+    is_sound(copies[1], mark)
+    assert next(each for each in versions(copies[1], mark) if each >= last) > last
+
+
 # --- what is refused ------------------------------------------------------------------------------
 
 
