@@ -3,15 +3,19 @@
 Values arrive as text (CSV), as JSON values or as Arrow columns. Columns without surprises are
 converted by numpy; anything else is converted value by value, exactly, so that the first row that
 holds no example can be named. Values never appear in a message.
+
+A point is written in the digits 0 to 9. `true` is a label and no point. Files may hold 24.0 for 24,
+as a column of a table does once one of its cells is empty; who asks a question may not.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
@@ -32,6 +36,10 @@ _MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
 _LABEL_TEXTS = {"0": 0, "1": 1, "false": 0, "true": 1, "0.0": 0, "1.0": 1}
 _LABELS: dict[Any, int] = {0: 0, 1: 1} | _LABEL_TEXTS  # False and 0.0 equal 0 as keys
 _IPV4_INSIDE_IPV6 = bytes(10) + b"\xff\xff"
+# Python's own `int` and `Decimal` would take "1_0" and the digits of every script.
+_DECIMAL_INTEGER = re.compile(r"[+-]?[0-9]+")
+_HEXADECIMAL_INTEGER = re.compile(r"0[xX][0-9A-Fa-f]+")
+_DECIMAL_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,13 +104,15 @@ class BadRow(Exception):
 class Converter:
     """Turns batches of raw columns into points of one type and labels.
 
-    Raises ValueError when the fields do not suit the point type.
+    `exact` refuses integers that are written with a fraction or an exponent, such as 24.0. Raises
+    ValueError when the fields do not suit the point type.
     """
 
-    def __init__(self, x_type: str, fields: Fields) -> None:
+    def __init__(self, x_type: str, fields: Fields, *, exact: bool = False) -> None:
         """Prepare for points of type `x_type` from the columns that `fields` names."""
         self.point_type: PointType = point_type(x_type)
         self._fields = fields
+        self._exact = exact
         self._digests = UserDigests()
         names = fields.x_names
         self._width = self.point_type.columns if x_type.startswith("u16x") else 1
@@ -131,7 +141,7 @@ class Converter:
         """Return the points of n rows alone; raises BadRow as `convert` does."""
         kind, names = self.point_type, self._fields.x_names
         if kind.name == "u128":
-            return _wide_integers(columns[0], names[0])
+            return self._wide_integers(columns[0], names[0])
         if self._width == 1:
             return self._scalars(columns[0], names[0])
         if len(columns) == self._width:
@@ -142,7 +152,7 @@ class Converter:
     def _scalars(self, column: Column, name: str) -> Points:
         """Return integers (n,) of the point type, clipped and shifted."""
         greatest = self.point_type.greatest
-        values = _fast_integers(column)
+        values = _fast_integers(column, exact=self._exact)
         if values is not None and len(values):
             if self._fields.clip is not None and values.dtype == np.int64:
                 values = np.clip(values, *self._fields.clip)
@@ -158,9 +168,9 @@ class Converter:
     def _scalar(self, value: Any, index: int, name: str, greatest: int) -> int:
         number = _ipv4(value) if self.point_type.name == "u32" else None
         if number is None:
-            number = _integer(value)
+            number = _integer(value, exact=self._exact)
         if number is None:
-            raise BadRow(index, _why_no(value, name, "an integer"))
+            raise BadRow(index, _why_no(value, name, f"an integer{self._spelling}"))
         if self._fields.clip is not None:
             least, most = self._fields.clip
             number = min(max(number, least), most)
@@ -169,6 +179,22 @@ class Converter:
             after = f" less the offset {self._fields.offset}" if self._fields.offset else ""
             raise BadRow(index, f"column {name!r}{after} is outside 0 to {greatest}")
         return number
+
+    def _wide_integers(self, column: Column, name: str) -> Points:
+        """Return 128-bit points (n, 2) from addresses, UUIDs, integers or 16 bytes each."""
+        packed = bytearray()
+        for index, value in enumerate(column):
+            wide = sixteen_bytes(value, exact=self._exact)
+            if wide is None:
+                wanted = f"an address, a UUID or an integer of at most 128 bits{self._spelling}"
+                raise BadRow(index, _why_no(value, name, wanted))
+            packed += wide
+        return np.frombuffer(packed, dtype=">u8").reshape(-1, 2).astype(np.uint64)
+
+    @property
+    def _spelling(self) -> str:
+        """How an integer may be written, where not every way will do."""
+        return " (digits 0 to 9, without a fraction)" * self._exact
 
     def _rows(self, column: Column, name: str) -> Points:
         """Return feature rows (n, m) from a column whose every value is a whole row."""
@@ -241,19 +267,20 @@ def _why_no(value: Any, name: str, wanted: str) -> str:
     return f"column {name!r} does not hold {wanted}"
 
 
-def _fast_integers(column: Column) -> NDArray[Any] | None:
+def _fast_integers(column: Column, *, exact: bool) -> NDArray[Any] | None:
     """Return the column as int64 or uint64 (n,), or None when it needs a closer look."""
     if isinstance(column, np.ndarray):
         return _exact_integers(column)
     kinds = set(map(type, column))
-    for dtype in (np.int64, np.float64):
+    if kinds == {str}:
+        together = "".join(column)
+        if "_" in together or not together.isascii():
+            return None
+    elif not kinds <= {int, float} or (exact and float in kinds):
+        return None
+    for dtype in (np.int64,) if exact else (np.int64, np.float64):
         try:
-            if kinds == {str}:
-                array = np.array(column, dtype=dtype)
-            elif kinds <= {int, float, bool}:
-                array = np.array(column)
-            else:
-                return None
+            array = np.array(column, dtype=dtype if kinds == {str} else None)
         except (ValueError, OverflowError):
             continue
         return _exact_integers(array)
@@ -263,7 +290,7 @@ def _fast_integers(column: Column) -> NDArray[Any] | None:
 def _exact_integers(array: NDArray[Any]) -> NDArray[Any] | None:
     if array.dtype.kind == "u":
         return array.astype(np.uint64) if array.dtype == np.uint64 else array.astype(np.int64)
-    if array.dtype.kind in "bi":
+    if array.dtype.kind == "i":
         return array.astype(np.int64)
     if array.dtype.kind == "f" and bool(np.all(np.abs(array) < _FLOAT_EXACT_MAX)):
         whole = array.astype(np.int64)
@@ -271,26 +298,31 @@ def _exact_integers(array: NDArray[Any]) -> NDArray[Any] | None:
     return None
 
 
-def _integer(value: Any) -> int | None:
-    """Return the integer that a value is or writes, exactly; None when it is none."""
-    if isinstance(value, int | np.integer):
+def _integer(value: Any, *, exact: bool) -> int | None:
+    """Return the integer that a value is or writes, exactly; None when it is none.
+
+    `exact` refuses what is written with a fraction or an exponent.
+    """
+    if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
-    if isinstance(value, float | np.floating):
+    if isinstance(value, float | np.floating) and not exact:
         return int(value) if float(value).is_integer() else None
     if not isinstance(value, str):
         return None
-    return _written_integer(value.strip())
+    return _written_integer(value.strip(), exact=exact)
 
 
-def _written_integer(text: str) -> int | None:
+def _written_integer(text: str, *, exact: bool) -> int | None:
     try:
-        return int(text, 16) if text[:2] in ("0x", "0X") else int(text)
-    except ValueError:
-        pass
-    try:
-        number = Decimal(text)
-    except InvalidOperation:
+        if _DECIMAL_INTEGER.fullmatch(text):
+            return int(text)
+        if _HEXADECIMAL_INTEGER.fullmatch(text):
+            return int(text, 16)
+    except ValueError:  # more digits than Python reads, and than a point has
         return None
+    if exact or not _DECIMAL_NUMBER.fullmatch(text):
+        return None
+    number = Decimal(text)
     if not number.is_finite() or number.adjusted() >= _DECIMAL_DIGITS_MAX:
         return None
     return int(number) if number == number.to_integral_value() else None
@@ -313,23 +345,11 @@ def _packed_address(text: str) -> bytes | None:
         return None
 
 
-def _wide_integers(column: Column, name: str) -> Points:
-    """Return 128-bit points (n, 2) from addresses, UUIDs, integers or 16 bytes each."""
-    packed = bytearray()
-    for index, value in enumerate(column):
-        wide = sixteen_bytes(value)
-        if wide is None:
-            wanted = "an address, a UUID or an integer of at most 128 bits"
-            raise BadRow(index, _why_no(value, name, wanted))
-        packed += wide
-    return np.frombuffer(packed, dtype=">u8").reshape(-1, 2).astype(np.uint64)
-
-
-def sixteen_bytes(value: Any) -> bytes | None:
+def sixteen_bytes(value: Any, *, exact: bool = False) -> bytes | None:
     """Return the 16 bytes (big-endian) of one 128-bit point, None when the value is none.
 
     A point may be given as 16 bytes, an integer, its text, a UUID's text, or an IPv4 or IPv6
-    address (IPv4 inside ::ffff:0:0/96).
+    address (IPv4 inside ::ffff:0:0/96); see `Converter` for `exact`.
     """
     if isinstance(value, bytes):
         return value if len(value) == 16 else None
@@ -341,7 +361,7 @@ def sixteen_bytes(value: Any) -> bytes | None:
             return address if len(address) == 16 else _IPV4_INSIDE_IPV6 + address
         if len(value) == 36 and value.count("-") == 4:
             return _hexadecimal(value.replace("-", ""))
-    number = _integer(value)
+    number = _integer(value, exact=exact)
     if number is None or not 0 <= number < 2**128:
         return None
     return number.to_bytes(16)

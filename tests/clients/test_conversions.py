@@ -47,7 +47,7 @@ def labels(column: Any, **options: Any) -> list[int]:
         [" 7 ", "0.0", "2.55e2"],
         ["0x07", "+0", "255"],
         [7, 0, 255],
-        [7.0, False, 255],
+        [7.0, 0, 255],
         [7, "0", 255.0],
         np.array([7, 0, 255], dtype=np.int16),
         np.array([7, 0, 255], dtype=np.uint64),
@@ -69,6 +69,14 @@ def test_integers_in_every_spelling(column: Any) -> None:
         ["1", "1e99"],
         ["1", "inf"],
         ["1", "nan"],
+        ["1", "1_0"],
+        ["1", "0x1_0"],
+        ["1", "1_0.0"],
+        ["1", "\u0661\u0662"],  # Arabic digits
+        ["1", "\uff11"],  # a full-width digit
+        ["1", "9" * 5000],
+        [1, True],
+        [1, np.True_],
         [1, 1.5],
         [1, None],
         [1, [1]],
@@ -77,6 +85,7 @@ def test_integers_in_every_spelling(column: Any) -> None:
         np.array([1, 256]),
         np.array([1.0, np.nan]),
         np.array([1.0, 0.5]),
+        np.array([1, True], dtype=object),
     ],
 )
 def test_the_first_row_without_a_point_is_named_but_not_shown(column: Any) -> None:
@@ -87,6 +96,40 @@ def test_the_first_row_without_a_point_is_named_but_not_shown(column: Any) -> No
     for shown in (CANARY, "256", "1.5", "1e99"):
         assert shown not in caught.value.reason
     assert caught.value.__context__ is None
+
+
+@pytest.mark.parametrize("column", [[True, True], np.array([True, False])])
+def test_labels_are_no_points(column: Any) -> None:
+    """Who names the columns the wrong way round is told so, where labels are true and false."""
+    with pytest.raises(BadRow, match=r"'x' does not hold an integer$") as caught:
+        points("u8", column)
+    assert caught.value.index == 0
+
+
+STRANGE = [True, 1.0, 1e2, "1_0", "1.0", "1e2", "0x_1", "\u0661", "\uff11", "\u00b2", "1 0", "--1"]
+
+
+@pytest.mark.parametrize("x_type", ["u8", "u16", "u32", "u64", "u128"])
+@pytest.mark.parametrize("value", STRANGE)
+def test_exact_points_are_integers_in_one_spelling(x_type: str, value: Any) -> None:
+    converter = Converter(x_type, Fields("x", "y"), exact=True)
+    assert len(converter.points([[7, " 7", "0x07", "007"]])) == 4
+    for column in ([7, value], ["7", value]):
+        with pytest.raises(BadRow, match=r"integer.* \(digits 0 to 9, ") as caught:
+            converter.points([column])
+        assert caught.value.index == 1
+
+
+@pytest.mark.parametrize("value", STRANGE)
+def test_exact_features_are_integers_in_one_spelling(value: Any) -> None:
+    by_row = Converter("u16x2", Fields("x", "y"), exact=True)
+    with pytest.raises(BadRow, match="integer") as caught:
+        by_row.points([[[1, 2], [3, value]]])
+    assert caught.value.index == 1
+    by_column = Converter("u16x2", Fields(("a", "b"), "y"), exact=True)
+    with pytest.raises(BadRow, match="'b' does not hold an integer") as caught:
+        by_column.points([[1, 3], [2, value]])
+    assert caught.value.index == 1
 
 
 @given(
@@ -154,7 +197,10 @@ def test_128_bits_in_every_spelling(number: int) -> None:
 
 @pytest.mark.parametrize(
     "value",
-    [2**128, -1, "", "1.2.3", "1:2", "x", b"short", None, 1.5, "g" * 8 + "-g-g-g-" + "g" * 21],
+    [
+        *(2**128, -1, "", "1.2.3", "1:2", "x", b"short", None, 1.5, True, "1_0", "\u0661"),
+        "g" * 8 + "-g-g-g-" + "g" * 21,
+    ],
 )
 def test_anything_else_is_no_128_bit_point(value: Any) -> None:
     assert sixteen_bytes(value) is None

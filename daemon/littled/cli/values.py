@@ -19,7 +19,8 @@ class Values:
         self._features = int(features) if features else 0
         names = tuple(f"feature {i}" for i in range(self._features)) or "x"
         with explained(ValueError, status=WRONG_USE):
-            self._converter = Converter(x_type, Fields(names, "y", offset=offset, clip=clip))
+            fields = Fields(names, "y", offset=offset, clip=clip)
+            self._converter = Converter(x_type, fields, exact=True)
 
     def points(self, values: Sequence[str], before: int = 0) -> Points:
         """The points of one value each; `before` values came earlier, for the sentence.

@@ -2,9 +2,10 @@
 
     {"learner": "STREAM/LEARNER", "x": [POINT, ...], "request": "32 hexadecimal digits"}
 
-`x` holds 1 to `predict_points_max` points as they are fed to the stream: numbers from 0, texts of
-numbers or addresses, or a list of features each. `request` may be left out; who gives it can ask
-again without paying twice. Answers:
+`x` holds 1 to `predict_points_max` points of the stream: integers from 0, written without a
+fraction, texts of their digits, texts of addresses, or a list of features each. `true`, 1.0, "1_0"
+and digits of other scripts are no points. `request` may be left out; who gives it can ask again
+without paying twice. Answers:
 
     {"learner": ..., "request": ..., "y": [0, 1, ...], "window": 3, "left": 9, "repeated": false}
 
@@ -15,6 +16,7 @@ are never quoted.
 from __future__ import annotations
 
 import json
+import re
 import secrets
 from collections.abc import Mapping
 from typing import Any
@@ -101,7 +103,7 @@ def _column(points: Any, x_type: str) -> tuple[bytes, int]:
     most = limits.predict_points_max
     if not isinstance(points, list) or not 1 <= len(points) <= most:
         raise QuestionError(BAD_REQUEST, f"x must be a list of 1 to {most} points")
-    converter = Converter(x_type, Fields("x", "y"))
+    converter = Converter(x_type, Fields("x", "y"), exact=True)
     try:
         x = converter.points([points])
     except BadRow as bad:
@@ -114,11 +116,7 @@ def _name(request: Any) -> bytes:
     """The name of the request, random if none is given."""
     if request is None:
         return secrets.token_bytes(limits.request_bytes)
-    try:
-        name = bytes.fromhex(request)
-    except (TypeError, ValueError):
-        name = b""
-    if len(name) != limits.request_bytes:
-        digits = 2 * limits.request_bytes
+    digits = 2 * limits.request_bytes
+    if not isinstance(request, str) or not re.fullmatch(f"[0-9A-Fa-f]{{{digits}}}", request):
         raise QuestionError(BAD_REQUEST, f"request must be a text of {digits} hexadecimal digits")
-    return name
+    return bytes.fromhex(request)

@@ -183,7 +183,7 @@ def test_questions_over_http(http: str, littled: Littled, asked: Daemon) -> None
     assert post(http, {"learner": "flights/late", "x": [0]})[0] == 409
     assert post(http, {"learner": "flights/none", "x": [0]})[0] == 404
     assert post(http, {"learner": "blocks/bad", "x": [300.5]})[1]["error"] == (
-        "x[0] does not hold an integer"
+        "x[0] does not hold an integer (digits 0 to 9, without a fraction)"
     )
 
 

@@ -5,6 +5,8 @@ import pytest
 from littled.cli.failures import Failure
 from littled.cli.values import Values
 
+NO_INTEGER = "does not hold an integer (digits 0 to 9, without a fraction)"
+
 
 def test_numbers_addresses_and_rows() -> None:
     assert Values("u8", -30, None).points(["-30", "225"]).tolist() == [0, 255]
@@ -18,10 +20,16 @@ def test_numbers_addresses_and_rows() -> None:
     ("x_type", "values", "sentence"),
     [
         ("u8", ["1", "31337"], "value 12: column 'x' is outside 0 to 255"),
-        ("u8", ["late31337"], "value 11: column 'x' does not hold an integer"),
+        ("u8", ["late31337"], f"value 11: column 'x' {NO_INTEGER}"),
+        ("u8", ["1", "24.0"], f"value 12: column 'x' {NO_INTEGER}"),
+        ("u32", ["1_0"], f"value 11: column 'x' {NO_INTEGER}"),
         ("u16x2", ["1,2", "3"], "value 12: a row has 2 features, with commas between them"),
         ("u16x2", ["1,2,3"], "value 11: a row has 2 features, with commas between them"),
-        ("u16x2", ["1,2", "3,z"], "value 12: column 'feature 1' does not hold an integer"),
+        (
+            "u16x2",
+            ["1,2", "3,z"],
+            f"value 12: column 'feature 1' {NO_INTEGER}",
+        ),
     ],
 )
 def test_what_is_no_point_is_named_by_its_number(

@@ -79,8 +79,41 @@ def test_a_request_without_a_name_gets_one_of_its_own() -> None:
         (body(learner="flights/l", x=[{}]), 400, "x[0] does not hold an integer"),
         (body(learner="flights/l", x=[[1]]), 400, "x[0] does not hold an integer"),
         (body(learner="flights/l", x=[float("nan")]), 400, "x[0] is empty"),
+        (
+            body(learner="flights/l", x=[1, True]),
+            400,
+            "x[1] does not hold an integer (digits 0 to 9",
+        ),
+        (
+            body(learner="flights/l", x=[1, 1.0]),
+            400,
+            "x[1] does not hold an integer (digits 0 to 9",
+        ),
+        (
+            body(learner="flights/l", x=[1e1]),
+            400,
+            "x[0] does not hold an integer (digits 0 to 9",
+        ),
+        (
+            body(learner="flights/l", x=["1_0"]),
+            400,
+            "x[0] does not hold an integer (digits 0 to 9",
+        ),
+        (
+            body(learner="blocks/l", x=["\u0661"]),
+            400,
+            "x[0] does not hold an integer (digits 0 to 9",
+        ),
+        (body(learner="ids/l", x=[1, True]), 400, "x[1] does not hold an address, a UUID or an in"),
+        (body(learner="ids/l", x=["1_0"]), 400, "x[0] does not hold an address, a UUID or an inte"),
+        (
+            body(learner="rows/l", x=[[1, 2], [3, True]]),
+            400,
+            "x[1] does not hold an integer (digits 0 to 9",
+        ),
         (body(learner="rows/l", x=[[1, 2], [3]]), 400, "x[1] holds no row of 2 features"),
         (body(learner="flights/l", x=[1], request="12"), 400, "request must be a text of 32 hex"),
+        (body(learner="flights/l", x=[1], request="0f " * 16), 400, "request must be a text of 32"),
         (body(learner="flights/l", x=[1], request=12), 400, "request must be a text of 32 hex"),
     ],
 )
