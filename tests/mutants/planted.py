@@ -617,6 +617,27 @@ SURFACES = (
         (f"{STORE}/test_rollback.py::test_a_hundred_old_copies_are_refused",),
     ),
     Mutant(
+        "HTTP on this machine asks for no token",
+        "service/daemon.py",
+        "access = Access() if listener.is_unix else self._access\n        hosts",
+        "access = Access()\n        hosts",
+        (f"{SERVICE}/test_daemon.py::test_the_token_is_asked_for_on_every_port_of_this_machine",),
+    ),
+    Mutant(
+        "HTTP on this machine answers to any host's name",
+        "service/daemon.py",
+        "hosts = listener.host_names | self._http_names if listener.is_local else None",
+        "hosts = None",
+        (f"{SERVICE}/test_daemon.py::test_http_on_this_machine_goes_by_its_names",),
+    ),
+    Mutant(
+        "pages of other sites may read",
+        "service/http.py",
+        '_OWN_SITES = ("none", "same-origin")',
+        '_OWN_SITES = ("none", "same-origin", "same-site", "cross-site")',
+        (f"{SERVICE}/test_http.py::test_pages_of_other_sites_read_nothing",),
+    ),
+    Mutant(
         "a release is shown before it is durable",
         "service/host.py",
         "        self._writer.call(lambda: self._store.publish(releases, entries))\n"

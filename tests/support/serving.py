@@ -459,6 +459,7 @@ def main(arguments: Sequence[str]) -> int:
                 tcp("http"),
                 log=log,
                 token=how.get("token"),
+                http_names=how.get("http_names", ()),
                 build=ENGINES[how.get("engine", "real")],
             )
         )

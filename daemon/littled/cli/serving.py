@@ -25,6 +25,10 @@ from littled_client.errors import AddressError
 @click.option("--unix", type=click.Path(path_type=Path), metavar="PATH", help="Unix socket.")
 @click.option("--tcp", metavar="HOST:PORT", help="TCP address; off this machine it needs a token.")
 @click.option("--http", metavar="HOST:PORT", help="Read-only HTTP: status, metrics, rules, events.")
+@click.option(
+    "--http-name", "http_names", multiple=True, metavar="NAME",
+    help="A name beside localhost by which HTTP on this machine may be called; may be repeated.",
+)  # fmt: skip
 @token_option
 @click.option(
     "--log", "style", type=click.Choice(["auto", "console", "json"]), default="auto",
@@ -36,6 +40,7 @@ def serve(
     unix: Path | None,
     tcp: str | None,
     http: str | None,
+    http_names: tuple[str, ...],
     token_file: Path | None,
     style: str,
     files: StoreFiles,
@@ -63,6 +68,7 @@ def serve(
                 http,
                 log=log,
                 token=read_token(token_file),
+                http_names=http_names,
                 key_path=files.key or handed_over_key(os.environ),
                 mark_path=files.mark,
             )

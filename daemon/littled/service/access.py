@@ -1,8 +1,8 @@
 """Who may come in: tokens, and which addresses may be opened without one.
 
 A Unix socket is guarded by the permissions of its file. A TCP port on the loopback interface is
-open to every program of the machine, and may be; a TCP port anywhere else needs a token. HTTP
-follows the same rule. What a token opens is the whole daemon: there are no roles.
+open to every program of the machine, and may be, unless there is a token; a TCP port anywhere else
+needs one. HTTP follows the same rule. What a token opens is the whole daemon: there are no roles.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ class Access:
         """Return whether a peer that shows `shown` may come in; every guess takes the same time."""
         if self.token is None:
             return True
-        return hmac.compare_digest((shown or "").encode(), self.token.encode())
+        # A header may hold bytes that are no text; they are a wrong guess like any other.
+        guess = (shown or "").encode("utf-8", "surrogateescape")
+        return hmac.compare_digest(guess, self.token.encode())
 
     def check_listener(self, listener: socket.socket, purpose: str) -> None:
         """Refuse a listening TCP socket off the loopback interface when there is no token.

@@ -19,7 +19,7 @@ import math
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
@@ -76,6 +76,7 @@ async def serve(
     *,
     log: Log,
     token: str | None = None,
+    http_names: Collection[str] = (),
     key_path: Path | None = None,
     mark_path: Path | None = None,
     environment: MutableMapping[str, str] = os.environ,
@@ -84,8 +85,9 @@ async def serve(
     """Serve a store until SIGTERM or SIGINT.
 
     unix, tcp, http: where to listen, beside the sockets that the service manager hands over. token:
-    what peers on TCP must show. key_path, mark_path: where the store's key and mark are, if not in
-    the store. build: makes the engines.
+    what peers on TCP and HTTP must show. http_names: by which HTTP on the loopback interface may be
+    called, beside localhost. key_path, mark_path: where the store's key and mark are, if not in the
+    store. build: makes the engines.
 
     Raises ListenError and AccessError for addresses and tokens that cannot be, StoreRefused when
     the store must not be served, StoreFailed or StoreDamaged when it failed or contradicted itself
@@ -100,7 +102,7 @@ async def serve(
         notifier.extend_start(REPLAY_EXTENSION_SECONDS, "checking the store")
         store = await asyncio.to_thread(Store.open, store_path, key_path, mark_path)
         try:
-            await Daemon(store, listeners, access, notifier, log, build).run()
+            await Daemon(store, listeners, access, notifier, log, build, http_names).run()
         finally:
             await asyncio.to_thread(store.close)
     finally:
@@ -167,6 +169,7 @@ class Daemon:
         notifier: Notifier,
         log: Log,
         build: BuildEngine,
+        http_names: Collection[str] = (),
     ) -> None:
         """Put the rooms together; nothing runs yet except the thread that writes."""
         self._store = store
@@ -176,6 +179,7 @@ class Daemon:
         self._notifier = notifier
         self._log = log
         self._build = build
+        self._http_names = frozenset(name.lower() for name in http_names)
         self._loop = asyncio.get_running_loop()
         self._server = f"littled/{version('littled')}"
         self._over = asyncio.Event()
@@ -257,7 +261,7 @@ class Daemon:
         house = self._house = self._open_house(tasks)
         for worker in self._workers:
             worker.start()
-        pages = [HttpServer(self, self._access_over(each), self._server) for each in self._http]
+        pages = [self._pages_for(listener) for listener in self._http]
         servers = [await self._listen(house, each) for each in self._protocol]
         for page, listener in zip(pages, self._http, strict=True):
             await page.start(listener.socket)
@@ -358,9 +362,14 @@ class Daemon:
             )
         return await self._loop.create_server(connect, sock=listener.socket, backlog=LISTEN_BACKLOG)
 
-    def _access_over(self, listener: Listener) -> Access:
-        """Return what HTTP asks of a peer: nothing where only this machine can reach it."""
-        return Access() if listener.is_local else self._access
+    def _pages_for(self, listener: Listener) -> HttpServer:
+        """Return the HTTP side of a listener, which asks for the token as the protocol does.
+
+        Only where nobody but this machine comes in is it known which names it goes by.
+        """
+        access = Access() if listener.is_unix else self._access
+        hosts = listener.host_names | self._http_names if listener.is_local else None
+        return HttpServer(self, access, self._server, hosts)
 
     async def _sweep(self, house: House) -> None:
         """Look for sessions that have broken a time limit, over and over."""

@@ -13,8 +13,11 @@ GET and nothing else, and no request bodies, but for questions. Every page is ma
 subscribers are told and of lengths and numbers; none depends on an example in any other way, and an
 answer depends on them as the guarantee allows.
 
-A question spends budget, so no web page may ask one in its visitor's name: it has to say that it is
-JSON, which browsers do for another site only after asking this one, and may have no `Origin`.
+Web pages get nothing by way of their visitors. A request that a browser makes for another site is
+refused, and on the loopback interface so is one that was sent to another host's name: such a name
+may have been made to point here after the page was loaded (DNS rebinding). A question spends budget
+as well: it has to say that it is JSON, which browsers do for another site only after asking this
+one, and may have no `Origin`.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from typing import Any, Protocol
 
 from aiohttp import hdrs, web
@@ -48,6 +51,9 @@ from littled_protocol.rules import Words, rule_from_dict
 
 _FORMATS = ("json", "text", "sql")
 _BEARER = "Bearer "
+# What browsers say about the page that makes them ask. Others do not send the header.
+_FETCH_SITE = "Sec-Fetch-Site"
+_OWN_SITES = ("none", "same-origin")
 _PREDICT = "/predict"
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -79,10 +85,15 @@ class Surface(Protocol):
 class HttpServer:
     """The daemon's HTTP side on one listening socket."""
 
-    def __init__(self, surface: Surface, access: Access, server: str) -> None:
-        """Make a server that shows `surface` to whom `access` admits, under the name `server`."""
+    def __init__(
+        self, surface: Surface, access: Access, server: str, hosts: Collection[str] | None = None
+    ) -> None:
+        """Make a server that shows `surface` to whom `access` admits, under the name `server`.
+
+        hosts: the names, in small letters, by which requests may call this host; None for any.
+        """
         self._pages = _Pages(surface)
-        self.application = self._application(access, server)
+        self.application = self._application(access, server, hosts)
         self._runner = web.AppRunner(
             self.application,
             access_log=None,
@@ -116,11 +127,17 @@ class HttpServer:
             self._listener.close()
         await self._runner.cleanup()
 
-    def _application(self, access: Access, server: str) -> web.Application:
+    def _application(
+        self, access: Access, server: str, hosts: Collection[str] | None
+    ) -> web.Application:
         @web.middleware
         async def guard(request: web.Request, handler: _Handler) -> web.StreamResponse:
+            _check_origin(request, hosts)
             if request.path != "/healthz" and not _admitted(request, access):
-                raise web.HTTPUnauthorized(headers={hdrs.WWW_AUTHENTICATE: "Bearer"})
+                raise web.HTTPUnauthorized(
+                    headers={hdrs.WWW_AUTHENTICATE: "Bearer"},
+                    text="show the daemon's token: Authorization: Bearer TOKEN\n",
+                )
             if request.body_exists and request.path != _PREDICT:
                 raise web.HTTPRequestEntityTooLarge(max_size=0, actual_size=1)
             return await handler(request)
@@ -271,6 +288,29 @@ class _TurnedAway(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         transport.close()
+
+
+def _check_origin(request: web.Request, hosts: Collection[str] | None) -> None:
+    """Refuse what a browser asks for another site, and what was sent to a name of another host."""
+    if request.headers.get(_FETCH_SITE, "none") not in _OWN_SITES:
+        raise web.HTTPForbidden(text="web pages of other sites may not read this one\n")
+    if hosts is None:
+        return
+    named = request.headers.getall(hdrs.HOST, ())
+    if len(named) != 1:
+        raise web.HTTPBadRequest(text="a request needs one Host header\n")
+    if _without_port(named[0]) not in hosts:
+        raise web.HTTPMisdirectedRequest(
+            text="this host answers to localhost and the names given to it with --http-name\n"
+        )
+
+
+def _without_port(host: str) -> str:
+    """A host as a header names it, in small letters and without its port."""
+    name, colon, port = host.lower().rpartition(":")
+    return (
+        name if colon and port.isdigit() and (":" not in name or name[-1] == "]") else host.lower()
+    )
 
 
 def _admitted(request: web.Request, access: Access) -> bool:

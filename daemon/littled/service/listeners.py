@@ -25,6 +25,7 @@ from littled_client.errors import AddressError
 
 # Only the daemon's own user: others come in through a socket unit, which has modes and groups.
 _SOCKET_MODE = 0o600
+_LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
 
 
 class ListenError(Exception):
@@ -52,6 +53,14 @@ class Listener:
     def is_local(self) -> bool:
         """Whether only this machine can reach the socket."""
         return self.is_unix or is_loopback(self.socket.getsockname()[0])
+
+    @property
+    def host_names(self) -> frozenset[str]:
+        """What HTTP requests to a socket on the loopback interface may name as their host."""
+        if self.is_unix:
+            return _LOCAL_HOSTS
+        host = self.socket.getsockname()[0]
+        return _LOCAL_HOSTS | {f"[{host}]" if ":" in host else host}
 
     @property
     def address(self) -> str:

@@ -8,6 +8,7 @@ import signal
 import socket
 import threading
 import time
+import urllib.error
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -24,7 +25,16 @@ from littled.planner import StreamPlan
 from littled.store.store import Store
 from littled.store.verify import verify
 from littled_client import AsyncClient, Published, Waits
-from littled_protocol.messages import Ack, Examples, Ping, Pong, Release, Status, StatusRequest
+from littled_protocol.messages import (
+    Ack,
+    Examples,
+    Hello,
+    Ping,
+    Pong,
+    Release,
+    Status,
+    StatusRequest,
+)
 from support.serving import CANARY, STORE_STATUS, Peer, Serving, serving, wait_for_file
 
 LOOPBACK = ["127.0.0.1", 0]
@@ -268,6 +278,40 @@ def test_a_port_that_others_can_reach_needs_a_token(store: Path) -> None:
             assert daemon.ended() == 1
             assert any(line.get("error_type") == "AccessError" for line in daemon.lines)
     assert not store.with_suffix(".sock").exists()
+
+
+def asked_over_http(daemon: Serving, path: str, **headers: str) -> int:
+    """The status of a page."""
+    request = urllib.request.Request(daemon.url(path), headers=headers)  # noqa: S310 - its own
+    try:
+        with urllib.request.urlopen(request, timeout=10) as response:  # noqa: S310
+            return int(response.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+def test_the_token_is_asked_for_on_every_port_of_this_machine(store: Path) -> None:
+    """Answers are charged, so who may not come in by TCP may not ask over HTTP."""
+    token = "0123456789abcdef" * 2
+    ports: Any = {"tcp": ["127.0.0.1", 0], "http": ["127.0.0.1", 0]}
+    with serving(store, token=token, **ports) as daemon:
+        with Peer.connect(daemon.address("tcp")) as peer:
+            peer.send(Hello(1, "peer/1"))
+            assert peer.error() == "unauthorized"
+        assert asked_over_http(daemon, "/healthz") == 200
+        for path in ("/status", "/metrics", "/rules/flights/late", "/predict"):
+            assert asked_over_http(daemon, path) == 401
+        assert asked_over_http(daemon, "/status", Authorization=f"Bearer {token}") == 200
+        with Peer.greet(daemon.address("tcp"), token):
+            pass
+
+
+def test_http_on_this_machine_goes_by_its_names(store: Path) -> None:
+    with serving(store, http=["127.0.0.1", 0], http_names=["Monitor.lan"]) as daemon:
+        for host in ("localhost", "127.0.0.1:1", "[::1]:2", "monitor.lan"):
+            assert asked_over_http(daemon, "/status", Host=host) == 200
+        assert asked_over_http(daemon, "/status", Host="evil.example") == 421
 
 
 # --- The service manager --------------------------------------------------------------------------

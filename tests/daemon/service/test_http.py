@@ -3,7 +3,7 @@
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from typing import Any
 
 import aiohttp
@@ -111,10 +111,12 @@ class Site:
             await writer.wait_closed()
 
 
-async def run(access: Access, house: House) -> AsyncIterator[Site]:
+async def run(
+    access: Access, house: House, hosts: Collection[str] | None = None
+) -> AsyncIterator[Site]:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    server = HttpServer(house, access, "littled/test")
+    server = HttpServer(house, access, "littled/test", hosts)
     await server.start(listener)
     async with aiohttp.ClientSession() as client:
         yield Site(house, client, listener.getsockname()[1])
@@ -221,9 +223,74 @@ async def test_a_token(guarded: Site) -> None:
         assert status == 401
         assert headers["WWW-Authenticate"] == "Bearer"
     for shown in (TOKEN, f"Basic {TOKEN}", "Bearer", f"Bearer {TOKEN[:-1]}"):
-        assert (await guarded.get("/status", headers={"Authorization": shown}))[0] == 401
+        answer = await guarded.get("/status", headers={"Authorization": shown})
+        assert answer[:2] == (401, "show the daemon's token: Authorization: Bearer TOKEN\n")
     right = {"Authorization": f"Bearer {TOKEN}"}
     assert (await guarded.get("/status", headers=right))[0] == 200
+
+
+@pytest.mark.parametrize("guess", [b"\xff", b"\xc3\xa9" * 16, b"\xed\xa0\x80", b"", b"\x80" * 64])
+async def test_a_token_of_any_bytes_is_a_wrong_guess(guarded: Site, guess: bytes) -> None:
+    head = b"Host: localhost\r\nConnection: close\r\nAuthorization: Bearer " + guess
+    for line in (b"GET /status HTTP/1.1", b"POST /predict HTTP/1.1"):
+        answer = await guarded.raw(line + b"\r\n" + head + b"\r\n\r\n")
+        assert answer.split(b"\r\n")[0] == b"HTTP/1.1 401 Unauthorized"
+        assert answer.endswith(b"show the daemon's token: Authorization: Bearer TOKEN\n")
+
+
+# --- Browsers -------------------------------------------------------------------------------------
+
+HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]", "monitor.lan"})
+
+
+@pytest.fixture
+async def local() -> AsyncIterator[Site]:
+    async for made in run(Access(), House(), HOSTS):
+        yield made
+
+
+@pytest.mark.parametrize(
+    "host", ["localhost", "LocalHost:8790", "127.0.0.1:80", "[::1]", "[::1]:9", "monitor.lan:1"]
+)
+async def test_this_host_by_its_own_names(local: Site, host: str) -> None:
+    assert (await local.get("/status", headers={"Host": host}))[0] == 200
+    assert (await local.ask(QUESTION, Host=host))[0] == 200
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        *("evil.example", "localhost.evil.example", "evil.example:8790", "127.0.0.1.evil.example"),
+        *("localhost.", "::1", "[::1", "127.0.0.1@evil.example", "localhost:80:80", "[::2]"),
+    ],
+)
+async def test_a_name_that_was_made_to_point_here_gets_nothing(local: Site, host: str) -> None:
+    """What a page sees after its own name was pointed at 127.0.0.1 (DNS rebinding)."""
+    for path in ("/healthz", "/status", "/metrics", "/rules/flights/late", "/nowhere"):
+        status, text, _ = await local.get(path, headers={"Host": host})
+        assert status == 421
+        assert "evil" not in text
+    async with local.client.post(
+        local.url("/predict"), json=QUESTION, headers={"Host": host}
+    ) as response:
+        assert response.status == 421
+    assert local.house.asked == []
+
+
+async def test_a_request_names_one_host(local: Site) -> None:
+    for version in (b"1.0", b"1.1"):
+        for head in (b"", b"Host: localhost\r\nHost: evil.example\r\n"):
+            request = b"GET /status HTTP/" + version + b"\r\nConnection: close\r\n" + head
+            assert b" 400 Bad Request" in (await local.raw(request + b"\r\n")).split(b"\r\n")[0]
+
+
+@pytest.mark.parametrize("site", ["cross-site", "same-site", "anything"])
+async def test_pages_of_other_sites_read_nothing(local: Site, site: str) -> None:
+    for path in ("/healthz", "/status", "/rules/flights/late/events"):
+        status, text, _ = await local.get(path, headers={"Sec-Fetch-Site": site})
+        assert (status, text) == (403, "web pages of other sites may not read this one\n")
+    for own in ("none", "same-origin"):
+        assert (await local.get("/status", headers={"Sec-Fetch-Site": own}))[0] == 200
 
 
 # --- Server-sent events ---------------------------------------------------------------------------
