@@ -109,6 +109,12 @@ HTTP_QUESTIONS_MAX = 16
 # Its body has to come within so long.
 HTTP_QUESTION_SECONDS = 15.0
 
+# --- Memory ---------------------------------------------------------------------------------------
+
+# Freed memory that the C library keeps, and the longest block that it takes from there: the most
+# that glibc can be told, and more than the columns of a commit.
+MEMORY_KEPT_BYTES = 32 * 1024 * 1024
+
 # --- Service --------------------------------------------------------------------------------------
 
 # A stop that takes longer gives up its snapshots; the journal has everything.

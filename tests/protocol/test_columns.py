@@ -199,6 +199,16 @@ def test_exactly_the_columns_of_zeros_and_ones_are_labels(column: bytes) -> None
         refusal(encode_labels, np.frombuffer(column, dtype=np.uint8))
 
 
+@pytest.mark.parametrize("count", [4095, 4096, 10_000])
+@pytest.mark.parametrize("wrong", [2, 128, 255])
+def test_one_wrong_label_among_many_is_refused(count: int, wrong: int) -> None:
+    column = bytearray(b"\0\1" * (count // 2) + bytes(count % 2))
+    assert decode_labels(bytes(column), count).tolist() == list(column)
+    for place in (0, count // 2, count - 1):
+        changed = bytes(column[:place]) + bytes([wrong]) + bytes(column[place + 1 :])
+        refusal(decode_labels, changed, count)
+
+
 def test_labels_need_their_number_and_shape() -> None:
     refusal(decode_labels, b"\x00\x01", 3)
     refusal(decode_labels, [0, 1], 1)

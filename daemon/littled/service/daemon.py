@@ -49,6 +49,7 @@ from littled.service.http import HttpServer
 from littled.service.intake import Intake
 from littled.service.listeners import Listener, ListenError, bind_tcp, bind_unix
 from littled.service.logs import Log, guard_loop, tell_left_out
+from littled.service.memory import keep_freed_memory
 from littled.service.metrics import Metrics, Sample
 from littled.service.notify import Notifier, inherited_sockets
 from littled.service.sessions import House, Session, TransportName
@@ -95,6 +96,7 @@ async def serve(
     """
     guard_loop(log, asyncio.get_running_loop())
     sys.setswitchinterval(SWITCH_SECONDS)
+    keep_freed_memory()
     access = Access(token)
     notifier = Notifier.from_environment(environment, os.getpid())
     listeners = _listeners(unix, tcp, http, access, environment)
