@@ -564,6 +564,20 @@ RESTORES = (
         (f"{STORE}/test_restoring.py::test_forked_histories_share_no_draw",),
     ),
     Mutant(
+        "a store that believes its table of producers",
+        "store/store.py",
+        "        if not check.agrees(progress):",
+        "        if not check.has_checksum and not check.agrees(progress):",
+        (f"{STORE}/test_producers.py::test_every_change_of_a_row_is_refused",),
+    ),
+    Mutant(
+        "a checksum of producers that is never held against the records since",
+        "store/producers.py",
+        "if any(current.get(name) != number for name, number in since.following.items()):",
+        "if not current:",
+        (f"{STORE}/test_producers.py::test_every_change_of_a_row_is_refused",),
+    ),
+    Mutant(
         "an older mark beside a newer store says how far producers came",
         "store/store.py",
         "            numbers = (mark.streams[stream].numbers or Numbers({})).raised(\n"

@@ -101,8 +101,11 @@ async def serve(
     notifier = Notifier.from_environment(environment, os.getpid())
     listeners = _listeners(unix, tcp, http, access, environment)
     try:
-        notifier.extend_start(REPLAY_EXTENSION_SECONDS, "checking the store")
-        store = await asyncio.to_thread(Store.open, store_path, key_path, mark_path)
+        extend = partial(notifier.extend_start, REPLAY_EXTENSION_SECONDS, "checking the store")
+        extend()
+        store = await asyncio.to_thread(
+            Store.open, store_path, key_path, mark_path, progress=extend
+        )
         try:
             await Daemon(store, listeners, access, notifier, log, build, http_names).run()
         finally:

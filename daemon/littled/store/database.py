@@ -79,6 +79,15 @@ _HAS_PREDICTIONS = "SELECT count(*) FROM sqlite_schema WHERE name = 'predictions
 # Keys of the records that are restores. It is made by the first of them.
 _RESTORES = "CREATE TABLE IF NOT EXISTS restores (key INTEGER PRIMARY KEY) STRICT"
 _HAS_RESTORES = "SELECT count(*) FROM sqlite_schema WHERE name = 'restores'"
+# Checksums of the producers of each stream (`littled.store.producers`); made when first served.
+CHECKSUMS = "producer_checksums"
+_CHECKSUMS = """
+CREATE TABLE IF NOT EXISTS producer_checksums (
+    stream INTEGER PRIMARY KEY REFERENCES streams, record_number INTEGER NOT NULL,
+    last_producer INTEGER NOT NULL, checksum BLOB NOT NULL
+) STRICT
+"""
+_HAS_CHECKSUMS = "SELECT count(*) FROM sqlite_schema WHERE name = 'producer_checksums'"
 _STREAMS = "SELECT name, id, plan, genesis FROM streams ORDER BY id"
 
 
@@ -252,6 +261,16 @@ def has_predictions(connection: apsw.Connection) -> bool:
 def has_restores(connection: apsw.Connection) -> bool:
     """Whether the store went on from an older copy of itself at some time."""
     return connection.execute(_HAS_RESTORES).fetchall() == [(1,)]
+
+
+def has_checksums(connection: apsw.Connection) -> bool:
+    """Whether there is a table for checksums of producers."""
+    return connection.execute(_HAS_CHECKSUMS).fetchall() == [(1,)]
+
+
+def add_checksums(connection: apsw.Connection) -> None:
+    """Add a table for checksums of producers, inside a transaction, where there is none."""
+    connection.execute(_CHECKSUMS)
 
 
 def add_restores(connection: apsw.Connection, keys: Iterable[int]) -> None:

@@ -16,10 +16,12 @@ from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.limits import STORE_READ_BYTES_MAX, STORE_READ_ROWS_MAX
 from littled.store.database import (
+    CHECKSUMS,
     NUMBER_BITS,
     Facts,
     Readers,
     StreamFacts,
+    has_checksums,
     has_predictions,
     has_restores,
     record_key,
@@ -115,6 +117,11 @@ class History:
         self._records = _RECORDS.format(users="users" if facts.of_users else _NO_USERS)
         self._asked = False
         self._restores: dict[str, list[tuple[Record, Restoration]]] = {}
+
+    @property
+    def readers(self) -> Readers:
+        """The connections for reading."""
+        return self._readers
 
     # -- the journal -------------------------------------------------------------------------
 
@@ -214,6 +221,10 @@ class History:
         known = {_text(name): _integer(following, stream) for name, following in rows}
         known.pop(RESTORER, None)
         return known
+
+    def last_record_in(self, connection: apsw.Connection, stream: str) -> int:
+        """Number of the last record in a reading transaction, -1 before the first."""
+        return _last_record(connection, self._facts.streams[stream].identity)
 
     def first_number(self, stream: str) -> int:
         """Where a producer begins that was never seen: it may have sent what a restore has lost."""
@@ -605,6 +616,7 @@ class History:
         with self._readers.lend() as connection:
             tables |= {"predictions": _OF_KEY} if has_predictions(connection) else {}
             tables |= {"restores": _OF_KEY} if has_restores(connection) else {}
+            tables |= {CHECKSUMS: _OF_STREAM} if has_checksums(connection) else {}
             counts = {
                 table: connection.execute(_STRAYS.format(table, stream)).fetchall()[0][0]
                 for table, stream in tables.items()

@@ -28,8 +28,9 @@ from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRef
 from littled.store.files import FolderLock, refuse_readable, sync_folder
 from littled.store.history import History
 from littled.store.keys import check_fingerprint, read_key
-from littled.store.mark import HighWaterMark, Numbers, StreamMark, read_mark, write_mark
+from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark, read_mark, write_mark
 from littled.store.place import Place
+from littled.store.producers import put_checksum
 from littled.store.records import record_head
 from littled.store.restoration import RESTORER, Restoration
 from littled.store.staging import INTEGER_MAX
@@ -215,6 +216,7 @@ class Restoring:
         head = record_head(end.head, number, position, 0, sequence, RESTORER, x, b"")
         key = record_key(identity, number)
         connection.execute(_INSERT_RECORD, (key, position, sequence, producer, x, head))
+        put_checksum(connection, identity, Point(number, head))
         return key
 
     def _raise_producers(

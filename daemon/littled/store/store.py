@@ -17,7 +17,7 @@ when they were asked for, so no engine repeats them: each is stored once, with i
 import json
 import threading
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -42,6 +42,7 @@ from littled.store.history import History
 from littled.store.keys import check_fingerprint, read_key
 from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark, read_mark, write_mark
 from littled.store.place import Place
+from littled.store.producers import ProducerCheck, put_checksum
 from littled.store.records import (
     NewPrediction,
     NewRecord,
@@ -144,11 +145,14 @@ class Store:
         read_only: bool = False,
         *,
         vfs: str | None = None,
+        progress: Callable[[], None] = lambda: None,
     ) -> Self:
         """Open the store in the folder `path`; to serve it, or next to a daemon to read it.
 
         Checks the key, the high-water mark and, to serve, the chain of the journal after each
-        stream's last snapshot. vfs: name of a registered SQLite file system, None for the usual.
+        stream's last snapshot, and that the producers are where the journal leaves them. vfs: name
+        of a registered SQLite file system, None for the usual. progress: called every so many
+        records where that takes long, as with the first opening of an old store.
         Raises StoreRefused with a sentence that says what to do; StoreFailed when the disk fails.
         """
         place = Place.of(path, key_path, mark_path)
@@ -170,7 +174,7 @@ class Store:
                 facts = read_facts(connection)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
             store = cls(place, key, facts, readers, lock, writing)
-            store._check(mark)
+            store._check(mark, progress)
         except BaseException as error:
             _close_quietly(readers, writing, lock)
             if isinstance(error, StoreDamaged):
@@ -180,7 +184,7 @@ class Store:
             raise
         return store
 
-    def _check(self, mark: HighWaterMark) -> None:
+    def _check(self, mark: HighWaterMark, progress: Callable[[], None]) -> None:
         findings = self._history.behind(mark)
         if findings:
             raise StoreRefused(
@@ -192,9 +196,7 @@ class Store:
             return
         self._writing.complete()
         for stream in self._facts.streams:
-            found = self._history.snapshot(stream)
-            for _ in self._history.records(stream, -1 if found is None else found[0]):
-                pass
+            self._check_producers(stream, progress)
             # The mark may be an older one: then it knows less of producers than is stored.
             numbers = (mark.streams[stream].numbers or Numbers({})).raised(
                 self._history.producers(stream), self._firsts[stream]
@@ -209,6 +211,23 @@ class Store:
         self._producers_known = int(known[0][0])
         if self._mark() != mark:
             write_mark(self._place.mark, self._mark())
+
+    def _check_producers(self, stream: str, progress: Callable[[], None]) -> None:
+        """Check the end of a journal, and that its producers are where it leaves them."""
+        assert self._writing is not None
+        identity = self._facts.streams[stream].identity
+        found = self._history.snapshot(stream)
+        check = ProducerCheck(self._history, stream, identity)
+        if check.fits(-1 if found is None else found[0]):
+            return
+        if not check.agrees(progress):
+            raise StoreDamaged(
+                f"the producers of {stream} are not where its journal ends for them: put back a "
+                "backup"
+            )
+        end = self._history.stream_mark(stream).journal
+        with self._writing.transaction() as connection:
+            put_checksum(connection, identity, end)
 
     def close(self) -> None:
         """Advance the mark and close everything; nothing happens the second time.
@@ -450,6 +469,7 @@ class Store:
             with self._transaction() as connection:
                 connection.execute(_INSERT_SNAPSHOT, (identity, record_number, state, checksum))
                 connection.execute(_FORGET_SNAPSHOTS, (identity, STORE_SNAPSHOTS_KEPT))
+                put_checksum(connection, identity, self._marks[stream].journal)
             self._advance_mark()
 
     # -- inside ------------------------------------------------------------------------------

@@ -26,6 +26,7 @@ from littled.store.history import Extent, History
 from littled.store.keys import check_fingerprint, read_key
 from littled.store.mark import HighWaterMark, read_mark
 from littled.store.place import Place
+from littled.store.producers import ProducerCheck, Sequences
 from littled.store.records import Record, StoredPrediction
 from littled.store.restoration import RESTORER, Restoration, closing_position
 from littled_protocol.codec import decode
@@ -220,6 +221,10 @@ def _stream(
                 check.add(_releases(history, learner, extent, entries, charges))
             releases += extent.releases[learner]
     with check.part():
+        producers = ProducerCheck(history, stream, facts.streams[stream].identity)
+        if producers.has_checksum and not producers.fits():
+            check.add([f"the checksum of the producers of {stream} is not that of its producers"])
+    with check.part():
         check.add(_predictions(history, stream, plan, entries, extent))
     return StreamReport(
         stream=stream,
@@ -237,26 +242,23 @@ def _stream(
 class _Journal:
     """A journal as far as it is sound.
 
-    records, examples: how many. position: what the next example's would be. following: the next
-    number of each producer. first: that of a producer not seen yet. restores: each with the
-    position before it.
+    records, examples: how many. position: what the next example's would be. sequences: where each
+    producer stands. restores: each with the position before it.
     """
 
     records: int = 0
     examples: int = 0
     position: int = 0
-    first: int = 0
-    following: dict[str, int] = field(default_factory=dict)
+    sequences: Sequences = field(default_factory=Sequences)
     restores: list[tuple[int, Record, Restoration]] = field(default_factory=list)
 
     def add(self, record: Record) -> Iterator[str]:
         """Take the next record; yield what is wrong with it."""
         where = f"record {record.number} of {record.stream}"
-        if record.sequence != self.following.get(record.producer, self.first):
+        if not self.sequences.add(record):
             yield f"{where} does not continue its producer's sequence"
         if len(record.y) != record.count:
             yield f"{where} has columns that do not fit"
-        self.following[record.producer] = record.sequence + record.count
         self.records += 1
         self.examples += record.count
         self.position = record.first_position + record.count
@@ -267,12 +269,7 @@ class _Journal:
         if record.sequence != len(self.restores):
             yield f"{where} does not count the restores"
         self.restores.append((self.position, record, said))
-        for name, each in self.following.items():
-            self.following[name] = max(each, said.numbers.bound(name))
-        for name, each in said.numbers.named.items():
-            if each:
-                self.following.setdefault(name, each)
-        self.first = max(self.first, said.numbers.others)
+        self.sequences.restore(said)
         self.records += 1
         self.position = record.first_position
 
@@ -295,10 +292,7 @@ def _journal(check: _Check, history: History, stream: str, extent: Extent) -> _J
         if last != extent.records[stream]:
             findings.append(f"the journal of {stream} breaks off after record {last}")
         known = {name: end for (each, name), end in extent.producers.items() if each == stream}
-        following = journal.following
-        if journal.restores:
-            following = {**following, RESTORER: len(journal.restores)}
-        if known != following:
+        if known != journal.sequences.table():
             findings.append(f"the producers of {stream} are not where its journal ends for them")
     check.add(findings)
     return journal

@@ -2,9 +2,9 @@
 
 A corruption counts if it changes what the store says: the rows of its tables, by name and in order,
 its key or its mark. Left out is what nobody relies on: free space, the pulse, which numbers
-producers have inside the file, names in `meta` that are none, a snapshot that is missing (it is a
-cache: the journal leads to the same state), and a mark that knows less than it did, which is the
-same as an older one.
+producers have inside the file, names in `meta` that are none, a snapshot or a checksum of producers
+that is missing (they are caches: the journal leads to the same), and a mark that knows less than it
+did, which is the same as an older one.
 """
 
 import random
@@ -42,7 +42,9 @@ LOGICAL = {
     "predictions": "SELECT * FROM predictions ORDER BY key",
     "snapshots": "SELECT * FROM snapshots ORDER BY stream, record_number",
     "restores": "SELECT * FROM restores ORDER BY key",
+    "producer_checksums": "SELECT * FROM producer_checksums ORDER BY stream",
 }
+CACHES = ("snapshots", "producer_checksums")
 # Where a finding has to point to for a row of a table.
 PLACES = {
     "meta": r"configuration|plan|mark|key|description",
@@ -54,6 +56,7 @@ PLACES = {
     "predictions": r"prediction|window|answers",
     "snapshots": r"snapshot",
     "restores": r"restore",
+    "producer_checksums": r"checksum",
 }
 
 
@@ -127,12 +130,13 @@ def contents(path: Path) -> dict[str, Any]:
 
 
 def matters(before: dict[str, Any], after: dict[str, Any]) -> bool:
-    """Whether something is said otherwise; a snapshot that is missing does not matter."""
-    lost = {key: value for key, value in before.items() if key != "snapshots"}
+    """Whether something is said otherwise; what is missing in a cache does not matter."""
+    lost = {key: value for key, value in before.items() if key not in CACHES}
     if any(after.get(key) != value for key, value in lost.items()):
         return True
-    snapshots = after["snapshots"]
-    return isinstance(snapshots, type) or not set(snapshots) <= set(before["snapshots"])
+    return any(
+        isinstance(after[key], type) or not {*after[key]} <= {*before[key]} for key in CACHES
+    )
 
 
 # --- what is done to a row ------------------------------------------------------------------------
