@@ -94,13 +94,22 @@ RELEASES_READ_MAX = 256
 
 # --- HTTP -----------------------------------------------------------------------------------------
 
-# Connections at once, and streams of server-sent events among them.
+# Requests under way at once, and streams of server-sent events among them.
 HTTP_CONNECTIONS_MAX = 128
 HTTP_EVENT_STREAMS_MAX = 64
-# A connection without a request is closed after so long.
-HTTP_KEEPALIVE_SECONDS = 15.0
+# The same for health and metrics, which nobody else can use up: more than all who watch one daemon.
+HTTP_WATCH_CONNECTIONS_MAX = 16
+# Connections whose request is not there yet; they cost little, and the oldest makes room for a
+# newcomer. More than the kernel hands over at once, so that no request in time is among them.
+HTTP_WAITING_MAX = 256
+# From connecting, and a TLS handshake if there is one, to the end of the request's head.
+HTTP_HEAD_SECONDS = 5.0
+# Longest head: a request line and headers.
+HTTP_HEAD_BYTES_MAX = 16 * 1024
 # Longest request line, and longest single header.
 HTTP_LINE_BYTES_MAX = 4096
+# All that one connection may send: one question in pieces, each with its length.
+HTTP_REQUEST_BYTES_MAX = 2 * 1024 * 1024
 # A comment goes down a quiet stream of events so often, to find out whether anybody is there.
 HTTP_HEARTBEAT_SECONDS = 15.0
 # A question may be so long, and so many are read and answered at once.

@@ -652,6 +652,13 @@ SURFACES = (
         (f"{SERVICE}/test_http.py::test_pages_of_other_sites_read_nothing",),
     ),
     Mutant(
+        "no slots kept for health and metrics",
+        "service/http_connections.py",
+        "watches=path in WATCHED",
+        "watches=False",
+        (f"{SERVICE}/test_http_connections.py::test_those_who_watch_have_slots_of_their_own",),
+    ),
+    Mutant(
         "a release is shown before it is durable",
         "service/host.py",
         "        self._writer.call(lambda: self._store.publish(releases, entries))\n"

@@ -31,10 +31,8 @@ from typing import Any, Protocol
 from aiohttp import hdrs, web
 
 from littled.limits import (
-    HTTP_CONNECTIONS_MAX,
     HTTP_EVENT_STREAMS_MAX,
     HTTP_HEARTBEAT_SECONDS,
-    HTTP_KEEPALIVE_SECONDS,
     HTTP_LINE_BYTES_MAX,
     HTTP_QUESTION_BYTES_MAX,
     HTTP_QUESTION_SECONDS,
@@ -42,6 +40,7 @@ from littled.limits import (
     LISTEN_BACKLOG,
 )
 from littled.service.access import Access
+from littled.service.http_connections import HttpConnections
 from littled.service.questions import QuestionError, read_question, said
 from littled.service.subscribers import Releases
 from littled.service.writer import WriterStopped
@@ -98,7 +97,6 @@ class HttpServer:
             self.application,
             access_log=None,
             handle_signals=False,
-            keepalive_timeout=HTTP_KEEPALIVE_SECONDS,
             max_line_size=HTTP_LINE_BYTES_MAX,
             max_field_size=HTTP_LINE_BYTES_MAX,
             lingering_time=0,
@@ -106,6 +104,7 @@ class HttpServer:
             handler_cancellation=True,
             shutdown_timeout=limits.close_seconds,
         )
+        self._connections: HttpConnections | None = None
         self._listener: asyncio.Server | None = None
 
     async def start(self, listener: socket.socket) -> None:
@@ -113,18 +112,20 @@ class HttpServer:
         await self._runner.setup()
         server = self._runner.server
         assert server is not None, "the runner has no server after its setup"
-
-        def connect() -> asyncio.Protocol:
-            return server() if len(server.connections) < HTTP_CONNECTIONS_MAX else _TurnedAway()
-
+        self._connections = HttpConnections(server)
+        self._connections.start()
         loop = asyncio.get_running_loop()
-        self._listener = await loop.create_server(connect, sock=listener, backlog=LISTEN_BACKLOG)
+        self._listener = await loop.create_server(
+            self._connections, sock=listener, backlog=LISTEN_BACKLOG
+        )
 
     async def stop(self) -> None:
         """Stop answering; streams of events end."""
         self._pages.stopping.set()
         if self._listener is not None:
             self._listener.close()
+        if self._connections is not None:
+            self._connections.stop()
         await self._runner.cleanup()
 
     def _application(
@@ -143,6 +144,8 @@ class HttpServer:
             return await handler(request)
 
         async def sign(_request: web.Request, response: web.StreamResponse) -> None:
+            response.force_close()
+            response.headers[hdrs.CONNECTION] = "close"
             response.headers[hdrs.SERVER] = server
             response.headers[hdrs.CACHE_CONTROL] = "no-store"
             response.headers["X-Content-Type-Options"] = "nosniff"
@@ -281,13 +284,6 @@ class _Pages:
             "rule": release.rule,
             "text": text,
         }
-
-
-class _TurnedAway(asyncio.Protocol):
-    """Closes a connection too many."""
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        transport.close()
 
 
 def _check_origin(request: web.Request, hosts: Collection[str] | None) -> None:

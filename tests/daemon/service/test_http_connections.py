@@ -1,0 +1,232 @@
+"""HTTP connections over real sockets: silent, slow, deaf and talkative peers, and who watches."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import ExitStack, asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+
+from littled.service import http_connections
+from littled.service.access import Access
+from littled.service.http import HttpServer
+from littled.service.subscribers import Releases
+from littled_protocol import limits
+
+WAIT_SECONDS = 20.0
+HEALTHZ = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n"
+STATUS = b"GET /status HTTP/1.1\r\nHost: a\r\n\r\n"
+EVENTS = b"GET /rules/flights/late/events HTTP/1.1\r\nHost: a\r\n\r\n"
+# Larger than what the kernel takes on the loopback interface for a peer that does not read.
+PAGE_BYTES = 16 << 20
+
+
+class Surface:
+    """Public facts: a long status, and a learner without releases."""
+
+    def __init__(self) -> None:
+        self.releases = Releases(["flights/late"], lambda _, _since: [])
+        self.words: dict[str, Any] = {}
+        self.page = {"text": "a"}
+
+    def healthy(self) -> bool:
+        return True
+
+    def status(self) -> dict[str, Any]:
+        return self.page
+
+    def metrics(self) -> bytes:
+        return b"littled_connections 0.0\n"
+
+    async def predict(self, asked: Any) -> Any:
+        raise AssertionError("nobody asks")
+
+
+class Site:
+    """A server, and raw connections to it that stay open until the end of the test."""
+
+    def __init__(self, server: HttpServer, surface: Surface, port: int) -> None:
+        self.server, self.surface, self.port = server, surface, port
+        self.stack = ExitStack()
+        self._loop = asyncio.get_running_loop()
+
+    async def connect(self, data: bytes = b"", receive_bytes: int | None = None) -> socket.socket:
+        """A connection that has sent some bytes."""
+        peer = self.stack.enter_context(socket.socket())
+        if receive_bytes is not None:
+            peer.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_bytes)
+        peer.setblocking(False)
+        await self._loop.sock_connect(peer, ("127.0.0.1", self.port))
+        await self._loop.sock_sendall(peer, data)
+        return peer
+
+    async def rest(self, peer: socket.socket) -> bytes:
+        """What comes until the server closes the connection, in good order or not."""
+        received = b""
+        async with asyncio.timeout(WAIT_SECONDS):
+            with suppress(ConnectionError):
+                while data := await self._loop.sock_recv(peer, 1 << 16):
+                    received += data
+        return received
+
+    async def follow(self) -> socket.socket:
+        """A connection on which a stream of events has begun."""
+        peer = await self.connect(EVENTS)
+        async with asyncio.timeout(WAIT_SECONDS):
+            assert b"200 OK" in await self._loop.sock_recv(peer, 1 << 16)
+        return peer
+
+    async def ask(self, data: bytes) -> bytes:
+        """The answer, up to the end of the connection."""
+        return await self.rest(await self.connect(data))
+
+    async def until(self, condition: Callable[[], bool]) -> None:
+        """Wait until something holds."""
+        async with asyncio.timeout(WAIT_SECONDS):
+            while not condition():  # noqa: ASYNC110 - the server has no event for it
+                await asyncio.sleep(0.01)
+
+    @property
+    def connections(self) -> http_connections.HttpConnections:
+        """What the server knows of its connections."""
+        found = self.server._connections
+        assert found is not None
+        return found
+
+
+@asynccontextmanager
+async def running() -> AsyncIterator[Site]:
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    surface = Surface()
+    server = HttpServer(surface, Access(), "littled/test")
+    await server.start(listener)
+    site = Site(server, surface, listener.getsockname()[1])
+    try:
+        yield site
+    finally:
+        site.stack.close()
+        await server.stop()
+        listener.close()
+
+
+@pytest.fixture
+async def site() -> AsyncIterator[Site]:
+    async with running() as made:
+        yield made
+
+
+async def is_well(site: Site) -> bool:
+    answer = await site.ask(HEALTHZ)
+    return answer.startswith(b"HTTP/1.1 200 OK") and answer.endswith(b"ok\n")
+
+
+async def test_silent_connections_close_no_page(site: Site) -> None:
+    """More than there are slots and waiting places together, some with half a request."""
+    most = http_connections.HTTP_WAITING_MAX + http_connections.HTTP_CONNECTIONS_MAX + 50
+    silent = [await site.connect(data) for data in (b"", b"GET /sta") * (most // 2)]
+    assert await is_well(site)
+    assert b"200 OK" in await site.ask(STATUS)
+    for oldest in silent[: most - http_connections.HTTP_WAITING_MAX - 2]:
+        assert await site.rest(oldest) == b""
+    assert len(site.connections.waiting) <= http_connections.HTTP_WAITING_MAX
+
+
+async def test_a_request_has_its_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(http_connections, "HTTP_HEAD_SECONDS", 0.3)
+    for data in (b"", HEALTHZ[:-2]):
+        assert await site.rest(await site.connect(data)) == b""
+    assert await is_well(site)
+
+
+async def test_a_byte_now_and_then_does_not_extend_the_time(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_connections, "HTTP_HEAD_SECONDS", 0.3)
+    slow = await site.connect()
+
+    async def drip() -> None:
+        while True:
+            await asyncio.get_running_loop().sock_sendall(slow, b"G")
+            await asyncio.sleep(0.05)
+
+    with pytest.raises(ConnectionError):
+        await asyncio.wait_for(drip(), WAIT_SECONDS)
+
+
+async def test_those_who_watch_have_slots_of_their_own(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_connections, "HTTP_CONNECTIONS_MAX", 3)
+    for _ in range(3):
+        await site.follow()
+    full = await site.ask(STATUS)
+    assert full.startswith(b"HTTP/1.1 503 ")
+    assert b"Retry-After" in full
+    assert await is_well(site)
+    assert b"littled_connections" in await site.ask(b"GET /metrics?a=1 HTTP/1.1\r\nHost: a\r\n\r\n")
+
+
+async def test_who_watches_and_does_not_read_makes_room(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_connections, "HTTP_WATCH_CONNECTIONS_MAX", 2)
+    monkeypatch.setattr(Surface, "metrics", lambda _: b"a" * PAGE_BYTES)
+    for _ in range(4):
+        await site.connect(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", receive_bytes=4096)
+    await site.until(lambda: len(site.connections.slots[True]) == 2)
+    monkeypatch.setattr(limits, "send_seconds", 0.3)
+    await site.until(lambda: not site.connections.slots[True])
+    assert await is_well(site)
+
+
+async def test_a_peer_that_does_not_read_loses_its_slot(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.surface.page = {"text": "a" * PAGE_BYTES}
+    monkeypatch.setattr(http_connections, "HTTP_CONNECTIONS_MAX", 2)
+    monkeypatch.setattr(limits, "send_seconds", 1.0)
+    for _ in range(2):
+        await site.connect(STATUS, receive_bytes=4096)
+    await site.until(lambda: len(site.connections.slots[False]) == 2)
+    assert (await site.ask(STATUS)).startswith(b"HTTP/1.1 503 ")
+    assert await is_well(site)
+    await site.until(lambda: not site.connections.slots[False])
+    site.surface.page = {"text": "a"}
+    assert b"200 OK" in await site.ask(STATUS)
+
+
+async def test_a_head_has_its_length(site: Site) -> None:
+    long = b"GET /status HTTP/1.1\r\n" + b"A: b\r\n" * 3000
+    for data in (long, long + b"\r\n"):
+        assert (await site.ask(data)).startswith(b"HTTP/1.1 431 ")
+    assert await is_well(site)
+
+
+async def test_request_after_request_is_sent_in_vain(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A peer that follows releases and goes on asking is cut off, whatever waits in memory."""
+    monkeypatch.setattr(http_connections, "HTTP_REQUEST_BYTES_MAX", 50_000)
+    peer = await site.follow()
+    with suppress(ConnectionError):
+        await asyncio.get_running_loop().sock_sendall(peer, STATUS * 2_000)
+    assert b"200 OK" not in await site.rest(peer)
+    await site.until(lambda: not site.connections.slots[False])
+    assert await is_well(site)
+
+
+async def test_a_stop_does_not_wait_for_silent_peers() -> None:
+    async with running() as site:
+        silent = await site.connect(b"GET /")
+        await site.until(lambda: bool(site.connections.waiting))
+        await asyncio.wait_for(site.server.stop(), limits.close_seconds + WAIT_SECONDS)
+        assert await site.rest(silent) == b""
+
+
+async def test_who_hangs_up_leaves_nothing_behind(site: Site) -> None:
+    for data in (b"", b"GET", EVENTS):
+        (await site.connect(data)).close()
+    known = site.connections
+    await site.until(lambda: not known.waiting and not any(known.slots.values()))
