@@ -340,7 +340,7 @@ class Day:
     def _page(self, path: str, body: str | None = None) -> bytes:
         """Get a page, or ask a question; all that comes, headers included."""
         head = "GET" if body is None else "POST"
-        sent = f"{head} {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n"
+        sent = f"{head} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
         if body is not None:
             sent += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         with socket.create_connection(self._http, WAIT_SECONDS) as connection:
@@ -372,7 +372,7 @@ class Day:
             watcher = self._peers[f"watcher of {name}"] = Peer.greet(self._unix)
             watcher.subscribe(name)
             events = socket.create_connection(self._http, WAIT_SECONDS)
-            events.sendall(f"GET /rules/{name}/events HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+            events.sendall(f"GET /rules/{name}/events HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
             self._events[f"events of {name}"] = events
             self._read[f"events of {name}"] = b""
             self._seen[name] = 0
