@@ -14,6 +14,8 @@ numbered, so none is learned twice, and requests are named, so none is paid for 
 from __future__ import annotations
 
 import asyncio
+import math
+import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
 from contextlib import aclosing
@@ -36,6 +38,7 @@ from littled_client.conversation import (
 )
 from littled_client.conversions import Batch
 from littled_client.errors import ClientError, ConnectionLostError
+from littled_client.joining import JOINED_SECONDS_MAX, lone
 from littled_client.outbox import Outbox
 from littled_client.predictions import Predictions, Questions
 from littled_client.published import Published
@@ -47,6 +50,7 @@ from littled_protocol.columns import point_type
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import (
     Ack,
+    Examples,
     Message,
     Open,
     Opened,
@@ -300,6 +304,12 @@ class AsyncFeeder:
     waits. A lost connection comes back by itself, and unacknowledged examples are sent again, to be
     learned once.
 
+    Batches leave at once. So does a single example, at the end of the present turn of the event
+    loop, when everything sent before is acknowledged; otherwise it waits for others as long as
+    every turn brings some. All that have joined leave as one frame after a turn that brought none,
+    when 1,024 have, when the first one has waited half a millisecond, or with the next batch or
+    `flush`.
+
     Every method raises UnreachableError when the daemon stays away, ChangedStoreError when it comes
     back with another or an older store, RemoteProtocolError when it refuses (unknown_stream,
     invalid_examples, producer_busy when another program uses the name).
@@ -319,6 +329,9 @@ class AsyncFeeder:
         self._link: _Link | None = None
         self._keeper: asyncio.Task[None] | None = None
         self._changed = asyncio.Event()
+        self._due = math.inf
+        # How many single examples had joined a turn of the event loop ago, None when none had.
+        self._joined_before: int | None = None
         self._failure: BaseException | None = None
 
     @property
@@ -333,7 +346,10 @@ class AsyncFeeder:
 
     @property
     def next_sequence(self) -> int:
-        """How many examples were taken under this producer's name, in earlier programs too."""
+        """How many examples were taken under this producer's name, in earlier programs too.
+
+        Those that wait to be sent with others are among them.
+        """
         return self._outbox.next_sequence
 
     @property
@@ -363,6 +379,8 @@ class AsyncFeeder:
         try:
             if error is None:
                 await self.flush()
+            else:
+                self._depart()
         finally:
             if self._failure is None:
                 self._failure = ClientError("the feeder is closed")
@@ -382,15 +400,29 @@ class AsyncFeeder:
         may be integers or IP addresses too. users: the user of each example, a str, bytes or an
         integer, for a stream that protects users (`names_users`), and for no other; only digests
         are sent, which may be given instead (`littled_client.hash_users`). Raises ExampleError, and
-        sends nothing, when one of them does not fit. When cancelled, a part may have been sent:
+        sends nothing, when one of them does not fit. A batch leaves at once; one of a single
+        example is sent as `send_one` does. When cancelled, a part may have been sent:
         `next_sequence` tells.
         """
+        if (single := lone(x, y, users)) is not None:
+            await self.send_one(*single)
+            return
         for piece in self._outbox.cut(x, y, users):
             await self._send(piece)
 
     async def send_one(self, x: Any, y: Any, user: Any = None) -> None:
-        """Send a single example in a frame of its own; raises ExampleError when it is none."""
-        await self._send(self._outbox.cut_one(x, y, user))
+        """Send a single example, at once or together with others; see `AsyncFeeder`.
+
+        x: one point, an integer or what else `send` takes; y: its label, 0 or 1; user: as in
+        `send`. Raises ExampleError, and sends nothing of it, when it is none. When cancelled, the
+        example is sent all the same.
+        """
+        if self._failure is not None:
+            raise self._failure
+        if self._outbox.join(x, y, user):
+            await self._joined()
+        elif time.monotonic() >= self._due:
+            await self._depart_in_time()
 
     async def send_rest(self, batches: Iterable[Batch]) -> int:
         """Send a source from the first example on that the daemon does not have yet.
@@ -405,20 +437,91 @@ class AsyncFeeder:
 
     async def flush(self) -> None:
         """Wait until everything sent is durable."""
-        await self._wait(lambda: self._outbox.settled)
+        await self._wait(self._settled)
+
+    def _settled(self) -> bool:
+        return self._depart() and self._outbox.settled
 
     async def _send(self, piece: Piece) -> None:
-        outbox = self._outbox
-        while (link := self._link) is None or (message := outbox.take(piece)) is None:
+        """Send a piece of a batch after all that has joined; a single example joins that."""
+        if piece.count == 1:
+            if self._failure is not None:
+                raise self._failure
+            if self._outbox.join_piece(piece):
+                await self._joined()
+            return
+        while not self._has_room(piece.size_bytes):
             await self._wait(partial(self._has_room, piece.size_bytes))
-        if self._recorder is not None:
-            self._recorder.write(message)
-        if link.send(message):
+        message = self._outbox.take(piece)
+        assert message is not None
+        self._write_down(message)
+        if self._failure is not None:
+            raise self._failure
+        if cast("_Link", self._link).send(message):
             # Others get their turn, and acknowledgements are read.
             await asyncio.sleep(0)
 
     def _has_room(self, payload_bytes: int) -> bool:
-        return self._link is not None and self._outbox.has_room(payload_bytes)
+        return self._depart() and self._link is not None and self._outbox.has_room(payload_bytes)
+
+    async def _joined(self) -> None:
+        """Have what has joined sent soon; called for the first one, and the last that fits."""
+        if self._outbox.full:
+            await self._depart_in_time()
+        else:
+            self._due = time.monotonic() + JOINED_SECONDS_MAX
+            if self._joined_before is None:
+                self._joined_before = 0
+                asyncio.get_running_loop().call_soon(self._turn)
+
+    async def _depart_in_time(self) -> None:
+        """Send what has joined, and give others their turn; wait while there is no room for more.
+
+        What has joined for a while and has no room goes on joining, until a frame is full.
+        """
+        if not self._depart():
+            self._due = math.inf
+            await self._wait(self._has_room_to_join)
+        await asyncio.sleep(0)
+
+    def _has_room_to_join(self) -> bool:
+        return self._depart() or not self._outbox.full
+
+    def _turn(self) -> None:
+        """Send what has joined; let it wait while others are under way and every turn brings more.
+
+        Called in the turn of the event loop after the first one joined, and in those after it.
+        """
+        joined, before = self._outbox.joined, self._joined_before
+        if self._outbox.under_way and joined != before and time.monotonic() < self._due:
+            self._joined_before = joined
+            asyncio.get_running_loop().call_soon(self._turn)
+            return
+        self._joined_before = None
+        self._depart()
+
+    def _depart(self) -> bool:
+        """Send all that has joined as far as there is room now; return whether nothing is left."""
+        while self._outbox.joined:
+            link = self._link
+            if link is None or self._failure is not None:
+                return False
+            message = self._outbox.take_joined()
+            if message is None:
+                return False
+            self._write_down(message)
+            if self._failure is None:
+                link.send_now(message)
+        return True
+
+    def _write_down(self, message: Examples) -> None:
+        """Record a message that is about to be sent, if that is wanted; or fail for good."""
+        if self._recorder is not None:
+            try:
+                self._recorder.write(message)
+            except OSError as failure:
+                self._failure = failure
+                self._changed.set()
 
     async def _wait(self, ready: Callable[[], bool]) -> None:
         while not ready():
@@ -447,6 +550,7 @@ class AsyncFeeder:
             self._retry.progressed()
             if self._link is not None:
                 self._send_again(self._link)
+                self._depart()
         self._changed.set()
 
     async def _keep(self, link: _Link) -> None:
@@ -458,6 +562,7 @@ class AsyncFeeder:
                 raise reason
             link = await self._client._linked(self._retry, reason, self._deliver, self._open)
             self._link = link
+            self._depart()
             self._changed.set()
 
     def _kept(self, keeper: asyncio.Task[None]) -> None:
@@ -568,6 +673,13 @@ class _Link(asyncio.Protocol):
             return False
         self._flush()
         return True
+
+    def send_now(self, message: Message) -> None:
+        """Send a message, and before it what was sent in this turn of the event loop."""
+        if self.reason is not None:
+            raise self.reason
+        self._bunch.append(self.conversation.send(message))
+        self._flush()
 
     async def ask(self, message: Message, kind: type[_Answer]) -> _Answer:
         """Send a message and return the first answer of this kind.

@@ -1,4 +1,4 @@
-"""The blocking client: the same verbs as the asyncio client, without an event loop or a thread.
+"""The blocking client: the same verbs as the asyncio client, without an event loop.
 
     with Client() as client:
         with client.feed("flights") as feeder:
@@ -8,22 +8,26 @@
 
 Every feeder and every subscription has a connection of its own and may be used in a thread of its
 own; one of them must not be used in two threads at a time. A lost connection is noticed, and got
-back, by the next call.
+back, by the next call. A thread of a feeder's own only sends single examples that waited for others
+when no call does; it neither waits for the daemon nor comes back to it.
 """
 
 from __future__ import annotations
 
 import math
+import os
 import select
 import socket
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
-from contextlib import closing
+from contextlib import closing, suppress
 from operator import methodcaller
 from pathlib import Path
+from threading import RLock
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
+from weakref import WeakSet
 
 from littled_client.addresses import Address, UnixAddress, default_address, parse_address
 from littled_client.batches import FRAME_OVERHEAD_BYTES_MAX, Piece
@@ -39,16 +43,19 @@ from littled_client.conversation import (
 )
 from littled_client.conversions import Batch
 from littled_client.errors import ClientError, ConnectionLostError
+from littled_client.joining import JOINED_SECONDS_MAX, lone
 from littled_client.outbox import Outbox
 from littled_client.predictions import Predictions, Questions
 from littled_client.published import Published
 from littled_client.recordings import RecordingWriter
 from littled_client.sources import skip_examples
+from littled_client.tails import Tail
 from littled_client.waits import Retry, Waits
 from littled_protocol.columns import point_type
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import (
     Ack,
+    Examples,
     Message,
     Open,
     Opened,
@@ -70,6 +77,8 @@ _RECEIVE_BYTES = 64 * 1024
 _SEND_BUFFER_BYTES = 1024 * 1024
 # Acknowledgements are looked for whenever about this much was sent.
 _BUNCH_BYTES = 64 * 1024
+# How often the thread looks whether the daemon has room again for what it could not send.
+_RETRY_SECONDS = 0.002
 
 _Answer = TypeVar("_Answer", bound=Message)
 _Kinds = type[_Answer] | tuple[type[_Answer], ...]
@@ -289,6 +298,12 @@ class Feeder:
     waits. A lost connection comes back by itself, and unacknowledged examples are sent again, to be
     learned once.
 
+    Batches leave at once. So does a single example when everything sent before is acknowledged;
+    otherwise it waits for others, and all that have joined leave as one frame when 1,024 have, when
+    the first one has waited half a millisecond, or with the next batch or `flush`. A thread sends
+    the last of them, within a millisecond if the program lets other threads run. The program may
+    not go on using a feeder in a forked process: every method then raises ClientError.
+
     Every method raises UnreachableError when the daemon stays away, ChangedStoreError when it comes
     back with another or an older store, RemoteProtocolError when it refuses (unknown_stream,
     invalid_examples, producer_busy when another program uses the name).
@@ -307,6 +322,13 @@ class Feeder:
         self._retry = client._retry()
         self._link: _Link | None = None
         self._unread_bytes = 0
+        # Held by every call, and by the tail's thread while it sends; a signal may call once more.
+        self._lock = RLock()
+        self._tail = Tail(self._tick, JOINED_SECONDS_MAX)
+        self._resting = True
+        self._due = math.inf
+        # What the thread met, for the next call: it gets the connection back, or raises.
+        self._broken: Exception | None = None
         self._failure: Exception | None = ClientError("the feeder is not open")
 
     @property
@@ -321,7 +343,10 @@ class Feeder:
 
     @property
     def next_sequence(self) -> int:
-        """How many examples were taken under this producer's name, in earlier programs too."""
+        """How many examples were taken under this producer's name, in earlier programs too.
+
+        Those that wait to be sent with others are among them.
+        """
         return self._outbox.next_sequence
 
     @property
@@ -338,6 +363,7 @@ class Feeder:
         """Connect and open the stream."""
         self._link = self._client._linked(self._retry, None, self._open)
         self._failure = None
+        _open_feeders.add(self)
         return self
 
     def __exit__(
@@ -350,8 +376,12 @@ class Feeder:
         try:
             if error is None:
                 self.flush()
+            else:
+                self._leave_behind()
         finally:
             self._failure = self._failure or ClientError("the feeder is closed")
+            _open_feeders.discard(self)
+            self._tail.close()
             if self._link is not None:
                 self._link.close()
             if self._recorder is not None:
@@ -364,14 +394,30 @@ class Feeder:
         may be integers or IP addresses too. users: the user of each example, a str, bytes or an
         integer, for a stream that protects users (`names_users`), and for no other; only digests
         are sent, which may be given instead (`littled_client.hash_users`). Raises ExampleError, and
-        sends nothing, when one of them does not fit.
+        sends nothing, when one of them does not fit. A batch leaves at once; one of a single
+        example is sent as `send_one` does.
         """
-        for piece in self._outbox.cut(x, y, users):
-            self._send(piece)
+        if (single := lone(x, y, users)) is not None:
+            self.send_one(*single)
+            return
+        pieces = self._outbox.cut(x, y, users)
+        with self._lock:
+            for piece in pieces:
+                self._send(piece)
 
     def send_one(self, x: Any, y: Any, user: Any = None) -> None:
-        """Send a single example in a frame of its own; raises ExampleError when it is none."""
-        self._send(self._outbox.cut_one(x, y, user))
+        """Send a single example, at once or together with others; see `Feeder`.
+
+        x: one point, an integer or what else `send` takes; y: its label, 0 or 1; user: as in
+        `send`. Raises ExampleError, and sends nothing of it, when it is none.
+        """
+        with self._lock:
+            if self._failure is not None:
+                raise self._failure
+            if self._outbox.join(x, y, user):
+                self._joined()
+            elif time.monotonic() >= self._due:
+                self._depart_if_room()
 
     def send_rest(self, batches: Iterable[Batch]) -> int:
         """Send a source from the first example on that the daemon does not have yet.
@@ -386,44 +432,106 @@ class Feeder:
 
     def flush(self) -> None:
         """Wait until everything sent is durable."""
-        self._check()
-        while not self._outbox.settled:
-            self._acknowledgements(wait=True)
+        with self._lock:
+            self._depart()
+            while not self._outbox.settled:
+                self._acknowledgements(wait=True)
 
     def _send(self, piece: Piece) -> None:
-        self._check()
+        """Send a piece of a batch after all that has joined; a single example joins that."""
+        if piece.count == 1:
+            self._check()
+            if self._outbox.join_piece(piece):
+                self._joined()
+            return
+        self._depart()
         while (message := self._outbox.take(piece)) is None:
             self._acknowledgements(wait=True)
-        if self._recorder is not None:
-            self._recorder.write(message)
+        self._transmit(message)
+
+    def _joined(self) -> None:
+        """Send what has joined, or see that it is sent when something else is under way.
+
+        Called for the first example that waits, and for the last one that a frame takes.
+        """
+        if self._outbox.under_way and not self._outbox.full:
+            self._check()
+            self._acknowledgements(wait=False)
+        if self._outbox.under_way and not self._outbox.full:
+            self._due = time.monotonic() + JOINED_SECONDS_MAX
+            # No thread can be started when the interpreter ends.
+            with suppress(RuntimeError):
+                if self._resting:
+                    self._tail.ring()
+                    self._resting = False
+                return
+        self._depart()
+
+    def _depart(self) -> None:
+        """Send all that has joined; waits for room."""
+        self._check()
+        while self._outbox.joined:
+            while (message := self._outbox.take_joined()) is None:
+                self._acknowledgements(wait=True)
+            self._transmit(message)
+
+    def _depart_if_room(self) -> None:
+        """Send what has joined for long enough; without room it goes on joining."""
+        self._check()
+        message = self._outbox.take_joined()
+        if message is None:
+            self._acknowledgements(wait=False)
+            message = self._outbox.take_joined()
+        if message is None:
+            self._due = time.monotonic() + _RETRY_SECONDS
+        else:
+            self._transmit(message)
+
+    def _transmit(self, message: Examples) -> None:
+        self._write_down(message)
         try:
             cast("_Link", self._link).send(message)
         except _LOST as lost:
             self._come_back(lost)
-        self._unread_bytes += piece.size_bytes + FRAME_OVERHEAD_BYTES_MAX
+        self._unread_bytes += len(message.x) + FRAME_OVERHEAD_BYTES_MAX
         if self._unread_bytes > _BUNCH_BYTES:
             self._acknowledgements(wait=False)
 
+    def _write_down(self, message: Examples) -> None:
+        if self._recorder is not None:
+            try:
+                self._recorder.write(message)
+            except OSError as failure:
+                self._failure = failure
+                raise
+
     def _check(self) -> None:
+        """Raise what made the feeder fail; get back the connection that the thread found lost."""
         if self._failure is not None:
             raise self._failure
+        if self._broken is not None:
+            reason, self._broken = self._broken, None
+            self._come_back(reason)
 
     def _acknowledgements(self, *, wait: bool) -> None:
         """Take the acknowledgements that have arrived; wait for at least one if asked to."""
-        link = cast("_Link", self._link)
-        self._unread_bytes = 0
         try:
-            message = link.next(Ack, None if wait else 0.0)
-            while message is not None:
-                self._outbox.acknowledge(message)
-                self._retry.progressed()
-                message = link.waiting(Ack)
-            self._send_again(link)
+            self._take_acknowledgements(None if wait else 0.0)
         except _LOST as lost:
             self._come_back(lost)
         except ClientError as failure:
             self._failure = failure
             raise
+
+    def _take_acknowledgements(self, seconds: float | None) -> None:
+        link = cast("_Link", self._link)
+        self._unread_bytes = 0
+        message = link.next(Ack, seconds)
+        while message is not None:
+            self._outbox.acknowledge(message)
+            self._retry.progressed()
+            message = link.waiting(Ack)
+        self._send_again(link)
 
     def _come_back(self, reason: Exception) -> None:
         cast("_Link", self._link).close()
@@ -431,9 +539,58 @@ class Feeder:
             if not is_passing(reason, coming_back=False):
                 raise reason
             self._link = self._client._linked(self._retry, reason, self._open)
-        except (ClientError, ProtocolError) as failure:
+        except Exception as failure:
             self._failure = failure
             raise
+
+    # --- without waiting ------------------------------------------------------------------------
+
+    def _tick(self) -> float | None:
+        """Send what has waited long enough; called by the tail's thread."""
+        with self._lock:
+            try:
+                pause = self._finish(time.monotonic())
+            except Exception as failure:  # noqa: BLE001 - whatever it is, the next call raises it
+                self._broken, pause = failure, None
+            self._resting = pause is None
+            return pause
+
+    def _finish(self, now: float) -> float | None:
+        """Send as much as the daemon takes at once; return in how many seconds to go on, or None.
+
+        Raises what ends the connection.
+        """
+        link = self._link
+        if link is None or self._failure is not None or self._broken is not None:
+            return None
+        if self._outbox.joined and now < self._due:
+            return self._due - now
+        if not link.push():
+            return _RETRY_SECONDS
+        while self._outbox.joined:
+            message = self._outbox.take_joined()
+            if message is None:
+                self._take_acknowledgements(0.0)
+                message = self._outbox.take_joined()
+            if message is None:
+                return _RETRY_SECONDS
+            self._write_down(message)
+            if not link.post(message):
+                return _RETRY_SECONDS
+        return None
+
+    def _leave_behind(self) -> None:
+        """Send what has joined as far as that takes no waiting, whatever fails."""
+        with self._lock, suppress(Exception):
+            self._finish(math.inf)
+
+    def _forget_parent(self) -> None:
+        """Be of no use in a forked process, whose socket and thread are another's."""
+        self._lock = RLock()
+        self._tail = Tail(self._tick, JOINED_SECONDS_MAX)
+        self._failure = ClientError(
+            "the feeder belongs to the process that opened it; open one in each process"
+        )
 
     def _open(self, link: _Link) -> None:
         opened = link.ask(Open(_CHANNEL, self.stream, self.producer), Opened)
@@ -467,14 +624,28 @@ class _Link:
 
         What arrives meanwhile is read, so that two full sockets cannot wait for each other.
         """
-        frame = self.conversation.send(message)
-        sent = 0 if self._unsent else self._write(frame)
-        self._unsent += frame[sent:]
+        self.post(message)
         while self._unsent:
             before = len(self._unsent)
             read = self._exchange(self._waits.send_seconds)
             if not read and len(self._unsent) == before:
                 raise ConnectionLostError("the daemon takes no data")
+
+    def post(self, message: Message) -> bool:
+        """Send a message without waiting; return whether the socket has taken all of it.
+
+        The rest goes with `push`, and before whatever is sent next.
+        """
+        frame = self.conversation.send(message)
+        sent = 0 if self._unsent else self._write(frame)
+        self._unsent += frame[sent:]
+        return not self._unsent
+
+    def push(self) -> bool:
+        """Send what a message left over, without waiting; return whether nothing is left."""
+        if self._unsent:
+            del self._unsent[: self._write(self._unsent)]
+        return not self._unsent
 
     def ask(self, message: Message, kind: _Kinds[_Answer]) -> _Answer:
         """Send a message and return the first answer of this kind, or of one of several.
@@ -608,3 +779,15 @@ def _left(since: float, seconds: float | None) -> float | None:
 
 def _nothing(_link: _Link) -> None:
     """Prepare nothing after the greeting."""
+
+
+# Between entering and leaving; a forked process has to know which are its parent's.
+_open_feeders: WeakSet[Feeder] = WeakSet()
+
+
+def _after_fork() -> None:
+    for feeder in list(_open_feeders):
+        feeder._forget_parent()
+
+
+os.register_at_fork(after_in_child=_after_fork)

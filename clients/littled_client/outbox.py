@@ -1,14 +1,14 @@
 """A producer's examples between the program and the daemon; no I/O.
 
-The outbox numbers the examples, cuts batches into frames, counts the unacknowledged ones against
-the daemon's credit, and after a lost connection says which to send again. Both clients share it.
+The outbox numbers the examples, cuts batches into frames and joins single examples to one, counts
+the unacknowledged ones against the daemon's credit, and after a lost connection says which to send
+again. Both clients share it.
 """
 
 from __future__ import annotations
 
-import operator
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from littled_client.batches import (
@@ -16,21 +16,21 @@ from littled_client.batches import (
     Piece,
     check_named,
     cut_batch,
-    points_array,
 )
-from littled_client.errors import ChangedStoreError, ClientError, ExampleError
-from littled_client.users import UserDigests, user_digest
+from littled_client.errors import ChangedStoreError, ClientError
+from littled_client.joining import Rows
+from littled_client.users import UserDigests
 from littled_protocol import limits
 from littled_protocol.columns import PointType, point_type
 from littled_protocol.messages import Ack, Examples, Opened, Welcome
-
-_ONE_LABEL = {0: b"\x00", 1: b"\x01"}
 
 
 class Outbox:
     """Examples of one producer on one channel, from `opened` on.
 
-    next_sequence: number of examples taken so far, also the number of the next one.
+    A batch is numbered when it is taken. Single examples wait in `join`, after all that is
+    numbered, until `take_joined` makes them one frame; both count as taken.
+
     acknowledged: number of examples that the daemon has made durable.
     position: the stream's position at the last acknowledgement.
     names_users: whether the stream protects users, so that every example needs one.
@@ -44,11 +44,12 @@ class Outbox:
         self._frame_bytes_max = 0
         self._sent: deque[tuple[Examples, int]] = deque()
         self._again: deque[tuple[Examples, int]] = deque()
-        self._encode_one: Callable[[Any], bytes] | None = None
+        self._numbered = 0
+        self._rows: Rows | None = None
+        self._leaving = False
         self._digests = UserDigests()
         self.point_type: PointType | None = None
         self.names_users = False
-        self.next_sequence = 0
         self.acknowledged = 0
         self.position = 0
 
@@ -62,12 +63,13 @@ class Outbox:
         """
         if self.point_type is None:
             self.point_type = point_type(opened.x_type)
-            self._encode_one = _one_point_encoder(self.point_type)
             self.names_users = opened.users is True
-            self.next_sequence = self.acknowledged = opened.next_sequence
+            self._rows = Rows(self.point_type, self._digests if self.names_users else None)
+            self._numbered = self.acknowledged = opened.next_sequence
         self._check_same_history(opened)
         self._credit_bytes = welcome.credit_bytes
         self._frame_bytes_max = min(welcome.frame_bytes_max, welcome.credit_bytes)
+        self._open_rows().fit(self._frame_bytes_max)
         self._again.extendleft(reversed(self._sent))
         self._sent.clear()
         self._used_bytes = 0
@@ -80,7 +82,7 @@ class Outbox:
 
     def acknowledge(self, ack: Ack) -> None:
         """Take note of an acknowledgement and give back the credit of what it covers."""
-        if ack.next_sequence > self.next_sequence:
+        if ack.next_sequence > self._numbered:
             raise ChangedStoreError("the daemon acknowledged examples that were never sent")
         self.acknowledged = max(self.acknowledged, ack.next_sequence)
         self.position = ack.position
@@ -93,6 +95,21 @@ class Outbox:
         return self._kind().name
 
     @property
+    def next_sequence(self) -> int:
+        """Number of examples taken so far, also the number of the next one."""
+        return self._numbered + self.joined
+
+    @property
+    def joined(self) -> int:
+        """How many single examples wait for a frame."""
+        return 0 if self._rows is None else len(self._rows)
+
+    @property
+    def under_way(self) -> bool:
+        """Whether anything that has its frame is unacknowledged."""
+        return self.acknowledged < self._numbered
+
+    @property
     def settled(self) -> bool:
         """Whether everything taken is acknowledged."""
         return self.acknowledged == self.next_sequence
@@ -100,20 +117,50 @@ class Outbox:
     # --- sending --------------------------------------------------------------------------------
 
     def has_room(self, payload_bytes: int) -> bool:
-        """Whether a new frame with columns of this size may be sent now."""
-        return not self._again and self._used_bytes + _cost(payload_bytes) <= self._credit_bytes
+        """Whether a new frame with columns of this size may be sent now, and none has to before."""
+        return not self._rows and self._has_credit(payload_bytes)
 
     def take(self, piece: Piece) -> Examples | None:
-        """Number the next examples and return their message, to be sent now; None without room."""
-        cost = _cost(piece.size_bytes)
-        if self._again or self._used_bytes + cost > self._credit_bytes:
+        """Number the next examples and return their message, to be sent now; None without room.
+
+        Single examples that joined before have to be taken before.
+        """
+        assert not self._rows
+        return self._taken(piece)
+
+    def join(self, x: Any, y: Any, user: Any = None) -> bool:
+        """Take a single example; return whether it waits alone, or a frame of them is full.
+
+        Raises ExampleError, and takes nothing, when it cannot be sent.
+        """
+        rows = self._rows
+        return self._open_rows().add(x, y, user) if rows is None else rows.add(x, y, user)
+
+    def join_piece(self, piece: Piece) -> bool:
+        """Take the only example of a piece of a batch; otherwise the same as `join`."""
+        return self._open_rows().add_piece(piece)
+
+    @property
+    def full(self) -> bool:
+        """Whether so many single examples wait that a frame has to be made before any other."""
+        return self._rows is not None and self._rows.full
+
+    def take_joined(self) -> Examples | None:
+        """Number single examples that wait, as many as fit into a frame, as `take` does.
+
+        None without room, and when none waits.
+        """
+        rows = self._open_rows()
+        if self._leaving:
+            raise ClientError("an interrupted call left its examples half sent; open a new feeder")
+        piece = rows.first()
+        if piece is None or not self._has_credit(piece.size_bytes):
             return None
-        message = Examples(
-            self._channel, self.next_sequence, piece.count, piece.x, piece.y, piece.users
-        )
-        self.next_sequence += piece.count
-        self._used_bytes += cost
-        self._sent.append((message, cost))
+        # An interruption in between would let the same examples leave under two numbers.
+        self._leaving = True
+        message = self._taken(piece)
+        rows.leave(piece.count)
+        self._leaving = False
         return message
 
     def again(self) -> Iterator[Examples]:
@@ -133,20 +180,26 @@ class Outbox:
         digests = None if users is None else self._digests.array(users)
         return cut_batch(kind, x, y, self._frame_bytes_max, digests)
 
-    def cut_one(self, x: Any, y: Any, user: Any = None) -> Piece:
-        """Return the columns of a single example; raise ExampleError when it cannot be sent."""
-        if self._encode_one is None:
-            raise ClientError("the feeder is not open; use it in a with block")
-        try:
-            label = _ONE_LABEL[y]
-        except (KeyError, TypeError):
-            label = None
-        if label is None:
-            raise ExampleError("y is no label: it needs to be 0 or 1")
-        check_named(user, wanted=self.names_users)
-        return Piece(1, self._encode_one(x), label, None if user is None else user_digest(user))
-
     # --- inside ---------------------------------------------------------------------------------
+
+    def _taken(self, piece: Piece) -> Examples | None:
+        if not self._has_credit(piece.size_bytes):
+            return None
+        cost = _cost(piece.size_bytes)
+        columns = (piece.count, piece.x, piece.y, piece.users)
+        message = Examples(self._channel, self._numbered, *columns)
+        self._numbered += piece.count
+        self._used_bytes += cost
+        self._sent.append((message, cost))
+        return message
+
+    def _has_credit(self, payload_bytes: int) -> bool:
+        return not self._again and self._used_bytes + _cost(payload_bytes) <= self._credit_bytes
+
+    def _open_rows(self) -> Rows:
+        if self._rows is None:
+            raise ClientError("the feeder is not open; use it in a with block")
+        return self._rows
 
     def _kind(self) -> PointType:
         if self.point_type is None:
@@ -159,7 +212,7 @@ class Outbox:
                 f"the daemon came back with {opened.next_sequence} examples of this producer, "
                 f"but had acknowledged {self.acknowledged}"
             )
-        if opened.next_sequence > self.next_sequence:
+        if opened.next_sequence > self._numbered:
             raise ChangedStoreError(
                 "somebody else has fed examples under this producer's name; every producer of a "
                 "stream needs a name of its own"
@@ -173,19 +226,3 @@ def _end(message: Examples) -> int:
 def _cost(payload_bytes: int) -> int:
     """Return the credit that a frame with columns of this size uses, or a little more."""
     return limits.credit_of_frame(payload_bytes + FRAME_OVERHEAD_BYTES_MAX)
-
-
-def _one_point_encoder(kind: PointType) -> Callable[[Any], bytes]:
-    """Return the quickest encoder of a single point of this type."""
-    if kind.columns > 1:
-        return lambda x: kind.encode(points_array(kind, [x]))
-    size = kind.itemsize_bytes
-
-    def encode(x: Any) -> bytes:
-        try:
-            return operator.index(x).to_bytes(size, "little")
-        except (TypeError, OverflowError):
-            pass
-        raise ExampleError(f"x is no integer in the range of type {kind.name}")
-
-    return encode

@@ -58,6 +58,10 @@ class UserDigests:
         """Know nobody."""
         self._known = _Known()
 
+    def one(self, user: Any) -> bytes:
+        """Return the 16 bytes of one user; raises ExampleError as `user_digest` does."""
+        return self._digests([user])[0] if type(user) in _ID_TYPES else user_digest(user)
+
     def array(self, users: Any) -> Users:
         """Return the digests (n, 2) of n users, given as a sequence or an array of ids.
 

@@ -15,16 +15,10 @@ from littled_client.errors import (
     ClientError,
     ExampleError,
     PredictionRefused,
-    RecordingError,
-    SourceError,
     UnreachableError,
 )
-from littled_client.recordings import RecordingReader
-from littled_client.sources import Fields, Source
-from littled_client.users import hash_users
 from littled_client.waits import Waits
 from littled_protocol import limits
-from littled_protocol.columns import encode_users, point_type
 from littled_protocol.errors import (
     ErrorCode,
     ProtocolError,
@@ -78,41 +72,6 @@ async def test_a_short_program_feeds_subscribes_and_predicts(
     assert daemon.agents[0].startswith("littled_client/")
 
 
-@pytest.mark.parametrize("stream", ["flights", "ids", "addresses", "rows"])
-async def test_batches_of_every_type_arrive_in_order(
-    daemon: SmallDaemon, address: str, stream: str
-) -> None:
-    kind = point_type(daemon.streams[stream])
-    shape = (150_000,) if kind.columns == 1 else (150_000, kind.columns)
-    x = (np.arange(np.prod(shape)) % 251).reshape(shape).astype(kind.dtype)
-    y = (np.arange(150_000) % 3 == 0).astype(np.uint8)
-    async with AsyncClient(address) as client, client.feed(stream) as feeder:
-        assert feeder.x_type == kind.name
-        for part in (slice(0, 1), slice(1, 1), slice(1, 70_000), slice(70_000, None)):
-            await feeder.send(x[part], y[part])
-        assert feeder.next_sequence == 150_000
-        await feeder.flush()
-        assert feeder.acknowledged == feeder.position == 150_000
-    received = daemon.received[stream]
-    assert np.array_equal(np.concatenate([part for part, _ in received]), x)
-    assert np.array_equal(np.concatenate([part for _, part in received]), y)
-
-
-async def test_single_examples_each_in_a_frame(daemon: SmallDaemon, address: str) -> None:
-    x, y = numbers(20_000)
-    async with AsyncClient(address) as client, client.feed("flights") as feeder:
-        for point, label in zip(x, y, strict=True):
-            await feeder.send_one(point, label)
-    assert daemon.examples("flights") == (x, y)
-    assert len(daemon.received["flights"]) == 20_000
-
-
-async def test_a_single_example_is_sent_without_a_flush(daemon: SmallDaemon, address: str) -> None:
-    async with AsyncClient(address) as client, client.feed("flights") as feeder:
-        await feeder.send_one(7, 1)
-        await until(lambda: feeder.acknowledged == 1)
-
-
 async def test_feeding_leaves_turns_to_others(daemon: SmallDaemon, address: str) -> None:
     turns = 0
 
@@ -143,95 +102,6 @@ async def test_many_tasks_may_share_a_feeder(daemon: SmallDaemon, address: str) 
     assert sorted(x) == sorted([point for point in range(5) for _ in range(15_000)])
     assert y == [point % 2 for point in x]
     assert daemon.credit_used_most <= limits.credit_bytes_min
-
-
-async def test_a_producer_goes_on_where_it_stopped(
-    daemon: SmallDaemon, address: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "a.csv"
-    x, y = numbers(1000)
-    path.write_text("x,y\n" + "".join(f"{a},{b}\n" for a, b in zip(x, y, strict=True)))
-    source = Source(path, "u8", Fields("x", "y"), batch_examples=64)
-    async with AsyncClient(address, producer="file-1") as client:
-        async with client.feed("flights") as feeder:
-            await feeder.send(x[:333], y[:333])
-        async with client.feed("flights") as feeder:
-            assert feeder.next_sequence == feeder.acknowledged == 333
-            assert await feeder.send_rest(source) == 667
-            assert await feeder.send_rest(source) == 0
-        async with client.feed("flights", producer="file-2") as feeder:
-            assert feeder.next_sequence == 0
-        with pytest.raises(SourceError, match="fewer than the 1001"):  # noqa: PT012 - leaving raises
-            async with client.feed("flights") as feeder:
-                await feeder.send_one(1, 1)
-                await feeder.send_rest(source)
-    # What was sent before the exception is not taken back.
-    await until(lambda: daemon.position["flights"] == 1001)
-    assert daemon.examples("flights") == ([*x, 1], [*y, 1])
-
-
-@pytest.mark.parametrize("forget", [True, False])
-@pytest.mark.parametrize("single", [True, False])
-async def test_lost_connections_lose_and_repeat_nothing(
-    daemon: SmallDaemon, address: str, forget: bool, single: bool
-) -> None:
-    changed(daemon, drop_after_frames=7, drops=20, forget=forget)
-    x, y = numbers(3000)
-    async with AsyncClient(address, waits=QUICK) as client, client.feed("flights") as feeder:
-        for start in range(0, 3000, 10):
-            if single:
-                for i in range(start, start + 10):
-                    await feeder.send_one(x[i], y[i])
-            else:
-                await feeder.send(x[start : start + 10], y[start : start + 10])
-            if start % 200 == 0:
-                await feeder.flush()
-    assert daemon.examples("flights") == (x, y)
-    assert daemon.behaviour.drops == 0
-    assert daemon.greetings >= 21
-
-
-@pytest.mark.parametrize("credit_bytes", [limits.credit_bytes, limits.credit_bytes_min])
-async def test_unacknowledged_examples_are_sent_again(
-    daemon: SmallDaemon, address: str, credit_bytes: int
-) -> None:
-    changed(daemon, hold_acks=True)
-    x, y = numbers(500)
-    async with AsyncClient(address, waits=QUICK) as client, client.feed("flights") as feeder:
-        for i in range(500):
-            await feeder.send_one(x[i], y[i])
-        await until(lambda: daemon.position["flights"] == 500)
-        daemon.next_sequence["flights", feeder.producer] = 200
-        daemon.position["flights"] = 200
-        changed(daemon, hold_acks=False, credit_bytes=credit_bytes)
-        daemon.drop()
-        await feeder.flush()
-        assert feeder.acknowledged == 500
-    points = daemon.examples("flights")[0]
-    assert points == x + x[200:]
-
-
-async def test_credit_is_never_exceeded_and_sending_waits(
-    daemon: SmallDaemon, address: str
-) -> None:
-    changed(daemon, credit_bytes=limits.credit_bytes_min, hold_acks=True)
-    async with AsyncClient(address, waits=QUICK) as client, client.feed("flights") as feeder:
-
-        async def feed() -> None:
-            for i in range(100):
-                await feeder.send_one(i, 1)
-
-        feeding = asyncio.create_task(feed())
-        most = limits.credit_bytes_min // limits.frame_credit_bytes_min
-        await until(lambda: daemon.position["flights"] == most)
-        await asyncio.sleep(0.05)
-        assert not feeding.done()
-        assert feeder.next_sequence == most
-        assert feeder.acknowledged == 0
-        daemon.release_acks()
-        await feeding
-    assert daemon.examples("flights")[0] == list(range(100))
-    assert daemon.credit_used_most == limits.credit_bytes_min
 
 
 async def test_memory_stays_bounded_while_the_daemon_is_away(
@@ -379,33 +249,6 @@ async def test_refusals_that_pass_are_waited_out(daemon: SmallDaemon, address: s
     assert daemon.examples("flights") == ([1, 2], [1, 1])
 
 
-async def test_bad_examples_send_nothing_and_spoil_nothing(
-    daemon: SmallDaemon, address: str
-) -> None:
-    async with AsyncClient(address) as client, client.feed("flights") as feeder:
-        for x, y in (([1, 256], [0, 0]), ([1], [2]), ([1, 2], [1])):
-            with pytest.raises(ExampleError):
-                await feeder.send(x, y)
-        for point, label in ((256, 0), (1, 2)):
-            with pytest.raises(ExampleError):
-                await feeder.send_one(point, label)
-        await feeder.send([3], [1])
-    assert daemon.examples("flights") == ([3], [1])
-
-
-async def test_leaving_by_an_exception_does_not_wait(daemon: SmallDaemon, address: str) -> None:
-    changed(daemon, hold_acks=True)
-    async with AsyncClient(address) as client:
-        feeder = client.feed("flights")
-        with pytest.raises(KeyError):  # noqa: PT012 - leaving raises
-            async with feeder:
-                await feeder.send([1], [1])
-                raise KeyError
-        with pytest.raises(ClientError, match="closed"):
-            await feeder.send([1], [1])
-        await until(lambda: daemon.position["flights"] == 1)
-
-
 async def test_a_feeder_needs_its_block(address: str) -> None:
     async with AsyncClient(address) as client:
         with pytest.raises(ClientError, match="not open"):
@@ -424,65 +267,6 @@ async def test_cancelled_sending_keeps_the_order(daemon: SmallDaemon, address: s
         daemon.release_acks()
         await feeder.send(x[sent:], y[sent:])
     assert daemon.examples("flights") == (x, y)
-
-
-async def test_users_travel_as_digests_and_survive_lost_connections(
-    daemon: SmallDaemon, address: str, tmp_path: Path
-) -> None:
-    daemon.of_users.add("flights")
-    changed(daemon, drop_after_frames=3, drops=2)
-    path = tmp_path / "a.littled"
-    x, y = numbers(1000)
-    users = [f"user {i % 70}" for i in range(1000)]
-    async with AsyncClient(address, waits=QUICK) as client:
-        async with client.feed("flights", record=path) as feeder:
-            assert feeder.names_users
-            with pytest.raises(ExampleError, match="protects users"):
-                await feeder.send(x, y)
-            for start in range(0, 990, 90):
-                part = slice(start, start + 90)
-                await feeder.send(x[part], y[part], users[part])
-            for i in range(990, 1000):
-                await feeder.send_one(x[i], y[i], users[i])
-        assert daemon.examples("flights") == (x, y)
-        assert b"".join(daemon.users) == encode_users(hash_users(users))
-        async with client.feed("flights") as feeder:
-            assert await feeder.send_rest(Source(path)) == 1000
-    assert b"".join(daemon.users) == 2 * encode_users(hash_users(users))
-
-
-async def test_a_stream_of_examples_takes_no_users(daemon: SmallDaemon, address: str) -> None:
-    async with AsyncClient(address, waits=QUICK) as client, client.feed("flights") as feeder:
-        assert not feeder.names_users
-        with pytest.raises(ExampleError, match="takes no users"):
-            await feeder.send([1], [0], ["ann"])
-        with pytest.raises(ExampleError, match="takes no users"):
-            await feeder.send_one(1, 0, "ann")
-    assert daemon.examples("flights") == ([], [])
-
-
-async def test_what_was_fed_can_be_recorded(
-    daemon: SmallDaemon, address: str, tmp_path: Path
-) -> None:
-    path = tmp_path / "a.littled"
-    changed(daemon, drop_after_frames=3, drops=2)
-    x, y = numbers(1000)
-    async with AsyncClient(address, waits=QUICK) as client:
-        async with client.feed("flights", record=path) as feeder:
-            for start in range(0, 1000, 100):
-                await feeder.send(x[start : start + 100], y[start : start + 100])
-        with RecordingReader(path) as recording:
-            assert recording.stream == "flights"
-            assert recording.welcome.instance == "store-1"
-            found = list(recording.batches())
-        assert [len(part) for part, _ in found] == [100] * 10
-        assert [p for part, _ in found for p in part.tolist()] == x
-        with pytest.raises(RecordingError, match="exists already"):
-            async with client.feed("flights", record=path):
-                pass
-        async with client.feed("flights") as feeder:
-            assert await feeder.send_rest(Source(path)) == 1000
-    assert daemon.examples("flights") == (x + x, y + y)
 
 
 async def test_a_subscriber_gets_what_it_missed_and_what_comes(

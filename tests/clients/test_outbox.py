@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from littled_client.batches import FRAME_OVERHEAD_BYTES_MAX, Piece
 from littled_client.errors import ChangedStoreError, ClientError, ExampleError
+from littled_client.joining import JOINED_EXAMPLES_MAX, Rows
 from littled_client.outbox import Outbox
 from littled_protocol import limits
 from littled_protocol.codec import encode_frame
@@ -198,19 +199,98 @@ def test_every_piece_of_a_batch_fits_into_a_frame(x_type: str, named: bool) -> N
 )
 def test_one_example_becomes_its_columns(x_type: str, point: Any, expected: bytes) -> None:
     outbox = open_outbox(x_type=x_type)
-    assert outbox.cut_one(point, 1) == Piece(1, expected, b"\x01")
-    assert outbox.cut_one(point, np.False_).y == b"\x00"
+    assert outbox.join(point, 1), "it waits alone"
+    assert outbox.next_sequence == 1
+    assert outbox.take_joined() == Examples(0, 0, 1, expected, b"\x01")
+    assert outbox.take_joined() is None
+    assert outbox.join(point, np.False_)
+    assert not outbox.join(point, np.True_), "it waits beside another"
+    assert outbox.take_joined() == Examples(0, 1, 2, expected * 2, b"\x00\x01")
     named = open_outbox(x_type=x_type, users=True)
-    assert named.cut_one(point, 1, "ann") == Piece(1, expected, b"\x01", digests(["ann"]))
+    for user in ("ann", 17, b"ann", np.int64(17)):
+        named.join(point, 1, user)
+    users = digests(["ann", "17", "ann", "17"])
+    assert named.take_joined() == Examples(0, 0, 4, expected * 4, b"\x01" * 4, users)
+
+
+@pytest.mark.parametrize("named", [False, True])
+@pytest.mark.parametrize("x_type", ["u8", "u64", "u128", "u16x3", "u16x1024"])
+def test_what_has_joined_fits_into_a_frame(x_type: str, named: bool) -> None:
+    outbox = open_outbox(x_type=x_type, users=named)
+    kind = outbox.point_type
+    assert kind is not None
+    point = 7 if kind.columns == 1 or x_type == "u128" else [7] * kind.columns
+    count = 0
+    while not outbox.full:
+        count += 1
+        outbox.join(point, count % 2, "ann" if named else None)
+    assert 1 <= count <= JOINED_EXAMPLES_MAX
+    assert outbox.join(point, 0, "ann" if named else None), "one that came while it is full"
+    message = outbox.take_joined()
+    assert message is not None
+    assert (message.count, outbox.joined) == (count, 1)
+    assert len(encode_frame(message)) <= 4096
+    assert len(message.y) == count
+
+
+def test_single_examples_and_batches_are_numbered_in_their_order() -> None:
+    outbox = open_outbox(5)
+    assert not outbox.under_way
+    outbox.join(1, 1)
+    assert (outbox.joined, outbox.next_sequence, outbox.settled) == (1, 6, False)
+    assert not outbox.under_way, "it has no frame yet"
+    assert not outbox.has_room(1), "single examples go first"
+    message = outbox.take_joined()
+    assert message is not None
+    assert (message.sequence, take(outbox, 3).sequence) == (5, 6)
+    outbox.join_piece(Piece(1, b"\x02", b"\x01"))
+    assert outbox.under_way
+    with pytest.raises(ChangedStoreError, match="never sent"):
+        ack(outbox, 10)
+    ack(outbox, 9)
+    assert (outbox.under_way, outbox.settled) == (False, False)
+    with pytest.raises(ChangedStoreError, match="somebody else"):
+        outbox.opened(welcome(), opened(10))
+
+
+def test_what_joined_waits_for_credit_and_for_what_is_sent_again() -> None:
+    outbox = open_outbox(credit_bytes=LEAST)
+    take(outbox, 1900)
+    for _ in range(200):
+        outbox.join(1, 1)
+    assert outbox.take_joined() is None
+    assert (outbox.joined, outbox.next_sequence) == (200, 2100)
+    outbox.opened(welcome(credit_bytes=LEAST), opened(0))
+    assert outbox.take_joined() is None
+    assert sequences(outbox.again()) == [0]
+    assert outbox.take_joined() is None
+    ack(outbox, 1900)
+    message = outbox.take_joined()
+    assert message is not None
+    assert (message.sequence, message.count) == (1900, 200)
+
+
+def test_an_interrupted_departure_cannot_repeat_examples(monkeypatch: pytest.MonkeyPatch) -> None:
+    outbox = open_outbox()
+    outbox.join(1, 1)
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):  # noqa: PT012
+        patch.setattr(Rows, "leave", interrupted)
+        outbox.take_joined()
+    with pytest.raises(ClientError, match="half sent"):
+        outbox.take_joined()
 
 
 def test_users_are_named_exactly_where_the_stream_protects_them() -> None:
     plain, named = open_outbox(), open_outbox(users=True)
     assert (plain.names_users, named.names_users) == (False, True)
-    for cut in (lambda: named.cut([1], [1]), lambda: named.cut_one(1, 1)):
+    for cut in (lambda: named.cut([1], [1]), lambda: named.join(1, 1)):
         with pytest.raises(ExampleError, match="protects users"):
             cut()
-    for cut in (lambda: plain.cut([1], [1], ["ann"]), lambda: plain.cut_one(1, 1, "ann")):
+    for cut in (lambda: plain.cut([1], [1], ["ann"]), lambda: plain.join(1, 1, "ann")):
         with pytest.raises(ExampleError, match="takes no users"):
             cut()
     for few in ([], ["ann"], ["ann", "bob", "eve"]):
@@ -222,21 +302,21 @@ def test_users_are_named_exactly_where_the_stream_protects_them() -> None:
 @pytest.mark.parametrize("point", [256, -1, 1.0, "1", None, [1]])
 def test_one_impossible_point_is_refused(point: Any) -> None:
     with pytest.raises(ExampleError, match="u8") as caught:
-        open_outbox().cut_one(point, 1)
+        open_outbox().join(point, 1)
     assert caught.value.__context__ is None
 
 
 @pytest.mark.parametrize("label", [2, -1, "1", None, [1]])
 def test_one_impossible_label_is_refused(label: Any) -> None:
     with pytest.raises(ExampleError, match="0 or 1"):
-        open_outbox().cut_one(1, label)
+        open_outbox().join(1, label)
 
 
 def test_nothing_can_be_taken_before_the_stream_is_open() -> None:
     outbox = Outbox(0)
     for use in (
         lambda: outbox.cut([1], [1]),
-        lambda: outbox.cut_one(1, 1),
+        lambda: outbox.join(1, 1),
         lambda: outbox.x_type,
     ):
         with pytest.raises(ClientError, match="not open"):
@@ -247,6 +327,7 @@ def test_nothing_can_be_taken_before_the_stream_is_open() -> None:
     st.lists(
         st.one_of(
             st.tuples(st.just("take"), st.integers(1, 1900)),
+            st.tuples(st.just("join"), st.integers(1, 40)),
             st.tuples(st.just("ack"), st.floats(0, 1)),
             st.tuples(st.just("lose"), st.floats(0, 1)),
         ),
@@ -267,7 +348,14 @@ def test_every_example_arrives_once_and_in_order_whatever_happens(steps: list[An
         return at
 
     for what, amount in steps:
-        if what == "take":
+        if what == "join":
+            for _ in range(amount):
+                if not outbox.full:
+                    outbox.join(0, 0)
+                    taken += 1
+        elif what == "take":
+            while (message := outbox.take_joined()) is not None:
+                wire.append(message)
             if outbox.has_room(2 * amount):
                 wire.append(take(outbox, amount))
                 taken += amount
@@ -284,4 +372,6 @@ def test_every_example_arrives_once_and_in_order_whatever_happens(steps: list[An
         durable = deliver(taken)
         ack(outbox, durable)
         wire += outbox.again()
+        while (message := outbox.take_joined()) is not None:
+            wire.append(message)
     assert outbox.settled

@@ -1,0 +1,108 @@
+"""Both clients under one set of coroutines, so that one test holds for either.
+
+What the blocking client does blocks the event loop of the test, which nothing else needs: daemons
+run on threads or as processes of their own. `beside` runs a coroutine while the test goes on.
+"""
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Coroutine
+from types import TracebackType
+from typing import Any, Self
+
+from littled_client.asynchronous import AsyncClient
+from littled_client.blocking import Client, Feeder
+
+KINDS = ("blocking", "asyncio")
+
+
+class AwaitedFeeder:
+    """A blocking feeder with the asyncio feeder's methods."""
+
+    def __init__(self, feeder: Feeder) -> None:
+        self.feeder = feeder
+
+    def __getattr__(self, name: str) -> Any:
+        """Its facts, such as `next_sequence`."""
+        return getattr(self.feeder, name)
+
+    async def send(self, x: Any, y: Any, users: Any = None) -> None:
+        self.feeder.send(x, y, users)
+
+    async def send_one(self, x: Any, y: Any, user: Any = None) -> None:
+        self.feeder.send_one(x, y, user)
+
+    async def send_rest(self, batches: Any) -> int:
+        return self.feeder.send_rest(batches)
+
+    async def flush(self) -> None:
+        self.feeder.flush()
+
+    async def __aenter__(self) -> Self:
+        self.feeder.__enter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.feeder.__exit__(kind, error, trace)
+
+
+class AwaitedClient:
+    """A blocking client with the asyncio client's methods, as far as feeding needs them."""
+
+    def __init__(self, address: str, **options: Any) -> None:
+        self.client = Client(address, **options)
+
+    def feed(self, stream: str, **options: Any) -> AwaitedFeeder:
+        return AwaitedFeeder(self.client.feed(stream, **options))
+
+    async def __aenter__(self) -> Self:
+        self.client.__enter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.client.__exit__(kind, error, trace)
+
+
+def client_of(kind: str, address: str, **options: Any) -> Any:
+    """A client of this kind: one of `KINDS`."""
+    return (AwaitedClient if kind == "blocking" else AsyncClient)(address, **options)
+
+
+def beside(kind: str, work: Coroutine[Any, Any, None]) -> asyncio.Future[None]:
+    """Run what a client of this kind does while the test goes on."""
+    if kind == "asyncio":
+        return asyncio.create_task(work)
+    return asyncio.ensure_future(asyncio.to_thread(_run_through, work))
+
+
+def _run_through(work: Coroutine[Any, Any, None]) -> None:
+    """Run a coroutine that blocks and so never waits."""
+    try:
+        work.send(None)
+    except StopIteration:
+        return
+    raise AssertionError("a blocking client's coroutine waited")
+
+
+async def until(ready: Callable[[], bool], seconds: float = 5.0) -> None:
+    """Wait until something is true of a daemon elsewhere."""
+    deadline = time.monotonic() + seconds
+    while not ready():
+        assert time.monotonic() < deadline, "it did not happen in time"
+        await asyncio.sleep(0.002)
+
+
+async def until_it_fails(step: Callable[[], Awaitable[None]]) -> None:
+    """Do something again and again; an exception ends it."""
+    while True:
+        await step()
