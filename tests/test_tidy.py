@@ -84,8 +84,8 @@ FLOATING = re.compile(
 MECHANISM_HEADINGS = {
     *("Source", "Guarantee", "Neighbouring relation", "Sensitivity", "Shapes", "Edge cases"),
 }
-# Not a mechanism: where the bits of every mechanism come from.
-NO_MECHANISMS = {"__init__.py", "noise.py"}
+# Not mechanisms: where the bits of every mechanism come from.
+NO_MECHANISMS = {"__init__.py", "noise.py", "chacha.py"}
 
 # Source modules without a test module of their own, each with the one that tests it and the reason.
 ALL_CLASSES = ("tests/daemon/classes/test_classes.py", "one suite for all, against brute force")

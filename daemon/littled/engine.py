@@ -18,6 +18,7 @@ A restore (`littled.store.restoration`) is a record like any other: it ends the 
 was kept from the examples before it is forgotten.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Executor
 from dataclasses import asdict, dataclass, field, fields, replace
@@ -52,6 +53,8 @@ from littled_protocol.messages import Release
 from littled_protocol.rules import Words
 
 SNAPSHOT_FORMAT = 2
+# Examples that a learner looks at in one step: so many words of noise take 256 KiB.
+EXAMPLES_AT_ONCE = 1 << 15
 
 
 class OutOfOrder(Exception):
@@ -176,11 +179,7 @@ class Engine:
         if record.restores:
             self._restore(record)
             return
-        x = self._points.decode(record.x, record.count)
-        y = decode_labels(record.y, record.count)
-        users = decode_users(record.users, record.count) if self._plan.unit == "user" else None
-        first = record.first_position
-        whole = Examples(Place(record.chain_head, first, first), x, y, users)
+        whole: Examples | None = None
         offset = 0
         while offset < record.count:
             position = record.first_position + offset
@@ -188,12 +187,87 @@ class Engine:
             if season > course.season:
                 self._open_season(season)
             stop = min(record.count, offset + (season + 1) * self._plan.horizon - position)
-            part = _slice(whole, offset, stop)
             for name, learner in self._learners.items():
-                self._run(name, learner, part)
+                if not course.states[name].halted:  # nobody reads what halted learners would skip
+                    whole = self._examples([record]) if whole is None else whole
+                    self._run(name, learner, whole, offset, stop)
             offset = stop
             course.position = record.first_position + stop
         course.record_number = record.number
+
+    def apply_all(self, records: Sequence[Record]) -> None:
+        """Apply these durable records in their order, small ones together: the same, sooner.
+
+        Learners step over many records at once; where one of them has something to say on the way,
+        the record in which it first does is applied by itself. So charges and releases come in the
+        order, and with the noise, that they have one record after the other.
+
+        Blocks and raises as `apply` does; records before the one that raises are applied.
+        """
+        self.start()
+        start = 0
+        while start < len(records):
+            stop = self._stop_of_run(records, start)
+            quiet = self._apply_quiet(records[start:stop]) if stop > start + 1 else 0
+            if start + quiet < stop:
+                self.apply(records[start + quiet])
+                quiet += 1
+            start += quiet
+
+    def _stop_of_run(self, records: Sequence[Record], start: int) -> int:
+        """Where a run of records ends that follow the last one and are short and of one season."""
+        number = self._course.record_number
+        season_end = (self._course.season + 1) * self._plan.horizon
+        examples = 0
+        for index in range(start, len(records)):
+            record = records[index]
+            number += 1
+            examples += record.count
+            if (
+                record.number != number
+                or record.restores
+                or record.first_position + record.count > season_end
+                or examples > EXAMPLES_AT_ONCE
+            ):
+                return max(index, start + 1)
+        return len(records)
+
+    def _apply_quiet(self, records: Sequence[Record]) -> int:
+        """Apply a run of records up to the first in which a learner asks for a call or publishes.
+
+        Returns how many were applied. Steps are pure: those that were not needed are forgotten.
+        """
+        course, found = self._course, {}
+        awake = [name for name, state in course.states.items() if not state.halted]
+        if awake:
+            whole = self._examples(records)
+            for name in awake:
+                step = self._learners[name].step(course.states[name], whole, self._noise)
+                if step.effects:
+                    position = whole.place_of(step.consumed - 1).record_position
+                    quiet = bisect_left(records, position, key=lambda each: each.first_position)
+                    return self._apply_quiet(records[:quiet]) if quiet else 0
+                found[name] = step.state
+        course.states.update(found)
+        course.position = records[-1].first_position + records[-1].count
+        course.record_number = records[-1].number
+        return len(records)
+
+    def _examples(self, records: Sequence[Record]) -> Examples:
+        """The columns of consecutive records, joined."""
+        first, count = records[0], sum(record.count for record in records)
+        x, y, users = first.x, first.y, first.users
+        if len(records) > 1:
+            x = b"".join([record.x for record in records])
+            y = b"".join([record.y for record in records])
+            users = b"".join([record.users for record in records])
+        return Examples(
+            Place(first.chain_head, first.first_position, first.first_position),
+            self._points.decode(x, count),
+            decode_labels(y, count),
+            decode_users(users, count) if self._plan.unit == "user" else None,
+            tuple([(record.chain_head, record.first_position) for record in records[1:]]),
+        )
 
     def _restore(self, record: Record) -> None:
         """Close the season, and go on in a new one above all that was lost."""
@@ -213,12 +287,17 @@ class Engine:
         self._open_season(record.first_position // plan.horizon, entry)
         course.record_number = record.number
 
-    def _run(self, name: str, learner: OnlineLearner, part: Examples) -> None:
-        """Feed one learner a slice of a record; every call inside it is settled on the way."""
-        done = 0
-        while done < len(part.y):
-            rest = _slice(part, done, len(part.y))
-            step = learner.step(self._course.states[name], rest, self._noise)
+    def _run(
+        self, name: str, learner: OnlineLearner, whole: Examples, start: int, stop: int
+    ) -> None:
+        """Feed one learner a part of a record; every call inside it is settled on the way.
+
+        Long parts come in pieces, so that what is made of one stays close to the processor.
+        """
+        done = start
+        while done < stop:
+            piece = _slice(whole, done, min(stop, done + EXAMPLES_AT_ONCE))
+            step = learner.step(self._course.states[name], piece, self._noise)
             self._course.states[name] = step.state
             done += step.consumed
             for effect in step.effects:
@@ -321,7 +400,8 @@ class Engine:
             "spent": spent,
             "restores": course.restores,
             "learners": {
-                name: snapshot.online_to_dict(state) for name, state in course.states.items()
+                name: snapshot.online_to_dict(self._learners[name].settled(state))
+                for name, state in course.states.items()
             },
         })  # fmt: skip
 
@@ -382,6 +462,8 @@ def replay(
 
 def _slice(examples: Examples, start: int, stop: int) -> Examples:
     """Some of these examples, as a slice of the same record."""
+    if start == 0 and stop >= len(examples.y):
+        return examples
     place = replace(examples.place, position=examples.place.position + start)
     users = None if examples.users is None else examples.users[start:stop]
     return Examples(place, examples.x[start:stop], examples.y[start:stop], users)

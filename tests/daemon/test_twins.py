@@ -4,7 +4,6 @@ What is measured of every query that goes into a mechanism stays within what its
 `support.twins` says what that is. Planted faults, each in one place, have to be found.
 """
 
-import functools
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
@@ -15,21 +14,19 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from littled.classes import HypothesisClass, Table, Thresholds, class_from_name
+from littled.classes import Thresholds
 from littled.classes.base import Proposals
 from littled.learners import online
 from littled.learners.online import OnlineLearner
-from littled.learners.parameters import OnlineParameters, Rung
-from littled.learners.prediction import PredictionLearner, PredictionParameters, learner, parts
+from littled.learners.prediction import PredictionLearner, learner, parts
 from littled.learners.prediction.parts import Draw
 from littled.learners.prediction.stable import StablePredictor
 from littled.learners.users import UserCounts
-from littled.mechanisms.above_threshold import AboveThreshold
-from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
+from littled.mechanisms.above_threshold import Gaps
 from littled_protocol.codec import decode
 from littled_protocol.messages import Release
-from littled_protocol.rules import Words
-from support.small_classes import Cubes, Sets
+from support.learner_cases import CASES, CLASSES, USERS, case_of
+from support.small_classes import Sets
 from support.twins import (
     Ears,
     Kind,
@@ -37,8 +34,6 @@ from support.twins import (
     Verdict,
     compare,
     course,
-    plan_of,
-    points_of,
     random_neighbour,
     random_script,
     random_stream,
@@ -46,199 +41,12 @@ from support.twins import (
     with_users,
 )
 
-HORIZON = 32
 EXAMPLES = 42
 # Neighbours that one stream is compared with; of users, these kinds.
 NEIGHBOURS = 12
 KINDS: tuple[Kind, ...] = (
     "examples", "silent", "examples", "examples", "silent", "name",
 )  # fmt: skip
-
-# --- Learners -------------------------------------------------------------------------------------
-
-DENSE = OnlineParameters(
-    epsilon=Fraction(1),
-    horizon=HORIZON,
-    noise_rate=Fraction(0),
-    trigger_rate=Fraction(1, 2),
-    trigger_threshold=5,
-    selection="dense",
-    selection_rate=Fraction(1, 3),
-    selection_accounting="pure",
-    draws=1,
-    calls_max=3,
-    buffer="examples",
-)
-SPARSE = replace(
-    DENSE, selection="sparse", buffer="both", background_max=12, list_cap=9, bottom_score=3
-)
-CLOSURE = replace(
-    DENSE, selection="closure", buffer="mistakes", list_cap=1, bottom_score=3,
-    selection_rate=Fraction(1),
-)  # fmt: skip
-TEACHERS = replace(CLOSURE, selection="sparse", teachers=4, list_cap=6, trigger_threshold=7)
-STAGES = replace(TEACHERS, stage_rate=Fraction(2))
-SETS = replace(CLOSURE, selection="histogram", list_cap=0)
-FRESH: dict[str, Any] = {"tests": "cohen_lyu", "tests_failure": Fraction(1, 1000)}
-VETOES: dict[str, Any] = {"noise_rate": Fraction(1, 10**6), "buffer": "both", "background_max": 12}
-SCHEDULE: dict[str, Any] = {
-    "trigger_rate": Fraction(0), "trigger_threshold": 0, "fresh": True, "schedule_first": 4,
-    "calls_max": 3,
-}  # fmt: skip
-KEPT = SCHEDULE | {"mistakes_max": 12}
-LADDER = (Rung(3, 3), Rung(6, None))
-
-EIGHT = range(8)
-PAIRS = [[a, b] for a in range(3) for b in range(3)]
-TABLE = Table.from_matrix(
-    ["none", "low", "odd", "all"],
-    np.array([[0] * 8, [1] * 4 + [0] * 4, [0, 1] * 4, [1] * 8], dtype=np.bool_),
-)
-# Each class, by its name, with the points of its streams.
-CLASSES: dict[str, tuple[HypothesisClass, Any]] = {
-    "thresholds": (class_from_name("thresholds:8"), EIGHT),
-    "stumps": (class_from_name("stumps:2:3"), PAIRS),
-    "table": (TABLE, EIGHT),
-    "conjunctions": (class_from_name("conjunctions:3"), EIGHT),
-    "prefixes": (class_from_name("prefixes:3"), EIGHT),
-    "long prefixes": (class_from_name("prefixes:12"), [each << 9 for each in EIGHT]),
-    "points": (class_from_name("points:3"), EIGHT),
-    "sets": (class_from_name("sparse_sets:3:3"), EIGHT),
-    "wide sets": (class_from_name("sparse_sets:128:2"), [each << 100 for each in EIGHT]),
-    "affine": (class_from_name("affine:3:2"), EIGHT),
-    "cubes": (Cubes(3), EIGHT),
-    "all sets": (Sets(3), EIGHT),
-}
-ONLINE: dict[str, tuple[str, OnlineParameters]] = {
-    "dense": ("thresholds", DENSE),
-    "dense mistakes": ("stumps", replace(DENSE, buffer="mistakes")),
-    "dense draws": ("table", replace(DENSE, draws=3, ladder=(Rung(3), Rung(8)))),
-    "dense zcdp": ("table", replace(DENSE, selection_accounting="zcdp")),
-    "dense noisy": ("conjunctions", replace(DENSE, noise_rate=Fraction(1, 10))),
-    "dense fresh": ("thresholds", replace(DENSE, fresh=True, calls_max=9, trigger_threshold=3)),
-    "dense fresh tests": ("thresholds", replace(DENSE, **FRESH)),
-    "dense schedule": ("stumps", replace(DENSE, **SCHEDULE)),
-    "sparse": ("prefixes", SPARSE),
-    "sparse draws": ("long prefixes", replace(SPARSE, draws=3, list_cap=13, buffer="examples")),
-    "sparse fresh": ("prefixes", replace(SPARSE, fresh=True, calls_max=9, trigger_threshold=3)),
-    "sparse schedule": ("prefixes", replace(SPARSE, **KEPT)),
-    "teachers": ("thresholds", TEACHERS),
-    "teachers of points": ("points", TEACHERS),
-    "teachers of prefixes": ("prefixes", replace(TEACHERS, draws=3)),
-    "teachers of sets": ("sets", replace(TEACHERS, buffer="both", background_max=9)),
-    "stages": ("cubes", STAGES),
-    "stages of affine spaces": ("affine", STAGES),
-    "fresh stages": ("thresholds", replace(STAGES, **FRESH)),
-    "closure": ("cubes", CLOSURE),
-    "closure of affine spaces": ("affine", replace(CLOSURE, **FRESH)),
-    "closure of teachers": ("conjunctions", replace(CLOSURE, teachers=4, bottom_score=2)),
-    "closure ladder": ("cubes", replace(CLOSURE, ladder=LADDER, calls_max=5)),
-    "closure fresh": ("affine", replace(CLOSURE, fresh=True, calls_max=9, trigger_threshold=3)),
-    "closure schedule": ("conjunctions", replace(CLOSURE, **KEPT, teachers=3)),
-    "histogram": ("all sets", SETS),
-    "histogram of points": ("points", replace(SETS, fresh=True, calls_max=9)),
-    "histogram of wide ids": ("wide sets", SETS),
-    "histogram vetoes": ("sets", replace(SETS, **VETOES)),
-    "histogram fresh vetoes": ("all sets", replace(SETS, **VETOES, fresh=True, ladder=(Rung(3),))),
-    "histogram schedule": ("points", replace(SETS, **KEPT)),
-}  # fmt: skip
-WINDOW: dict[str, Any] = {"epsilon": Fraction(30), "window": 12, "answers_max": 9}
-E, Q, A, V = Fraction(1, 3), Fraction(1, 5), Fraction(1, 10), Fraction(1, 2)
-RELABELLING = PredictionParameters(
-    "relabelling", **WINDOW, rate=E, subset_rate=Q, chunks=4, vote_rate=V, net=Fraction(1, 5)
-)
-PREDICTIONS: dict[str, tuple[str, PredictionParameters]] = {
-    "answers, dense": ("stumps", PredictionParameters("dense", **WINDOW, rate=E)),
-    "answers, stability": (
-        "points", PredictionParameters("stability", **WINDOW, rate=E, subset_rate=Q, flip=A)
-    ),
-    "answers, relabelling": ("thresholds", RELABELLING),
-    "answers, relabelling, flipped": ("prefixes", replace(RELABELLING, flip=A)),
-    "answers, realizable": (
-        "affine", PredictionParameters("realizable", **WINDOW, chunks=4, vote_rate=V)
-    ),
-    "answers, realizable by stumps": (
-        "stumps", PredictionParameters("realizable", **WINDOW, chunks=3, vote_rate=V)
-    ),
-    "answers, averaging": (
-        "conjunctions", PredictionParameters("averaging", **WINDOW, chunks=4, flip=A)
-    ),
-    "answers, majority": (
-        "sets", PredictionParameters("majority", **WINDOW, chunks=4, vote_rate=V)
-    ),
-    "answers, concentrated majority": (
-        "table",
-        PredictionParameters("majority", **WINDOW, chunks=4, vote_rate=V, accounting="zcdp"),
-    ),
-}  # fmt: skip
-
-
-def of_users(case: str, most: int, **changes: Any) -> tuple[str, OnlineParameters]:
-    """The same learner where users are protected, with fewer mistakes to an epoch."""
-    of_class, parameters = ONLINE[case]
-    threshold = min(parameters.trigger_threshold, 3)
-    changes = {"trigger_threshold": threshold, **changes}
-    return of_class, replace(parameters, user_examples_max=most, **changes)
-
-
-# Of every way of selection, trigger and buffer; a name ends with c.
-USERS: dict[str, tuple[str, OnlineParameters]] = {
-    "dense, users 1": of_users("dense", 1),
-    "dense mistakes, users 2": of_users("dense mistakes", 2),
-    "dense draws, users 3": of_users("dense draws", 3),
-    "dense fresh, users 2": of_users("dense fresh", 2),
-    "dense schedule, users 1": of_users("dense schedule", 1),
-    "sparse, users 2": of_users("sparse", 2),
-    "sparse fresh, users 1": of_users("sparse fresh", 1, background_max=3),
-    "sparse schedule, users 3": of_users("sparse schedule", 3),
-    "teachers, users 2": of_users("teachers", 2),
-    "teachers of sets, users 1": of_users("teachers of sets", 1),
-    "stages, users 1": of_users("stages", 1),
-    "closure, users 1": of_users("closure", 1),
-    "closure of teachers, users 3": of_users("closure of teachers", 3),
-    "closure ladder, users 2": of_users("closure ladder", 2, ladder=(Rung(2, 3), Rung(3, None))),
-    "closure fresh, users 1": of_users("closure fresh", 1),
-    "closure schedule, users 2": of_users("closure schedule", 2),
-    "histogram, users 1": of_users("histogram", 1),
-    "histogram of points, users 3": of_users("histogram of points", 3),
-    "histogram vetoes, users 2": of_users("histogram vetoes", 2),
-    "histogram fresh vetoes, users 1": of_users("histogram fresh vetoes", 1),
-    "histogram schedule, users 2": of_users("histogram schedule", 2),
-}
-TOGETHER = ("dense", "dense draws", "answers, dense", "answers, relabelling")
-LEARNERS: dict[str, tuple[str, Any]] = {**ONLINE, **PREDICTIONS, **USERS}
-CASES = [*ONLINE, *PREDICTIONS, "a small budget", "one stream for all"]
-
-
-@dataclass(frozen=True)
-class Case:
-    """A stream's plan, and the points of its examples."""
-
-    plan: StreamPlan
-    points: NDArray[Any]
-
-
-def learner_plan(name: str, hypotheses: HypothesisClass | None = None) -> Any:
-    """One learner under its own name without blanks."""
-    kind = PredictionPlan if name in PREDICTIONS else LearnerPlan
-    of_class, parameters = LEARNERS[name]
-    plain = name.replace(",", "").replace(" ", "_")
-    return kind(plain, hypotheses or CLASSES[of_class][0], parameters, Words())
-
-
-@functools.cache
-def case_of(name: str) -> Case:
-    if name == "one stream for all":
-        hypotheses, points = CLASSES["thresholds"]
-        plans = [learner_plan(each, hypotheses) for each in TOGETHER]
-        return Case(plan_of(plans, HORIZON), points_of(hypotheses, points))
-    if name == "a small budget":  # which refuses the second or third call
-        hypotheses, points = CLASSES["thresholds"]
-        plan = plan_of([learner_plan("dense")], HORIZON, share=Fraction(2, 3))
-        return Case(plan, points_of(hypotheses, points))
-    hypotheses, points = CLASSES[LEARNERS[name][0]]
-    return Case(plan_of([learner_plan(name)], HORIZON), points_of(hypotheses, points))
-
 
 # --- Twins ----------------------------------------------------------------------------------------
 
@@ -409,7 +217,7 @@ def _a_word_more_for_a_mistake(patch: pytest.MonkeyPatch) -> None:
 
     def drawing(learner: OnlineLearner, state: Any, event: Any, mistake: Any, noise: Any) -> Any:
         if mistake.any():
-            learner._words(noise, event.place, "buffer", 1)
+            learner._words(noise, event.take(slice(1)), "buffer")
         return remember(learner, state, event, mistake, noise)
 
     patch.setattr(OnlineLearner, "_remember", drawing)
@@ -435,10 +243,8 @@ MISTAKES = [0]
 
 
 def _mistakes_that_count_twice(patch: pytest.MonkeyPatch) -> None:
-    above = AboveThreshold.first_above
-    patch.setattr(
-        AboveThreshold, "first_above", lambda self, gaps, words: above(self, 2 * gaps, words)
-    )
+    at = Gaps.at
+    patch.setattr(Gaps, "at", lambda gaps, steps: 2 * at(gaps, steps))
 
 
 def _mistakes_of_the_batch_alone(patch: pytest.MonkeyPatch) -> None:

@@ -107,7 +107,7 @@ NOISE = (
     Mutant(
         "no noise at the steps of a trigger",
         "mechanisms/above_threshold.py",
-        "fires = words < noise.survival_table[rows]",
+        "fires = words < table[rows]",
         "fires = gaps <= 0",
         (
             f"{MECHANISMS}/test_above_threshold.py"
@@ -116,10 +116,34 @@ NOISE = (
     ),
     Mutant(
         "a mistake that counts twice at its own step",
-        "learners/online.py",
-        "gaps = threshold + rho - (total - expected)",
-        "gaps = threshold + rho - (total + counted - expected)",
+        "mechanisms/above_threshold.py",
+        "gaps = self.before - counts\n",
+        "gaps = self.before - counts - self.counted[steps]\n",
         (f"{TRIGGERS}[above threshold]",),
+    ),
+    Mutant(
+        "a run of steps that is judged by its first gap",
+        "mechanisms/above_threshold.py",
+        "return self.before - int(np.count_nonzero(self.counted)) + self",
+        "return self.before + self",
+        (
+            f"{MECHANISMS}/test_above_threshold.py"
+            "::test_a_run_of_steps_fires_where_the_first_of_them_does",
+        ),
+    ),
+    Mutant(
+        "records that are learned together have the head of the first one",
+        "mechanisms/noise.py",
+        "heads = [records[number][0] for number in singles.tolist()]",
+        "heads = [records[0][0] for _ in singles]",
+        ("daemon/test_engine_together.py",),
+    ),
+    Mutant(
+        "records that are learned together go on behind a release",
+        "engine.py",
+        "                if step.effects:\n",
+        "                if len(step.effects) > 1:\n",
+        ("daemon/test_engine_together.py",),
     ),
     Mutant(
         "threshold noise kept over epochs",
@@ -153,15 +177,15 @@ NOISE = (
     Mutant(
         "the noise of a record is cut off with its slice",
         "learners/online.py",
-        "return noise.words(address, count, place.position - place.record_position)",
-        "return noise.words(address, count)",
+        "            return noise.words(address, count, offset)\n",
+        "            return noise.words(address, count)\n",
         (f"{GROWING}::test_no_two_steps_of_a_trigger_share_a_word_however_long_a_record_is",),
     ),
     Mutant(
         "noise that does not depend on the history",
         "mechanisms/noise.py",
-        'return b"".join((lengths, numbers, self.chain_head, learner, purpose))',
-        'return b"".join((lengths, numbers, learner, purpose))',
+        'return b"".join((lengths, numbers, self.chain_head, names))',
+        'return b"".join((lengths, numbers, names))',
         (
             f"{MECHANISMS}/test_noise.py"
             "::test_every_field_of_an_address_and_the_key_change_all_words",

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from littled.learners.online import USER_PURPOSE
 from littled.learners.prediction import parts
-from littled.mechanisms.above_threshold import AboveThreshold
+from littled.mechanisms.above_threshold import AboveThreshold, Gaps
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import MAGNITUDE_BITS, SURVIVAL_BITS, DiscreteLaplace
 from littled.mechanisms.exponential import LIMB_BITS, WeighedScores
@@ -324,6 +324,9 @@ class Outcomes:
             fired = (i for i, gap in each if self._fires(test.rate, gap, words[i : i + 1]))
             return next(fired, None)
 
+        def first_fire(test: Any, gaps: Gaps, words: _Words) -> int | None:
+            return first_above(test, gaps.all(), words)
+
         def threshold_noise(test: AboveThreshold, words: _Words) -> int:
             place = self.noise.place(words)
             self.noise.use(words)
@@ -356,8 +359,9 @@ class Outcomes:
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(AboveThreshold, "threshold_noise", threshold_noise)
-            patch.setattr(AboveThreshold, "first_above", first_above)
-            patch.setattr(CohenLyuTest, "first_above", first_above)
+            for kind in (AboveThreshold, CohenLyuTest):
+                patch.setattr(kind, "first_above", first_above)
+                patch.setattr(kind, "first_fire", first_fire)
             patch.setattr(StableHistogram, "passing", passing)
             patch.setattr(VoteCoin, "answers", answers)
             patch.setattr(DiscreteLaplace, "sample", sample)

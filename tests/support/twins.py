@@ -54,7 +54,7 @@ from littled.learners.online import USER_PURPOSE, OnlineLearner, OnlineState
 from littled.learners.prediction.parameters import PredictionParameters
 from littled.learners.prediction.parts import Draw
 from littled.learners.prediction.stable import StablePredictor
-from littled.mechanisms.above_threshold import AboveThreshold
+from littled.mechanisms.above_threshold import AboveThreshold, Gaps
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.exponential import ExponentialMechanism
 from littled.mechanisms.noise import KEY_BYTES, Address, KeyedNoise, NoiseSource
@@ -377,7 +377,7 @@ class Ears:
     def __post_init__(self) -> None:
         """Begin to listen to the mechanisms and to what learners put into them."""
         for kind in (AboveThreshold, CohenLyuTest):
-            _spy(self.patch, kind, "first_above", before=self._gaps, after=self._fired)
+            _spy(self.patch, kind, "first_fire", before=self._gaps, after=self._fired)
         _spy(self.patch, OnlineLearner, "_stage_test", before=self._most, after=self._stage)
         _spy(self.patch, OnlineLearner, "_with_user_words", before=self._users)
         self._listen_to_lists()
@@ -397,16 +397,14 @@ class Ears:
         _spy(self.patch, kind, "closures", after=partial(self._rules, kind.closed_rule))
         _spy(self.patch, kind, "flips", after=self._ids)
 
-    def _gaps(self, _: object, gaps: NDArray[np.int64], words: object) -> None:
+    def _gaps(self, _: object, gaps: Gaps, words: object) -> None:
         last = self.witness.last
-        if last.purpose == "trigger":
-            self.witness.ask("gaps", gaps, position=last.position + last.offset)
+        self.witness.ask("gaps", gaps.all(), position=last.position + last.offset)
 
     def _fired(self, _: object, fired: int | None, gaps: object, words: object) -> None:
         last = self.witness.last
-        if last.purpose == "trigger":
-            at = None if fired is None else last.position + last.offset + fired
-            self.witness.say(_ABOVE, last.learner, at)
+        at = None if fired is None else last.position + last.offset + fired
+        self.witness.say(_ABOVE, last.learner, at)
 
     def _users(self, learner: OnlineLearner, state: OnlineState, _: object) -> None:
         if learner.parameters.user_examples_max is not None:

@@ -39,6 +39,8 @@ Ballot = Callable[[Points], NDArray[np.int64]]
 
 # A dense selection holds one score and one weight per rule; above this it is no longer "small".
 DENSE_RULES_MAX = 1 << 20
+# Examples that are counted at a time: their cells, as numpy counts them, take 256 KiB.
+COUNTED_AT_ONCE = 1 << 15
 
 
 class ClassError(ValueError):
@@ -375,9 +377,7 @@ class NumberedPoints(HypothesisClass):
 
     def add(self, statistics: NDArray[np.int64], x: Points, y: Labels) -> NDArray[np.int64]:
         """Count the examples at their points."""
-        cells = x.astype(np.int64) + self.point_count * y.astype(np.int64)
-        counts = np.bincount(cells, minlength=2 * self.point_count)
-        return statistics + counts.reshape(2, self.point_count)
+        return statistics + counts_by_label(x, y, self.point_count)
 
     def essential_rule(self, key: Hashable) -> Rule:
         """The rule with this number."""
@@ -411,6 +411,27 @@ class NumberedVersionSpace(VersionSpace):
         """Raise ClassError when the version space is empty."""
         if not len(self.numbers):
             raise ClassError("an empty version space has no standard optimal rule")
+
+
+def counts_by_label(x: Points, y: Labels, point_count: int) -> NDArray[np.int64]:
+    """How many of the examples with label 0, and with label 1, lie at each point, (2, point_count).
+
+    x: unsigned (n,), below `point_count`. Counted in the narrowest type and in pieces that stay
+    close to the processor; IndexError for a point beyond the last.
+    """
+    cells = 2 * point_count
+    counts = np.zeros(cells, dtype=np.int64)
+    greatest = int(np.iinfo(x.dtype).max) + point_count
+    kind = np.dtype("u2" if greatest < 1 << 16 else "u4" if greatest < 1 << 32 else "i8")
+    step = max(COUNTED_AT_ONCE, cells)
+    for start in range(0, len(y), step):
+        labels = y[start : start + step].astype(kind)
+        points = x[start : start + step].astype(kind, copy=False)
+        found = np.bincount(labels * kind.type(point_count) + points, minlength=cells)
+        if len(found) > cells:
+            raise IndexError("a point lies beyond the last one")
+        counts += found
+    return counts.reshape(2, point_count)
 
 
 def consistent_numbers(

@@ -24,6 +24,7 @@ from littled.classes.base import (
     Points,
     Proposals,
     Scores,
+    counts_by_label,
     members_of_chunks,
 )
 from littled.classes.conjunction_spaces import ConjunctionVersionSpace
@@ -112,8 +113,7 @@ class Conjunctions(HypothesisClass):
     def add(self, statistics: NDArray[np.int64], x: Points, y: Labels) -> NDArray[np.int64]:
         """Count the examples at their points."""
         self._require_few_rules()
-        cells = x + (y.astype(np.int64) << self.bits)
-        return statistics + np.bincount(cells, minlength=statistics.size).reshape(statistics.shape)
+        return statistics + counts_by_label(x, y, 1 << self.bits)
 
     def scores(self, statistics: NDArray[np.int64]) -> Scores:
         """Agreements: all labels 0, and each example inside adds 1 for label 1, -1 for label 0.

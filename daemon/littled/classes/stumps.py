@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.classes.base import (
+    COUNTED_AT_ONCE,
     DENSE_RULES_MAX,
     ClassError,
     DataSet,
@@ -118,9 +119,14 @@ class Stumps(HypothesisClass):
 
     def add(self, statistics: NDArray[np.int64], x: Points, y: Labels) -> NDArray[np.int64]:
         """Count the examples in the buckets of all their features."""
-        row = self.buckets * y.astype(np.int64)
-        columns = (np.bincount(column + row, minlength=2 * self.buckets) for column in x.T)
-        counts = np.stack([column.reshape(2, self.buckets) for column in columns], axis=1)
+        counts = np.zeros_like(statistics)
+        cells = self.features * self.buckets
+        first_cells = np.arange(0, cells, self.buckets, dtype=np.uint32)
+        step = max(COUNTED_AT_ONCE, 2 * cells) // self.features
+        for start in range(0, len(y), step):
+            rows = x[start : start + step] + first_cells
+            rows += (y[start : start + step].astype(np.uint32) * np.uint32(cells))[:, np.newaxis]
+            counts += np.bincount(rows.ravel(), minlength=2 * cells).reshape(counts.shape)
         return statistics + counts
 
     def scores(self, statistics: NDArray[np.int64]) -> Scores:

@@ -40,6 +40,7 @@ every example is a teacher of its own closure, every user is. PRIVACY.md, "User-
 """
 
 import math
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -68,11 +69,11 @@ from littled.classes.base import DataSet, Labels, Points, Scores, errors_allowed
 from littled.learners.buffer import Buffer
 from littled.learners.parameters import OnlineParameters, Rung
 from littled.learners.users import UserCounts, Users, user_numbers
-from littled.mechanisms.above_threshold import AboveThreshold
+from littled.mechanisms.above_threshold import AboveThreshold, Gaps
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.exponential import ExponentialMechanism
-from littled.mechanisms.noise import Address, NoiseSource, Purpose
+from littled.mechanisms.noise import Address, NoiseSource, Purpose, words_of_records
 from littled.mechanisms.sparse_sample import SparseSample
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled_protocol.rules import MajorityRule, Rule
@@ -106,7 +107,10 @@ class SeasonOpened:
 
 @dataclass(frozen=True, slots=True)
 class Examples:
-    """A slice of one journal record whose first example has position `place.position`.
+    """Consecutive examples, the first of them at position `place.position`.
+
+    They are a slice of one journal record, or go on into `further` records: chain head and first
+    position of each. What is learned from them is the same as from one record after the other.
 
     `users`: the 128-bit keyed hash of each example's user, uint64 (n, 2), on streams whose unit is
     a user; None on others.
@@ -116,6 +120,15 @@ class Examples:
     x: Points
     y: Labels
     users: Users | None = None
+    further: tuple[tuple[bytes, int], ...] = ()
+
+    def place_of(self, index: int) -> Place:
+        """The place of the example with this index."""
+        position = self.place.position + index
+        number = bisect_right(self.further, position, key=lambda record: record[1])
+        if not number:
+            return replace(self.place, position=position)
+        return Place(*self.further[number - 1], position)
 
     def take(self, chosen: slice | NDArray[np.bool_]) -> "Examples":
         """The chosen examples; `place` stays that of them all."""
@@ -451,15 +464,17 @@ class OnlineLearner:
         place = event.place
         mistake = state.rule.evaluate(event.x) != event.y
         counted = self._admitted(state.users_counted, event, mistake)
-        total = state.mistakes + np.cumsum(counted, dtype=np.int64)
         rho = state.threshold_noise
         if rho is None:
             rho = self._threshold_noise(place, noise)
-        expected = self._expected_mistakes(state, place.position, count)
-        words = self._words(noise, place, "trigger", count)
-        threshold = self._rung(state).trigger_threshold
-        gaps = threshold + rho - (total - expected)
-        fired = self._trigger.first_above(gaps, words)
+        words = self._words(noise, event, "trigger")
+        gaps = Gaps(
+            before=self._rung(state).trigger_threshold + rho - state.mistakes,
+            counted=counted,
+            rate=self.parameters.noise_rate,
+            earlier=place.position - state.epoch_position,
+        )
+        fired = self._trigger.first_fire(gaps, words)
         consumed = count if fired is None else fired + 1
         event, keeping = (
             event.take(slice(consumed)),
@@ -467,13 +482,13 @@ class OnlineLearner:
         )
         state = replace(
             self._remember(state, event, keeping[:consumed], noise),
-            mistakes=int(total[consumed - 1]),
+            mistakes=state.mistakes + int(np.count_nonzero(counted[:consumed])),
             threshold_noise=rho,
             users_counted=_plus(state.users_counted, event, counted[:consumed]),
         )
         if fired is None:
             return Step(state, consumed=consumed)
-        at = replace(place, position=place.position + consumed - 1)
+        at = event.place_of(consumed - 1)
         if state.calls >= self.parameters.calls_max:
             return replace(self._halt(state, at), consumed=consumed)
         return Step(state, (CallRequested(at, self.call_event()),), consumed)
@@ -490,7 +505,7 @@ class OnlineLearner:
         state = self._remember(state, event, mistake, noise)
         if count < left:
             return Step(state, consumed=count)
-        at = replace(place, position=place.position + left - 1)
+        at = event.place_of(left - 1)
         return Step(state, (CallRequested(at, self.call_event()),), left)
 
     def _admitted(
@@ -512,19 +527,6 @@ class OnlineLearner:
         address = self._address(place, "trigger-threshold")
         return self._trigger.threshold_noise(noise.words(address, AboveThreshold.WORDS))
 
-    def _expected_mistakes(
-        self, state: OnlineState, position: int, count: int
-    ) -> NDArray[np.int64] | int:
-        """Mistakes allowed for by the public noise rate at each position; public."""
-        rate = self.parameters.noise_rate
-        if not rate:
-            return 0
-        # Python integers carry the long part, so that no season is long enough to overflow
-        first = position - state.epoch_position
-        base, rest = divmod(first * rate.numerator, rate.denominator)
-        steps = np.arange(1, count + 1, dtype=np.int64)
-        return base + (rest + steps * rate.numerator) // rate.denominator
-
     def _remember(
         self,
         state: OnlineState,
@@ -542,7 +544,7 @@ class OnlineLearner:
             pending = (*state.pending, (event.x, event.y, event.users))
             return self._count(replace(state, pending=pending))
         count = len(event.y)
-        priority = self._words(noise, event.place, "buffer", count)
+        priority = self._words(noise, event, "buffer")
         if p.mistakes_max:
             mistake = mistake & (priority <= self._mistakes_limit(state))
         if p.keeps_mistakes:
@@ -553,7 +555,7 @@ class OnlineLearner:
             event.y,
             mistake,
             priority,
-            self._words(noise, event.place, "teacher", count)
+            self._words(noise, event, "teacher")
             if p.chooses_teachers and event.users is None  # a user's own word is drawn later
             else np.zeros(count, dtype=np.uint64),
             event.users,
@@ -599,6 +601,19 @@ class OnlineLearner:
                 x, y, kept = x[chosen], y[chosen], kept.plus(whose[chosen])
             statistics = self.hypotheses.add(statistics, x, y)
         return replace(state, statistics=statistics, pending=(), users_kept=kept)
+
+    def settled(self, state: OnlineState) -> OnlineState:
+        """The same state in a form that does not show how its examples came in batches.
+
+        A learner goes on from it as it would have otherwise.
+        """
+        if state.pending:
+            return self._count(state, now=True)
+        if state.buffer is None:
+            return state
+        p = self.parameters
+        final = state.buffer.final(background_max=p.background_max, keep_mistakes=p.keeps_mistakes)
+        return replace(state, buffer=final)
 
     # -- joint training ----------------------------------------------------------------------
 
@@ -865,12 +880,16 @@ class OnlineLearner:
         """Addresses of one call's draws; no two calls are at one position."""
         return [self._address(place, "select", draw) for draw in range(self.parameters.draws)]
 
-    def _words(
-        self, noise: NoiseSource, place: Place, purpose: Purpose, count: int
-    ) -> NDArray[np.uint64]:
-        """One word for each of `count` positions, whichever slice of the record asks for them."""
-        address = Address(place.chain_head, self.name, purpose, place.record_position)
-        return noise.words(address, count, place.position - place.record_position)
+    def _words(self, noise: NoiseSource, event: Examples, purpose: Purpose) -> NDArray[np.uint64]:
+        """One word for each position, whichever slice of its record asks for it."""
+        place, count = event.place, len(event.y)
+        offset, end = place.position - place.record_position, place.position + count
+        if not event.further or event.further[0][1] >= end:
+            address = Address(place.chain_head, self.name, purpose, place.record_position)
+            return noise.words(address, count, offset)
+        last = bisect_left(event.further, end, key=lambda record: record[1])
+        records = [(place.chain_head, place.record_position), *event.further[:last]]
+        return words_of_records(noise, self.name, purpose, records, end, offset)
 
 
 def _misfits(hypotheses: HypothesisClass, p: OnlineParameters) -> Iterator[str]:

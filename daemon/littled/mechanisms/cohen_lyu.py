@@ -24,7 +24,7 @@ Sensitivity: trigger: as in `littled.mechanisms.above_threshold`, in one epoch o
 queries differ by one constant c in {-1, 0, 1} from the replaced position on, in all others they are
 equal. Stage test: every query differs by -1, 0 or 1, in any order.
 
-Shapes: gaps int64 (n,), words uint64 (n,), one of each per step.
+Shapes: gaps int64 (n,), words uint64 (n,), one of each per step; or `Gaps` of n steps.
 
 Edge cases: no steps are never Above; a gap beyond `reach` never is, and one below -reach is unless
 its word is 2^64 - 1, for every int64. For small rates kappa(e) is about 1.44 e, so with f = 10^-9
@@ -73,7 +73,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.mechanisms.above_threshold import first_above
+from littled.mechanisms.above_threshold import Gaps, first_above, first_fire
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 
 
@@ -103,6 +103,10 @@ class CohenLyuTest:
         ValueError for other shapes or types.
         """
         return first_above(self._noise, gaps, words)
+
+    def first_fire(self, gaps: Gaps, words: NDArray[np.uint64]) -> int | None:
+        """`first_above(gaps.all(), words)`, sooner where few steps come near the threshold."""
+        return first_fire(self._noise, gaps, words)
 
     def precision_error(self, steps: int) -> Fraction:
         """Bound on the total variation of at most this many steps from the ideal ones.

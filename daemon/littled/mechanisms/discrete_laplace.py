@@ -75,6 +75,13 @@ class DiscreteLaplace:
         table.flags.writeable = False
         return table
 
+    def survival_word(self, gap: int) -> np.uint64:
+        """`survival(gap)` looked up in the table: what a word has to be below to reach the gap."""
+        table = self.survival_table
+        reach = len(table) // 2 - 1
+        word: np.uint64 = table[min(max(gap, -reach), reach + 1) + reach]
+        return word
+
     # -- sampling ----------------------------------------------------------------------------
 
     def sample(self, words: NDArray[np.uint64]) -> int:

@@ -17,6 +17,7 @@ pseudo-random generator; every guarantee of this package is proven for uniform, 
 """
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal, Protocol
@@ -25,6 +26,8 @@ import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.algorithms import ChaCha20
 from numpy.typing import NDArray
+
+from littled.mechanisms.chacha import first_chacha_words
 
 Words = NDArray[np.uint64]
 
@@ -58,6 +61,12 @@ ADDRESS_WORDS_MAX = BLOCK_WORDS << 32
 # Separates this use of the key from any other that may come.
 _PERSON = b"littled noise 1"
 _INTEGER_MAX = (1 << 64) - 1
+# Position and draw, as an address is encoded.
+_NUMBERS = struct.Struct("<QQ")
+# Chain heads of the journal's records.
+HEAD_BYTES = 32
+# Addresses of one word each from which on their key streams are computed side by side.
+SINGLE_WORDS_MIN = 64
 # Key streams are zeros, encrypted in pieces of at most so many bytes.
 _ZEROS = bytes(1 << 17)
 _ZEROS_VIEW = memoryview(_ZEROS)
@@ -82,10 +91,15 @@ class Address:
         """The injective encoding that is hashed. ValueError for numbers out of range."""
         if not (0 <= self.position <= _INTEGER_MAX and 0 <= self.draw <= _INTEGER_MAX):
             raise ValueError("position and draw of a noise address must be from 0 to 2^64 - 1")
-        learner, purpose = self.learner.encode(), self.purpose.encode()
-        lengths = struct.pack("<III", len(self.chain_head), len(learner), len(purpose))
-        numbers = struct.pack("<QQ", self.position, self.draw)
-        return b"".join((lengths, numbers, self.chain_head, learner, purpose))
+        lengths, names = _around(len(self.chain_head), self.learner, self.purpose)
+        numbers = _NUMBERS.pack(self.position, self.draw)
+        return b"".join((lengths, numbers, self.chain_head, names))
+
+
+def _around(head_bytes: int, learner: str, purpose: Purpose) -> tuple[bytes, bytes]:
+    """What stands before the numbers of an encoded address, and behind its head."""
+    names = learner.encode(), purpose.encode()
+    return struct.pack("<III", head_bytes, *map(len, names)), b"".join(names)
 
 
 class NoiseSource(Protocol):
@@ -137,3 +151,56 @@ class KeyedNoise:
         words = stream.view("<u8")[skipped:].astype(np.uint64, copy=False)
         words.flags.writeable = False
         return words
+
+    def first_words(
+        self, heads: Sequence[bytes], learner: str, purpose: Purpose, positions: Sequence[int]
+    ) -> Words:
+        """The first word of each address (head, learner, purpose, position): uint64 (n,).
+
+        The same as `words(Address(...), 1)` of each, for much less where there are many.
+        """
+        front, back = _around(HEAD_BYTES, learner, purpose)
+        hashed = blake2b(front, digest_size=KEY_BYTES, key=self._key, person=_PERSON)
+        subkeys = bytearray()
+        for head, position in zip(heads, positions, strict=True):
+            if len(head) != HEAD_BYTES:
+                raise ValueError(f"a chain head of a record has {HEAD_BYTES} bytes")
+            subkey = hashed.copy()
+            subkey.update(_NUMBERS.pack(position, 0) + head + back)
+            subkeys += subkey.digest()
+        return first_chacha_words(bytes(subkeys))
+
+
+def words_of_records(
+    source: NoiseSource,
+    learner: str,
+    purpose: Purpose,
+    records: Sequence[tuple[bytes, int]],
+    end: int,
+    offset: int = 0,
+) -> Words:
+    """One word for each position of consecutive records, each from the address of its record.
+
+    records: chain head and first position of each. The words are those of the first record's
+    positions from its number `offset` on, and of all later positions before `end`: uint64 (n,).
+    """
+    starts = np.array([position for _, position in records], dtype=np.int64)
+    counts = np.diff(starts, append=end)
+    first = int(starts[0]) + offset
+    words = np.empty(end - first, dtype=np.uint64)
+    singles = np.flatnonzero(counts == 1)
+    if len(singles) >= SINGLE_WORDS_MIN and isinstance(source, KeyedNoise):
+        heads = [records[number][0] for number in singles.tolist()]
+        positions = starts[singles]
+        words[positions - first] = source.first_words(heads, learner, purpose, positions.tolist())
+        rest = np.flatnonzero(counts != 1).tolist()
+    else:
+        rest = list(range(len(records)))
+    for number in rest:
+        head, position = records[number]
+        skipped = 0 if number else offset
+        count = int(counts[number]) - skipped
+        address = Address(head, learner, purpose, position)
+        at = position + skipped - first
+        words[at : at + count] = source.words(address, count, skipped)
+    return words

@@ -283,16 +283,6 @@ def test_new_season_forgets_the_data_and_carries_the_rule() -> None:
     assert (season.kind, season.position, season.rule) == ("season", 8000, state.rule)
 
 
-@pytest.mark.parametrize("rate", [Fraction(1, 10), Fraction(333_333_333, 10**9)])
-@pytest.mark.parametrize("first", [0, 17, 10**15 - 5])
-def test_expected_mistakes_are_exact_however_long_the_epoch(rate: Fraction, first: int) -> None:
-    learner = OnlineLearner("s/l", Thresholds(16), replace(DENSE, noise_rate=rate))
-    state = replace(learner.initial(), epoch_position=3)
-    expected = learner._expected_mistakes(state, first + 3, 4)
-    exact = [int(rate * (first + step)) for step in (1, 2, 3, 4)]
-    assert np.array_equal(expected, exact)
-
-
 def test_learners_may_have_the_names_of_an_array() -> None:
     values = {"dtype": {"a": 1}, "shape": {"b": 2}, "data": {"c": 3}}
     assert unpack(pack({"learners": values})) == {"learners": values}

@@ -324,14 +324,14 @@ def test_no_two_steps_of_a_trigger_share_a_word_however_long_a_record_is(
 ) -> None:
     """What is left of a record after a fire is looked at again, and its words are its own."""
     used: list[int] = []
-    first_above = AboveThreshold.first_above
+    first_fire = AboveThreshold.first_fire
 
     def noted(self: AboveThreshold, gaps: Any, words: NDArray[np.uint64]) -> int | None:
-        fired = first_above(self, gaps, words)
+        fired = first_fire(self, gaps, words)
         used.extend(words[: len(words) if fired is None else fired + 1].tolist())
         return fired
 
-    monkeypatch.setattr(AboveThreshold, "first_above", noted)
+    monkeypatch.setattr(AboveThreshold, "first_fire", noted)
     hypotheses, parameters = MODES["sets"]
     learner = OnlineLearner("s/l", hypotheses, parameters)
     x, y = noisy_examples(hypotheses, 0, 200)

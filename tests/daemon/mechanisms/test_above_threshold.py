@@ -1,18 +1,22 @@
 """Lemma A by exact enumeration, broken variants that it must not let pass, and the vector path."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from fractions import Fraction
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from littled.mechanisms.above_threshold import AboveThreshold
+from littled.mechanisms.above_threshold import AboveThreshold, Gaps
+from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
+from support.plain import plain_fire, plain_gaps
 
 Law = NDArray[np.float64]
 Queries = NDArray[np.int64]
@@ -293,3 +297,64 @@ def test_other_columns_are_refused(
 def test_inexact_rates_are_refused_at_once() -> None:
     with pytest.raises(TypeError, match="Fraction"):
         AboveThreshold(0.5)  # type: ignore[arg-type]
+
+
+# --- runs of steps --------------------------------------------------------------------------------
+
+
+@st.composite
+def runs_of_steps(draw: Any) -> tuple[Gaps, NDArray[np.uint64]]:
+    """Gaps near and far from the threshold, with words that often lie close to what fires."""
+    random = np.random.default_rng(draw(st.integers(0, 2**32)))
+    length = draw(st.integers(0, 600))
+    rate = draw(st.sampled_from([Fraction(0), Fraction(1, 10), Fraction(333_333_333, 10**9)]))
+    counted = random.random(length) < draw(st.sampled_from([0, 0.01, 0.1, 0.9, 1]))
+    gaps = Gaps(draw(st.integers(-300, 900)), counted, rate, draw(st.sampled_from([0, 7, 10**15])))
+    gaps = replace(gaps, before=gaps.before - gaps.earlier * rate.numerator // rate.denominator)
+    words = random.integers(0, 1 << 64, length, dtype=np.uint64)
+    if draw(st.booleans()):
+        words >>= random.integers(0, 64, length, dtype=np.uint64)
+    return gaps, words
+
+
+@settings(max_examples=120, deadline=None)
+@given(runs_of_steps())
+@pytest.mark.parametrize("kind", [AboveThreshold, CohenLyuTest])
+def test_a_run_of_steps_fires_where_the_first_of_them_does(kind: Any, run: Any) -> None:
+    gaps, words = run
+    test = kind(Fraction(1, 7))
+    assert test.first_fire(gaps, words) == plain_fire(test, gaps, words)
+
+
+@settings(max_examples=60, deadline=None)
+@given(runs_of_steps(), st.integers(0, 600))
+def test_the_gaps_of_a_run_are_those_of_its_steps(run: Any, cut: int) -> None:
+    gaps = run[0]
+    exact, cut = plain_gaps(gaps), min(cut, len(gaps))
+    assert gaps.all().tolist() == exact
+    assert all(gap >= gaps.least for gap in exact)
+    assert gaps.first(cut).all().tolist() + gaps.after(cut).all().tolist() == exact
+
+
+def test_only_steps_near_the_threshold_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked: list[int] = []
+    at = Gaps.at
+
+    def noted(gaps: Gaps, steps: NDArray[np.int64]) -> NDArray[np.int64]:
+        looked.append(len(steps))
+        return at(gaps, steps)
+
+    monkeypatch.setattr(Gaps, "at", noted)
+    words = np.random.default_rng(5).integers(0, 1 << 64, 100_000, dtype=np.uint64)
+    counted = np.arange(100_000) % 100 == 0
+    assert AboveThreshold(RATE).first_fire(Gaps(10_000, counted), words) is None
+    assert not looked
+    far_at_first = Gaps(1_000, counted)
+    assert AboveThreshold(RATE).first_fire(far_at_first, words) is not None
+    assert sum(looked) < 1_000
+
+
+@pytest.mark.parametrize("words", [np.zeros(3, dtype=np.int64), np.zeros(4, dtype=np.uint64)])
+def test_a_run_takes_one_word_a_step(words: Any) -> None:
+    with pytest.raises(ValueError, match="one word of uint64 for each step"):
+        AboveThreshold(RATE).first_fire(Gaps(5, np.ones(3, dtype=np.bool_)), words)

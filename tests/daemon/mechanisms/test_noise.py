@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled.mechanisms.noise import ADDRESS_WORDS_MAX, Address, KeyedNoise
+from littled.mechanisms import noise
+from littled.mechanisms.noise import ADDRESS_WORDS_MAX, Address, KeyedNoise, words_of_records
 
 KEY = bytes(range(32))
 HEAD = bytes(range(100, 132))
@@ -146,3 +147,27 @@ def test_bits_are_balanced() -> None:
     ones = np.unpackbits(words.view(np.uint8)).reshape(-1, 64).sum(axis=0, dtype=np.int64)
     # 64 bits of standard deviation 181 around 65,536: six deviations
     assert np.abs(ones - (1 << 16)).max() < 6 * 181
+
+
+@pytest.mark.parametrize("least", [1, 1000])
+@pytest.mark.parametrize("offset", [0, 1, 5])
+def test_words_of_records_are_each_record_s_own(
+    least: int, offset: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(noise, "SINGLE_WORDS_MIN", least)
+    source = KeyedNoise(bytes(range(32)))
+    counts = [7, 1, 1, 20, 1, 1, 1, 9, 1]
+    starts = [100 + sum(counts[:number]) for number in range(len(counts))]
+    records = [(bytes([number] * 32), start) for number, start in enumerate(starts)]
+    exact = [
+        source.words(Address(head, "s/l", "buffer", start), count)
+        for (head, start), count in zip(records, counts, strict=True)
+    ]
+    words = words_of_records(source, "s/l", "buffer", records, 100 + sum(counts), offset)
+    assert words.tolist() == np.concatenate(exact)[offset:].tolist()
+
+
+def test_first_words_need_heads_of_records() -> None:
+    source = KeyedNoise(bytes(32))
+    with pytest.raises(ValueError, match="has 32 bytes"):
+        source.first_words([b"short"], "s/l", "trigger", [1])
