@@ -27,16 +27,33 @@ LOG_KINDS_MAX = 4096
 
 # --- Sessions -------------------------------------------------------------------------------------
 
-# Connections at once over all listeners. Each that was let in may hold one unfinished frame (1 MiB)
-# and one full send buffer (2 MiB); one that was not holds 1 KiB, and makes room for a newcomer.
-CONNECTIONS_MAX = 512
+# Connections at once over all listeners, beside newcomers that have not said anything yet.
+CONNECTIONS_MAX = 1024
+# The part of them that one origin may have (a user on Unix sockets, an address on TCP), so that
+# nobody alone can lock out everybody else; and the part that is kept free for listeners that are
+# not used yet, in equal shares.
+CONNECTIONS_PER_ORIGIN_SHARE = 0.5
+CONNECTIONS_RESERVED_SHARE = 0.25
+# Newcomers that are waited for; each is a bare socket. The longest silent makes room.
+LOBBY_MAX = 256
+# Accepted in one turn of the loop and for each listener (some 20 us each), and of those let in
+# (some 200 us each): a flood of connects delays everybody else by no more.
+ACCEPTS_PER_TURN = 16
+ENTRIES_PER_TURN = 2
+# Connections that the kernel keeps waiting in front of the protocol's listeners. A flood fills any
+# queue; this one is passed through in a tenth of a second.
+CONNECT_BACKLOG = 1024
+# Pause after the process had no file descriptors left.
+ACCEPT_RETRY_SECONDS = 0.2
+# File descriptors for everything that is no connection: the store, its readers, the loop, the log.
+DESCRIPTORS_OTHER = 128
 # Time between two rounds over all connections that look for broken time limits.
 SWEEP_SECONDS = 0.5
 # One read from a socket takes at most so much; the buffer is shared by all connections.
 RECEIVE_BYTES = 256 * 1024
 # Unsent bytes to one peer above which its subscriptions wait and nothing more is read from it.
 SEND_HIGH_WATER_BYTES = 256 * 1024
-# Connections that the kernel keeps waiting while the daemon is busy.
+# Connections that the kernel keeps waiting in front of HTTP while the daemon is busy.
 LISTEN_BACKLOG = 128
 # Idle time, time between probes, and number of probes after which a silent TCP peer counts as gone.
 KEEPALIVE_IDLE_SECONDS = 60
@@ -117,6 +134,9 @@ HTTP_QUESTION_BYTES_MAX = 1 << 20
 HTTP_QUESTIONS_MAX = 16
 # Its body has to come within so long.
 HTTP_QUESTION_SECONDS = 15.0
+
+# Files that the process must be able to open.
+DESCRIPTORS_MAX = CONNECTIONS_MAX + LOBBY_MAX + HTTP_CONNECTIONS_MAX + DESCRIPTORS_OTHER
 
 # --- Memory ---------------------------------------------------------------------------------------
 

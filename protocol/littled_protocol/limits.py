@@ -111,6 +111,8 @@ frame_seconds: Final = 10.0
 send_seconds: Final = 10.0
 # How long a client waits for Welcome, Opened or Status.
 answer_seconds: Final = 10.0
+# How long nothing may come on a connection that neither feeds nor subscribes: three pings.
+idle_seconds: Final = 60.0
 # How often a client sends Ping on a silent connection.
 ping_seconds: Final = 20.0
 # How long a client waits for a Pong before it takes the connection for lost.
@@ -143,6 +145,7 @@ def _check_relations() -> None:
         "a list of points to predict fits": list_examples_max >= predict_points_max,
         "the longest row fits into the least frame": frame_bytes_max_min
         >= 2 * row_features_max + user_bytes + 256,
+        "a client that pings is never idle": idle_seconds > 2 * ping_seconds,
         "a ping is answered before the next": pong_seconds <= ping_seconds,
     }
     for sentence, holds in relations.items():

@@ -29,7 +29,7 @@ from typing import Any
 
 from littled.engine import Engine
 from littled.limits import (
-    LISTEN_BACKLOG,
+    DESCRIPTORS_MAX,
     PULSE_SECONDS,
     PULSES_PER_WATCHDOG,
     REPLAY_EXTENSION_SECONDS,
@@ -42,17 +42,25 @@ from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
 from littled.predictions import refusal
 from littled.service.access import Access
+from littled.service.admission import Admission
 from littled.service.answering import Answer, Answering
 from littled.service.channels import Door
 from littled.service.host import BuildEngine, Host, Status
 from littled.service.http import HttpServer
 from littled.service.intake import Intake
-from littled.service.listeners import Listener, ListenError, bind_tcp, bind_unix
+from littled.service.listeners import (
+    Listener,
+    ListenError,
+    bind_tcp,
+    bind_unix,
+    ensure_descriptors,
+)
 from littled.service.logs import Log, guard_loop, tell_left_out
 from littled.service.memory import keep_freed_memory
 from littled.service.metrics import Metrics, Sample
 from littled.service.notify import Notifier, inherited_sockets
-from littled.service.sessions import House, Session, TransportName
+from littled.service.reception import Newcomer, Reception
+from littled.service.sessions import House, Session
 from littled.service.subscribers import Releases
 from littled.service.training import Trainers
 from littled.service.users import UserHash
@@ -154,6 +162,7 @@ def _listeners(
             access.check_listener(listener.socket, "TCP")
         for listener in found.http:
             access.check_listener(listener.socket, "HTTP")
+        ensure_descriptors(DESCRIPTORS_MAX)
         if not found.protocol:
             raise ListenError("there is nothing to listen on; give a Unix socket or a TCP address")
     except BaseException:
@@ -191,6 +200,7 @@ class Daemon:
         self._failed = asyncio.Event()
         self._failure: BaseException | None = None
         self._house: House | None = None
+        self._reception: Reception | None = None
         self._pulse_seconds = min(
             PULSE_SECONDS, (notifier.watchdog_seconds or math.inf) / PULSES_PER_WATCHDOG
         )
@@ -267,16 +277,19 @@ class Daemon:
         for worker in self._workers:
             worker.start()
         pages = [self._pages_for(listener) for listener in self._http]
-        servers = [await self._listen(house, each) for each in self._protocol]
+        reception = self._reception = self._open_reception(house)
         for page, listener in zip(pages, self._http, strict=True):
             await page.start(listener.socket)
-        background = [tasks.create_task(self._sweep(house)), tasks.create_task(self._pulse())]
+        reception.open()
+        background = [
+            tasks.create_task(self._sweep(house, reception)),
+            tasks.create_task(self._pulse()),
+        ]
         gc.freeze()
         self._say_ready()
         await self._over.wait()
         self._notifier.stopping()
-        for server in servers:
-            server.close()
+        reception.close()
         stop_at = self._loop.time() + STOP_SECONDS
         if self._failure is None:
             await self._drain(house)
@@ -352,20 +365,20 @@ class Daemon:
             predict=self.predict,
             spawn=tasks.create_task,
             log=self._log,
+            admission=Admission(len(self._protocol)),
         )
 
-    async def _listen(self, house: House, listener: Listener) -> asyncio.Server:
-        name: TransportName = "unix" if listener.is_unix else "tcp"
-        access = Access() if listener.is_unix else self._access
+    def _open_reception(self, house: House) -> Reception:
+        def make(newcomer: Newcomer) -> Session:
+            if self._protocol[newcomer.listener].is_unix:
+                return Session(house, "unix", Access())
+            return Session(house, "tcp", self._access)
 
-        def connect() -> Session:
-            return Session(house, name, access)
+        def refused(code: ErrorCode) -> None:
+            house.counters.errors[code.value] += 1
+            self._log.info("connection refused", code=code.value)
 
-        if listener.is_unix:
-            return await self._loop.create_unix_server(
-                connect, sock=listener.socket, backlog=LISTEN_BACKLOG
-            )
-        return await self._loop.create_server(connect, sock=listener.socket, backlog=LISTEN_BACKLOG)
+        return Reception(self._protocol, house.admission, make, refused, self._log)
 
     def _pages_for(self, listener: Listener) -> HttpServer:
         """Return the HTTP side of a listener, which asks for the token as the protocol does.
@@ -376,13 +389,14 @@ class Daemon:
         hosts = listener.host_names | self._http_names if listener.is_local else None
         return HttpServer(self, access, self._server, hosts)
 
-    async def _sweep(self, house: House) -> None:
+    async def _sweep(self, house: House, reception: Reception) -> None:
         """Look for sessions that have broken a time limit, over and over."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             now = self._loop.time()
             for session in list(house.sessions):
                 session.check_time(now)
+            reception.check_time(now)
             tell_left_out(self._log)
 
     # --- Commits and the watchdog -----------------------------------------------------------------
@@ -465,9 +479,10 @@ class Daemon:
 
     def _samples(self) -> Iterator[Sample]:
         assert self._house is not None, "metrics were asked for before the daemon was ready"
+        assert self._reception is not None, "metrics were asked for before the daemon was ready"
         counters = self._house.counters
-        yield Sample("littled_connections", (), len(self._house.sessions))
-        yield Sample("littled_connections_accepted", (), counters.accepted)
+        yield Sample("littled_connections", (), len(self._house.sessions) + len(self._reception))
+        yield Sample("littled_connections_accepted", (), self._reception.accepted)
         yield Sample("littled_received_bytes", (), counters.received_bytes)
         for code in ErrorCode:
             yield Sample("littled_session_errors", (code.value,), counters.errors[code.value])

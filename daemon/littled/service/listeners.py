@@ -6,9 +6,13 @@ listens only when the daemon is ready.
 
 from __future__ import annotations
 
+import ipaddress
 import os
+import resource
 import socket
+import ssl
 import stat
+import struct
 from asyncio.trsock import TransportSocket
 from contextlib import suppress
 from dataclasses import dataclass
@@ -26,6 +30,8 @@ from littled_client.errors import AddressError
 # Only the daemon's own user: others come in through a socket unit, which has modes and groups.
 _SOCKET_MODE = 0o600
 _LOCAL_HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]"})
+# What the kernel says of the process at the other end of a Unix socket: pid, uid, gid.
+_CREDENTIALS = struct.Struct("iII")
 
 
 class ListenError(Exception):
@@ -37,12 +43,13 @@ class Listener:
     """A bound socket.
 
     `path` is the file of a Unix socket that this process made, to be removed at the end, with its
-    inode number.
+    inode number. `tls` is what peers must speak, None for plain bytes.
     """
 
     socket: socket.socket
     path: Path | None = None
     inode: int = 0
+    tls: ssl.SSLContext | None = None
 
     @property
     def is_unix(self) -> bool:
@@ -132,6 +139,45 @@ def bind_tcp(address: Address | str) -> Listener:
         listener.close()
         raise ListenError(f"cannot listen on {parsed}: {error.strerror}") from None
     return Listener(listener)
+
+
+def origin_of(peer: socket.socket) -> str:
+    """Return who is at the other end, in public terms: "uid N", or the address it comes from.
+
+    All addresses of an IPv6 network of 64 bits are one origin, since whoever has one has them all.
+    Raises OSError when the peer is gone.
+    """
+    if peer.family == socket.AF_UNIX:
+        credentials = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+        return f"uid {_CREDENTIALS.unpack(credentials)[1]}"
+    address = ipaddress.ip_address(peer.getpeername()[0].partition("%")[0])
+    if isinstance(address, ipaddress.IPv6Address):
+        if address.ipv4_mapped is None:
+            return str(ipaddress.IPv6Network((int(address) >> 64 << 64, 64)))
+        address = address.ipv4_mapped
+    return str(address)
+
+
+def ensure_descriptors(needed: int) -> None:
+    """Let this process open at least `needed` files at a time.
+
+    Raises ListenError when it may not.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft == resource.RLIM_INFINITY or soft >= needed:
+        return
+    if hard != resource.RLIM_INFINITY and hard < needed:
+        raise ListenError(
+            f"this process may open {hard} files and needs {needed} for its connections; "
+            "raise the hard limit (LimitNOFILE= of a unit, ulimit -Hn of a shell)"
+        )
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+    except (OSError, ValueError):
+        raise ListenError(
+            f"this process may open {soft} files, needs {needed} for its connections and may not "
+            "raise the limit; raise it from outside (LimitNOFILE= of a unit, ulimit -n of a shell)"
+        ) from None
 
 
 def keep_alive(peer: TransportSocket) -> None:

@@ -15,16 +15,17 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, ParamSpec, cast
 
 from littled.limits import (
-    CONNECTIONS_MAX,
     PREDICT_PENDING_BYTES_MAX,
     RECEIVE_BYTES,
     SEND_HIGH_WATER_BYTES,
 )
 from littled.service.access import Access
+from littled.service.admission import Admission
 from littled.service.channels import Channel, Door
 from littled.service.intake import Intake
 from littled.service.listeners import keep_alive
 from littled.service.logs import Log
+from littled.service.reception import Guest
 from littled.service.subscribers import Releases
 from littled.service.writer import WriterStopped
 from littled_protocol import limits
@@ -61,7 +62,6 @@ class Counters:
     received_bytes: of whole frames; see `Channel.counted_bytes`.
     """
 
-    accepted: int = 0
     received_bytes: int = 0
     errors: Counter[str] = field(default_factory=Counter)
 
@@ -84,6 +84,7 @@ class House:
     predict: Callable[[Predict], Awaitable[Prediction | PredictionRefused]]
     spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
     log: Log
+    admission: Admission[Guest]
     counters: Counters = field(default_factory=Counters)
     # A dict for its order: the oldest session first.
     sessions: dict[Session, None] = field(default_factory=dict)
@@ -91,7 +92,7 @@ class House:
     buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
 
 
-class Session(asyncio.BufferedProtocol):
+class Session(Guest):
     """One peer's connection."""
 
     def __init__(self, house: House, transport_name: TransportName, access: Access) -> None:
@@ -113,6 +114,9 @@ class Session(asyncio.BufferedProtocol):
         self._asked = object()
         self._loop = asyncio.get_running_loop()
         self._connected_at = self._frame_at = self._taken_at = self._loop.time()
+        # When the last whole message came, and whether the peer neither feeds nor subscribes.
+        self._heard_at = self._connected_at
+        self._idle = True
         self._unsent_bytes = 0
         self.ended = asyncio.Event()
         self._handlers: Mapping[type[Message], Callable[[Any], None]] = {
@@ -127,22 +131,18 @@ class Session(asyncio.BufferedProtocol):
     # --- Called by the loop -----------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin; when there are too many, the oldest that was not let in yet makes room."""
+        """Begin."""
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(SEND_HIGH_WATER_BYTES)
         with contextlib.suppress(OSError):  # of a peer that is gone
             keep_alive(self._transport.get_extra_info("socket"))
-        sessions = self._house.sessions
-        sessions[self] = None
-        self._house.counters.accepted += 1
-        if len(sessions) > CONNECTIONS_MAX:
-            waiting = (each for each in sessions if each.waits_at_the_door)
-            next(waiting, self).cut(ErrorCode.LIMIT_EXCEEDED)
+        self._house.sessions[self] = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Let go of everything; what was handed over is committed all the same."""
         self._ending = True
         self._house.sessions.pop(self, None)
+        self._house.admission.leave(self)
         self._leave()
         self.ended.set()
 
@@ -231,11 +231,6 @@ class Session(asyncio.BufferedProtocol):
             self._transport.write_eof()
         self._loop.call_later(limits.close_seconds, self._transport.abort)
 
-    @property
-    def waits_at_the_door(self) -> bool:
-        """Whether the peer has not greeted yet."""
-        return self._connection.state is State.START and not self._ending
-
     def cut(self, code: ErrorCode) -> None:
         """End the session with a code and without a moment's grace, to make room at once."""
         self.fail(code)
@@ -251,14 +246,19 @@ class Session(asyncio.BufferedProtocol):
         if unsent == 0 or unsent < self._unsent_bytes:
             self._taken_at = now
         self._unsent_bytes = unsent
-        reading = self._connection.frame_begun and not self._held_by
         if now - self._taken_at > limits.send_seconds:
             self.fail(ErrorCode.SLOW_SUBSCRIBER)
         elif self._connection.state is State.START:
             if now - self._connected_at > limits.first_frame_seconds:
                 self.fail(ErrorCode.LIMIT_EXCEEDED)
-        elif reading and now - self._frame_at > limits.frame_seconds:
+        elif not self._held_by and self._is_late(now):
             self.fail(ErrorCode.LIMIT_EXCEEDED)
+
+    def _is_late(self, now: float) -> bool:
+        """Whether a frame takes too long, or an idle peer has said nothing for too long."""
+        if self._connection.frame_begun:
+            return now - self._frame_at > limits.frame_seconds
+        return self._idle and now - self._heard_at > limits.idle_seconds
 
     # --- Messages ---------------------------------------------------------------------------------
 
@@ -305,7 +305,18 @@ class Session(asyncio.BufferedProtocol):
             if self._connection.state is State.CLOSED:
                 self._end()
             elif whole:
-                self._frame_at = self._loop.time()
+                self._heard()
+
+    def _heard(self) -> None:
+        """Note the time of a whole message."""
+        self._frame_at = self._heard_at = self._loop.time()
+        if self._idle:
+            self._house.admission.heard(self)
+
+    def _settle(self) -> None:
+        """Note that the peer feeds or subscribes."""
+        self._idle = False
+        self._house.admission.settle(self)
 
     def _fail_late(self, error: ProtocolError, at: Channel | None) -> None:
         """Hand over what came before a wrong message, then end the session."""
@@ -342,6 +353,7 @@ class Session(asyncio.BufferedProtocol):
         lane = await self._house.intake.attach(message.stream, message.producer, channel)
         channel.open(lane)
         self._channels[message.channel] = channel
+        self._settle()
         position = self._house.intake.position(message.stream)
         self.send(
             Opened(
@@ -357,6 +369,7 @@ class Session(asyncio.BufferedProtocol):
 
     def _subscribe(self, message: Subscribe) -> None:
         if message.learner in self._house.releases:
+            self._settle()
             self._spawn(None, self._serve_releases, message.learner, message.since)
         else:
             self.fail(ErrorCode.UNKNOWN_LEARNER)

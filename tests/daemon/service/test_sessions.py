@@ -35,8 +35,9 @@ SHORT = {
     "littled_protocol.limits.send_seconds": 1.2,
     "littled_protocol.limits.close_seconds": 0.5,
     "littled.service.daemon.SWEEP_SECONDS": 0.1,
-    "littled.service.sessions.CONNECTIONS_MAX": 16,
+    "littled.service.admission.CONNECTIONS_MAX": 16,
 }
+GUESTS_OF_AN_ORIGIN = 8
 
 
 @pytest.fixture(scope="module")
@@ -282,15 +283,53 @@ def test_silent_connections_make_room(daemon: Serving) -> None:
 
 
 def test_too_many_guests(daemon: Serving) -> None:
-    time.sleep(1.5)  # until the silent ones of other tests are gone
-    guests = [Peer.greet(daemon.unix) for _ in range(16)]
+    guests = [Peer.greet(daemon.unix) for _ in range(GUESTS_OF_AN_ORIGIN)]
+    for number, guest in enumerate(guests):
+        guest.open("flights", f"guest-{number}")
     with Peer.connect(daemon.unix) as more:
-        more.connection.send(Hello(1, "peer/1"))
+        more.send(Hello(1, "peer/1"))
         assert more.error() == "limit_exceeded"
-    for each in guests:
-        each.send(Ping(1))
-        assert each.expect(Pong)
-        each.socket.close()
+    with Peer.greet(daemon.address("tcp"), TOKEN) as elsewhere:  # another listener, another origin
+        elsewhere.send(Ping(1))
+        assert elsewhere.expect(Pong)
+    for guest in guests:
+        guest.send(Ping(1))
+        assert guest.expect(Pong)
+        guest.socket.close()
+
+
+def test_idle_guests_make_room_and_others_do_not(daemon: Serving) -> None:
+    with Peer.greet(daemon.unix) as feeder, Peer.greet(daemon.unix) as subscriber:
+        feeder.open("flights", "settled")
+        subscriber.subscribe("flights/late", since=10**6)
+        idle = [Peer.greet(daemon.unix) for _ in range(GUESTS_OF_AN_ORIGIN - 2)]
+        idle[0].send(Ping(1))
+        assert idle[0].expect(Pong)
+        with Peer.greet(daemon.unix) as newcomer:
+            assert idle[1].error() == "limit_exceeded"  # it was silent for longest
+            for guest in (feeder, subscriber, idle[0], newcomer):
+                guest.send(Ping(2))
+                assert guest.expect(Pong)
+        for guest in idle:
+            guest.socket.close()
+
+
+def test_an_idle_guest_is_dropped_after_a_time_unless_it_pings(store: Path) -> None:
+    short = SHORT | {"littled_protocol.limits.idle_seconds": 1.0}
+    with (
+        serving(store, limits=short) as daemon,
+        Peer.greet(daemon.unix) as silent,
+        Peer.greet(daemon.unix) as polite,
+        Peer.greet(daemon.unix) as feeder,
+    ):
+        feeder.open("flights", "quiet")
+        for _ in range(10):
+            time.sleep(0.2)
+            polite.send(Ping(1))
+            assert polite.expect(Pong)
+        assert silent.error() == "limit_exceeded"
+        feeder.feed(0, b"a", b"\0")
+        assert feeder.acknowledged(1)
 
 
 def test_a_peer_that_never_reads_is_cut_off(daemon: Serving) -> None:
