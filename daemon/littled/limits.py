@@ -136,6 +136,7 @@ HTTP_QUESTIONS_MAX = 16
 HTTP_QUESTION_SECONDS = 15.0
 
 # Files that the process must be able to open.
+# `LimitNOFILE=` of the unit is above it.
 DESCRIPTORS_MAX = CONNECTIONS_MAX + LOBBY_MAX + HTTP_CONNECTIONS_MAX + DESCRIPTORS_OTHER
 
 # --- Memory ---------------------------------------------------------------------------------------

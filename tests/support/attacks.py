@@ -30,7 +30,8 @@ class Attack:
 
     first: what it sends at once. again: what it sends over and over after that, as fast as it is
     taken. reads: whether it takes answers. leaves_at: bytes received after which it leaves and
-    comes back; None to stay. closes: whether it leaves at once and comes back.
+    comes back; None to stay. closes: whether it leaves at once and comes back. bytes_max: bytes
+    sent after which it leaves and comes back.
     """
 
     first: Callable[[int], bytes] = lambda _: HELLO
@@ -38,6 +39,7 @@ class Attack:
     reads: bool = True
     leaves_at: int | None = None
     closes: bool = False
+    bytes_max: int | None = None
 
 
 def _partial(_number: int) -> bytes:
@@ -60,13 +62,18 @@ ATTACKS = {
     "connect and be silent": Attack(first=lambda _: b""),
     "greet and leave": Attack(leaves_at=1),
     "greet and be idle": Attack(),
+    "ping and leave": Attack(
+        first=lambda _: HELLO + encode_frame(Ping(7)) * 4000, reads=False, bytes_max=80_000
+    ),
     "wrong first frames": Attack(first=lambda _: b"GET / HTTP/1.1\r\n\r\n", leaves_at=1 << 30),
     "unknown streams": Attack(
         first=lambda _: HELLO + encode_frame(Open(0, "nowhere", "p")), leaves_at=1 << 30
     ),
     "open channels": Attack(
-        first=lambda number: HELLO
-        + b"".join(encode_frame(Open(at, "flights", f"a-{number}-{at}")) for at in range(256)),
+        first=lambda number: (
+            HELLO
+            + b"".join(encode_frame(Open(at, "flights", f"a-{number}-{at}")) for at in range(256))
+        ),
     ),
     "unfinished frames": Attack(first=_partial),
     "catch up": Attack(first=_catch_up, leaves_at=4096),
@@ -92,6 +99,7 @@ class Attackers:
         self._selector = selectors.DefaultSelector()
         self._waiting: dict[socket.socket, bytes] = {}
         self._received: dict[socket.socket, int] = {}
+        self._sent: dict[socket.socket, int] = {}
         self._missing = list(range(peers))
         self._numbers: dict[socket.socket, int] = {}
         self.sent_bytes = self.received_bytes = self.connections = 0
@@ -120,14 +128,14 @@ class Attackers:
             return
         self._numbers[peer] = number
         self._waiting[peer] = self._attack.first(number)
-        self._received[peer] = 0
+        self._received[peer] = self._sent[peer] = 0
         self._selector.register(peer, selectors.EVENT_READ | selectors.EVENT_WRITE)
 
     def _serve(self, peer: socket.socket, events: int) -> None:
         try:
             if events & selectors.EVENT_WRITE:
                 self._send(peer)
-            if events & selectors.EVENT_READ and self._attack.reads:
+            if events & selectors.EVENT_READ and self._attack.reads and peer in self._numbers:
                 data = peer.recv(1 << 16)
                 self.received_bytes += len(data)
                 self._received[peer] += len(data)
@@ -145,13 +153,16 @@ class Attackers:
             sent = peer.send(data)
             self.sent_bytes += sent
             self._waiting[peer] = data[sent:]
-        if not self._waiting[peer] and not self._attack.again:
+            self._sent[peer] += sent
+        if self._attack.bytes_max is not None and self._sent[peer] >= self._attack.bytes_max:
+            self._leave(peer)
+        elif not self._waiting[peer] and not self._attack.again:
             self._selector.modify(peer, selectors.EVENT_READ)
 
     def _leave(self, peer: socket.socket) -> None:
         self._selector.unregister(peer)
         self._missing.append(self._numbers.pop(peer))
-        del self._waiting[peer], self._received[peer]
+        del self._waiting[peer], self._received[peer], self._sent[peer]
         peer.close()
 
 

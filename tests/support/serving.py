@@ -229,8 +229,9 @@ class Peer:
         """Connect without greeting."""
         family = socket.AF_UNIX if isinstance(address, Path) else socket.AF_INET
         peer = socket.socket(family)
-        peer.settimeout(WAIT_SECONDS)
+        # A connection to a Unix socket with a full queue waits only where there is no time limit.
         peer.connect(str(address) if isinstance(address, Path) else address)
+        peer.settimeout(WAIT_SECONDS)
         return cls(peer)
 
     @classmethod

@@ -138,13 +138,11 @@ class Reception:
                 # Anything else is that nobody waits, or that who waited is gone.
                 return
             self.accepted += 1
-            accepted.setblocking(False)
-            try:
-                origin = origin_of(accepted)
-            except OSError:  # gone already
+            state = _state(accepted)
+            if state & _GONE:
                 accepted.close()
-                continue
-            self._seat(Newcomer(accepted, number, origin, self._loop.time()))
+            else:
+                self._receive(accepted, number, state)
 
     def _wait_for_descriptors(self, number: int) -> None:
         """Accept no more for a moment; who is silent makes room."""
@@ -154,12 +152,15 @@ class Reception:
         for newcomer in list(self._lobby)[:ACCEPTS_PER_TURN]:
             self._turn_away(newcomer, ErrorCode.LIMIT_EXCEEDED)
 
-    def _seat(self, newcomer: Newcomer) -> None:
-        """Let a newcomer wait for its first byte, unless it is there or never will be."""
-        state = _state(newcomer.socket)
-        if state & _GONE:
-            newcomer.socket.close()
-        elif state:
+    def _receive(self, accepted: socket.socket, number: int, state: int) -> None:
+        """Let a newcomer wait for its first byte, unless it is there already."""
+        accepted.setblocking(False)
+        try:
+            newcomer = Newcomer(accepted, number, origin_of(accepted), self._loop.time())
+        except OSError:  # gone meanwhile
+            accepted.close()
+            return
+        if state:
             self._speak(newcomer)
         else:
             if len(self._lobby) >= LOBBY_MAX:

@@ -183,7 +183,7 @@ class Session(Guest):
 
         A peer for which more than `subscriber_bytes_max` is waiting already is dropped.
         """
-        if self._ending or self._transport is None:
+        if self._ending or self._transport is None or self._transport.is_closing():
             return
         if self._transport.get_write_buffer_size() > limits.subscriber_bytes_max:
             self.fail(ErrorCode.SLOW_SUBSCRIBER)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+import resource
 import shutil
 import signal
 import socket
@@ -490,3 +491,21 @@ def test_memory_stays_flat(store: Path) -> None:
         assert max(sizes) - sizes[0] < 24 << 20
         assert max(sizes) < 300 << 20
         assert (store / "store.sqlite-wal").stat().st_size < 256 << 20
+
+
+def test_no_file_descriptor_left_is_survived(store: Path) -> None:
+    with serving(store) as daemon:
+        in_use = len(list(Path(f"/proc/{daemon.process.pid}/fd").iterdir()))
+        resource.prlimit(daemon.process.pid, resource.RLIMIT_NOFILE, (in_use + 20, 4096))
+        with Peer.greet(daemon.unix) as settled:
+            settled.open("flights", "settled")
+            crowd = [Peer.connect(daemon.unix) for _ in range(60)]
+            daemon.wait_for("no file descriptors left")
+            settled.feed(0, b"a", b"\0")
+            assert settled.acknowledged(1)
+            with Peer.greet(daemon.unix) as newcomer:  # the silent ones make room
+                newcomer.send(Ping(1))
+                assert newcomer.expect(Pong)
+            for peer in crowd:
+                peer.socket.close()
+        assert daemon.stop() == 0

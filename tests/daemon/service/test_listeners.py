@@ -3,6 +3,8 @@
 import os
 import socket
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -106,3 +108,26 @@ def test_addresses_that_cannot_be() -> None:
         bind_tcp(UnixAddress("/x"))
     with pytest.raises(ListenError, match="cannot listen on"):
         bind_tcp("192.0.2.1:80")
+
+
+@pytest.mark.parametrize(("soft", "hard", "fits"), [(64, 4096, True), (64, 128, False)])
+def test_descriptors_are_raised_or_missed_in_one_sentence(soft: int, hard: int, fits: bool) -> None:
+    code = (
+        "import resource\n"
+        "from littled.service.listeners import ListenError, ensure_descriptors\n"
+        f"resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))\n"
+        "try:\n"
+        "    ensure_descriptors(1536)\n"
+        "except ListenError as error:\n"
+        "    print(error)\n"
+        "print(resource.getrlimit(resource.RLIMIT_NOFILE)[0])\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    *sentences, limit = done.stdout.splitlines()
+    if fits:
+        assert (sentences, int(limit)) == ([], 1536)
+    else:
+        assert sentences == [
+            "this process may open 128 files and needs 1536 for its connections; "
+            "raise the hard limit (LimitNOFILE= of a unit, ulimit -Hn of a shell)"
+        ]

@@ -1,0 +1,79 @@
+"""Crowds at the door: who comes in beside idle, silent and restless peers, and what is logged.
+
+Attackers are processes of their own. Times are compared with times at rest in the same run, with
+much slack: the machine may be busy.
+"""
+
+import statistics
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from littled.limits import LOG_LINES_MAX
+from littled_protocol.messages import Ping, Pong
+from support.attacks import attacking, outcome
+from support.serving import Peer, Serving, serving
+
+TOKEN = "0123456789abcdef" * 2
+ATTACK_SECONDS = 3.0
+# A greeting may take so many times what it takes at rest, and at rest it counts as at least this.
+SLOWER_TIMES_MAX = 50
+GREETING_SECONDS_MIN = 0.02
+
+
+@pytest.fixture(scope="module")
+def daemon(module_store: Path) -> Iterator[Serving]:
+    """One daemon for the tests of this module; it must survive them all."""
+    with serving(module_store, tcp=["127.0.0.1", 0], token=TOKEN) as running:
+        yield running
+        assert running.stop() == 0
+        assert [line for line in running.lines if line.get("level") != "info"] == []
+
+
+def greeting_seconds(daemon: Serving, transport: str, count: int = 7) -> float:
+    """How long a new client usually waits for its first answer."""
+    seconds = []
+    for _ in range(count):
+        started = time.monotonic()
+        address = daemon.unix if transport == "unix" else daemon.address("tcp")
+        with Peer.greet(address, TOKEN if transport == "tcp" else None) as peer:
+            peer.open("flights", "newcomer")
+            seconds.append(time.monotonic() - started)
+    return statistics.median(seconds)
+
+
+@pytest.mark.parametrize("transport", ["unix", "tcp"])
+@pytest.mark.parametrize(
+    ("kind", "peers"),
+    [("greet and be idle", 2000), ("connect and leave", 1), ("connect and be silent", 600)],
+)
+def test_a_new_client_comes_in_beside_a_crowd(
+    daemon: Serving, transport: str, kind: str, peers: int
+) -> None:
+    at_rest = max(greeting_seconds(daemon, transport), GREETING_SECONDS_MIN)
+    address = daemon.unix if transport == "unix" else daemon.address("tcp")
+    with Peer.greet(daemon.unix) as settled:
+        settled.open("flights", "settled")
+        with attacking(kind, address, peers, ATTACK_SECONDS):
+            time.sleep(0.5)  # until the crowd is there
+            assert greeting_seconds(daemon, transport) < SLOWER_TIMES_MAX * at_rest
+            settled.send(Ping(1))
+            assert settled.expect(Pong)
+
+
+@pytest.mark.parametrize("kind", ["wrong first frames", "unknown streams", "ping and leave"])
+def test_an_attack_writes_less_than_it_sends_and_is_counted(store: Path, kind: str) -> None:
+    with serving(store) as daemon:
+        with attacking(kind, daemon.unix, 20, 1.5) as attackers:
+            sent = outcome(attackers)
+        assert daemon.stop() == 0
+    assert sent["connections"] > 5 * LOG_LINES_MAX
+    assert len(daemon.text) < sent["sent_bytes"]
+    told = Counter(line["event"] for line in daemon.lines)
+    left_out = sum(line.get("left_out", 0) for line in daemon.lines)
+    if kind != "ping and leave":  # who only leaves ends without a code
+        assert told["session ended"] + left_out > sent["connections"] // 2
+        assert told["session ended"] < sent["connections"] // 2
