@@ -32,12 +32,13 @@ ARROWS: dict[str, set[str]] = {
     "littled_protocol": set(),
     "littled_client": {"littled_protocol"},
     "limits": set(),
+    "portable": set(),
     "littlestone": set(),
     "classes": {"littled_protocol", "littlestone"},
     "mechanisms": set(),
-    "budget": set(),
+    "budget": {"portable"},
     "learners": {"littled_protocol", "classes", "littlestone", "mechanisms", "budget"},
-    "planner": {"littled_protocol", "classes", "learners", "budget"},
+    "planner": {"littled_protocol", "classes", "learners", "budget", "portable"},
     "store": {"littled_protocol", "budget", "limits"},
     "engine": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
     "predictions": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
@@ -80,6 +81,26 @@ FLOATING = re.compile(
     r"|numpy\.(float.*|double|single|half|longdouble|exp.*|log.*|sqrt|power|mean|average|std|var"
     r"|divide|true_divide|linspace|median|quantile|percentile|random.*)"
 )
+
+# What computes plans, floating point included: it has to come to the same bits on every processor.
+PORTABLE = (
+    *sorted((ROOT / "daemon/littled/planner").glob("*.py")),
+    ROOT / "daemon/littled/budget/conversion.py",
+)
+# Functions that do not: they choose among versions of themselves, or an order of additions.
+UNPORTABLE = re.compile(
+    r"math\.(?!ceil$|comb$|factorial$|floor$|frexp$|fsum$|gcd$|inf$|isfinite$|isqrt$|sqrt$).*"
+    r"|numpy\.(exp.*|log.*|power|float_power|convolve|correlate|dot|inner|vdot|matmul|einsum|tensordot"
+    r"|interp|geomspace|logspace|linspace|mean|average|std|var|sum|prod|trapezoid|sin.*|cos.*|tan.*"
+    r"|polynomial.*|linalg.*|fft.*|vectorize|cbrt|hypot)|statistics\..*|scipy\..*"
+)
+UNPORTABLE_METHODS = {"sum", "mean", "dot", "std", "var", "prod"}
+# Comparisons with noise that no plan has; and powers of integers and fractions.
+UNPORTABLE_ALLOWED = {
+    ("prediction_errors.py", "math.erfc"),
+    ("prediction_errors.py", "numpy.vectorize"),
+    ("paper.py", "**"),
+}
 
 MECHANISM_HEADINGS = {
     *("Source", "Guarantee", "Neighbouring relation", "Sensitivity", "Shapes", "Edge cases"),
@@ -201,6 +222,22 @@ def floats_in(path: Path) -> Iterator[tuple[int, str]]:
             yield line, name
 
 
+def unportable_in(path: Path) -> Iterator[tuple[int, str]]:
+    """Line and source of everything whose last bits may depend on the processor."""
+    for line, name in used_names(path):
+        if UNPORTABLE.fullmatch(name):
+            yield line, name
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.MatMult):
+            yield node.lineno, "@"
+        elif isinstance(node, ast.BinOp) and isinstance(node.op, ast.Pow):
+            of_integers = isinstance(node.left, ast.Constant) and isinstance(node.left.value, int)
+            if not of_integers and not isinstance(node.left, ast.Call | ast.Constant):
+                yield node.lineno, "**"
+        elif isinstance(node, ast.Attribute) and node.attr in UNPORTABLE_METHODS:
+            yield node.lineno, node.attr
+
+
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     """Every function of a module, methods and inner ones included."""
     for node in ast.walk(tree_of(path)):
@@ -273,6 +310,29 @@ def test_no_floating_point_number_comes_between_data_and_release(room: str) -> N
         if room_of(module_name(path)) == room:
             floats += [f"{relative(path)}:{line} {what}" for line, what in floats_in(path)]
     assert floats == []
+
+
+def test_plans_are_computed_alike_on_every_processor() -> None:
+    found = [
+        f"{relative(path)}:{line} {what}"
+        for path in PORTABLE
+        for line, what in unportable_in(path)
+        if (path.name, what) not in UNPORTABLE_ALLOWED
+    ]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *("import math\nmath.exp(x)", "from math import log", "import numpy as np\nnp.log1p(x)"),
+        *("x @ y", "x.sum()", "x ** y", "import numpy\nnumpy.polynomial.hermite_e"),
+    ],
+)
+def test_what_depends_on_the_processor_is_found(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "module.py"
+    path.write_text(text, encoding="utf-8")
+    assert list(unportable_in(path))
 
 
 @pytest.mark.parametrize(

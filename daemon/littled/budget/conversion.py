@@ -1,28 +1,31 @@
 """From caps to the (epsilon, delta) that people are promised, and back.
 
 Source: Canonne, Kamath, Steinke, "The Discrete Gaussian for Differential Privacy", Proposition 12
-(the conversion used by `dp_accounting`); for the smallest rho the inequality of Bretagnolle and
-Huber.
+(the conversion of `dp_accounting`, which tests compare this one with); for the smallest rho the
+inequality of Bretagnolle and Huber.
 
 If for an order a > 1 the Renyi divergence is at most r, the mechanism is (epsilon, delta)-DP with
 epsilon = r + ln((a - 1) / a) - (ln(delta) + ln(a)) / (a - 1). With r = a * rho any a may be taken.
-`dp_accounting` finds a good one in floating point; the bound at that order is then computed from
-scratch with directed rounding. A poor order would make a result larger, never wrong.
+A good one is searched for in floating point, alike on every processor (`littled.portable`); the
+bound at that order is then computed from scratch with directed rounding. A poor order would make a
+result larger, never wrong.
 
 A divergence of order 1 of at most rho bounds the total variation by sqrt(1 - exp(-rho)): where that
 is at most delta, epsilon is 0.
 """
 
-import math
 from collections.abc import Callable
 from fractions import Fraction
 from functools import lru_cache
 
+import numpy as np
+
 from littled.budget.price import Price
 from littled.budget.rounding import ln_lower, ln_upper, round_down, round_up
+from littled.portable import LN2, Floats, exps, log, log1ps, log2, logs
 
-# Orders searched are 1 + 2^x for x from -6 to 80: from where dp_accounting's conversion is stable
-# up to the best order for the smallest price there is.
+# Orders searched are 1 + 2^x for x from -6 to 80: from where
+# dp_accounting's conversion is stable up to the best order for the smallest price there is.
 EXPONENTS = (-6.0, 80.0)
 GRID_STEPS = 344
 ZOOM_STEPS = 32
@@ -46,18 +49,10 @@ def epsilon_of_rho(rho: Fraction, delta: Fraction) -> Fraction:
         raise ValueError("a zCDP price needs a positive delta to be converted with")
     if rho <= _rho_of_nothing(delta):
         return Fraction(0)
-    from dp_accounting.rdp import rdp_privacy_accountant  # noqa: PLC0415 -- imports for 0.7 s
-
     searched = float(min(rho, RHO_SEARCH_MAX))
-    target = float(max(delta, DELTA_SEARCH_MIN))
-
-    def best(orders: list[float]) -> float:
-        _, order = rdp_privacy_accountant.compute_epsilon(
-            orders, [searched * order for order in orders], target
-        )
-        return float(order)
-
-    return _epsilon_at(_best_order(best), rho, delta)
+    target = _logarithm(delta)
+    order = _best_order(lambda orders: searched * orders + _conversion(orders, target))
+    return _epsilon_at(order, rho, delta)
 
 
 @lru_cache(maxsize=1024)
@@ -70,16 +65,9 @@ def rho_of_epsilon(epsilon: Fraction, delta: Fraction) -> Fraction:
     if epsilon < 0 or delta <= 0:
         raise ValueError("a budget needs an epsilon of at least 0 and a positive delta")
     nothing = round_down(_rho_of_nothing(delta))
-    target = -math.log(float(max(min(delta, Fraction(1)), DELTA_SEARCH_MIN)))
+    target = _logarithm(min(delta, Fraction(1)))
     wanted = float(min(epsilon, RHO_SEARCH_MAX))
-
-    def best(orders: list[float]) -> float:
-        return max(
-            orders,
-            key=lambda a: (wanted - math.log1p(-1 / a) - (target - math.log(a)) / (a - 1)) / a,
-        )
-
-    order = _best_order(best)
+    order = _best_order(lambda orders: (_conversion(orders, target) - wanted) / orders)
     # epsilon at this order is (a * rho + a number), so the largest rho is a division away
     rest = _epsilon_at_order(order, Fraction(0), delta)
     rho = max(round_down((epsilon - rest) / order), Fraction(0))
@@ -125,15 +113,26 @@ def _epsilon_at_order(order: Fraction, rho: Fraction, delta: Fraction) -> Fracti
     return order * rho + logarithms
 
 
-def _best_order(best: Callable[[list[float]], float]) -> Fraction:
-    """The best order of ever finer grids, geometric in order - 1, as the exact value of a float."""
+def _logarithm(delta: Fraction) -> float:
+    """ln(1 / delta), for the search."""
+    return -log(max(delta, DELTA_SEARCH_MIN))
+
+
+def _conversion(orders: Floats, target: float) -> Floats:
+    """What an epsilon at these orders has beside the divergence, in floating point."""
+    return log1ps(-1 / orders) + (target - logs(orders)) / (orders - 1)
+
+
+def _best_order(cost: Callable[[Floats], Floats]) -> Fraction:
+    """The order of least cost on ever finer grids, geometric in order - 1; exact, of a float."""
     low, high = EXPONENTS
     steps = GRID_STEPS
     order = 2.0
     for _ in range(ZOOMS + 1):
         width = (high - low) / steps
-        order = best([1 + 2.0 ** (low + width * step) for step in range(steps + 1)])
-        centre = math.log2(order - 1)
+        orders = 1 + exps((low + width * np.arange(steps + 1)) * LN2)
+        order = float(orders[cost(orders).argmin()])
+        centre = log2(order - 1)
         low, high = max(centre - width, EXPONENTS[0]), min(centre + width, EXPONENTS[1])
         steps = ZOOM_STEPS
     return Fraction(order)

@@ -31,7 +31,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numpy.typing import NDArray
+
+from littled.portable import LN2, Floats, exp, expm1, expm1s, exps, log, log1p, total
 
 # The logarithm of the weights is followed on a grid of so many steps, rounded against us.
 GRID_STEPS = 128
@@ -49,7 +50,7 @@ class TriggerNoise:
 
     def reach(self, exceedances: float) -> float:
         """Noise that at most this many steps of the season are expected to reach."""
-        return max(math.log(self.horizon / exceedances), 0.0) / self.rate
+        return max(log(self.horizon / exceedances), 0.0) / self.rate
 
     def overshoot(self, epochs: int, failure: float) -> float:
         """Mistakes beyond U that no epoch waits for, but for this probability.
@@ -57,7 +58,7 @@ class TriggerNoise:
         Half of it is for rho, the other half for the noise of the step at which the mistakes
         reach U + rho + y: it stays below -y with probability at most exp(-e y).
         """
-        return 2 * math.log(2 * max(epochs, 1) / failure) / self.rate
+        return 2 * log(2 * max(epochs, 1) / failure) / self.rate
 
     def delays(self, epochs: int, failure: float) -> float:
         """Mistakes beyond U that so many epochs wait for together, but for this probability.
@@ -68,16 +69,16 @@ class TriggerNoise:
         product is at most 3. With n epochs Markov's inequality bounds the chance of a sum of x or
         more by 3^n exp(-e x / 2).
         """
-        return 2 * (epochs * math.log(3) - math.log(failure)) / self.rate
+        return 2 * (epochs * log(3) - log(failure)) / self.rate
 
     def undershoot(self, epochs: int, failure: float) -> float:
         """How far below 0 rho falls in no epoch, but for this probability."""
-        return math.log(max(epochs, 1) / failure) / self.rate
+        return log(max(epochs, 1) / failure) / self.rate
 
 
 def poisson_quantile(mean: float, failure: float) -> int:
     """The least n that a Poisson variable exceeds with at most this probability."""
-    n, term = 0, math.exp(-mean)
+    n, term = 0, exp(-mean)
     below = term
     while 1 - below > failure and n < 10_000:
         n += 1
@@ -97,34 +98,36 @@ def fires_beyond(
     if log_rules <= 0:
         return ()
     steps = _lowering(log_rules, rate, threshold, trigger_rate)
+    # row i: the law of one step more, begun at i
+    behind = np.arange(GRID_STEPS + 1) - np.arange(GRID_STEPS + 1)[:, None]
+    matrix = np.where(behind >= 0, steps[behind], 0.0)
     weight = np.zeros(GRID_STEPS + 1)
     weight[0] = 1.0
     tails: list[float] = []
     while len(tails) < FIRES_MAX:
-        weight = np.convolve(weight, steps)[: GRID_STEPS + 1]
-        tails.append(float(weight.sum()))
+        weight = total(weight[:, None] * matrix, axis=0)
+        # they never rise; what rounding adds is left out
+        tails.append(min(float(total(weight)), tails[-1] if tails else 1.0))
         if tails[-1] < 1e-6:
             break
     return tuple(tails)
 
 
-def _lowering(
-    log_rules: float, rate: float, threshold: float, trigger_rate: float
-) -> NDArray[np.float64]:
+def _lowering(log_rules: float, rate: float, threshold: float, trigger_rate: float) -> Floats:
     """Law of X on the grid 0, ln(N)/steps, ..., rounded down; mass above ln N is left out."""
     reach = math.ceil(NOISE_RANGE / trigger_rate)
     stride = max(1, reach // 100)  # a coarse grid of rho, each cell at its lowest value
     rho = np.arange(-reach, reach + 1, stride)
-    mass = np.exp(-trigger_rate * np.abs(rho))
-    mass /= mass.sum()
-    share = -np.expm1(-rate * np.maximum(rho + threshold - stride / 2, 0.0))
-    edges = np.linspace(0.0, log_rules, GRID_STEPS + 1)
+    mass = exps(-trigger_rate * np.abs(rho))
+    mass /= total(mass)
+    share = -expm1s(-rate * np.maximum(rho + threshold - stride / 2, 0.0))
+    edges = log_rules / GRID_STEPS * np.arange(GRID_STEPS + 1)
     reached = np.where(
         share[:, None] > 0,
-        np.minimum(-np.expm1(-edges)[None, :] / np.maximum(share, 1e-300)[:, None], 1.0),
+        np.minimum(-expm1s(-edges)[None, :] / np.maximum(share, 1e-300)[:, None], 1.0),
         1.0,
     )
-    below = mass @ reached
+    below = total(mass[:, None] * reached, axis=0)
     law = np.zeros(GRID_STEPS + 1)
     law[:GRID_STEPS] = np.diff(below)
     law[0] += below[0]
@@ -141,7 +144,7 @@ def calls_needed(tails: tuple[float, ...], failure: float) -> int | None:
 
 def calls_expected(tails: tuple[float, ...]) -> float:
     """Expected number of calls on the worst oblivious stream, the first one included."""
-    return 1.0 + sum(tails)
+    return 1.0 + math.fsum(tails)
 
 
 def draws_for_majority(points: float, dual_dimension: int, deviation: float, failure: float) -> int:
@@ -151,21 +154,20 @@ def draws_for_majority(points: float, dual_dimension: int, deviation: float, fai
     exp(`points`): 2 N exp(-2 R eta^2). Vapnik and Chervonenkis over the dual class of dimension
     D: 4 ((2R)^D + 1) exp(-R eta^2 / 8). Source: Lyu, remark after Lemma 6.2.
     """
-    union = (math.log(2) + points - math.log(failure)) / (2 * deviation**2)
-    draws = 8.0 / deviation**2
+    union = (LN2 + points - log(failure)) / (2 * deviation * deviation)
+    draws = 8.0 / (deviation * deviation)
     for _ in range(60):
-        growth = math.log1p(1 / (2 * draws) ** dual_dimension) + dual_dimension * math.log(
-            2 * draws
-        )
-        draws = 8 * (math.log(4) + growth - math.log(failure)) / deviation**2
+        growth = dual_dimension * log(2 * draws)
+        growth += log1p(exp(-growth))
+        draws = 8 * (log(4) + growth - log(failure)) / (deviation * deviation)
     return math.ceil(min(union, draws)) | 1
 
 
 def adaptive_lowering(rate: float, mistakes: float, deviation: float) -> float:
     """Least lowering of ln W at a fire of a majority rule after so many mistakes."""
     best = 0.0
-    for part in np.linspace(0.01, 0.49, 49):
+    for part in (step / 100 for step in range(1, 50)):
         share = (0.5 - deviation - part) / (1 - part)
         if share > 0 and mistakes > 0:
-            best = max(best, -math.log1p(share * math.expm1(-rate * part * mistakes)))
+            best = max(best, -log1p(share * expm1(-rate * part * mistakes)))
     return best

@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from littled.budget.conversion import rho_of_epsilon
 from littled.learners.parameters import Accounting
+from littled.portable import exp, log
 
 # Rates are multiples of 2^-16: exact, short, and cheap to tabulate.
 RATE_DENOMINATOR = 1 << 16
@@ -82,8 +83,8 @@ class Budget:
 
         `apart`: whether users' examples may be in other fresh epochs on the other side.
         """
-        alone = float(self.failure) * (1 + math.exp(-rate)) / self._sides(apart)
-        return max(self._most + 1, self._hiding(-math.log(alone), rate, self._most))
+        alone = float(self.failure) * (1 + exp(-rate)) / self._sides(apart)
+        return max(self._most + 1, self._hiding(-log(alone), rate, self._most))
 
     def bottom_score(
         self, list_cap: int, rate: Fraction, draws: int, *, apart: bool = False
@@ -93,12 +94,12 @@ class Budget:
         `apart`: whether users' examples may be in other fresh epochs on the other side.
         """
         candidates = list_cap * draws * self._sides(apart) / float(self.failure)
-        return self._hiding(math.log(candidates), rate, self._most)
+        return self._hiding(log(candidates), rate, self._most)
 
     def list_bottom_score(self, rate: Fraction, fresh_calls: int, list_cap: int = 1) -> int:
         """The same for lists of teachers; see `list_rate`."""
         epochs = max(1, min(fresh_calls, 2 * self.user_examples_max))
-        return self._hiding(math.log(list_cap * epochs / float(self.failure)), rate, 1)
+        return self._hiding(log(list_cap * epochs / float(self.failure)), rate, 1)
 
     def _sides(self, apart: bool) -> int:
         return 2 if apart and self.user_examples_max else 1
@@ -106,7 +107,7 @@ class Budget:
     @staticmethod
     def _hiding(logarithm: float, rate: Fraction, most: int) -> int:
         """Least B that hides what c examples propose, each apart or all of them the same."""
-        apart = 1 + math.ceil((logarithm + math.log(most)) / float(rate))
+        apart = 1 + math.ceil((logarithm + log(most)) / float(rate))
         return max(apart, most + math.ceil(logarithm / float(rate)))
 
     @property

@@ -16,6 +16,7 @@ from littled.budget.conversion import rho_of_epsilon
 from littled.planner.bounds import calls_expected, calls_needed, fires_beyond
 from littled.planner.budgets import DELTA_Z_SHARE
 from littled.planner.requests import LearnerRequest, StreamRequest
+from littled.portable import log
 
 EXPERTS_REMARK = "same selection as dense, but every restart of its test is charged"
 EXPERTS_LIMITS = "for rules that can be listed, labels without noise, oblivious adversaries"
@@ -45,8 +46,8 @@ def experts_mistakes(request: StreamRequest, learner: LearnerRequest) -> Experts
     for calls in range(2, CALLS_MAX):
         rate = math.sqrt(2 * rho / calls)
         # a threshold that noise alone, of scale 4/e for queries and 2/e for itself, does not reach
-        quiet = (4 * math.log(request.horizon / failure) + 2 * math.log(calls / failure)) / rate
-        tails = fires_beyond(math.log(rules), float(f"{rate:.3g}"), round(quiet, 1), rate / 2)
+        quiet = (4 * log(request.horizon / failure) + 2 * log(calls / failure)) / rate
+        tails = fires_beyond(log(rules), float(f"{rate:.3g}"), round(quiet, 1), rate / 2)
         needed = calls_needed(tails, failure)
         if needed is not None and needed <= calls:
             found = Experts(calls_expected(tails) * quiet, calls)

@@ -18,13 +18,14 @@ without a break, or after a time with nothing to learn, in which noise alone may
 """
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-Numbers = NDArray[np.float64]
+from littled.portable import Floats, exp, exps, interpolated, logs, powers, total
 
 # Steps from one mistake to the next: at once, and so slowly that noise has many chances between.
 PACES = (1, 1000)
@@ -33,8 +34,10 @@ NOISE_RANGE = 30
 # Equally likely values that stand for the law of the mistakes at a fire.
 FIRES = 9
 # Deviations that stand for a normal law, with their weights (Gauss and Hermite, five nodes).
-DEVIATIONS, WEIGHTS = np.polynomial.hermite_e.hermegauss(5)
-WEIGHTS = WEIGHTS / WEIGHTS.sum()
+ROOTS = math.sqrt(5 - math.sqrt(10)), math.sqrt(5 + math.sqrt(10))
+DEVIATIONS = np.array([-ROOTS[1], -ROOTS[0], 0.0, ROOTS[0], ROOTS[1]])
+NEAR, FAR = (7 + 2 * math.sqrt(10)) / 60, (7 - 2 * math.sqrt(10)) / 60
+WEIGHTS = np.array([FAR, NEAR, 8 / 15, NEAR, FAR])
 # Up to here every size of a group is looked at, beyond it powers of two and the whole.
 SIZES_ALL = 6
 # Ladders that are tried: first thresholds, in multiples of 1/rate above B, and growth.
@@ -82,13 +85,13 @@ class Setting:
             value = self._until_found(size, seen, np.array(sizes), np.stack(shares, axis=1))
             sizes.append(float(size))
             shares.append(value[:, 0] / size)
-            dearest = max(float(value[:, 0].max()), float((value @ start).max()))
+            dearest = max(float(value[:, 0].max()), float(total(value * start).max()))
             worst = max(worst, dearest * self.members / size)
             if size == 1:  # between no member and one the expectation is linear
                 shares[0] = shares[1]
         return worst
 
-    def _until_found(self, size: int, seen: Numbers, sizes: Numbers, shares: Numbers) -> Numbers:
+    def _until_found(self, size: int, seen: Floats, sizes: Floats, shares: Floats) -> Floats:
         """Expected mistakes until a group of this size is found, (paces, rungs), from each rung on.
 
         `seen` (paces, rungs, fires): mistakes of an epoch. `shares` (paces, sizes): what smaller
@@ -96,20 +99,23 @@ class Setting:
         """
         each = seen / size
         spread = np.sqrt(each * (1 - 1 / size))[..., None] * DEVIATIONS
-        found = passes(self.rate, self.bottom - each[..., None] - spread) @ WEIGHTS
-        none = (1 - found) ** size
+        found = total(passes(self.rate, self.bottom - each[..., None] - spread) * WEIGHTS)
+        none = powers(1 - found, size)
         left = size - np.clip(size * found / np.maximum(1 - none, 1e-12), 1.0, size)
         after = np.stack(
-            [np.interp(here, sizes, share) * here for here, share in zip(left, shares, strict=True)]
+            [
+                interpolated(here, sizes, share) * here
+                for here, share in zip(left, shares, strict=True)
+            ]
         )
-        keeps = none.mean(axis=-1)
-        value: Numbers = (seen + (1 - none) * after).mean(axis=-1)
+        keeps = total(none) / FIRES
+        value = total(seen + (1 - none) * after) / FIRES
         value[:, -1] /= np.maximum(1 - keeps[:, -1], 1e-9)
         for rung in reversed(range(value.shape[1] - 1)):
             value[:, rung] += keeps[:, rung] * value[:, rung + 1]
         return value
 
-    def _start(self, thresholds: tuple[int, ...]) -> Numbers:
+    def _start(self, thresholds: tuple[int, ...]) -> Floats:
         """How likely each rung is in force after a share of the season with nothing to learn."""
         steps = self.horizon / self.members
         stays = [quiet(self.trigger_rate, each, steps) for each in thresholds[:-1]]
@@ -141,23 +147,31 @@ def group_sizes(members: int) -> list[int]:
     return sorted(sizes)
 
 
-def passes(rate: float, gaps: Numbers) -> Numbers:
+def passes(rate: float, gaps: Floats) -> Floats:
     """P[nu >= gap], interpolated between the integers."""
-    a = math.exp(-rate)
-    upper = a ** np.maximum(gaps, 0.0) / (1 + a)
-    return np.where(gaps > 0, upper, 1 - a ** np.maximum(1 - gaps, 0.0) / (1 + a))
+    beyond = exps(-rate * np.where(gaps > 0, gaps, 1 - gaps)) / (1 + exp(-rate))
+    return np.where(gaps > 0, beyond, 1 - beyond)
 
 
 @lru_cache(maxsize=256)
-def fires(rate: float, pace: int) -> Numbers:
+def fires(rate: float, pace: int) -> Floats:
     """`FIRES` equally likely values of the mistakes at a fire less the threshold U."""
     noise, weights, stays = _steps(rate)
     # no fire until the gap has come down to each value, from far above; then the fire at it
-    alive = np.exp(pace * np.cumsum(stays[::-1])[::-1])
-    fired = np.append(alive[1:], 1.0) - alive
-    law = np.cumsum(np.convolve(weights, fired[::-1]))
-    places = np.searchsorted(law, (np.arange(FIRES) + 0.5) / FIRES)
-    offsets: Numbers = np.minimum(places, len(law) - 1) - 2.0 * noise[-1]
+    alive = exps(pace * np.cumsum(stays[::-1])[::-1])
+    fired = np.cumsum((np.append(alive[1:], 1.0) - alive)[::-1])
+    numbers = np.arange(len(noise))
+
+    def law(place: int) -> float:
+        """The chance that noise and fire are together no further than at this place."""
+        left = place - numbers
+        return float(
+            total(weights * np.where(left >= 0, fired[np.clip(left, 0, numbers[-1])], 0.0))
+        )
+
+    shares = [(number + 0.5) / FIRES for number in range(FIRES)]
+    places = [bisect_left(range(2 * len(noise) - 2), share, key=law) for share in shares]
+    offsets: Floats = np.array(places) - 2.0 * noise[-1]
     return offsets
 
 
@@ -166,13 +180,13 @@ def quiet(rate: float, threshold: int, steps: float) -> float:
     """The chance that so many steps without any mistake do not fire."""
     noise, weights, stays = _steps(rate)
     places = np.clip(noise + threshold, noise[0], noise[-1]) - noise[0]
-    return float(weights @ np.exp(steps * stays[places]))
+    return float(total(weights * exps(steps * stays[places])))
 
 
 @lru_cache(maxsize=16)
-def _steps(rate: float) -> tuple[NDArray[np.int64], Numbers, Numbers]:
+def _steps(rate: float) -> tuple[NDArray[np.int64], Floats, Floats]:
     """Values of the trigger's noise, their law, and ln P[no fire] of a step with such a gap."""
     reach = math.ceil(NOISE_RANGE / rate)
     noise = np.arange(-reach, reach + 1)
-    weights = np.exp(-rate * np.abs(noise))
-    return noise, weights / weights.sum(), np.log(passes(rate, (1 - noise).astype(np.float64)))
+    weights = exps(-rate * np.abs(noise))
+    return noise, weights / total(weights), logs(passes(rate, (1 - noise).astype(np.float64)))

@@ -23,6 +23,7 @@ from littled.planner.plans import LearnerPlan
 from littled.planner.requests import LearnerRequest, PaperConstants, PlanError, StreamRequest
 from littled.planner.sizes import misfit
 from littled.planner.ways import Estimate
+from littled.portable import log
 from littled_protocol import limits
 
 # Parts of a learner's delta beside the zCDP conversion's: the two tests and the lists.
@@ -49,13 +50,13 @@ def paper_estimate(request: LearnerRequest, budget: Budget) -> Estimate:
     d = max(request.hypotheses.littlestone_dimension, 1)
     constants, horizon = request.paper, budget.horizon
     epsilon, delta = budget.epsilon / budget.share, budget.delta / budget.share
-    log_horizon = math.log(max(horizon, 3))
+    log_horizon = log(max(horizon, 3))
     calls = _at_least_one(constants.calls * d**3)
     draws = _at_least_one(constants.draws * Fraction(log_horizon)) | 1
     teachers = _at_least_one(
-        constants.teachers * Fraction(d**3.5 * log_horizon * -math.log(delta)) / epsilon
+        constants.teachers * Fraction(d**3 * math.sqrt(d) * log_horizon * -log(delta)) / epsilon
     )
-    spread = max(math.log(d * log_horizon), 1.0)
+    spread = max(log(d * log_horizon), 1.0)
     threshold = _at_least_one(constants.threshold * Fraction(d**3 * spread) * teachers)
     list_cap = _list_cap(request, d)
     rate = _draw_rate(budget, constants, calls * draws)
@@ -172,7 +173,7 @@ def _check(
     if rate <= 0:
         return
     mass = float(budget.delta * LIST_FAILURE_SHARE / (budget.share * calls * draws))
-    needed = 1 + math.ceil(math.log(list_cap / mass) / float(rate))
+    needed = 1 + math.ceil(log(list_cap / mass) / float(rate))
     if teachers // 10 < needed:
         factor = math.ceil(10 * needed / teachers * float(request.paper.teachers)) + 1
         raise PlanError(

@@ -33,7 +33,6 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from littled.classes import (
     AffineSubspaces,
@@ -42,8 +41,18 @@ from littled.classes import (
     Stumps,
     Thresholds,
 )
+from littled.portable import (
+    Floats,
+    exp,
+    expm1s,
+    exps,
+    interpolated,
+    log,
+    log1p,
+    power,
+    total,
+)
 
-Floats = NDArray[np.float64]
 # How an answer follows the votes: by the coin of the exponential mechanism, as the larger of two
 # counts with Laplace or (what others do) Gaussian noise, or by the concentrated law of
 # `littled.mechanisms.noisy_majority`.
@@ -55,15 +64,18 @@ CHUNK = 0.6
 # However many chunks vote, so much stays of one's error by noise, and for thresholds of any error.
 LEFT_NOISE, LEFT_LINE = 0.25, 0.4
 # W(c / exp(1)) is 1 for so many candidates: what a line of thresholds counts for.
-LINE = math.exp(2)
-# Points at which the integral over u is taken, and noise of the number of wrong votes.
-DISTANCES = np.linspace(0.0, 8.0, 65)
-NODES, NODE_WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
-CHANCES = NODE_WEIGHTS / NODE_WEIGHTS.sum()
+LINE = exp(2)
+# Points at which the integral over u is taken, and noise of the number of wrong votes (Gauss and
+# Hermite, seven nodes).
+DISTANCES = np.arange(65) / 8
+UPPER_NODES = (1.1544053947399682, 2.366759410734541, 3.7504397177257425)
+UPPER_CHANCES = (0.24012317860501273, 0.030757123967586498, 0.0005482688559722178)
+NODES = np.array([*(-each for each in reversed(UPPER_NODES)), 0.0, *UPPER_NODES])
+CHANCES = np.array([*reversed(UPPER_CHANCES), 16 / 35, *UPPER_CHANCES])
 # Log-odds l of the concentrated law, and v times the lead that has them: the integral of 1 over
 # v / (2 sqrt(K(l))) = v sqrt(l / tanh(l / 2)), which is how fast they grow.
-LOG_ODDS = np.linspace(0.0, 80.0, 8001)
-SLOPES = np.sqrt(np.r_[2.0, LOG_ODDS[1:] / np.tanh(LOG_ODDS[1:] / 2)])
+LOG_ODDS = np.arange(8001) / 100
+SLOPES = np.sqrt(np.r_[2.0, LOG_ODDS[1:] * (1 + exps(-LOG_ODDS[1:])) / -expm1s(-LOG_ODDS[1:])])
 LEADS = np.r_[0.0, np.cumsum(np.diff(LOG_ODDS) * (1 / SLOPES[1:] + 1 / SLOPES[:-1]) / 2)]
 
 
@@ -82,7 +94,7 @@ class ErrorModel:
         if isinstance(self.hypotheses, Stumps):
             # a line of thresholds for each feature, in both directions
             candidates = min(candidates, round(2 * self.hypotheses.features * LINE))
-        return lambert(math.log(max(candidates - 1, 1)) - 1)
+        return lambert(log(max(candidates - 1, 1)) - 1)
 
     def labelings(self, examples: int) -> int:
         """How many rules so many examples can tell apart at the most."""
@@ -122,7 +134,7 @@ class ErrorModel:
         error = self.chunk(examples)
         large = self.hypotheses.rule_count is None
         if large and isinstance(self.hypotheses, AffineSubspaces | Conjunctions):
-            error += (1 - (1 - self.noise) ** examples) * self.worst
+            error += (1 - power(1 - self.noise, examples)) * self.worst
         return error
 
     def votes(
@@ -152,9 +164,9 @@ class ErrorModel:
 
 def lambert(logarithm: float) -> float:
     """W with W exp(W) = exp(logarithm): numbers of candidates can be too large for a float."""
-    found = max(logarithm, math.log1p(math.exp(min(logarithm, 1.0))))
+    found = max(logarithm, log1p(exp(min(logarithm, 1.0))))
     for _ in range(20):
-        found *= (1 + logarithm - math.log(found)) / (1 + found)
+        found *= (1 + logarithm - log(found)) / (1 + found)
     return found
 
 
@@ -164,12 +176,13 @@ def followed(chunks: Floats, vote_rate: Floats, link: Link) -> tuple[Floats, Flo
     Numbers of chunks (m,) and rates of a vote (m,) or (); two arrays (m,).
     """
     strength = chunks * vote_rate
-    wrong = np.exp(-DISTANCES) / 2
+    wrong = exps(-DISTANCES) / 2
     spread = 2 * np.sqrt(wrong * (1 - wrong) / chunks[:, None])
     leads = (1 - 2 * wrong)[:, None] - spread[:, :, None] * NODES
-    errors = _links(strength[:, None, None] * leads, link) @ CHANCES
+    errors = total(_links(strength[:, None, None] * leads, link) * CHANCES)
     base = _links(strength, link)
-    left = 2 * np.trapezoid(errors - base[:, None], DISTANCES, axis=1)
+    above = errors - base[:, None]
+    left = total((above[:, 1:] + above[:, :-1]) * np.diff(DISTANCES))
     return base, np.maximum(left, 0.0)
 
 
@@ -177,12 +190,12 @@ def _links(leads: Floats, link: Link) -> Floats:
     """Probability of the answer that fewer votes are for, by v times the lead of the others."""
     size = np.minimum(np.abs(leads), 700.0)
     if link == "coin":
-        losing = 1 / (1 + np.exp(size))
+        losing = 1 / (1 + exps(size))
     elif link == "laplace":
-        losing = (2 + size) / 4 * np.exp(-size)
+        losing = (2 + size) / 4 * exps(-size)
     elif link == "concentrated":
-        losing = 1 / (1 + np.exp(np.interp(size, LEADS, LOG_ODDS)))
+        losing = 1 / (1 + exps(interpolated(size, LEADS, LOG_ODDS)))
     else:
-        losing = np.vectorize(math.erfc)(size / 2) / 2
+        losing = np.vectorize(math.erfc)(size / 2) / 2  # for comparisons: no plan has this noise
     found: Floats = np.where(leads >= 0, losing, 1 - losing)
     return found

@@ -20,7 +20,8 @@ from numpy.typing import NDArray
 from littled.classes.labelings import LABELINGS_MAX
 from littled.learners.parameters import Accounting
 from littled.learners.prediction import Method
-from littled.planner.prediction_errors import ErrorModel, Floats, Link
+from littled.planner.prediction_errors import ErrorModel, Link
+from littled.portable import Floats, exp, exps, geometric, log, log1p, log1ps
 
 # What the mechanisms can tabulate, and what promises anything.
 RATE_MIN, RATE_MAX = 2.0**-16, 30.0
@@ -59,12 +60,12 @@ class Allowance:
     def ratio(self) -> float:
         """exp(epsilon) of a pure answer: in zCDP epsilon^2 / 2 is its price."""
         pure = self.accounting == "pure"
-        return math.exp(min(self.amount if pure else math.sqrt(2 * self.amount), RATE_MAX))
+        return exp(min(self.amount if pure else math.sqrt(2 * self.amount), RATE_MAX))
 
     @property
     def odds(self) -> float:
         """The change of odds that w^2 / 8 in zCDP pays for, w its logarithm."""
-        return math.exp(min(math.sqrt(8 * self.amount), 2 * RATE_MAX))
+        return exp(min(math.sqrt(8 * self.amount), 2 * RATE_MAX))
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +135,7 @@ def _voted(
 def _averaging(model: ErrorModel, allowance: Allowance) -> Iterator[Found]:
     chunks, missed, misled = _chunk_errors(model)
     if allowance.accounting == "pure":
-        flips = 1 / (chunks * np.expm1(math.log(allowance.ratio)) + 2)
+        flips = 1 / (chunks * (allowance.ratio - 1) + 2)
     else:
         flips = _least(lambda flip: _averaging_odds(chunks, flip) <= allowance.odds, len(chunks))
     flips = np.maximum(flips, FLIP_MIN)
@@ -191,7 +192,7 @@ def _stability(model: ErrorModel, allowance: Allowance) -> Iterator[Found]:
     pure = allowance.accounting == "pure"
 
     def affordable(rate: Floats) -> NDArray[np.bool_]:
-        k = np.exp(rate)
+        k = exps(rate)
         if pure:
             return _stable_ratio(k, q, flips) <= allowance.ratio
         return _stable_odds(k, q, flips) <= allowance.odds
@@ -287,8 +288,8 @@ def _nets(model: ErrorModel, allowance: Allowance) -> Floats:
 
 def _relabelled_ratio(step: Floats, part: Floats, q: Floats, differing: Floats) -> Floats:
     """`predictions.relabelled_ratio` of arrays; e + v = `step`, of which v is `part`."""
-    exponent = 2 * step * differing + np.log1p(np.exp(step * (1 + part)))
-    ratio: Floats = np.exp(2 * step) * (1 + np.exp(np.minimum(exponent, 600)) * q / (1 - q))
+    exponent = 2 * step * differing + log1ps(exps(step * (1 + part)))
+    ratio: Floats = exps(2 * step) * (1 + exps(np.minimum(exponent, 600)) * q / (1 - q))
     return ratio
 
 
@@ -304,8 +305,8 @@ def _differing(model: ErrorModel, q: float, failure: float) -> int | None:
     labelings = model.hypotheses.labelings_max(model.window - 1)
     if labelings < 2 or failure <= 0:
         return None
-    logarithm = math.log(q) + math.log(labelings) + math.log(labelings - 1) - math.log(2 * failure)
-    least = max(math.ceil(logarithm / -math.log1p(-q)) - 1, 1)
+    logarithm = log(q) + log(labelings) + log(labelings - 1) - log(2 * failure)
+    least = max(math.ceil(logarithm / -log1p(-q)) - 1, 1)
     return least if least < model.window - 1 else None
 
 
@@ -330,8 +331,8 @@ def _grid(low: float, high: float) -> Floats:
     """Rising numbers from low to high, about `GRID_RATIO` apart."""
     if high <= low:
         return np.array([high])
-    steps = math.ceil(math.log(high / low) / math.log(GRID_RATIO))
-    return np.geomspace(low, high, steps + 1)
+    steps = math.ceil(log(high / low) / log(GRID_RATIO))
+    return geometric(low, high, steps + 1)
 
 
 def _largest(affordable: Callable[[Floats], NDArray[np.bool_]], shape: tuple[int, ...]) -> Floats:

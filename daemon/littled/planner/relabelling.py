@@ -30,11 +30,13 @@ mass of delta, and all of C (`predictions.relabelled_ratio`) is paid for by a sm
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from decimal import Decimal
 from fractions import Fraction
 from functools import partial
 
 from littled.budget import predictions
 from littled.budget.rounding import exp_upper, ln_upper
+from littled.portable import exp, expm1, log, log1p
 
 # Rates that are searched: each so many times smaller than the one before.
 GRID_RATIO = 1.25
@@ -78,7 +80,7 @@ def stability_parameters(epsilon: Fraction, window: int, labelings: Labelings) -
     best: tuple[float, float, float, float] | None = None
     for q in _falling(SUBSET_RATE_MAX, 1 / window):
         for flip in _falling(FLIP_MAX, 1 / window):
-            if flip * math.expm1(epsilon) <= (1 - 2 * flip) * q:
+            if flip * expm1(epsilon) <= (1 - 2 * flip) * q:
                 break
             rate = _largest(partial(_stability_epsilon, q, flip), float(epsilon))
             error = _cover_and_selection(window, q, rate, labelings) + flip
@@ -102,9 +104,9 @@ def relabelling_parameters(
     ValueError if there is none.
     """
     best: RelabellingChoice | None = None
-    pairs = math.log(labelings(window - 1)) * 2 - math.log(2)
+    pairs = log(labelings(window - 1)) * 2 - log(2)
     for q in _falling(SUBSET_RATE_MAX, 1 / window):
-        differing = math.ceil((math.log(q / delta) + pairs) / -math.log1p(-q) + 1e-9) - 1
+        differing = math.ceil((log(q / delta) + pairs) / -log1p(-q) + 1e-9) - 1
         if not 0 <= differing < window - 1:
             continue
         for share in VOTE_SHARES:
@@ -151,11 +153,11 @@ def _relabelling_choice(
 ) -> RelabellingChoice:
     """The rates e + v = `total` shared out, with the best number of chunks for them."""
     rate, vote = (1 - share) * total, share * total
-    size = math.log(labelings(window) * window)
+    size = log(labelings(window) * window)
     # where the derivative of 3 k size / n + exp(-v k / 3) is 0
-    chunks = 3 / vote * math.log(max(vote * window / (9 * size), math.e ** (vote / 3)))
+    chunks = 3 / vote * log(max(vote * window / (9 * size), exp(vote / 3)))
     k = min(max(round(chunks), 1), window)
-    votes = 3 * k * size / window + math.exp(-vote * k / 3)
+    votes = 3 * k * size / window + exp(-vote * k / 3)
     error = _cover_and_selection(window, q, rate, labelings) + votes
     return RelabellingChoice(
         _down(rate), _down(vote), _down(q), Fraction(differing, window - 1), k, error
@@ -163,21 +165,21 @@ def _relabelling_choice(
 
 
 def _cover_and_selection(window: int, q: float, rate: float, labelings: Labelings) -> float:
-    cover = math.log(labelings(window) * window) / -math.log1p(-q) + 1
+    cover = log(labelings(window) * window) / -log1p(-q) + 1
     size = min(window, math.ceil(q * window + 3 * math.sqrt(q * window)))
-    return (cover + math.log(labelings(size)) / rate) / window if rate else math.inf
+    return (cover + log(labelings(size)) / rate) / window if rate else math.inf
 
 
 def _stability_epsilon(q: float, flip: float, rate: float) -> float:
     """`predictions.stable_ratio` in floating point."""
     if rate > EXPONENT_MAX:
         return math.inf
-    k, b = math.exp(rate), 1 - 2 * flip
+    k, b = exp(rate), 1 - 2 * flip
     if 1 + b * q / flip >= k * k:
-        return math.log(1 + b * q / flip)
+        return log(1 + b * q / flip)
     c = b * (1 - q) / (k * k - 1)
     m = c * k * k + flip + b * q
-    return 2 * math.log(m / (c * k + math.sqrt(c * c * k * k - (c - flip) * m)))
+    return 2 * log(m / (c * k + math.sqrt(c * c * k * k - (c - flip) * m)))
 
 
 def _relabelling_epsilon(share: float, q: float, differing: int, total: float) -> float:
@@ -185,8 +187,8 @@ def _relabelling_epsilon(share: float, q: float, differing: int, total: float) -
     exponent = 2 * total * differing
     if exponent + total > EXPONENT_MAX:
         return math.inf
-    growth = math.exp(exponent) * (1 + math.exp(total * (1 + share)))
-    return 2 * total + math.log1p(growth * q / (1 - q))
+    growth = exp(exponent) * (1 + exp(total * (1 + share)))
+    return 2 * total + log1p(growth * q / (1 - q))
 
 
 def _largest(epsilon_of: Callable[[float], float], epsilon: float) -> float:
@@ -212,5 +214,5 @@ def _falling(first: float, last: float) -> Iterator[float]:
 
 def _down(value: float) -> Fraction:
     """A fraction of few digits that is at most this, and nearly equal; of its own float, itself."""
-    scale = DIGITS * 10 ** max(0, -math.floor(math.log10(value))) if value else 1
+    scale = DIGITS * 10 ** max(0, -Decimal(value).adjusted()) if value else 1
     return Fraction(math.floor(value * scale * (1 + 1e-12)), scale)

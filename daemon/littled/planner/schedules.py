@@ -28,7 +28,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from statistics import NormalDist
 from typing import Any
 
 import numpy as np
@@ -40,6 +39,7 @@ from littled.planner.plans import LearnerPlan
 from littled.planner.requests import LearnerRequest, Way
 from littled.planner.sizes import CANDIDATES_MAX
 from littled.planner.ways import BACKGROUND_EXAMPLES_NOISY, Estimate
+from littled.portable import exp, exps, log, power, total
 
 # The ways whose epochs can follow a schedule.
 SCHEDULED_WAYS: tuple[Way, ...] = ("fresh", "sparse", "closure", "histogram")
@@ -54,11 +54,17 @@ USUAL_SHARE = 0.5
 FIRST_STEPS, FIRST_DOUBLINGS = 4, 22
 # Shares of mistakes among which a bad stream has the worst, as powers of the same root. Estimates
 # repeat with every halving of the share, as epochs double.
-SHARES = tuple(2.0 ** (-step / FIRST_STEPS) for step in range(FIRST_STEPS, 3 * FIRST_STEPS + 1))
+SHARES = tuple(power(2.0, -step / FIRST_STEPS) for step in range(FIRST_STEPS, 3 * FIRST_STEPS + 1))
 # Shares of teachers that a closure may need, of those that would outweigh bottom.
 TEACHERS_PARTS = (1.1, 1.2, 1.35, 1.6)
-# Quantiles by which a mean over a binomial law is taken.
-QUANTILES = np.array([NormalDist().inv_cdf((step + 0.5) / 32) for step in range(32)])
+# Quantiles 1/64, 3/64, ... of the normal law, by which a mean over a binomial law is taken.
+UPPER_QUANTILES = (
+    0.03917608550309763, 0.1177698745790953, 0.19709908429431233, 0.27769043982157676,
+    0.3601298917895694, 0.44509652498551633, 0.5334097062412806, 0.6260990123464212,
+    0.7245143834923653, 0.8305108782053992, 0.9467817563010457, 1.0775155670402803,
+    1.229858759216589, 1.4177971379962673, 1.6759397227734438, 2.1538746940614564,
+)  # fmt: skip
+QUANTILES = np.array([*(-each for each in reversed(UPPER_QUANTILES)), *UPPER_QUANTILES])
 
 Share = Callable[[int], float]
 
@@ -110,8 +116,8 @@ class ScheduledDraft:
         """
         rate, noise = float(self._rate), float(self.request.noise_rate)
         if noise:
-            rate = min(rate, math.log((1 - noise) / noise) / 2)
-        return 1 - (1 - noise) * math.exp(-rate) - noise * math.exp(rate)
+            rate = min(rate, log((1 - noise) / noise) / 2)
+        return 1 - (1 - noise) * exp(-rate) - noise * exp(rate)
 
     @property
     def _kept(self) -> int:
@@ -227,7 +233,9 @@ def planned(horizon: int, way: str, facts: tuple[float, ...]) -> tuple[int, floa
     A bad stream has the share of positive examples that goes worst with the ends of the epochs.
     """
     laws = _LAWS[way]
-    ends = {round(2 ** (step / FIRST_STEPS)) for step in range(FIRST_STEPS * FIRST_DOUBLINGS + 1)}
+    ends = {
+        round(power(2.0, step / FIRST_STEPS)) for step in range(FIRST_STEPS * FIRST_DOUBLINGS + 1)
+    }
     choices = sorted(end for end in ends if end < horizon) or [1]
     usual = laws(USUAL_SHARE, *facts)
     first = min(choices, key=lambda each: season_mistakes(each, horizon, USUAL_SHARE, *usual))
@@ -264,7 +272,7 @@ def spread_error(rules: float, decay: float, examples: float) -> float:
 
 def drawn_error(rules: float, decay: float, examples: float) -> float:
     """Mean error of a draw by weight among so many rules, for the worse of two kinds of classes."""
-    weight: float = (rules - 1) * (1 - decay / 2) ** examples
+    weight = (rules - 1) * power(1 - decay / 2, examples)
     return max(spread_error(rules, decay, examples), USUAL_SHARE * weight / (1 + weight))
 
 
@@ -272,7 +280,7 @@ def outweighs(count: float, share: float, rate: float, bottom: float) -> float:
     """The chance that a score of binomial law outweighs bottom in a draw."""
     mean = count * share
     scores = mean + QUANTILES * math.sqrt(mean * max(1 - share, 0.0))
-    return float(np.mean(1 / (1 + np.exp(np.clip(rate * (bottom - scores), -700, 700)))))
+    return float(total(1 / (1 + exps(np.minimum(rate * (bottom - scores), 700)))) / len(scores))
 
 
 def spanning(load: float, enough: float) -> float:
@@ -283,11 +291,11 @@ def spanning(load: float, enough: float) -> float:
     """
     if load >= 2 * enough + 40:
         return 1.0
-    count, term, total = 0, math.exp(-load), 0.0
+    count, term, total = 0, exp(-load), 0.0
     while count < load or term > 1e-9:
         count += 1
         term *= load / count
-        total += term * math.exp(-(2.0 ** min(enough - 4 - count, 9.0)))
+        total += term * exp(-power(2.0, min(enough - 4 - count, 9.0)))
     return min(total, 1.0)
 
 
@@ -323,7 +331,8 @@ def _histogram_laws(
 ) -> tuple[Share, Share]:
     def found(n: int) -> float:
         mean = min(n, kept) * share * clear
-        return float(passes(rate, threshold - mean - QUANTILES * math.sqrt(mean)).mean())
+        gaps = threshold - mean - QUANTILES * math.sqrt(mean)
+        return float(total(passes(rate, gaps)) / len(gaps))
 
     return found, _always(0.0)
 

@@ -3,7 +3,6 @@
 Learners that answer questions are planned by `littled.planner.prediction_search`.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -52,6 +51,7 @@ from littled.planner.requests import (
 from littled.planner.schedules import SCHEDULED_WAYS, ScheduledDraft
 from littled.planner.sizes import misfit, misfit_together
 from littled.planner.ways import Draft, Estimate, preference
+from littled.portable import log
 
 TRIGGER_SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
@@ -99,8 +99,8 @@ def _cost(requests: Sequence[AnyRequest], estimates: Sequence[AnyEstimate]) -> f
         if isinstance(estimate, Estimate):
             mistakes += preference(estimate)
         elif isinstance(request, PredictionRequest):
-            rest += math.log(max(prediction_preference(request, estimate), 1e-300))
-    return rest + (math.log(mistakes) if mistakes else 0.0)
+            rest += log(max(prediction_preference(request, estimate), 1e-300))
+    return rest + (log(mistakes) if mistakes else 0.0)
 
 
 def _budgets(request: StreamRequest) -> Iterator[Budget]:

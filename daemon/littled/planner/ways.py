@@ -33,6 +33,7 @@ from littled.planner.histograms import Setting
 from littled.planner.plans import LearnerPlan
 from littled.planner.requests import LearnerRequest, Way
 from littled.planner.sizes import CANDIDATES_MAX, misfit
+from littled.portable import LN2, log, log1p, log2
 from littled_protocol import limits
 
 # Background examples that a sparse learner keeps per epoch.
@@ -159,7 +160,7 @@ class Draft:
 
     def _dense(self) -> Iterator[Estimate]:
         """Oblivious adversary: one draw a call, the number of calls from its exact tail."""
-        rules = math.log(self.request.hypotheses.rule_count or 1)
+        rules = log(self.request.hypotheses.rule_count or 1)
         trigger, failure = self.trigger, self.failure
         for exceedances in EXCEEDANCES:
             reach = trigger.reach(exceedances)
@@ -186,7 +187,7 @@ class Draft:
         that still fit are ruled out by the mistakes of one that was drawn; the number of calls that
         this takes strays by about its root.
         """
-        halvings = math.log2(max(self.request.hypotheses.rule_count or 2, 2))
+        halvings = log2(max(self.request.hypotheses.rule_count or 2, 2))
         for exceedances in EXCEEDANCES:
             spare = poisson_quantile(exceedances, self.failure)
             calls = math.ceil(1 + halvings + 3 * math.sqrt(halvings)) + spare
@@ -220,7 +221,7 @@ class Draft:
     def _dense_adaptive(self) -> Iterator[Estimate]:
         """Adaptive adversary: the majority of R draws, every fire lowers the weights for sure."""
         hypotheses = self.request.hypotheses
-        rules = math.log(hypotheses.rule_count or 1)
+        rules = log(hypotheses.rule_count or 1)
         trigger, failure = self.trigger, self.failure
         for exceedances in EXCEEDANCES:
             reach, spare = trigger.reach(exceedances), poisson_quantile(exceedances, failure)
@@ -251,7 +252,7 @@ class Draft:
         more calls than expected, epochs were too short for what is to be learned: from then on
         each is longer than the last.
         """
-        rules = math.log(self.request.hypotheses.rule_count or 1)
+        rules = log(self.request.hypotheses.rule_count or 1)
         rate = self.budget.selection_rate(1)
         if rate <= 0:
             return
@@ -300,7 +301,7 @@ class Draft:
             return
         trigger, failure = self.trigger, self.failure / members
         bottom = self.budget.histogram_threshold(rate, apart=not noise)
-        needed = bottom + math.log(1 / failure) / float(rate)
+        needed = bottom + log(1 / failure) / float(rate)
         below = trigger.undershoot(members, failure) + trigger.reach(EXCEEDANCES[0])
         setting = Setting(
             trigger.rate, float(rate), bottom, members, self.budget.horizon,
@@ -374,13 +375,13 @@ class Draft:
         threshold = math.ceil(bottom + 2 / rate + self._early)
         ladder = tuple(Rung(threshold << height) for height in (1, 2, 3))
         parameters = self._fresh("sparse", threshold, bottom, ladder, list_cap, draws)
-        usual = fires_beyond(math.log(list_cap), _short(float(rate)), threshold, self.trigger.rate)
+        usual = fires_beyond(log(list_cap), _short(float(rate)), threshold, self.trigger.rate)
         yield self._made("sparse", parameters, calls_expected(usual) * threshold, None)
 
     @property
     def _early(self) -> float:
         """Mistakes by which a fire usually comes before U."""
-        return math.log(USUAL_PACE_STEPS) / self.trigger.rate
+        return log(USUAL_PACE_STEPS) / self.trigger.rate
 
     def _sparse(
         self, way: Way, calls: int, threshold: float, list_cap: int, bottom: int, **more: Any
@@ -452,7 +453,7 @@ class Draft:
             if rate <= 0:
                 break
             bottom = self.budget.list_bottom_score(rate, 1, list_cap * calls)
-            margin = math.log(list_cap / self.failure) / float(rate)
+            margin = log(list_cap / self.failure) / float(rate)
             # a teacher's list is short once it holds a few examples, so all k need some
             seen = max(3.0 * teachers, bottom + margin)
             parameters = self._sparse(
@@ -476,7 +477,7 @@ class Draft:
             list_cap = hypotheses.proposals_per_example or 1
             bottom = self.budget.bottom_score(list_cap, rate, calls)
             parameters = self._sparse("sparse", calls, 1, list_cap, bottom)
-            seen = bottom + math.log(list_cap / self.failure) / float(rate)
+            seen = bottom + log(list_cap / self.failure) / float(rate)
             yield from self._by_calls(way, parameters, seen, list_cap, 6.0)
 
     def _by_calls(
@@ -492,7 +493,7 @@ class Draft:
         quiet = trigger.reach(float(self.request.failure_probability))
         quiet += math.sqrt(noise * (1 - noise) * self.budget.horizon)
         threshold = math.ceil(quiet) + math.ceil(seen)
-        needed = 1 + math.log(choices) / math.log1p(rate * threshold)
+        needed = 1 + log(choices) / log1p(rate * threshold)
         calls = parameters.calls_max
         if calls < needed:
             return
@@ -517,4 +518,4 @@ def _short(rate: float) -> float:
 def _log_points(point_type: str) -> float:
     """ln of the number of points of a type; infinite for rows, which have their dual bound."""
     bits = {"u8": 8, "u16": 16, "u32": 32, "u64": 64, "u128": 128}.get(point_type)
-    return math.inf if bits is None else bits * math.log(2)
+    return math.inf if bits is None else bits * LN2
