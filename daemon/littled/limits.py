@@ -169,6 +169,9 @@ STORE_LOG_BYTES_MAX = 8 * STORE_CHECKPOINT_BYTES
 STORE_LOG_WAIT_SECONDS = 1.0
 # How long any access waits for another process's lock on the SQLite file.
 STORE_BUSY_SECONDS = 5.0
+# Time after which a commit looks again whether the SQLite file is still where it was opened. What
+# was acknowledged since would be lost with it; a look takes some microseconds.
+STORE_PLACE_SECONDS = 1.0
 # Pages that the writing connection keeps in memory; holds a whole commit.
 STORE_CACHE_BYTES = 16 * 1024 * 1024
 # One reading transaction takes so many rows or bytes, whichever comes first; then the write-ahead

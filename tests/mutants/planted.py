@@ -588,6 +588,13 @@ RESTORES = (
         (f"{STORE}/test_restoring.py::test_forked_histories_share_no_draw",),
     ),
     Mutant(
+        "a store that is written to after its file was removed",
+        "store/database.py",
+        "if _identity(path) != opened or opened is None:",
+        "if opened is None:",
+        (f"{STORE}/test_places.py::test_a_pulse_notices",),
+    ),
+    Mutant(
         "a store that believes its table of producers",
         "store/store.py",
         "        if not check.agrees(progress):",

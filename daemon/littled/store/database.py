@@ -8,6 +8,7 @@ main file by the commits themselves, so its size is bounded without a thread of 
 import json
 import os
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from littled.limits import (
     STORE_LOG_BYTES_MAX,
     STORE_LOG_WAIT_SECONDS,
     STORE_PAGE_BYTES,
+    STORE_PLACE_SECONDS,
     STORE_READERS_IDLE_MAX,
 )
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
@@ -288,6 +290,9 @@ class Writing:
     def __init__(self, path: Path, vfs: str | None) -> None:
         """Open, and bring what the log holds into the main file. Raises StoreError."""
         self._log_pages = 0
+        self._database = path
+        self._log = path.with_name(f"{path.name}-wal")
+        opened = _identity(path)
         with translated():
             connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
             try:
@@ -296,6 +301,24 @@ class Writing:
                 connection.close()
                 raise
         self._connection = connection
+        # Before and after it was opened: else it may be another one that was opened.
+        self._identities = opened, _identity(self._log)
+        self.check_place()
+
+    def check_place(self) -> None:
+        """Look whether the opened files are still those that their names lead to.
+
+        What is written to files that were moved, replaced or removed is durable there and nowhere
+        else, so nobody would find it again. Raises StoreFailed; two looks at names, no more.
+        """
+        for path, opened in zip((self._database, self._log), self._identities, strict=True):
+            if _identity(path) != opened or opened is None:
+                raise StoreFailed(
+                    f"{path} was moved, replaced or removed while it was in use, so that nothing "
+                    "more is stored in it: put it back where it was, or the newest copy of the "
+                    "store, and start again"
+                )
+        self._looked = time.monotonic()
 
     def _prepare(self, connection: apsw.Connection) -> None:
         connection.set_busy_timeout(int(1000 * STORE_BUSY_SECONDS))
@@ -341,10 +364,13 @@ class Writing:
             self._connection.execute("BEGIN IMMEDIATE")
             yield self._connection
             self._connection.execute("COMMIT")
+            if time.monotonic() - self._looked >= STORE_PLACE_SECONDS:
+                self.check_place()
             if self._log_pages >= self._checkpoint_pages:
                 self._checkpoint()
 
     def _checkpoint(self) -> None:
+        self.check_place()
         if self._log_pages < self._log_pages_max:
             self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             return
@@ -368,6 +394,15 @@ class Writing:
             if failed:
                 self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._connection.close(failed)
+
+
+def _identity(path: Path) -> tuple[int, int] | None:
+    """Device and inode of a file; None where there is none."""
+    try:
+        status = path.stat()
+    except OSError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 def _distrust(connection: apsw.Connection) -> None:

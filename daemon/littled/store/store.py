@@ -240,6 +240,7 @@ class Store:
             writing, self._writing = self._writing, None
             try:
                 if writing is not None and not failed:
+                    writing.check_place()
                     self._forget_reserves()
                     write_mark(self._place.mark, self._mark())
                 self._readers.close()
@@ -397,6 +398,8 @@ class Store:
                     connection.executemany(self._insert_record, batch.rows)
                 else:
                     connection.execute(_PULSE)
+                    assert self._writing is not None
+                    self._writing.check_place()
             self._marks.update(batch.marks())
             self._remember(batch.producers)
             return batch.stored
