@@ -164,6 +164,19 @@ class Connection:
         """Whether a part of a frame waits for its rest; `limits.frame_seconds` then runs."""
         return len(self._buffer) > self._offset
 
+    @property
+    def buffered_bytes(self) -> int:
+        """Bytes that were received and not returned as messages yet."""
+        return len(self._buffer) - self._offset
+
+    @property
+    def frame_pending_bytes(self) -> int:
+        """Whole length of the frame that is due next as it claims itself; 0 before it does."""
+        prefix = self._buffer[self._offset : self._offset + limits.frame_prefix_bytes]
+        if len(prefix) < limits.frame_prefix_bytes:
+            return 0
+        return limits.frame_prefix_bytes + int.from_bytes(prefix, "big")
+
     # --- Receiving --------------------------------------------------------------------------------
 
     def receive_data(self, data: bytes | bytearray | memoryview) -> None:
@@ -176,9 +189,7 @@ class Connection:
         if not data:
             self._ended = True
             return
-        if self._offset:
-            del self._buffer[: self._offset]
-            self._offset = 0
+        self._let_go()
         self._buffer += data
 
     def next_event(self) -> Event:
@@ -193,6 +204,7 @@ class Connection:
         try:
             payload = self._next_payload()
             if payload is None:
+                self._let_go()
                 return self._end() if self._ended else NEED_DATA
             message = decode(payload)
             self._advance(self._peer, message, len(payload) + limits.frame_prefix_bytes)
@@ -261,6 +273,12 @@ class Connection:
             raise ProtocolError(ErrorCode.MALFORMED_FRAME, "the stream ended inside a frame")
         self._enter(State.CLOSED)
         return CLOSED
+
+    def _let_go(self) -> None:
+        """Free what was returned already; of what is left, no more memory is kept than twice."""
+        if self._offset:
+            del self._buffer[: self._offset]
+            self._offset = 0
 
     def _forget_bytes(self) -> None:
         self._buffer.clear()

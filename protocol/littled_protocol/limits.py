@@ -41,9 +41,9 @@ list_examples_max: Final = 4096
 row_features_max: Final = 1024
 # What names the user of an example: a digest so long that no two users ever share one.
 user_bytes: Final = 16
-# Bytes of unacknowledged examples frames that a server lets one connection have by default: two
-# seconds of single examples, or eight of the largest frames.
-credit_bytes: Final = 4 * 1024 * 1024
+# Bytes of unacknowledged examples frames that a server lets one connection have by default: what
+# arrives while a commit is under way, as 65,536 single examples or sixteen of the largest frames.
+credit_bytes: Final = 16 * 1024 * 1024
 # Least credit a server may announce: a client can then always send one frame of this length.
 credit_bytes_min: Final = 4096
 # What an unacknowledged examples frame counts at least: a frame of 70 bytes keeps some 250 bytes of

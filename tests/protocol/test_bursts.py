@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -160,6 +161,20 @@ def test_looking_for_bursts_in_vain_costs_little(monkeypatch: pytest.MonkeyPatch
         first += 2
     take(server, run(1, 700, first=4_000) + b"".join(data), bursts=True)
     assert sum(looked_at) < 4 * (700 + 1_500)
+
+
+def test_bytes_that_wait_are_counted_and_others_let_go() -> None:
+    server, data = greeted(), run(5_000, 20, first=70_000)
+    length = len(data) // 20
+    assert (server.buffered_bytes, server.frame_pending_bytes) == (0, 0)
+    server.receive_data(data + data[:3])
+    assert (server.buffered_bytes, server.frame_pending_bytes) == (len(data) + 3, length)
+    while server.next_burst() is not None or server.next_event() is not NEED_DATA:
+        assert server.buffered_bytes >= 3
+    assert (server.buffered_bytes, server.frame_pending_bytes) == (3, 0)
+    assert sys.getsizeof(server._buffer) < 200
+    server.receive_data(data[3:4])
+    assert (server.buffered_bytes, server.frame_pending_bytes) == (4, length)
 
 
 # --- Acknowledgements -----------------------------------------------------------------------------
