@@ -116,6 +116,14 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
     **{
         f"daemon/littled/classes/{name}.py": ALL_CLASSES for name in ("base", "table", "thresholds")
     },
+    "daemon/littled/store/journal.py": (
+        "tests/daemon/store/test_segments.py",
+        "both kinds of rows are read there, and by everything that reads a store",
+    ),
+    "daemon/littled/store/packing.py": (
+        "tests/daemon/store/test_segments.py",
+        "whatever is packed, is packed by it",
+    ),
     "daemon/littled/planner/plans.py": (
         "tests/daemon/planner/test_search.py",
         "values: made, stored and read there",

@@ -178,6 +178,19 @@ STORE_CACHE_BYTES = 16 * 1024 * 1024
 # log may move on.
 STORE_READ_ROWS_MAX = 1024
 STORE_READ_BYTES_MAX = 4 * 1024 * 1024
+# Old records are packed into segments of at most so many records, examples, and bytes of columns (a
+# single record may be longer). More waste less, but it takes longer to pack one, which holds up a
+# commit, and to look up a single record in it: a few milliseconds for so much.
+SEGMENT_RECORDS_MAX = 1024
+SEGMENT_EXAMPLES_MAX = 128 * 1024
+SEGMENT_BYTES_MAX = 1 << 20
+# Records are left in rows of their own where these take no more than so many times their columns:
+# those of large batches need not be written twice.
+SEGMENT_ROWS_OVERHEAD_MAX = 1.1
+# After packing a segment the writer is left to others for so many times as long, unless as many
+# segments are waiting: then it packs as fast as it can.
+PACKING_REST_TIMES = 4
+PACKING_WAITING_MAX = 64
 # Connections for reading that are kept open while nobody reads.
 STORE_READERS_IDLE_MAX = 4
 # Producers whose sequence numbers are kept in memory; those of others are looked up.

@@ -701,4 +701,21 @@ SURFACES = (
     ),
 )
 
-MUTANTS = (*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SURFACES)
+SEGMENTS = (
+    Mutant(
+        "a segment that is not held to the head at its end",
+        "store/segments.py",
+        "if head != segment.head:",
+        "if False:",
+        (f"{STORE}/test_segments.py::test_no_byte_of_a_segment_can_change_unnoticed",),
+    ),
+    Mutant(
+        "records that go before their segment was read back",
+        "store/segments.py",
+        "if found != [(row.number, row.head) for row in rows]:",
+        "if False:",
+        (f"{STORE}/test_segments.py::test_rows_that_do_not_lead_to_their_heads_are_not_packed",),
+    ),
+)
+
+MUTANTS = (*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *SURFACES)

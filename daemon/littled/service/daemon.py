@@ -59,6 +59,7 @@ from littled.service.logs import Log, guard_loop, tell_left_out
 from littled.service.memory import keep_freed_memory
 from littled.service.metrics import Metrics, Sample
 from littled.service.notify import Notifier, inherited_sockets
+from littled.service.packing import Packer
 from littled.service.reception import Newcomer, Reception
 from littled.service.sessions import House, Session
 from littled.service.subscribers import Releases
@@ -216,6 +217,7 @@ class Daemon:
         self.releases = Releases(online, store.releases)
         show = _Show(self, self._loop)
         self._writer = Writer(show.failed)
+        self._packer = Packer(store, self._writer, self._loop)
         self.intake = Intake(store, self._writer, self._loop, self._committed)
         self._hosts = [Host(plan, store, self._writer, show, log) for plan in self._plans]
         self._answering = {
@@ -407,6 +409,7 @@ class Daemon:
         if now - self._notified_at >= self._pulse_seconds / 2:
             self._notified_at = now
             self._notifier.watchdog()
+        self._packer.committed()
 
     async def _pulse(self) -> None:
         """Make an empty commit when there was none for a while."""

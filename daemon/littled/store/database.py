@@ -34,6 +34,10 @@ FORMAT = 1
 # Of a store with a stream that protects users. Other stores keep the format that they always had; a
 # version that knows nothing of users would take such a stream for one that protects examples.
 FORMAT_OF_USERS = 2
+# The same two, once old records were packed into segments: a version that knows nothing of segments
+# would take the journal for one that lacks its beginning. A store becomes one by its first segment.
+FORMAT_PACKED = 3
+FORMAT_PACKED_OF_USERS = 4
 # "ltld": what the file says about itself to anybody who finds it.
 APPLICATION_ID = 0x6C746C64
 # A record's key holds the stream in the upper bits, its number in these.
@@ -90,6 +94,17 @@ CREATE TABLE IF NOT EXISTS producer_checksums (
 ) STRICT
 """
 _HAS_CHECKSUMS = "SELECT count(*) FROM sqlite_schema WHERE name = 'producer_checksums'"
+# Consecutive records of a stream, column by column (`littled.store.segments`); the key is the first
+# one's. It is made by the first segment.
+_SEGMENTS = """
+CREATE TABLE segments (
+    key INTEGER PRIMARY KEY, records INTEGER NOT NULL, first_position INTEGER NOT NULL,
+    examples INTEGER NOT NULL, head BLOB NOT NULL,
+    producers BLOB NOT NULL, sequences BLOB NOT NULL, indices BLOB NOT NULL, counts BLOB NOT NULL,
+    x BLOB NOT NULL, y BLOB NOT NULL, users BLOB NOT NULL
+) STRICT;
+"""
+_HAS_SEGMENTS = "SELECT count(*) FROM sqlite_schema WHERE name = 'segments'"
 _STREAMS = "SELECT name, id, plan, genesis FROM streams ORDER BY id"
 
 
@@ -176,7 +191,8 @@ def make_database(path: Path, facts: Facts) -> None:
                 if facts.of_users:
                     connection.execute(_USERS)
                 connection.pragma("application_id", APPLICATION_ID)
-                connection.pragma("user_version", FORMAT_OF_USERS if facts.of_users else FORMAT)
+                number = format_number(packed=False, of_users=facts.of_users)
+                connection.pragma("user_version", number)
                 _write_facts(connection, facts)
         finally:
             connection.close()
@@ -202,11 +218,15 @@ def read_facts(connection: apsw.Connection) -> Facts:
     with translated():
         if connection.pragma("application_id") != APPLICATION_ID:
             raise StoreRefused(f"{connection.filename} is not the database of a store")
+        # In one transaction, as a daemon may pack its first segment meanwhile.
+        connection.execute("BEGIN")
         found = connection.pragma("user_version")
-        if found not in (FORMAT, FORMAT_OF_USERS):
+        packed = has_segments(connection)
+        connection.execute("COMMIT")
+        if not FORMAT <= found <= FORMAT_PACKED_OF_USERS:
             raise StoreRefused(
                 f"{connection.filename} has format {found}; this version reads formats {FORMAT} "
-                f"and {FORMAT_OF_USERS}"
+                f"to {FORMAT_PACKED_OF_USERS}"
             )
         meta: dict[Any, Any] = dict(connection.execute("SELECT name, value FROM meta"))
         rows: list[Any] = connection.execute(_STREAMS).fetchall()
@@ -221,7 +241,7 @@ def read_facts(connection: apsw.Connection) -> Facts:
                 for name, identity, plan, start in rows
             },
         )
-        sound = facts.of_users == (found == FORMAT_OF_USERS) and all(
+        sound = found == format_number(packed=packed, of_users=facts.of_users) and all(
             each.genesis == genesis(facts.salt, name, facts.configuration, each.plan)
             for name, each in facts.streams.items()
         )
@@ -279,6 +299,26 @@ def add_restores(connection: apsw.Connection, keys: Iterable[int]) -> None:
     """Note the keys of records that are restores, inside a transaction."""
     connection.execute(_RESTORES)
     connection.executemany("INSERT INTO restores VALUES (?)", [(key,) for key in keys])
+
+
+def has_segments(connection: apsw.Connection) -> bool:
+    """Whether any records were packed; once so, it stays."""
+    return connection.execute(_HAS_SEGMENTS).fetchall() == [(1,)]
+
+
+def format_number(*, packed: bool, of_users: bool) -> int:
+    """The format of a store's file."""
+    if packed:
+        return FORMAT_PACKED_OF_USERS if of_users else FORMAT_PACKED
+    return FORMAT_OF_USERS if of_users else FORMAT
+
+
+def begin_packing(connection: apsw.Connection, facts: Facts) -> None:
+    """Make room for segments inside a transaction, unless there is; older versions then refuse."""
+    if not has_segments(connection):
+        connection.execute(_SEGMENTS)
+        number = format_number(packed=True, of_users=facts.of_users)
+        connection.pragma("user_version", number)
 
 
 # --- writing --------------------------------------------------------------------------------------

@@ -24,9 +24,11 @@ from littled.store.database import (
     has_checksums,
     has_predictions,
     has_restores,
+    has_segments,
     record_key,
 )
 from littled.store.errors import StoreDamaged
+from littled.store.journal import Journal
 from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark
 from littled.store.records import (
     Record,
@@ -37,25 +39,15 @@ from littled.store.records import (
     prediction_genesis,
     prediction_head,
     question_head,
-    record_head,
     release_genesis,
     release_head,
     snapshot_checksum,
 )
 from littled.store.restoration import RESTORER, Restoration
-from littled_protocol.limits import user_bytes
 
 Row = tuple[Any, ...]
 _END = (1 << 63) - 1
 
-# Without a stream that protects users there is no column for them.
-_NO_USERS = "x''"
-_RECORDS = """
-SELECT records.key, first_position, count, sequence, producers.name, x, y, head, {users},
-    length(x) + length(y) + length({users})
-FROM records LEFT JOIN producers ON producers.id = records.producer
-WHERE key > ? AND key <= ? ORDER BY key
-"""
 _LEDGER = """
 SELECT number, entry, head, length(entry) FROM ledger
 WHERE stream = ? AND number > ? AND number <= ? ORDER BY number
@@ -76,7 +68,6 @@ _OF_WINDOW = "SELECT min(key), max(key) FROM predictions WHERE learner = ? AND w
 _ANSWERS = "SELECT sum(count) FROM predictions WHERE learner = ? AND window = ?"
 _LAST_PREDICTION = "SELECT max(key) FROM predictions WHERE key >= ? AND key < ?"
 _RESTORES = "SELECT key FROM restores WHERE key >= ? AND key < ? ORDER BY key"
-_LAST_RECORD = "SELECT max(key) FROM records WHERE key >= ? AND key < ?"
 _RELEASE_UP_TO = """
 SELECT version, head FROM releases WHERE learner = ? AND version <= ? ORDER BY version DESC LIMIT 1
 """
@@ -114,7 +105,7 @@ class History:
         """Read through `readers` what belongs to `facts`."""
         self._readers = readers
         self._facts = facts
-        self._records = _RECORDS.format(users="users" if facts.of_users else _NO_USERS)
+        self.journal = Journal(readers, facts)
         self._asked = False
         self._restores: dict[str, list[tuple[Record, Restoration]]] = {}
 
@@ -130,52 +121,19 @@ class History:
 
         Raises StoreDamaged at the first that does not continue the chain; KeyError: no such stream.
         """
-        facts = self._facts.streams[stream]
-        end = record_key(facts.identity, (1 << NUMBER_BITS) - 1 if last is None else last)
-        start = self.record_point(stream, after)
-        if start is None:
-            return
-        number, (head, position) = after, start
-        while rows := self._rows(self._records, (record_key(facts.identity, number), end)):
-            for row in rows:
-                record = _record(stream, facts, number + 1, position, head, row)
-                number, head = record.number, record.chain_head
-                position = record.first_position + record.count
-                yield record
+        return self.journal.records(stream, after, last)
 
     def record_point(self, stream: str, number: int) -> tuple[bytes, int] | None:
         """Stored head after a record, and the position that follows it; None without the record."""
-        facts = self._facts.streams[stream]
-        if number < 0:
-            return facts.genesis, 0
-        found = self._one(
-            "SELECT head, first_position + count FROM records WHERE key = ?",
-            (record_key(facts.identity, number),),
-        )
-        return None if found is None else (_head(found[0], stream), _integer(found[1], stream))
+        return self.journal.record_point(stream, number)
 
     def last_record(self, stream: str) -> int:
         """Number of the last record, -1 before the first."""
-        with self._readers.lend() as connection:
-            return _last_record(connection, self._facts.streams[stream].identity)
+        return self.journal.last_record(stream)
 
     def record_at(self, stream: str, position: int) -> int | None:
         """Number of the record that holds the example at a position; None when there is none."""
-        low, high = 0, self.last_record(stream)
-        while low < high:
-            middle = (low + high) // 2
-            point = self.record_point(stream, middle)
-            if point is None:
-                raise StoreDamaged(f"the journal of {stream} has a gap: put back a backup")
-            if point[1] > position:
-                high = middle
-            else:
-                low = middle + 1
-        for record in self.records(stream, low - 1, low):
-            # a restore leaves positions out, and has none itself
-            if record.first_position <= position < record.first_position + record.count:
-                return low
-        return None
+        return self.journal.record_at(stream, position)
 
     def restores(self, stream: str) -> list[tuple[Record, Restoration]]:
         """The records by which a stream went on from an older copy, and what they say.
@@ -224,7 +182,7 @@ class History:
 
     def last_record_in(self, connection: apsw.Connection, stream: str) -> int:
         """Number of the last record in a reading transaction, -1 before the first."""
-        return _last_record(connection, self._facts.streams[stream].identity)
+        return self.journal.last_in(connection, stream)
 
     def first_number(self, stream: str) -> int:
         """Where a producer begins that was never seen: it may have sent what a restore has lost."""
@@ -581,7 +539,7 @@ class History:
         asked = self._has_predictions()
         with self._readers.lend() as connection:
             connection.execute("BEGIN")
-            records = {name: _last_record(connection, each) for each, name in names.items()}
+            records = {name: self.last_record_in(connection, name) for name in names.values()}
             predictions = {
                 name: _last_prediction(connection, each) if asked else -1
                 for each, name in names.items()
@@ -617,15 +575,17 @@ class History:
             tables |= {"predictions": _OF_KEY} if has_predictions(connection) else {}
             tables |= {"restores": _OF_KEY} if has_restores(connection) else {}
             tables |= {CHECKSUMS: _OF_STREAM} if has_checksums(connection) else {}
+            tables |= {"segments": _OF_KEY} if has_segments(connection) else {}
             counts = {
                 table: connection.execute(_STRAYS.format(table, stream)).fetchall()[0][0]
                 for table, stream in tables.items()
             }
-        return [
+        strays = [
             f"{count} rows of {table} belong to no stream"
             for table, count in counts.items()
             if count
         ]
+        return strays + self.journal.stored_twice()
 
     # -- rows --------------------------------------------------------------------------------
 
@@ -652,10 +612,6 @@ class History:
         return rows
 
 
-def _last_record(connection: apsw.Connection, stream: int) -> int:
-    return _last_key(connection, stream, _LAST_RECORD)
-
-
 def _last_prediction(connection: apsw.Connection, stream: int) -> int:
     return _last_key(connection, stream, _LAST_PREDICTION)
 
@@ -672,29 +628,6 @@ def _last_entry(connection: apsw.Connection, stream: int) -> int:
 
 
 # --- from a row to a value ------------------------------------------------------------------------
-
-
-def _record(
-    stream: str, facts: StreamFacts, number: int, position: int, head: bytes, row: Row
-) -> Record:
-    """The record of a row, if it is the one that continues the chain."""
-    key, first_position, count, sequence, producer, x, y, stored, users, _ = row
-    try:
-        if not count and producer == RESTORER:
-            position = max(position, first_position)
-        after = record_head(head, number, position, count, sequence, producer, x, y, users)
-        sound = (
-            key == record_key(facts.identity, number)
-            and first_position == position
-            and len(users) == (count * user_bytes if facts.of_users else 0)
-        )
-    except (TypeError, AttributeError, struct_error):
-        sound = False
-    if not sound or after != stored:
-        raise StoreDamaged(
-            f"the journal of {stream} is damaged at record {number}: put back a backup"
-        )
-    return Record(stream, number, position, producer, sequence, count, x, y, stored, users)
 
 
 def _restoration(record: Record) -> Restoration:

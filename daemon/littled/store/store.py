@@ -41,6 +41,7 @@ from littled.store.files import FolderLock, refuse_readable, sync_folder
 from littled.store.history import History
 from littled.store.keys import check_fingerprint, read_key
 from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark, read_mark, write_mark
+from littled.store.packing import Packing, put_segment
 from littled.store.place import Place
 from littled.store.producers import ProducerCheck, put_checksum
 from littled.store.records import (
@@ -116,6 +117,7 @@ class Store:
         self._producers_known = 0
         # Of producers in memory: the number where the mark was put ahead last, and when that was.
         self._reserved: dict[tuple[str, str], tuple[int, float]] = {}
+        self._packing: Packing | None = None
 
     # -- making and opening ------------------------------------------------------------------
 
@@ -209,6 +211,7 @@ class Store:
             self._releases[learner] = self._history.release_mark(learner)
         known = self._writing.read("SELECT coalesce(max(id), 0) FROM producers", ())
         self._producers_known = int(known[0][0])
+        self._packing = Packing(self._facts, self._history.journal, self._marks)
         if self._mark() != mark:
             write_mark(self._place.mark, self._mark())
 
@@ -400,8 +403,11 @@ class Store:
                     connection.execute(_PULSE)
                     assert self._writing is not None
                     self._writing.check_place()
-            self._marks.update(batch.marks())
+            marks = batch.marks()
+            self._marks.update(marks)
             self._remember(batch.producers)
+            if self._packing is not None:
+                self._packing.note(marks)
             return batch.stored
 
     def charge(self, entry: LedgerEntry) -> None:
@@ -474,6 +480,31 @@ class Store:
                 connection.execute(_FORGET_SNAPSHOTS, (identity, STORE_SNAPSHOTS_KEPT))
                 put_checksum(connection, identity, self._marks[stream].journal)
             self._advance_mark()
+
+    @property
+    def segments_waiting(self) -> int:
+        """How many segments may be packed by `pack`, about; may be asked on any thread."""
+        return 0 if self._packing is None else self._packing.waiting
+
+    def pack(self) -> bool:
+        """Pack some of the oldest records that stand in rows of their own, where that saves room.
+
+        It takes milliseconds, changes nothing of what is read, and is durable on return. Returns
+        whether more is waiting. Raises StoreDamaged for records that do not continue the chain;
+        StoreFailed. After either nothing is accepted.
+        """
+        with self._lock:
+            self._usable(writing=True)
+            assert self._packing is not None, "the store is not open for writing"
+            if not self._packing.waiting:
+                return False
+            with self._watched():
+                found = self._packing.next()
+            if found is not None:
+                with self._transaction() as connection:
+                    put_segment(connection, self._facts, *found)
+            self._packing.note(self._marks)
+            return self._packing.waiting > 0
 
     # -- inside ------------------------------------------------------------------------------
 

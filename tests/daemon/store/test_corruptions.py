@@ -27,6 +27,7 @@ from littled.store.restoring import Restoring
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.predictions import STREAM, Bench, make_store
+from support.segments import pack_all, small_segments
 
 FILES = ("store.sqlite", "noise.key", "high-water-mark")
 # What the rows of each table are, without what nobody relies on.
@@ -43,6 +44,7 @@ LOGICAL = {
     "snapshots": "SELECT * FROM snapshots ORDER BY stream, record_number",
     "restores": "SELECT * FROM restores ORDER BY key",
     "producer_checksums": "SELECT * FROM producer_checksums ORDER BY stream",
+    "segments": "SELECT * FROM segments ORDER BY key",
 }
 CACHES = ("snapshots", "producer_checksums")
 # Where a finding has to point to for a row of a table.
@@ -57,6 +59,7 @@ PLACES = {
     "snapshots": r"snapshot",
     "restores": r"restore",
     "producer_checksums": r"checksum",
+    "segments": r"record|segment|journal|producer",
 }
 
 
@@ -92,6 +95,7 @@ def build(path: Path) -> Path:
         opened.ask(20 + number)
     end = opened.engine.record_number
     opened.store.save_snapshot(STREAM, end, opened.engine.snapshot())
+    pack_all(opened.store)
     opened.close()
     shutil.rmtree(path)
     return copy
@@ -100,7 +104,9 @@ def build(path: Path) -> Path:
 @pytest.fixture(scope="module")
 def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sound store with a little of everything."""
-    path = build(tmp_path_factory.mktemp("sound") / "store")
+    with pytest.MonkeyPatch.context() as patched:
+        small_segments(patched, records=2)
+        path = build(tmp_path_factory.mktemp("sound") / "store")
     assert verify(path).findings == ()
     for table, rows in contents(path).items():
         assert rows, table

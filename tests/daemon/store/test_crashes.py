@@ -15,6 +15,7 @@ from littled.budget.ledger import without_answers
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.disks import ForgetfulDisk
+from support.segments import small_segments
 from support.stores import (
     LEARNER,
     RATE,
@@ -33,7 +34,10 @@ Done = dict[str, int]
 
 
 def work(store: Store) -> Iterator[str]:
-    """Do one thing after the other for ever, from where the store is; yield what is durable."""
+    """Do one thing after the other for ever, from where the store is; yield what is durable.
+
+    Old records are packed in between, which nobody is told.
+    """
     records = sum(1 for _ in store.records(STREAM))
     charges, releases = len(without_answers(store.ledger(STREAM))), len(store.releases(LEARNER))
     questions = len(list(store.predictions(STREAM)))
@@ -42,6 +46,7 @@ def work(store: Store) -> Iterator[str]:
         charges = 1
         yield "charge"
     for step in itertools.count():
+        store.pack()
         match KINDS[(0, 3, 1, 4, 2, 0, 4, 0)[step % 8]]:
             case "append":
                 for _ in range(1 + step % 4):
@@ -131,6 +136,7 @@ def kill_once(path: Path, done: Done, letters_first: int, seconds: float) -> Don
 
 def kill_again_and_again(path: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> Done:
     monkeypatch.setattr("littled.store.database.STORE_CHECKPOINT_BYTES", 1 << 18)
+    small_segments(monkeypatch, records=3)
     chance = random.Random(11)
     done = dict.fromkeys(KINDS, 0)
     for _ in range(times):
@@ -193,6 +199,7 @@ def test_a_power_cut_takes_nothing_that_was_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("littled.store.database.STORE_CHECKPOINT_BYTES", 1 << 17)
+    small_segments(monkeypatch, records=3)
     assert cut_power(tmp_path, seed=1, steps=60, share=0.25) > 50
 
 
@@ -202,6 +209,7 @@ def test_many_power_cuts_take_nothing_that_was_acknowledged(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     monkeypatch.setattr("littled.store.database.STORE_CHECKPOINT_BYTES", 1 << 17)
+    small_segments(monkeypatch, records=3)
     assert cut_power(tmp_path, seed, steps=300, share=0.2) > 200
 
 

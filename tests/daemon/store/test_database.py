@@ -64,7 +64,7 @@ def test_the_file_says_what_it_is(path: Path) -> None:
     ("statement", "sentence"),
     [
         ("PRAGMA application_id = 1", "is not the database of a store"),
-        ("PRAGMA user_version = 3", "has format 3; this version reads formats 1 and 2"),
+        ("PRAGMA user_version = 5", "has format 5; this version reads formats 1 to 4"),
     ],
 )
 def test_another_file_or_a_later_format_is_refused(

@@ -14,6 +14,7 @@ from littled.store.errors import StoreError, StoreFailed
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.disks import HookedDisk
+from support.segments import small_segments
 from support.stores import LEARNER, STREAM, answer, entry, feed, make_store, paid, release
 
 # What strikes at which events, the sentence it leads to, and how many events lie between two runs.
@@ -36,6 +37,8 @@ STEPS: list[Callable[[Store], Any]] = [
     lambda store: store.charge(paid(2)),
     lambda store: answer(store, 1),
     lambda store: answer(store, 2, window=3, count=1000),
+    lambda store: store.pack(),
+    lambda store: store.pack(),
 ]
 
 
@@ -78,6 +81,7 @@ class FailingDisk(HookedDisk):
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Copy the log into the main file often, so that faults strike there too."""
     monkeypatch.setattr("littled.store.database.STORE_CHECKPOINT_BYTES", 1 << 17)
+    small_segments(monkeypatch, records=2)
 
 
 @pytest.mark.usefixtures("often")

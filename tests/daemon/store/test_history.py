@@ -74,7 +74,9 @@ def test_reading_in_small_pieces_makes_no_difference(
     everything = [list(history.records(STREAM)), list(history.ledger(STREAM))]
     releases = list(history.releases(LEARNER))
     monkeypatch.setattr("littled.store.history.STORE_READ_ROWS_MAX", rows)
+    monkeypatch.setattr("littled.store.journal.STORE_READ_ROWS_MAX", rows)
     monkeypatch.setattr("littled.store.history.STORE_READ_BYTES_MAX", size)
+    monkeypatch.setattr("littled.store.journal.STORE_READ_BYTES_MAX", size)
     assert [list(history.records(STREAM)), list(history.ledger(STREAM))] == everything
     assert list(history.releases(LEARNER)) == releases
 
@@ -83,6 +85,7 @@ def test_no_reading_transaction_stays_open_between_pieces(
     path: Path, history: History, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("littled.store.history.STORE_READ_ROWS_MAX", 1)
+    monkeypatch.setattr("littled.store.journal.STORE_READ_ROWS_MAX", 1)
     reading = history.records(STREAM)
     next(reading)
     with Store.open(path) as store:  # settles the log, which no reader may be using

@@ -1,0 +1,359 @@
+"""Reading the journal of a stream: records in rows of their own and records in segments.
+
+Whoever reads gets the same records either way. A daemon may pack records while somebody reads: what
+one transaction finds is whole, and the next one looks again for what follows.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import closing, contextmanager
+from struct import error as struct_error
+from typing import Any
+
+import apsw
+import numpy as np
+
+from littled.limits import (
+    SEGMENT_BYTES_MAX,
+    SEGMENT_EXAMPLES_MAX,
+    SEGMENT_RECORDS_MAX,
+    STORE_READ_BYTES_MAX,
+    STORE_READ_ROWS_MAX,
+)
+from littled.store.database import (
+    NUMBER_BITS,
+    Facts,
+    Readers,
+    StreamFacts,
+    has_segments,
+    record_key,
+)
+from littled.store.errors import StoreDamaged
+from littled.store.records import Record, record_head
+from littled.store.restoration import RESTORER
+from littled.store.segments import Loose, Segment, damaged, unpack
+from littled_protocol.limits import user_bytes
+
+Row = tuple[Any, ...]
+_NUMBER_MAX = (1 << NUMBER_BITS) - 1
+
+# Without a stream that protects users there is no column for them.
+_NO_USERS = "x''"
+_RECORDS = """
+SELECT records.key, first_position, count, sequence, producers.name, x, y, head, {users},
+    records.producer
+FROM records LEFT JOIN producers ON producers.id = records.producer
+WHERE key > ? AND key <= ? ORDER BY key
+"""
+_POINT = "SELECT first_position, count, head FROM records WHERE key = ?"
+_LAST_RECORD = "SELECT max(key) FROM records WHERE key >= ? AND key < ?"
+_SEGMENT_COLUMNS = """
+key, records, first_position, examples, head, producers, sequences, indices, counts, x, y, users
+"""
+# Of the segment that holds a record, if any does: the last that begins no later.
+_SEGMENT = f"""
+SELECT {_SEGMENT_COLUMNS} FROM segments WHERE key <= ?1 AND key >= ?2 ORDER BY key DESC LIMIT 1
+"""  # noqa: S608
+_EXTENT = """
+SELECT key, records, first_position, examples, head FROM segments
+WHERE key <= ?1 AND key >= ?2 ORDER BY key DESC LIMIT 1
+"""
+_NEXT_SEGMENT = "SELECT min(key) FROM segments WHERE key > ? AND key <= ?"
+_NAMES = "SELECT id, name FROM producers WHERE id IN (SELECT value FROM json_each(?))"
+# What stands both in a row and in a segment, or in two segments.
+_TWICE = """
+SELECT count(*) FROM records AS one WHERE key < (
+    SELECT key + records FROM segments WHERE segments.key <= one.key ORDER BY key DESC LIMIT 1)
+"""
+_OVERLAPS = """
+SELECT count(*) FROM (SELECT key, lag(key + records) OVER (ORDER BY key) AS before FROM segments)
+WHERE before > key
+"""
+
+
+class Journal:
+    """The journals of a store's streams, for any thread."""
+
+    def __init__(self, readers: Readers, facts: Facts) -> None:
+        """Read through `readers` what belongs to `facts`."""
+        self._readers = readers
+        self._facts = facts
+        self._records = _RECORDS.format(users="users" if facts.of_users else _NO_USERS)
+        self._packed = False
+
+    # -- records -----------------------------------------------------------------------------
+
+    def records(self, stream: str, after: int = -1, last: int | None = None) -> Iterator[Record]:
+        """Records of a stream after number `after`, to number `last` or as far as there are any.
+
+        Raises StoreDamaged at the first that does not continue the chain; KeyError: no such stream.
+        """
+        last = _NUMBER_MAX if last is None else last
+        facts = self._facts.streams[stream]
+        start = self.record_point(stream, after)
+        if start is None:
+            return
+        number, (head, position) = max(after, -1), start
+        while number < last:
+            segment, names, rows = self._next(stream, facts, number, last)
+            if segment is not None:
+                records = self._unpacked(stream, facts, segment, names)
+                before = records[: number + 1 - segment.first]
+                if before:
+                    known = before[-1].chain_head, before[-1].first_position + before[-1].count
+                else:
+                    known = self._before(stream, segment)
+                if known != (head, position):
+                    raise damaged(stream, segment.first)
+                yield from records[len(before) : last + 1 - segment.first]
+                number, head, position = segment.last, segment.head, segment.end_position
+                continue
+            if not rows:
+                return
+            for row in rows:
+                record = _record(stream, facts, number + 1, position, head, row)
+                number, head = record.number, record.chain_head
+                position = record.first_position + record.count
+                yield record
+
+    def loose(self, stream: str, after: int) -> list[Loose]:
+        """What rows say of records after number `after`, for a segment and perhaps one more.
+
+        Nothing is checked; there must be no segment after that record. KeyError: no such stream.
+        """
+        facts = self._facts.streams[stream]
+        start = record_key(facts.identity, 0)
+        ends = start + after, record_key(facts.identity, _NUMBER_MAX)
+        found: list[Loose] = []
+        examples = size = 0
+        with self._readers.lend() as connection:
+            cursor = connection.execute(self._records, ends)
+            with closing(cursor):
+                for key, *values in cursor:
+                    row = Loose(key - start, *values)
+                    found.append(row)
+                    examples += row.examples
+                    size += len(row.x) + len(row.y) + len(row.users)
+                    if (
+                        len(found) >= SEGMENT_RECORDS_MAX
+                        or examples >= SEGMENT_EXAMPLES_MAX
+                        or size >= SEGMENT_BYTES_MAX
+                    ):
+                        break
+        return found
+
+    def _next(
+        self, stream: str, facts: StreamFacts, number: int, last: int
+    ) -> tuple[Segment | None, dict[int, str], list[Row]]:
+        """What follows record `number`: a segment and its producers' names, or some rows."""
+        key, end = record_key(facts.identity, number + 1), record_key(facts.identity, last)
+        with self._reading() as connection:
+            if self._has_segments(connection):
+                found = self._segment(connection, stream, facts, number + 1)
+                if found is not None:
+                    return found, _names(connection, stream, found), []
+                following = connection.execute(_NEXT_SEGMENT, (key, end)).fetchall()[0][0]
+                end = following - 1 if isinstance(following, int) else end
+            return None, {}, _some(connection.execute(self._records, (key - 1, end)))
+
+    # -- places ------------------------------------------------------------------------------
+
+    def record_point(self, stream: str, number: int) -> tuple[bytes, int] | None:
+        """Stored head after a record, and the position that follows it; None without the record."""
+        facts = self._facts.streams[stream]
+        if number < 0:
+            return facts.genesis, 0
+        with self._reading() as connection:
+            rows = connection.execute(_POINT, (record_key(facts.identity, number),)).fetchall()
+            if rows:
+                position, count, head = rows[0]
+                return _head(head, stream), _integer(position, stream) + _integer(count, stream)
+            segment = None
+            if self._has_segments(connection):
+                segment = self._segment(connection, stream, facts, number)
+            names = {} if segment is None else _names(connection, stream, segment)
+        if segment is None:
+            return None
+        if segment.last == number:
+            return segment.head, segment.end_position
+        record = self._unpacked(stream, facts, segment, names)[number - segment.first]
+        return record.chain_head, record.first_position + record.count
+
+    def _unpacked(
+        self, stream: str, facts: StreamFacts, segment: Segment, names: Mapping[int, str]
+    ) -> list[Record]:
+        """The records of a segment, from the stored head before it."""
+        head, position = self._before(stream, segment)
+        if position != segment.first_position:
+            raise damaged(stream, segment.first)
+        return unpack(stream, facts, segment, names, head)
+
+    def _before(self, stream: str, segment: Segment) -> tuple[bytes, int]:
+        """Stored head before a segment, and the position that follows it."""
+        found = self.record_point(stream, segment.first - 1)
+        if found is None:
+            raise damaged(stream, segment.first)
+        return found
+
+    def last_record(self, stream: str) -> int:
+        """Number of the last record, -1 before the first."""
+        with self._reading() as connection:
+            return self.last_in(connection, stream)
+
+    def last_in(self, connection: apsw.Connection, stream: str) -> int:
+        """Number of the last record, by what a connection sees."""
+        facts = self._facts.streams[stream]
+        ends = record_key(facts.identity, 0), record_key(facts.identity + 1, 0)
+        found = connection.execute(_LAST_RECORD, ends).fetchall()[0][0]
+        last = found - ends[0] if isinstance(found, int) else -1
+        if self._has_segments(connection):
+            rows: list[Any] = connection.execute(_EXTENT, (ends[1] - 1, ends[0])).fetchall()
+            for key, records, *_ in rows:
+                last = max(last, key - ends[0] + _integer(records, stream) - 1)
+        return last
+
+    def last_packed(self, stream: str) -> int:
+        """Number of the last record in a segment, -1 without one."""
+        facts = self._facts.streams[stream]
+        ends = record_key(facts.identity + 1, 0) - 1, record_key(facts.identity, 0)
+        with self._reading() as connection:
+            if not self._has_segments(connection):
+                return -1
+            rows: list[Any] = connection.execute(_EXTENT, ends).fetchall()
+        return max((row[0] - ends[1] + _integer(row[1], stream) - 1 for row in rows), default=-1)
+
+    def record_at(self, stream: str, position: int) -> int | None:
+        """Number of the record that holds the example at a position; None when there is none."""
+        low, high = 0, self.last_record(stream)
+        while low < high:
+            middle = (low + high) // 2
+            first, last, start, ends = self._piece(stream, middle)
+            if ends[-1] <= position:
+                low = last + 1
+            elif start > position:
+                high = first
+            else:
+                low = high = first + int(np.searchsorted(ends, position, side="right"))
+        for record in self.records(stream, low - 1, low):
+            # a restore leaves positions out, and has none itself
+            if record.first_position <= position < record.first_position + record.count:
+                return low
+        return None
+
+    def _piece(self, stream: str, number: int) -> tuple[int, int, int, Any]:
+        """The row or segment that holds a record: its first and last number, its first position,
+        and the positions that follow each of its records, as an array.
+        """
+        facts = self._facts.streams[stream]
+        with self._reading() as connection:
+            rows = connection.execute(_POINT, (record_key(facts.identity, number),)).fetchall()
+            if rows:
+                start, count = (_integer(each, stream) for each in rows[0][:2])
+                return number, number, start, np.array([start + count])
+            segment = None
+            if self._has_segments(connection):
+                segment = self._segment(connection, stream, facts, number)
+        if segment is None:
+            raise StoreDamaged(f"the journal of {stream} has a gap: put back a backup")
+        try:
+            ends = segment.first_position + np.cumsum(segment.sizes(), dtype=np.int64)
+        except ValueError as error:
+            raise damaged(stream, segment.first) from error
+        return segment.first, segment.last, segment.first_position, ends
+
+    def stored_twice(self) -> list[str]:
+        """What stands in the journal more than once, a sentence each."""
+        with self._readers.lend() as connection:
+            if not has_segments(connection):
+                return []
+            twice: Any = connection.execute(_TWICE).fetchall()[0][0]
+            overlaps: Any = connection.execute(_OVERLAPS).fetchall()[0][0]
+        findings = []
+        if twice:
+            findings.append(f"{twice} records of a journal stand in it twice")
+        if overlaps:
+            findings.append(f"{overlaps} segments of a journal hold records that others hold")
+        return findings
+
+    # -- inside ------------------------------------------------------------------------------
+
+    @contextmanager
+    def _reading(self) -> Iterator[apsw.Connection]:
+        """A connection for one reading transaction."""
+        with self._readers.lend() as connection:
+            connection.execute("BEGIN")
+            yield connection
+            connection.execute("COMMIT")
+
+    def _has_segments(self, connection: apsw.Connection) -> bool:
+        """Whether there are any; once there, they stay."""
+        self._packed = self._packed or has_segments(connection)
+        return self._packed
+
+    def _segment(
+        self, connection: apsw.Connection, stream: str, facts: StreamFacts, number: int
+    ) -> Segment | None:
+        """The segment that holds a record."""
+        ends = record_key(facts.identity, number), record_key(facts.identity, 0)
+        rows: list[Any] = connection.execute(_EXTENT, ends).fetchall()
+        if not rows or rows[0][0] + _integer(rows[0][1], stream) <= ends[0]:
+            return None
+        return Segment.from_row(stream, facts, connection.execute(_SEGMENT, ends).fetchall()[0])
+
+
+def _names(connection: apsw.Connection, stream: str, segment: Segment) -> dict[int, str]:
+    """Names of the producers that a segment has records of."""
+    try:
+        wanted = json.dumps(segment.identities())
+    except ValueError as error:
+        raise damaged(stream, segment.first) from error
+    rows: list[Any] = connection.execute(_NAMES, (wanted,)).fetchall()
+    return dict(rows)
+
+
+def _some(cursor: apsw.Cursor) -> list[Row]:
+    """The first rows of records, as many as one reading transaction may take."""
+    rows: list[Row] = []
+    room = STORE_READ_BYTES_MAX
+    with closing(cursor):
+        for row in cursor:
+            rows.append(row)
+            room -= len(row[5]) + len(row[6]) + len(row[8])
+            if room <= 0 or len(rows) >= STORE_READ_ROWS_MAX:
+                break
+    return rows
+
+
+def _record(
+    stream: str, facts: StreamFacts, number: int, position: int, head: bytes, row: Row
+) -> Record:
+    """The record of a row, if it is the one that continues the chain."""
+    key, first_position, count, sequence, producer, x, y, stored, users, _ = row
+    try:
+        if not count and producer == RESTORER:
+            position = max(position, first_position)
+        after = record_head(head, number, position, count, sequence, producer, x, y, users)
+        sound = (
+            key == record_key(facts.identity, number)
+            and first_position == position
+            and len(users) == (count * user_bytes if facts.of_users else 0)
+        )
+    except (TypeError, AttributeError, struct_error):
+        sound = False
+    if not sound or after != stored:
+        raise StoreDamaged(
+            f"the journal of {stream} is damaged at record {number}: put back a backup"
+        )
+    return Record(stream, number, position, producer, sequence, count, x, y, stored, users)
+
+
+def _head(value: Any, stream: str) -> bytes:
+    if not isinstance(value, bytes):
+        raise StoreDamaged(f"a head in the chains of {stream} is damaged: put back a backup")
+    return value
+
+
+def _integer(value: Any, stream: str) -> int:
+    if not isinstance(value, int):
+        raise StoreDamaged(f"a number among the rows of {stream} is damaged: put back a backup")
+    return value

@@ -1,0 +1,83 @@
+"""Which records are packed next: the oldest that stand in rows of their own, a segment at a time.
+
+Packing changes nothing of what a store says. A segment is read back before anything goes, and comes
+and replaces its rows in one transaction, so a crash leaves the one or the other.
+"""
+
+from collections.abc import Mapping
+
+import apsw
+
+from littled.limits import SEGMENT_EXAMPLES_MAX, SEGMENT_RECORDS_MAX
+from littled.store.database import Facts, begin_packing, record_key
+from littled.store.errors import StoreDamaged
+from littled.store.journal import Journal
+from littled.store.mark import StreamMark
+from littled.store.segments import Segment, packed, together, worth_packing
+
+_INSERT = "INSERT INTO segments VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_DELETE = "DELETE FROM records WHERE key >= ? AND key <= ?"
+
+
+class Packing:
+    """How far each stream's journal was looked at; used by one thread at a time."""
+
+    def __init__(self, facts: Facts, journal: Journal, marks: Mapping[str, StreamMark]) -> None:
+        """Go on after the last segment of each stream; `marks` say where the journals end."""
+        self._facts = facts
+        self._journal = journal
+        # By stream: the last record that was looked at, and the position that follows it.
+        self._looked: dict[str, tuple[int, int]] = {}
+        self._waiting: dict[str, int] = {}
+        for stream in facts.streams:
+            last = journal.last_packed(stream)
+            point = journal.record_point(stream, last)
+            self._looked[stream] = last, 0 if point is None else point[1]
+        self.note(marks)
+
+    @property
+    def waiting(self) -> int:
+        """How many segments may be packed, about; may be asked on any thread."""
+        return sum(list(self._waiting.values()))
+
+    def note(self, marks: Mapping[str, StreamMark]) -> None:
+        """Take note of how far some streams have come."""
+        for stream, mark in marks.items():
+            number, position = self._looked[stream]
+            records, examples = mark.journal.number - number, mark.position - position
+            full = max(records // SEGMENT_RECORDS_MAX, examples // SEGMENT_EXAMPLES_MAX)
+            if full > 0:
+                self._waiting[stream] = full
+            else:
+                self._waiting.pop(stream, None)
+
+    def next(self) -> tuple[str, Segment] | None:
+        """Look at what comes next; the segment that should replace it, if it is worth it.
+
+        Raises StoreDamaged for records that do not continue the chain.
+        """
+        stream = next(iter(self._waiting))
+        after, _ = self._looked[stream]
+        found = self._journal.loose(stream, after)
+        rows = together(found) or found[:1]
+        if not rows:
+            raise StoreDamaged(f"the journal of {stream} breaks off: put back a backup")
+        end = rows[-1]
+        self._looked[stream] = end.number, end.first_position + end.examples
+        if len(rows) < 2 or not worth_packing(rows):
+            return None
+        point = self._journal.record_point(stream, after)
+        if point is None:
+            raise StoreDamaged(f"the journal of {stream} has a gap: put back a backup")
+        return stream, packed(stream, self._facts.streams[stream], rows, point[0])
+
+
+def put_segment(connection: apsw.Connection, facts: Facts, stream: str, segment: Segment) -> None:
+    """Replace the rows of a segment's records by it, inside a transaction."""
+    begin_packing(connection, facts)
+    identity = facts.streams[stream].identity
+    connection.execute(_INSERT, segment.row(facts.streams[stream]))
+    ends = record_key(identity, segment.first), record_key(identity, segment.last)
+    connection.execute(_DELETE, ends)
+    if connection.changes() != segment.records:
+        raise StoreDamaged(f"the rows of the segment at record {segment.first} have changed")
