@@ -79,6 +79,7 @@ benchmarks: venv
 	@for benchmark in benchmarks/[!_]*.py; do \
 	  echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; \
 	done
+	@echo "== benchmarks.service"; $(BIN)/python -m benchmarks.service --quiet
 
 clean:
 	rm -rf .venv build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -9,15 +9,18 @@ while it sends. CPU time is over all examples sent, until the daemon has learned
 """
 
 import os
+import socket
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ingest
 import numpy as np
 
 from littled.limits import ENGINE_QUEUE_BYTES_MAX, STREAM_PENDING_BYTES_MAX
@@ -34,6 +37,7 @@ CLASSES = {
 }
 KINDS = ("alone", "digests", "ids")
 USERS = 100_000
+BATCH_EXAMPLES = 10_000
 _CYCLE = 1_000_000
 _QUEUE_BYTES = ENGINE_QUEUE_BYTES_MAX + STREAM_PENDING_BYTES_MAX
 
@@ -57,6 +61,30 @@ def configuration() -> str:
         for points, name in CLASSES.items()
         for unit in ("example", "user")
     )  # fmt: skip
+
+
+@contextmanager
+def daemon(folder: Path, streams: str) -> Iterator[tuple[str, int]]:
+    """A daemon of its own process on a new store with these streams: its address and process id."""
+    configuration, store, path = (folder / name for name in ("littled.toml", "store", "socket"))
+    configuration.write_text(streams)
+    littled = [sys.executable, "-m", "littled.cli"]
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    subprocess.run([*littled, "init", store, "--config", configuration], check=True, **quiet)
+    serving = subprocess.Popen([*littled, "serve", store, "--unix", path], **quiet)
+    try:
+        while not answers(path):
+            time.sleep(0.05)
+        yield f"unix:{path}", serving.pid
+    finally:
+        serving.terminate()
+        serving.wait()
+
+
+def answers(path: Path) -> bool:
+    """Whether somebody listens on this socket."""
+    with socket.socket(socket.AF_UNIX) as probe:
+        return probe.connect_ex(str(path)) == 0
 
 
 def columns(points: str) -> Any:
@@ -92,7 +120,7 @@ def measured(
     """One run."""
     y = np.zeros(_CYCLE, dtype=np.uint8)
     example_bytes = x.nbytes // _CYCLE + 1 + (0 if users is None else user_bytes)
-    size = ingest.BATCH_EXAMPLES
+    size = BATCH_EXAMPLES
     ahead, timed = _QUEUE_BYTES // example_bytes // size + 1, examples // size
     daemon, client = settled_cpu_seconds(process), time.process_time()
     name = f"{points}-{'example' if users is None else 'user'}"
@@ -120,7 +148,7 @@ def run(
     found = []
     with (
         tempfile.TemporaryDirectory() as name,
-        ingest.daemon(Path(name), configuration()) as (address, process),
+        daemon(Path(name), configuration()) as (address, process),
     ):
         for turn in range(rounds):
             for points in types:
