@@ -72,6 +72,17 @@ PREDICT_PENDING_BYTES_MAX = 256 * 1024
 RECORD_BYTES_MAX = 512 * 1024
 # What one transaction takes along; more waits for the next one, so that no commit lasts long.
 COMMIT_BYTES_MAX = 8 * 1024 * 1024
+# What waits of a producer up to which a commit takes it whole: more than single examples that are
+# acknowledged one by one come to, less than anybody has waiting who feeds at full speed.
+LANE_LITTLE_BYTES = 16 * 1024
+# A producer that waits for each acknowledgement beside others keeps commits short for so long; who
+# sends less often than that may meet with a long one.
+HURRIED_SECONDS = 5.0
+# What a short commit takes along of those who feed at full speed, for each second of the commit
+# before: a third of what is written in that time, so that it makes a commit half as long again.
+HURRIED_BYTES_PER_SECOND = 128 * 1024 * 1024
+HURRIED_BYTES_MIN = 64 * 1024
+HURRIED_BYTES_MAX = 1024 * 1024
 # Examples up to which a lone run is committed on the event loop itself. With more its producer does
 # not wait for acknowledgements, and its next frames should be read during the commit.
 LIGHT_COMMIT_EXAMPLES_MAX = 16
@@ -82,6 +93,8 @@ STREAM_PENDING_BYTES_MAX = 16 * 1024 * 1024
 # Committed but not yet learned bytes of one stream, above which its commits wait. It bridges one
 # joint training at full speed for the usual stream.
 ENGINE_QUEUE_BYTES_MAX = 32 * 1024 * 1024
+# Beyond these, room for producers of which next to nothing waits for the engine.
+ENGINE_QUEUE_RESERVE_BYTES = 4 * 1024 * 1024
 # What a record in memory costs beside its columns, counted against the two limits above: without
 # it, many records of one example each would be held almost for free.
 RECORD_OVERHEAD_BYTES = 1024

@@ -13,7 +13,8 @@ from itertools import accumulate, chain, repeat
 from typing import Protocol
 
 from littled.limits import RECORD_BYTES_MAX
-from littled.service.intake import Intake, Lane, Run
+from littled.service.intake import Intake
+from littled.service.lanes import Lane, Run
 from littled.service.users import UserHash
 from littled_protocol import limits
 from littled_protocol.bursts import Burst

@@ -14,21 +14,21 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections import deque
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from itertools import islice
 from typing import Protocol
 
 from littled.limits import (
     COMMIT_BYTES_MAX,
-    ENGINE_QUEUE_BYTES_MAX,
+    HURRIED_BYTES_MAX,
+    HURRIED_BYTES_MIN,
+    HURRIED_BYTES_PER_SECOND,
+    HURRIED_SECONDS,
+    LANE_LITTLE_BYTES,
     LIGHT_COMMIT_EXAMPLES_MAX,
     QUICK_COMMIT_SECONDS,
     RECORD_BYTES_MAX,
-    RECORD_OVERHEAD_BYTES,
-    STREAM_PENDING_BYTES_MAX,
 )
+from littled.service.lanes import Lane, Owner, Run, StreamIntake, Taken, cost_bytes, take_shares
 from littled.service.writer import Writer
 from littled.store.records import NewRecord, Record
 from littled_protocol.errors import ErrorCode, ProtocolError
@@ -42,112 +42,6 @@ class Journal(Protocol):
 
     def producer_next(self, stream: str, producer: str) -> int:
         """Return the sequence number that follows the producer's last durable example."""
-
-
-class Owner(Protocol):
-    """A session's end of a channel on which a producer feeds; used on the event loop."""
-
-    def acknowledge(self, next_sequence: int, position: int) -> None:
-        """Everything below `next_sequence` is durable, in a stream of `position` examples."""
-
-    def superseded(self) -> None:
-        """Another connection feeds as this producer now."""
-
-    def pause(self) -> None:
-        """Stop reading from the peer for a while."""
-
-    def resume(self) -> None:
-        """Read from the peer again."""
-
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """Consecutive examples of one producer, checked.
-
-    x, y: wire columns of `count`. users: keyed hashes of so many users, or empty (`NewRecord`).
-    """
-
-    sequence: int
-    count: int
-    x: bytes
-    y: bytes
-    users: bytes = b""
-
-    @property
-    def size_bytes(self) -> int:
-        """Bytes of all columns."""
-        return len(self.x) + len(self.y) + len(self.users)
-
-    @property
-    def cost_bytes(self) -> int:
-        """What holding this run costs in memory."""
-        return self.size_bytes + RECORD_OVERHEAD_BYTES
-
-
-class Lane:
-    """One producer of one stream, for as long as somebody feeds as this producer.
-
-    `next_sequence` is the first sequence number that was not accepted yet, `durable_sequence` the
-    first that is not durable yet; both mean nothing before `known`. `underway` counts the runs that
-    were accepted and are not durable yet, and `quiet` is set while there are none. `owner` is who
-    claimed the producer last, and `feeder` the same once everything of the one before is durable.
-    """
-
-    __slots__ = (
-        "durable_sequence",
-        "feeder",
-        "known",
-        "next_sequence",
-        "owner",
-        "producer",
-        "quiet",
-        "stream",
-        "underway",
-    )
-
-    def __init__(self, stream: StreamIntake, producer: str) -> None:
-        """Make a lane whose numbers are not known yet."""
-        self.stream = stream
-        self.producer = producer
-        self.owner: Owner | None = None
-        self.feeder: Owner | None = None
-        self.known = False
-        self.next_sequence = 0
-        self.durable_sequence = 0
-        self.underway = 0
-        self.quiet = asyncio.Event()
-        self.quiet.set()
-
-
-class StreamIntake:
-    """What of one stream is accepted, and what is committed but not yet learned."""
-
-    __slots__ = (
-        "deliver",
-        "lanes",
-        "name",
-        "paused",
-        "pending",
-        "pending_bytes",
-        "position",
-        "unlearned_bytes",
-    )
-
-    def __init__(self, name: str, position: int, deliver: Callable[[Record], None]) -> None:
-        """Start at `position`; `deliver` passes a durable record to the engine without waiting."""
-        self.name = name
-        self.position = position
-        self.deliver = deliver
-        self.lanes: dict[str, Lane] = {}
-        self.pending: deque[tuple[Lane, Run]] = deque()
-        self.pending_bytes = 0
-        self.unlearned_bytes = 0
-        self.paused: set[Owner] = set()
-
-    @property
-    def has_work(self) -> bool:
-        """Whether runs are waiting that may be committed now."""
-        return bool(self.pending) and self.unlearned_bytes < ENGINE_QUEUE_BYTES_MAX
 
 
 class Intake:
@@ -172,6 +66,8 @@ class Intake:
         self._streams: dict[str, StreamIntake] = {}
         self._scheduled = False
         self._commit_seconds = 0.0
+        # Until then somebody is taken to wait for each acknowledgement beside others.
+        self._hurried_until = 0.0
         self._underway = 0
         self._drained = asyncio.Event()
         self._drained.set()
@@ -215,7 +111,7 @@ class Intake:
 
     def detach(self, lane: Lane, owner: Owner) -> None:
         """Say that `owner` is gone; what it handed over is committed all the same."""
-        lane.stream.paused.discard(owner)
+        lane.stream.paused.pop(owner, None)
         if lane.owner is owner:
             lane.owner = lane.feeder = None
             self._forget(lane)
@@ -223,26 +119,27 @@ class Intake:
     def add(self, lane: Lane, run: Run) -> None:
         """Take a run that starts at `lane.next_sequence`."""
         stream = lane.stream
+        if self._underway and not lane.underway and run.cost_bytes <= LANE_LITTLE_BYTES:
+            self._hurried_until = self._loop.time() + HURRIED_SECONDS
         lane.next_sequence = run.sequence + run.count
         lane.underway += 1
         lane.quiet.clear()
         self._underway += 1
         self._drained.clear()
         with self._lock:
-            stream.pending.append((lane, run))
-            stream.pending_bytes += run.cost_bytes
+            lane.put(run)
             wake = self._schedule()
-            full = stream.pending_bytes > STREAM_PENDING_BYTES_MAX
+            full = stream.has_too_much(lane)
         if wake:
             self._loop.call_soon(self._begin)
         if full and lane.feeder is not None and lane.feeder not in stream.paused:
-            stream.paused.add(lane.feeder)
+            stream.paused[lane.feeder] = lane
             lane.feeder.pause()
 
     def learned(self, stream: str, record: Record) -> None:
         """Say that the engine of `stream` has taken `record` in; called on the engine's thread."""
         with self._lock:
-            self._streams[stream].unlearned_bytes -= cost_bytes(record)
+            self._streams[stream].learned(record.producer, cost_bytes(record))
             wake = self._schedule()
         if wake:
             self._writer.submit(self._commit_there)
@@ -285,13 +182,11 @@ class Intake:
             self._writer.submit(self._commit_there)
 
     def _is_light(self) -> bool:
+        if self._underway != 1 or self._commit_seconds > QUICK_COMMIT_SECONDS:
+            return False
         with self._lock:
-            waiting = [run for each in self._streams.values() for _, run in islice(each.pending, 2)]
-        return (
-            self._commit_seconds <= QUICK_COMMIT_SECONDS
-            and self._underway == len(waiting) == 1
-            and waiting[0].count <= LIGHT_COMMIT_EXAMPLES_MAX
-        )
+            waiting = [lane.pending[0] for each in self._streams.values() for lane in each.waiting]
+        return len(waiting) == 1 and waiting[0].count <= LIGHT_COMMIT_EXAMPLES_MAX
 
     def _commit_here(self) -> None:
         """Commit and acknowledge on the loop."""
@@ -305,53 +200,47 @@ class Intake:
         if done is not None:
             self._loop.call_soon_threadsafe(self._committed, *done)
 
-    def _commit(self) -> tuple[list[Record], dict[Lane, list[Run]]] | None:
+    def _commit(self) -> tuple[list[Record], dict[Lane, Taken]] | None:
         """Commit what may be committed; return what was stored, and whose it is."""
         with self._lock:
-            taken = self._take()
+            taken = take_shares(self._streams.values(), self._room())
+            records: list[NewRecord] = []
+            for lane, share in taken.items():
+                for record in join(lane.stream.name, lane.producer, share.runs):
+                    lane.stream.put_before_engine(lane.producer, cost_bytes(record))
+                    records.append(record)
             self._scheduled = False
             again = self._schedule()
         if again:
             self._writer.submit(self._commit_there)
         if not taken:
             return None
-        records: list[NewRecord] = []
-        for lane, runs in taken.items():
-            joined = join(lane.stream.name, lane.producer, runs)
-            records.extend(joined)
-            with self._lock:
-                lane.stream.unlearned_bytes += RECORD_OVERHEAD_BYTES * len(joined)
         started = time.monotonic()
         stored = self._journal.append(records)
         self._commit_seconds = time.monotonic() - started
         return stored, taken
 
-    def _take(self) -> dict[Lane, list[Run]]:
-        """Take runs out of the queues, about COMMIT_BYTES_MAX in all; the lock is held.
+    def _room(self) -> int:
+        """Return how many bytes of those who feed at full speed the next commit takes along.
 
-        Every stream has the same share of a commit, so that none waits for another's backlog.
-        Runs of one lane come together even where those of other lanes came between: producers have
-        no order among each other before the journal gives them one.
+        While somebody waits for single acknowledgements beside them it is what makes a commit last
+        about half as long again as without; a share of the last commit's time, as syncs take
+        longer on some disks than on others.
         """
-        taken: dict[Lane, list[Run]] = {}
-        for stream in self._streams.values():
-            room = COMMIT_BYTES_MAX // len(self._streams)
-            while room > 0 and stream.has_work:
-                lane, run = stream.pending.popleft()
-                room -= run.cost_bytes
-                stream.pending_bytes -= run.cost_bytes
-                stream.unlearned_bytes += run.size_bytes
-                taken.setdefault(lane, []).append(run)
-        return taken
+        if self._loop.time() >= self._hurried_until:
+            return COMMIT_BYTES_MAX
+        room = int(self._commit_seconds * HURRIED_BYTES_PER_SECOND)
+        return min(max(room, HURRIED_BYTES_MIN), HURRIED_BYTES_MAX)
 
-    def _committed(self, records: list[Record], taken: dict[Lane, list[Run]]) -> None:
+    def _committed(self, records: list[Record], taken: dict[Lane, Taken]) -> None:
         """Acknowledge, then let the engines learn; runs on the loop."""
         for record in records:
             self._streams[record.stream].position = record.first_position + record.count
-        for lane, runs in taken.items():
-            lane.durable_sequence = runs[-1].sequence + runs[-1].count
-            lane.underway -= len(runs)
-            self._underway -= len(runs)
+        for lane, share in taken.items():
+            last = share.runs[-1]
+            lane.durable_sequence = last.sequence + last.count
+            lane.underway -= share.whole
+            self._underway -= share.whole
             if lane.feeder is not None:
                 lane.feeder.acknowledge(lane.durable_sequence, lane.stream.position)
             if not lane.underway:
@@ -366,10 +255,13 @@ class Intake:
         self._after_commit()
 
     def _resume(self, stream: StreamIntake) -> None:
-        if stream.paused and stream.pending_bytes <= STREAM_PENDING_BYTES_MAX // 2:
-            owners, stream.paused = stream.paused, set()
-            for owner in owners:
-                owner.resume()
+        if not stream.paused:
+            return
+        with self._lock:
+            free = [owner for owner, lane in stream.paused.items() if stream.has_room(lane)]
+        for owner in free:
+            del stream.paused[owner]
+            owner.resume()
 
 
 def join(stream: str, producer: str, runs: Sequence[Run]) -> list[NewRecord]:
@@ -387,11 +279,6 @@ def join(stream: str, producer: str, runs: Sequence[Run]) -> list[NewRecord]:
         size += length
     records.append(_record(stream, producer, runs[first:]))
     return records
-
-
-def cost_bytes(record: Record) -> int:
-    """Return what holding `record` costs in memory."""
-    return len(record.x) + len(record.y) + len(record.users) + RECORD_OVERHEAD_BYTES
 
 
 def _record(stream: str, producer: str, runs: Sequence[Run]) -> NewRecord:

@@ -12,13 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from littled.limits import (
+    HURRIED_BYTES_MAX,
     LIGHT_COMMIT_EXAMPLES_MAX,
     QUICK_COMMIT_SECONDS,
     RECORD_BYTES_MAX,
     RECORD_OVERHEAD_BYTES,
 )
 from littled.service import intake as intake_module
-from littled.service.intake import Intake, Lane, Run, cost_bytes, join
+from littled.service import lanes
+from littled.service.intake import Intake, join
+from littled.service.lanes import Lane, Run, cost_bytes
 from littled.service.writer import Writer, WriterStopped
 from littled.store.records import NewRecord, Record
 from littled.store.store import Store
@@ -135,9 +138,10 @@ async def test_what_arrives_during_a_commit_shares_the_next(bench: Bench) -> Non
     bench.open.set()
     await bench.intake.drain()
     assert [len(commit) for commit in bench.commits] == [1, 3]
-    assert one.acks == [(1, 1), (51, 101), (1, 1)]
+    assert sorted(one.acks) == [(1, 1), (1, 1), (51, 101)]
     assert two.acks == [(50, 101)]
-    joined = {record.producer: record.x for record in bench.commits[1][:2]}
+    flights = [record for record in bench.commits[1] if record.stream == "flights"]
+    joined = {record.producer: record.x for record in flights}
     assert joined == {"one": bytes(range(50)), "two": bytes(range(100, 150))}
 
 
@@ -229,7 +233,8 @@ async def test_what_an_owner_left_behind_is_committed(bench: Bench) -> None:
 async def test_commits_wait_for_an_engine_that_is_behind(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake_module, "ENGINE_QUEUE_BYTES_MAX", 2 * RECORD_OVERHEAD_BYTES)
+    monkeypatch.setattr(lanes, "ENGINE_QUEUE_BYTES_MAX", 2 * RECORD_OVERHEAD_BYTES)
+    monkeypatch.setattr(lanes, "ENGINE_QUEUE_RESERVE_BYTES", 0)
     feeder, free = Feeder(), Feeder()
     lane = await bench.intake.attach("flights", "p", feeder)
     other = await bench.intake.attach("ids", "p", free)
@@ -255,7 +260,7 @@ async def test_commits_wait_for_an_engine_that_is_behind(
 async def test_feeders_wait_for_commits_that_are_behind(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(intake_module, "STREAM_PENDING_BYTES_MAX", 10 * RECORD_OVERHEAD_BYTES)
+    monkeypatch.setattr(lanes, "STREAM_PENDING_BYTES_MAX", 10 * RECORD_OVERHEAD_BYTES)
     busy, idle = Feeder(), Feeder()
     lane = await bench.intake.attach("flights", "p", busy)
     await bench.intake.attach("flights", "q", idle)
@@ -273,6 +278,92 @@ async def test_feeders_wait_for_commits_that_are_behind(
     await bench.intake.drain()
     assert not busy.paused
     assert busy.acks[-1] == (15, 15)
+
+
+# --- Shares ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("stream", ["flights", "ids"])
+async def test_a_small_run_does_not_stand_behind_anothers_backlog(
+    bench: Bench, stream: str
+) -> None:
+    loud, quiet = Feeder(), Feeder()
+    busy = await bench.intake.attach("flights", "loud", loud)
+    lone = await bench.intake.attach(stream, "quiet", quiet)
+    bench.open.clear()
+    bench.feed(busy, b"0")
+    await asyncio.sleep(0.02)
+    for _ in range(40):
+        bench.feed(busy, bytes(100_000))
+    bench.feed(lone, b"x")
+    bench.open.set()
+    await bench.intake.drain()
+    assert loud.acks[-1][0] == 4_000_001
+    assert quiet.acks[0][0] == 1
+    second = bench.commits[1]
+    assert {record.producer for record in second} == {"loud", "quiet"}
+    # While somebody waits for single acknowledgements commits are short.
+    assert sum(2 * record.count for record in second) <= 1.1 * HURRIED_BYTES_MAX
+    assert len(bench.commits) > 4
+
+
+async def test_commits_are_long_while_nobody_waits_beside_them(bench: Bench) -> None:
+    busy = await bench.intake.attach("flights", "loud", Feeder())
+    bench.open.clear()
+    bench.feed(busy, b"0")
+    await asyncio.sleep(0.02)
+    for _ in range(30):
+        bench.feed(busy, bytes(100_000))
+    bench.open.set()
+    await bench.intake.drain()
+    assert len(bench.commits) == 2
+
+
+async def test_a_small_run_is_stored_while_the_engine_is_behind_with_others(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "ENGINE_QUEUE_BYTES_MAX", 400_000)
+    loud, quiet = Feeder(), Feeder()
+    busy = await bench.intake.attach("flights", "loud", loud)
+    lone = await bench.intake.attach("flights", "quiet", quiet)
+    for _ in range(40):
+        bench.feed(busy, bytes(20_000))
+        await asyncio.sleep(0.001)
+    await bench.writer.ask(lambda: None)
+    for number in range(1, 4):
+        bench.feed(lone, b"x")
+        await asyncio.sleep(0.02)
+        await bench.writer.ask(lambda: None)
+        await asyncio.sleep(0.02)
+        assert quiet.acks[-1][0] == number
+    assert loud.acks[-1][0] < 800_000  # the others wait
+    while loud.acks[-1][0] < 800_000:
+        for record in bench.delivered["flights"]:
+            await asyncio.to_thread(bench.intake.learned, "flights", record)
+        bench.delivered["flights"].clear()
+        await asyncio.sleep(0.005)
+    await asyncio.wait_for(bench.intake.drain(), 5)
+
+
+async def test_one_feeders_backlog_does_not_stop_another(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "STREAM_PENDING_BYTES_MAX", 200_000)
+    loud, quiet = Feeder(), Feeder()
+    busy = await bench.intake.attach("flights", "loud", loud)
+    lone = await bench.intake.attach("flights", "quiet", quiet)
+    bench.open.clear()
+    while not loud.paused:
+        bench.feed(busy, bytes(10_000))
+    bench.feed(lone, b"x")
+    assert not quiet.paused
+    while not quiet.paused:
+        bench.feed(lone, bytes(10_000))
+    assert 90_000 < lone.pending_bytes < 130_000  # the half of what the stream may have
+    bench.open.set()
+    await bench.intake.drain()
+    assert not loud.paused
+    assert not quiet.paused
 
 
 async def test_a_commit_that_fails_is_not_acknowledged(bench: Bench) -> None:

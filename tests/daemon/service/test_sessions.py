@@ -39,6 +39,12 @@ SHORT = {
 }
 GUESTS_OF_AN_ORIGIN = 8
 
+# Commits wait for the engine from the first record on.
+HELD_UP = {
+    "littled.service.lanes.ENGINE_QUEUE_BYTES_MAX": 1,
+    "littled.service.lanes.ENGINE_QUEUE_RESERVE_BYTES": 0,
+}
+
 
 @pytest.fixture(scope="module")
 def daemon(module_store: Path) -> Iterator[Serving]:
@@ -380,12 +386,11 @@ def test_slow_subscribers_are_dropped_and_delay_nobody(store: Path) -> None:
 
 
 def test_examples_beyond_the_credit(store: Path) -> None:
-    held_up = {"littled.service.intake.ENGINE_QUEUE_BYTES_MAX": 100_000}
-    with serving(store, engine="slow", limits=held_up) as daemon, Peer.greet(daemon.unix) as peer:
+    with serving(store, engine="slow", limits=HELD_UP) as daemon, Peer.greet(daemon.unix) as peer:
         peer.open("flights", "greedy")
         frames = [
             encode_frame(Examples(0, number * 60_000, 60_000, bytes(60_000), bytes(60_000)))
-            for number in range(40)
+            for number in range(150)
         ]
         assert sum(map(len, frames)) > limits.credit_bytes
         peer.write(b"".join(frames))
@@ -420,8 +425,7 @@ def test_an_engine_that_is_behind_holds_its_feeders_up_in_bounded_memory(store: 
 
 
 def test_opening_while_the_predecessors_examples_are_on_their_way(store: Path) -> None:
-    held_up = {"littled.service.intake.ENGINE_QUEUE_BYTES_MAX": 1}
-    with serving(store, engine="slow", limits=held_up) as daemon:
+    with serving(store, engine="slow", limits=HELD_UP) as daemon:
         with Peer.greet(daemon.unix) as first:
             first.open("flights", "heir")
             first.feed(0, b"a", b"\0")

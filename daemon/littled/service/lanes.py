@@ -1,0 +1,273 @@
+"""What was accepted and is not durable yet: a queue for each producer, and each one's share.
+
+A producer of a stream has a lane of its own, so that who sends one example does not stand behind
+another's sixteen megabytes. A commit takes the lanes with little in them whole, and what room there
+is for the others is shared out evenly; a run that is longer than its share is cut.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter, deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from littled.limits import (
+    COMMIT_BYTES_MAX,
+    ENGINE_QUEUE_BYTES_MAX,
+    ENGINE_QUEUE_RESERVE_BYTES,
+    LANE_LITTLE_BYTES,
+    RECORD_OVERHEAD_BYTES,
+    STREAM_PENDING_BYTES_MAX,
+)
+from littled.store.records import NewRecord, Record
+
+
+class Owner(Protocol):
+    """A session's end of a channel on which a producer feeds; used on the event loop."""
+
+    def acknowledge(self, next_sequence: int, position: int) -> None:
+        """Everything below `next_sequence` is durable, in a stream of `position` examples."""
+
+    def superseded(self) -> None:
+        """Another connection feeds as this producer now."""
+
+    def pause(self) -> None:
+        """Stop reading from the peer for a while."""
+
+    def resume(self) -> None:
+        """Read from the peer again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Consecutive examples of one producer, checked.
+
+    x, y: wire columns of `count`. users: keyed hashes of so many users, or empty (`NewRecord`).
+    """
+
+    sequence: int
+    count: int
+    x: bytes
+    y: bytes
+    users: bytes = b""
+
+    def cut(self, count: int) -> tuple[Run, Run]:
+        """Return the first `count` examples and the others; there are more than that."""
+        x_end = count * (len(self.x) // self.count)
+        users_end = count * (len(self.users) // self.count)
+        return (
+            Run(self.sequence, count, self.x[:x_end], self.y[:count], self.users[:users_end]),
+            Run(
+                self.sequence + count,
+                self.count - count,
+                self.x[x_end:],
+                self.y[count:],
+                self.users[users_end:],
+            ),
+        )
+
+    @property
+    def size_bytes(self) -> int:
+        """Bytes of all columns."""
+        return len(self.x) + len(self.y) + len(self.users)
+
+    @property
+    def cost_bytes(self) -> int:
+        """What holding this run costs in memory."""
+        return self.size_bytes + RECORD_OVERHEAD_BYTES
+
+
+class Lane:
+    """One producer of one stream, for as long as somebody feeds as this producer.
+
+    `next_sequence` is the first sequence number that was not accepted yet, `durable_sequence` the
+    first that is not durable yet; both mean nothing before `known`. `underway` counts the runs that
+    were accepted and are not durable yet, and `quiet` is set while there are none. `owner` is who
+    claimed the producer last, and `feeder` the same once everything of the one before is durable.
+    `pending` are the runs that no commit has taken yet.
+    """
+
+    __slots__ = (
+        "durable_sequence",
+        "feeder",
+        "known",
+        "next_sequence",
+        "owner",
+        "pending",
+        "pending_bytes",
+        "producer",
+        "quiet",
+        "stream",
+        "underway",
+    )
+
+    def __init__(self, stream: StreamIntake, producer: str) -> None:
+        """Make a lane whose numbers are not known yet."""
+        self.stream = stream
+        self.producer = producer
+        self.owner: Owner | None = None
+        self.feeder: Owner | None = None
+        self.known = False
+        self.next_sequence = 0
+        self.durable_sequence = 0
+        self.underway = 0
+        self.quiet = asyncio.Event()
+        self.quiet.set()
+        self.pending: deque[Run] = deque()
+        self.pending_bytes = 0
+
+    @property
+    def has_little(self) -> bool:
+        """Whether all that waits here is taken by any commit, however much waits elsewhere."""
+        return self.pending_bytes <= LANE_LITTLE_BYTES
+
+    def put(self, run: Run) -> None:
+        """Let a run wait for a commit."""
+        self.pending.append(run)
+        self.pending_bytes += run.cost_bytes
+        self.stream.pending_bytes += run.cost_bytes
+        self.stream.waiting[self] = None
+
+    def take(self, room: int) -> Taken:
+        """Take runs that cost about so many bytes, and one example at least, out of the queue."""
+        taken = Taken()
+        before = self.pending_bytes
+        while self.pending and (room > 0 or not taken.runs):
+            run = self.pending.popleft()
+            self.pending_bytes -= run.cost_bytes
+            count = max(1, room * run.count // run.size_bytes)
+            if run.cost_bytes > room and count < run.count:
+                run, rest = run.cut(count)
+                self.pending.appendleft(rest)
+                self.pending_bytes += rest.cost_bytes
+            else:
+                taken.whole += 1
+            room -= run.cost_bytes
+            taken.runs.append(run)
+        self.stream.pending_bytes -= before - self.pending_bytes
+        del self.stream.waiting[self]
+        if self.pending:
+            self.stream.waiting[self] = None  # behind those that waited as long and got nothing
+        return taken
+
+
+@dataclass(slots=True)
+class Taken:
+    """What a commit takes of a lane. whole: how many of the lane's runs end with it."""
+
+    runs: list[Run] = field(default_factory=list)
+    whole: int = 0
+
+    @property
+    def cost_bytes(self) -> int:
+        """What the runs cost in memory."""
+        return sum(run.cost_bytes for run in self.runs)
+
+
+class StreamIntake:
+    """What of one stream is accepted, and what is committed but not yet learned.
+
+    waiting: lanes with runs that no commit has taken, those first that have waited longest.
+    """
+
+    __slots__ = (
+        "_unlearned_of",
+        "deliver",
+        "lanes",
+        "name",
+        "paused",
+        "pending_bytes",
+        "position",
+        "unlearned_bytes",
+        "waiting",
+    )
+
+    def __init__(self, name: str, position: int, deliver: Callable[[Record], None]) -> None:
+        """Start at `position`; `deliver` passes a durable record to the engine without waiting."""
+        self.name = name
+        self.position = position
+        self.deliver = deliver
+        self.lanes: dict[str, Lane] = {}
+        self.waiting: dict[Lane, None] = {}
+        self.pending_bytes = 0
+        self.unlearned_bytes = 0
+        self._unlearned_of: Counter[str] = Counter()
+        # Who is not read from, and on which lane.
+        self.paused: dict[Owner, Lane] = {}
+
+    @property
+    def has_work(self) -> bool:
+        """Whether anything may be committed now."""
+        if self.unlearned_bytes < ENGINE_QUEUE_BYTES_MAX:
+            return bool(self.waiting)
+        return bool(self.ready())
+
+    def ready(self) -> list[Lane]:
+        """Return the lanes of which something may be committed now.
+
+        While the engine is behind that is none, except for some that have next to nothing in front
+        of it: what others feed does not keep them from being stored.
+        """
+        over = self.unlearned_bytes - ENGINE_QUEUE_BYTES_MAX
+        if over < 0:
+            return list(self.waiting)
+        if over >= ENGINE_QUEUE_RESERVE_BYTES:
+            return []
+        return [
+            lane
+            for lane in self.waiting
+            if lane.has_little and self._unlearned_of[lane.producer] <= LANE_LITTLE_BYTES
+        ]
+
+    def has_too_much(self, lane: Lane) -> bool:
+        """Whether so much waits that this lane, which has its share of it, should not add more."""
+        return (
+            self.pending_bytes > STREAM_PENDING_BYTES_MAX
+            and lane.pending_bytes * len(self.waiting) >= STREAM_PENDING_BYTES_MAX
+        )
+
+    def has_room(self, lane: Lane) -> bool:
+        """Whether this lane may add more after it was told not to."""
+        half = STREAM_PENDING_BYTES_MAX // 2
+        return self.pending_bytes <= half or lane.pending_bytes * len(self.waiting) <= half
+
+    def put_before_engine(self, producer: str, cost: int) -> None:
+        """Count a record that the engine has to learn."""
+        self.unlearned_bytes += cost
+        self._unlearned_of[producer] += cost
+
+    def learned(self, producer: str, cost: int) -> None:
+        """Count a record that the engine has learned."""
+        self.unlearned_bytes -= cost
+        self._unlearned_of[producer] -= cost
+        if not self._unlearned_of[producer]:
+            del self._unlearned_of[producer]
+
+
+def take_shares(streams: Iterable[StreamIntake], room: int) -> dict[Lane, Taken]:
+    """Take what one commit writes out of the queues.
+
+    Lanes with little go first and whole, up to COMMIT_BYTES_MAX in all. `room` bytes are for the
+    others, in turns: each has the same share, and what one does not need of it is for those behind.
+    """
+    ready = [lane for stream in streams for lane in stream.ready()]
+    taken: dict[Lane, Taken] = {}
+    left = COMMIT_BYTES_MAX
+    others = [lane for lane in ready if not lane.has_little]
+    for lane in ready:
+        if lane.has_little and left > 0:
+            left -= lane.pending_bytes
+            taken[lane] = lane.take(lane.pending_bytes)
+    for index, lane in enumerate(others):
+        if room <= 0:
+            break
+        taken[lane] = lane.take(max(room // (len(others) - index), LANE_LITTLE_BYTES))
+        room -= taken[lane].cost_bytes
+    return taken
+
+
+def cost_bytes(record: NewRecord | Record) -> int:
+    """Return what holding `record` costs in memory."""
+    return len(record.x) + len(record.y) + len(record.users) + RECORD_OVERHEAD_BYTES
