@@ -8,12 +8,17 @@ as it is and one that reserves no numbers; each line is one JSON object: for so 
 whom so many have a batch in each commit, how often the mark was written, the median time of a
 commit, and the share that marks add to all commits, in wall and in CPU time.
 
-Timing begins when producers have had 40 batches each: a mark at the first one of each of them, and
-two more in its first half minute, are paid once. What a daemon does besides makes the share
-smaller.
+Last come acknowledgements of single examples, one after the other, of one producer and of ten
+thousand in turns: two stores get their commits in turns, so that both meet the same machine. The
+ten thousand begin with a first example each, which is not timed.
+
+Timing of the others begins when producers have had 40 batches each: a mark at the first one of each
+of them, and two more in its first half minute, are paid once. What a daemon does besides makes the
+share smaller.
 """
 
 import argparse
+import functools
 import json
 import random
 import tempfile
@@ -23,6 +28,7 @@ from fractions import Fraction
 from itertools import islice
 from pathlib import Path
 from statistics import median
+from typing import Any
 
 from littled.classes.registry import class_from_name
 from littled.planner import LearnerRequest, StreamRequest, plan_stream
@@ -57,15 +63,21 @@ def commits(producers: int, batches: int, examples: int) -> Iterator[list[NewRec
         yield records
 
 
+@functools.cache
+def small_plan() -> dict[str, Any]:
+    """A plan for one learner."""
+    request = LearnerRequest("rule", class_from_name("thresholds:256"))
+    plan = plan_stream(StreamRequest(STREAM, Fraction(1), Fraction(1, 10**6), 10**9, (request,)))
+    return plan.to_dict()
+
+
 def measured(folder: Path, producers: int, batches: int, examples: int, timed: int) -> None:
     """One case, with so many commits after the first ones."""
     first = 40 * producers // batches
-    request = LearnerRequest("rule", class_from_name("thresholds:256"))
-    plan = plan_stream(StreamRequest(STREAM, Fraction(1), Fraction(1, 10**6), 10**9, (request,)))
     wall: tuple[list[float], list[float]] = ([], [])
     cpu, marks = [0.0, 0.0], 0
     for kind in (Store, Unreserved):
-        kind.create(folder / kind.__name__, {}, {STREAM: plan.to_dict()})
+        kind.create(folder / kind.__name__, {}, {STREAM: small_plan()})
     with (
         Store.open(folder / Store.__name__) as plain,
         Unreserved.open(folder / Unreserved.__name__) as unreserved,
@@ -98,6 +110,54 @@ def measured(folder: Path, producers: int, batches: int, examples: int, timed: i
     )  # fmt: skip
 
 
+def paces(folder: Path, producers: int, timed: int) -> None:
+    """Single examples of one producer, and of many in turns."""
+    wall: tuple[list[float], list[float]] = ([], [])
+    stores = [opened(folder / name) for name in ("one", "many")]
+    for first in range(0, producers, 1000):
+        stores[1].append([record(f"producer-{each}", 0) for each in range(first, first + 1000)])
+    seen, marks = mark_in(folder / "many"), 0
+    for turn in range(timed):
+        one = record("producer", turn)
+        many = record(f"producer-{turn % producers}", 1 + turn // producers)
+        for which in (0, 1) if turn % 2 else (1, 0):
+            begun = time.perf_counter()
+            stores[which].append([many if which else one])
+            wall[which].append(time.perf_counter() - begun)
+        now = mark_in(folder / "many")
+        marks += now != seen
+        seen = now
+    for store in stores:
+        store.close()
+    print(
+        json.dumps({
+            "producers": [1, producers],
+            "commits": timed,
+            "marks_of_many": marks,
+            "commit_p50_us": [round(median(each) * 1e6, 1) for each in wall],
+            "acknowledgements_per_s": [round(timed / sum(each)) for each in wall],
+            "pace_of_many": round(sum(wall[0]) / sum(wall[1]), 2),
+        }),
+        flush=True,
+    )  # fmt: skip
+
+
+def opened(path: Path) -> Store:
+    """A new store, open."""
+    Store.create(path, {}, {STREAM: small_plan()})
+    return Store.open(path)
+
+
+def record(producer: str, sequence: int) -> NewRecord:
+    """One example."""
+    return NewRecord(STREAM, producer, sequence, 1, b"\5", b"\0")
+
+
+def mark_in(path: Path) -> bytes:
+    """The bytes of a store's mark."""
+    return (path / "high-water-mark").read_bytes()
+
+
 def mark_of(folder: Path) -> HighWaterMark:
     """The mark of the store that has one of numbers."""
     return read_mark(folder / Store.__name__ / "high-water-mark")
@@ -111,6 +171,8 @@ def main() -> None:
     for case in CASES:
         with tempfile.TemporaryDirectory() as name:
             measured(Path(name), *case, timed)
+    with tempfile.TemporaryDirectory() as name:
+        paces(Path(name), 10_000, 5 * timed)
 
 
 if __name__ == "__main__":

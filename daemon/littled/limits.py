@@ -206,8 +206,9 @@ PACKING_REST_TIMES = 4
 PACKING_WAITING_MAX = 64
 # Connections for reading that are kept open while nobody reads.
 STORE_READERS_IDLE_MAX = 4
-# Producers whose sequence numbers are kept in memory; those of others are looked up.
-STORE_PRODUCERS_IN_MEMORY_MAX = 4096
+# Producers whose sequence numbers are kept in memory, at some 400 bytes each; those of others are
+# looked up.
+STORE_PRODUCERS_IN_MEMORY_MAX = 16_384
 # Snapshots kept of each stream: when the newest is damaged, the one before may still serve.
 STORE_SNAPSHOTS_KEPT = 2
 # Longest file of a noise key (64 digits and a line end) and longest high-water mark that is read.
@@ -222,3 +223,8 @@ MARK_PRODUCERS_MAX = 512
 MARK_AHEAD_SECONDS = 30.0
 MARK_AHEAD_TIMES = 32
 MARK_AHEAD_EXAMPLES = 256
+# A producer that the mark does not name, and that is this many examples below the number for all
+# that are not named, is named with the next mark, which is then written so long after the last one:
+# for ten thousand such producers it is one write in a second, and not one in a commit.
+MARK_LOOSE_EXAMPLES = 4 * MARK_AHEAD_EXAMPLES
+MARK_NAMING_SECONDS = 1.0

@@ -588,6 +588,21 @@ RESTORES = (
         (f"{STORE}/test_restoring.py::test_forked_histories_share_no_draw",),
     ),
     Mutant(
+        "producers that share a number are bounded by nothing",
+        "store/mark.py",
+        "            max([self.others, *(named[name] for name in surplus)]),",
+        "            self.others,",
+        (f"{STORE}/test_reserving.py::test_whatever_copy_is_restored_nothing_is_taken_twice",),
+    ),
+    Mutant(
+        "producers get a name below what they have sent",
+        "store/reserving.py",
+        "            bounds.setdefault(stream, {})[name] = following + ahead",
+        "            first = 0 if (stream, name) in waiting else following\n"
+        "            bounds.setdefault(stream, {})[name] = first + ahead",
+        (f"{STORE}/test_reserving.py::test_whatever_copy_is_restored_nothing_is_taken_twice",),
+    ),
+    Mutant(
         "a store that is written to after its file was removed",
         "store/database.py",
         "if _identity(path) != opened or opened is None:",

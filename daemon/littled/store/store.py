@@ -16,7 +16,6 @@ when they were asked for, so no engine repeats them: each is stored once, with i
 
 import json
 import threading
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -28,9 +27,6 @@ import apsw
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.limits import (
-    MARK_AHEAD_EXAMPLES,
-    MARK_AHEAD_SECONDS,
-    MARK_AHEAD_TIMES,
     STORE_PRODUCERS_IN_MEMORY_MAX,
     STORE_SNAPSHOTS_KEPT,
 )
@@ -52,6 +48,7 @@ from littled.store.records import (
     StoredRelease,
     snapshot_checksum,
 )
+from littled.store.reserving import Reserves
 from littled.store.staging import Arrivals, Batch, Producer, Producers
 
 _INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -115,9 +112,8 @@ class Store:
         self._versions: dict[str, int] = {}
         self._producers: Producers = {}
         self._producers_known = 0
-        # Of producers in memory: the number where the mark was put ahead last, and when that was.
-        self._reserved: dict[tuple[str, str], tuple[int, float]] = {}
         self._packing: Packing | None = None
+        self._reserves = Reserves(self._marks, self.producer_next)
 
     # -- making and opening ------------------------------------------------------------------
 
@@ -548,40 +544,15 @@ class Store:
 
     def _reserve(self, producers: Producers) -> None:
         """Let the mark be ahead of what is about to be acknowledged; it seldom has to be moved."""
-        wanted: dict[str, dict[str, int]] = {}
-        for (stream, name), (_, following) in producers.items():
-            numbers = self._marks[stream].numbers
-            assert numbers is not None, "the store is not open for writing"
-            if following > numbers.named.get(name, 0):
-                ahead = self._ahead(stream, name, following)
-                wanted.setdefault(stream, {})[name] = following + ahead
-        for stream, bounds in wanted.items():
-            self._put_numbers(stream, bounds)
-        if wanted:
+        if self._reserves.reserve(producers):
             self._advance_mark()
-
-    def _ahead(self, stream: str, name: str, following: int) -> int:
-        """How many examples of a producer the mark is to be ahead of this number."""
-        now = time.monotonic()
-        before = self._reserved.get((stream, name))
-        first, since = before or (self.producer_next(stream, name), now)
-        self._reserved[stream, name] = following, now
-        times = MARK_AHEAD_SECONDS / max(now - since, MARK_AHEAD_SECONDS / MARK_AHEAD_TIMES)
-        return max(MARK_AHEAD_EXAMPLES, int(times * (following - first)))
 
     def _forget_reserves(self) -> None:
         """Let the mark say exactly how far producers have come, as nothing is added any more."""
-        for stream, mark in self._marks.items():
-            assert mark.numbers is not None, "the store is not open for writing"
-            known = {name: self._producer(stream, name) for name in mark.numbers.named}
-            # what was reserved for a producer that never came counts as unknown as before
-            exact = {name: each[1] for name, each in known.items() if each is not None}
-            self._put_numbers(stream, exact)
-
-    def _put_numbers(self, stream: str, bounds: Mapping[str, int]) -> None:
-        mark = self._marks[stream]
-        numbers = (mark.numbers or Numbers({})).with_bounds(bounds)
-        self._marks[stream] = replace(mark, numbers=numbers)
+        for stream in self._marks:
+            active = (name for each, name in self._producers if each == stream)
+            known = self._history.producers(stream)
+            self._reserves.settle(stream, known, active, self._firsts[stream])
 
     def _open_window(self, stream: str, horizon: int, size: int) -> int:
         restores = self._restores[stream]
@@ -616,7 +587,7 @@ class Store:
         while len(self._producers) > STORE_PRODUCERS_IN_MEMORY_MAX:
             oldest = next(iter(self._producers))
             del self._producers[oldest]
-            self._reserved.pop(oldest, None)
+            self._reserves.forget(oldest)
 
 
 def _mark_failed(error: OSError) -> StoreFailed:

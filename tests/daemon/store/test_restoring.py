@@ -231,7 +231,7 @@ def test_a_mark_goes_ahead_by_half_a_minute_of_examples(
 ) -> None:
     """Each of its writes costs several commits; a restore may leave out what it is ahead."""
     clock, bounds = SimpleNamespace(), set()
-    monkeypatch.setattr("littled.store.store.time", clock)
+    monkeypatch.setattr("littled.store.reserving.time", clock)
     with Store.open(path, mark_path=mark) as store:
         for number in range(280):
             clock.monotonic = lambda at=number * pause: at
