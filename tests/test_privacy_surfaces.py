@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from littled.mechanisms.noise import Purpose
-from littled.service.access import Access
+from littled.service.access import Access, Gate
 from littled.service.http import HttpServer
 from littled.service.logs import ALLOWED_KEYS
 from littled.service.metrics import METRICS
@@ -76,7 +76,7 @@ def test_each_metric_and_each_key_of_a_log_line_has_a_row() -> None:
 def test_each_page_has_a_row() -> None:
     async def paths() -> set[str]:
         surface: Any = None  # no page is asked for
-        application = HttpServer(surface, Access(), "littled/test").application
+        application = HttpServer(surface, Gate(Access()), "littled/test").application
         return {each.canonical for each in application.router.resources()}
 
     assert said("HTTP") == asyncio.run(paths())

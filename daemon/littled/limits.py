@@ -9,6 +9,8 @@ from __future__ import annotations
 
 # 128 bits written in hexadecimal; anything shorter invites a guess.
 TOKEN_BYTES_MIN = 32
+# Longest file of grants, key or certificates that is read; a grant takes some 100 bytes.
+ACCESS_FILE_BYTES_MAX = 1024 * 1024
 
 # --- Logs -----------------------------------------------------------------------------------------
 

@@ -301,18 +301,19 @@ def _tagged(number: bytes) -> int:
     return number[0] if len(number) == 1 else int.from_bytes(number[1:], "big")
 
 
-def decode(payload: bytes | bytearray) -> Message:
+def decode(payload: bytes | bytearray, forbidden: frozenset[str] = frozenset()) -> Message:
     """Return the message of one payload (a frame without its prefix).
 
-    Raises ProtocolError, and nothing else, for any bytes that are not exactly one message.
+    forbidden: types of messages of which nothing but the type is looked at. Raises ProtocolError,
+    and nothing else, for any bytes that are not exactly one message, and for these.
     """
     if len(payload) > _PAYLOAD_BYTES_MAX:
         raise ProtocolError(ErrorCode.FRAME_TOO_LARGE)
-    examples = _decode_examples(payload)
-    return _decode_any(payload) if examples is None else examples
+    examples = None if Examples.type_name in forbidden else _decode_examples(payload)
+    return _decode_any(payload, forbidden) if examples is None else examples
 
 
-def _decode_any(payload: bytes | bytearray) -> Message:
+def _decode_any(payload: bytes | bytearray, forbidden: frozenset[str] = frozenset()) -> Message:
     """Return the message of any payload: scan, unpack, build."""
     scan(payload)
     try:
@@ -321,6 +322,9 @@ def _decode_any(payload: bytes | bytearray) -> Message:
         raise
     except Exception:  # noqa: BLE001 - msgpack fails in many ways; its text may quote the payload
         raise _malformed("a payload is not valid msgpack") from None
+    name = values.get("type")
+    if isinstance(name, str) and name in forbidden:
+        raise ProtocolError(ErrorCode.FORBIDDEN)
     return message_from_fields(values)
 
 

@@ -118,7 +118,8 @@ class Connection:
     """One side of one connection; see the module for its use.
 
     role: which side this is. state: where it stands. frame_bytes_max: longest whole frame that this
-    side accepts. frame_bytes: whole length of the frame sent or returned last.
+    side accepts. frame_bytes: whole length of the frame sent or returned last. forbidden: types of
+    messages that this peer may not send, to be set when it is known who it is.
     """
 
     def __init__(self, role: Role, frame_bytes_max: int = limits.frame_bytes_max) -> None:
@@ -133,6 +134,7 @@ class Connection:
         self._enter(State.START)
         self.frame_bytes_max = frame_bytes_max
         self.frame_bytes = 0
+        self.forbidden: frozenset[str] = frozenset()
         self._peer = role.peer
         self._peer_frame_bytes_max = limits.frame_bytes_max
         self._buffer = bytearray()
@@ -206,7 +208,7 @@ class Connection:
             if payload is None:
                 self._let_go()
                 return self._end() if self._ended else NEED_DATA
-            message = decode(payload)
+            message = decode(payload, self.forbidden)
             self._advance(self._peer, message, len(payload) + limits.frame_prefix_bytes)
         except ProtocolError as error:
             self._failure = RemoteProtocolError(error.code, error.message)

@@ -36,6 +36,7 @@ class ErrorCode(StrEnum):
     INTERNAL_ERROR = "internal_error"
     USERS_MISSING = "users_missing"
     USERS_UNEXPECTED = "users_unexpected"
+    FORBIDDEN = "forbidden"
 
 
 ERROR_SENTENCES: Final = MappingProxyType(
@@ -58,6 +59,7 @@ ERROR_SENTENCES: Final = MappingProxyType(
         ErrorCode.INTERNAL_ERROR: "The daemon failed; its log says why.",
         ErrorCode.USERS_MISSING: "The stream protects users; every example of a batch needs one.",
         ErrorCode.USERS_UNEXPECTED: "The stream protects single examples; a batch names no users.",
+        ErrorCode.FORBIDDEN: "What the client has shown does not allow this.",
     }
 )
 """The fixed sentence of every code, as in SPEC.md."""

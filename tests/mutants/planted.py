@@ -678,9 +678,9 @@ SURFACES = (
     ),
     Mutant(
         "HTTP on this machine asks for no token",
-        "service/daemon.py",
-        "access = Access() if listener.is_unix else self._access\n        hosts",
-        "access = Access()\n        hosts",
+        "service/http.py",
+        "gate.rights(Shown.by(token, transport))",
+        "type(gate.access)().rights(Shown.by(token, transport))",
         (f"{SERVICE}/test_daemon.py::test_the_token_is_asked_for_on_every_port_of_this_machine",),
     ),
     Mutant(
@@ -696,6 +696,34 @@ SURFACES = (
         '_OWN_SITES = ("none", "same-origin")',
         '_OWN_SITES = ("none", "same-origin", "same-site", "cross-site")',
         (f"{SERVICE}/test_http.py::test_pages_of_other_sites_read_nothing",),
+    ),
+    Mutant(
+        "a grant for one stream holds for all",
+        "service/access.py",
+        "return stream is None or grant.streams is None or stream in grant.streams",
+        "return True",
+        (f"{SERVICE}/test_roles.py::test_a_grant_is_for_its_streams",),
+    ),
+    Mutant(
+        "messages are looked at before roles",
+        "service/sessions.py",
+        "self._connection.forbidden = rights.refused_types",
+        "self._connection.forbidden = frozenset()",
+        (f"{SERVICE}/test_roles.py::test_nothing_is_looked_at_but_the_kind_of_a_message",),
+    ),
+    Mutant(
+        "pages need no role",
+        "service/http.py",
+        "if permission is not None and not rights.may(",
+        "if permission is None and not rights.may(",
+        (f"{SERVICE}/test_roles.py::test_pages_need_a_role",),
+    ),
+    Mutant(
+        "a user whom the kernel cannot name has a grant",
+        "service/access.py",
+        "elif shown.caller.user != OVERFLOW_ID:",
+        "else:",
+        (f"{SERVICE}/test_access.py::test_whom_the_kernel_cannot_name_has_no_grant",),
     ),
     Mutant(
         "no slots kept for health and metrics",

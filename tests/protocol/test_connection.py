@@ -54,6 +54,7 @@ from support.vectors import from_json, load
 
 FRAMES = load("frames.json")["frames"]
 REFUSED = load("refused.json")["frames"]
+FORBIDDEN = load("forbidden.json")["frames"]
 CONVERSATIONS = load("conversations.json")["conversations"]
 
 HELLO = Hello(1, "test")
@@ -208,6 +209,19 @@ def test_a_refused_frame_is_refused_however_it_arrives(vector: dict[str, Any]) -
         if slowly.next_event() is not NEED_DATA:
             pytest.fail("a part of a refused frame became an event")
     assert refusal(slowly, data[-1:]).code == vector["code"]
+
+
+@pytest.mark.parametrize("vector", FORBIDDEN, ids=lambda v: v["name"])
+def test_of_a_forbidden_message_nothing_but_its_type_is_looked_at(vector: dict[str, Any]) -> None:
+    server = ready_pair().server
+    server.forbidden = frozenset(vector["forbidden"])
+    data = bytes.fromhex(vector["frame"])
+    if vector["code"] is None:
+        server.receive_data(data)
+        assert server.next_event() is not NEED_DATA
+        return
+    assert refusal(server, data).code == vector["code"]
+    assert server.state is State.ERROR
 
 
 @pytest.mark.parametrize("vector", CONVERSATIONS, ids=lambda v: v["name"])

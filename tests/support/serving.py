@@ -32,7 +32,9 @@ from littled.engine import Engine, Outlet
 from littled.learners.prediction import PredictionLearner
 from littled.mechanisms.noise import NoiseSource
 from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.service.access import Access, one_token
 from littled.service.daemon import serve
+from littled.service.grants import read_access
 from littled.service.logs import guard_process, make_log
 from littled.store.errors import StoreError
 from littled.store.records import Record, StoredRelease
@@ -111,22 +113,25 @@ class Serving:
         *,
         ready: bool = True,
         environment: dict[str, str] | None = None,
+        prefix: Sequence[str] = (),
         **how: Any,
     ) -> Self:
         """Start a daemon on `store` and wait until it is ready.
 
+        prefix: a command that runs another one.
+
         how: engine="chatty" (publishes a large release for every record), "slow" (makes the file
         STORE/learning, then waits for STORE/go), "failing" (raises at the first record);
         limits={"module.NAME": value} in the daemon's modules; tcp, http (port 0 means any),
-        token; file_bytes_max: no file may grow beyond this; inherit=[descriptors] handed over as
-        a service manager does, under `names`;
+        token or token_file; file_bytes_max: no file may grow beyond this; inherit=[descriptors]
+        handed over as a service manager does, under `names`;
         answers="slow" (each waits for the file STORE/go), "killed before" or "killed after" (the
         commit of the first answer kills the process, as a power cut would).
         """
         unix = store.parent / f"{store.name}.sock"
         arguments = json.dumps({"store": str(store), "unix": str(unix), **how})
         process = subprocess.Popen(
-            [sys.executable, __file__, arguments],
+            [*prefix, sys.executable, __file__, arguments],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
@@ -430,6 +435,13 @@ def inherit(descriptors: Sequence[int], names: Sequence[str]) -> None:
     os.environ["LISTEN_FDNAMES"] = ":".join(names)
 
 
+def rules(how: dict[str, Any]) -> Access:
+    """Who may do what: a token with every role, or what a file says."""
+    if "token_file" in how:
+        return read_access(Path(how["token_file"]))
+    return Access(tokens=one_token(how["token"]) if "token" in how else {})
+
+
 def main(arguments: Sequence[str]) -> int:
     """Serve as the JSON in the first argument says; return the exit status."""
     how = json.loads(arguments[0])
@@ -459,7 +471,7 @@ def main(arguments: Sequence[str]) -> int:
                 tcp("tcp"),
                 tcp("http"),
                 log=log,
-                token=how.get("token"),
+                rules=functools.partial(rules, how),
                 http_names=how.get("http_names", ()),
                 build=ENGINES[how.get("engine", "real")],
             )

@@ -4,14 +4,16 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 
 import click
 
 from littled.cli.failures import STORE_NEEDS_ATTENTION, WRONG_USE, Failure, explained
-from littled.cli.options import StoreFiles, read_token, store_options, token_option
-from littled.service.access import AccessError
+from littled.cli.options import StoreFiles, store_options
+from littled.service.access import Access, AccessError
 from littled.service.daemon import serve as serve_store
+from littled.service.grants import read_access
 from littled.service.listeners import ListenError
 from littled.service.logs import guard_process, make_log
 from littled.store.errors import StoreError
@@ -29,7 +31,10 @@ from littled_client.errors import AddressError
     "--http-name", "http_names", multiple=True, metavar="NAME",
     help="A name beside localhost by which HTTP on this machine may be called; may be repeated.",
 )  # fmt: skip
-@token_option
+@click.option(
+    "--token-file", type=click.Path(dir_okay=False, path_type=Path), envvar="LITTLED_TOKEN_FILE",
+    help="File with the token that peers show, or TOML that says who may do what.",
+)  # fmt: skip
 @click.option(
     "--log", "style", type=click.Choice(["auto", "console", "json"]), default="auto",
     show_default=True, help="Lines for people or for programs; auto looks for a terminal.",
@@ -67,7 +72,7 @@ def serve(
                 tcp,
                 http,
                 log=log,
-                token=read_token(token_file),
+                rules=Access if token_file is None else partial(read_access, token_file),
                 http_names=http_names,
                 key_path=files.key or handed_over_key(os.environ),
                 mark_path=files.mark,

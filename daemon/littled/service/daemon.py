@@ -41,7 +41,7 @@ from littled.limits import (
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
 from littled.predictions import refusal
-from littled.service.access import Access
+from littled.service.access import Access, AccessError, Gate
 from littled.service.admission import Admission
 from littled.service.answering import Answer, Answering
 from littled.service.channels import Door
@@ -85,7 +85,7 @@ async def serve(
     http: Address | str | None = None,
     *,
     log: Log,
-    token: str | None = None,
+    rules: Callable[[], Access] = Access,
     http_names: Collection[str] = (),
     key_path: Path | None = None,
     mark_path: Path | None = None,
@@ -94,19 +94,19 @@ async def serve(
 ) -> None:
     """Serve a store until SIGTERM or SIGINT.
 
-    unix, tcp, http: where to listen, beside the sockets that the service manager hands over. token:
-    what peers on TCP and HTTP must show. http_names: by which HTTP on the loopback interface may be
-    called, beside localhost. key_path, mark_path: where the store's key and mark are, if not in the
-    store. build: makes the engines.
+    unix, tcp, http: where to listen, beside the sockets that the service manager hands over. rules:
+    reads who may do what, at the start and on SIGHUP. http_names: by which HTTP on the loopback
+    interface may be called, beside localhost. key_path, mark_path: where the store's key and mark
+    are, if not in the store. build: makes the engines.
 
-    Raises ListenError and AccessError for addresses and tokens that cannot be, StoreRefused when
+    Raises ListenError and AccessError for addresses and rules that cannot be, StoreRefused when
     the store must not be served, StoreFailed or StoreDamaged when it failed or contradicted itself
     while being served, and whatever an engine raised.
     """
     guard_loop(log, asyncio.get_running_loop())
     sys.setswitchinterval(SWITCH_SECONDS)
     keep_freed_memory()
-    access = Access(token)
+    access = rules()
     notifier = Notifier.from_environment(environment, os.getpid())
     listeners = _listeners(unix, tcp, http, access, environment)
     try:
@@ -116,7 +116,9 @@ async def serve(
             Store.open, store_path, key_path, mark_path, progress=extend
         )
         try:
-            await Daemon(store, listeners, access, notifier, log, build, http_names).run()
+            access.check_streams(store.plans)
+            daemon = Daemon(store, listeners, Gate(access), rules, notifier, log, build, http_names)
+            await daemon.run()
         finally:
             await asyncio.to_thread(store.close)
     finally:
@@ -160,9 +162,9 @@ def _listeners(
         if http is not None:
             found.http.append(bind_tcp(http))
         for listener in found.protocol:
-            access.check_listener(listener.socket, "TCP")
+            access.check_listener(listener.socket, "TCP", tls=True)
         for listener in found.http:
-            access.check_listener(listener.socket, "HTTP")
+            access.check_listener(listener.socket, "HTTP", tls=True)
         ensure_descriptors(DESCRIPTORS_MAX)
         if not found.protocol:
             raise ListenError("there is nothing to listen on; give a Unix socket or a TCP address")
@@ -180,7 +182,8 @@ class Daemon:
         self,
         store: Store,
         listeners: Listeners,
-        access: Access,
+        gate: Gate,
+        rules: Callable[[], Access],
         notifier: Notifier,
         log: Log,
         build: BuildEngine,
@@ -190,7 +193,9 @@ class Daemon:
         self._store = store
         self._protocol = listeners.protocol
         self._http = listeners.http
-        self._access = access
+        self._gate = gate
+        self._rules = rules
+        self._pages: list[HttpServer] = []
         self._notifier = notifier
         self._log = log
         self._build = build
@@ -239,13 +244,14 @@ class Daemon:
         stops = (signal.SIGTERM, signal.SIGINT)
         for number in stops:
             self._loop.add_signal_handler(number, self._stop_on, number)
+        self._loop.add_signal_handler(signal.SIGHUP, self._read_rules_again)
         try:
             await self._prepare(trainers)
             if not self._over.is_set():
                 async with asyncio.TaskGroup() as tasks:
                     await self._serve(tasks)
         finally:
-            for number in stops:
+            for number in (*stops, signal.SIGHUP):
                 self._loop.remove_signal_handler(number)
             for worker in self._workers:
                 worker.stop()
@@ -278,7 +284,7 @@ class Daemon:
         house = self._house = self._open_house(tasks)
         for worker in self._workers:
             worker.start()
-        pages = [self._pages_for(listener) for listener in self._http]
+        pages = self._pages = [self._pages_for(listener) for listener in self._http]
         reception = self._reception = self._open_reception(house)
         for page, listener in zip(pages, self._http, strict=True):
             await page.start(listener.socket)
@@ -345,6 +351,23 @@ class Daemon:
             host.interrupt_replay()
         self._over.set()
 
+    def _read_rules_again(self) -> None:
+        """Read who may do what once more; rules that are wrong leave those in force."""
+        try:
+            access = self._rules()
+            access.check_streams(self._store.plans)
+            for listener in (*self._protocol, *self._http):
+                access.check_listener(listener.socket, "TCP", tls=True)
+        except AccessError as error:
+            self._log.error("rules not changed", reason=str(error))
+            return
+        self._gate.access = access
+        self._log.info("rules read again")
+        for session in list(self._house.sessions if self._house is not None else ()):
+            session.check_rights()
+        for page in self._pages:
+            page.check_rights()
+
     def fail(self, error: BaseException) -> None:
         """End the daemon because of `error`; the first error counts."""
         if self._failure is None:
@@ -372,9 +395,8 @@ class Daemon:
 
     def _open_reception(self, house: House) -> Reception:
         def make(newcomer: Newcomer) -> Session:
-            if self._protocol[newcomer.listener].is_unix:
-                return Session(house, "unix", Access())
-            return Session(house, "tcp", self._access)
+            is_unix = self._protocol[newcomer.listener].is_unix
+            return Session(house, "unix" if is_unix else "tcp", self._gate)
 
         def refused(code: ErrorCode) -> None:
             house.counters.errors[code.value] += 1
@@ -383,13 +405,12 @@ class Daemon:
         return Reception(self._protocol, house.admission, make, refused, self._log)
 
     def _pages_for(self, listener: Listener) -> HttpServer:
-        """Return the HTTP side of a listener, which asks for the token as the protocol does.
+        """Return the HTTP side of a listener, which lets those in whom the protocol lets in.
 
         Only where nobody but this machine comes in is it known which names it goes by.
         """
-        access = Access() if listener.is_unix else self._access
         hosts = listener.host_names | self._http_names if listener.is_local else None
-        return HttpServer(self, access, self._server, hosts)
+        return HttpServer(self, self._gate, self._server, hosts)
 
     async def _sweep(self, house: House, reception: Reception) -> None:
         """Look for sessions that have broken a time limit, over and over."""

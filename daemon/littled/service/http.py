@@ -26,6 +26,7 @@ import asyncio
 import json
 import socket
 from collections.abc import Awaitable, Callable, Collection, Mapping
+from functools import partial
 from typing import Any, Protocol
 
 from aiohttp import hdrs, web
@@ -39,7 +40,7 @@ from littled.limits import (
     HTTP_QUESTIONS_MAX,
     LISTEN_BACKLOG,
 )
-from littled.service.access import Access
+from littled.service.access import Gate, Permission, Rights, Shown
 from littled.service.http_connections import HttpConnections
 from littled.service.questions import QuestionError, read_question, said
 from littled.service.subscribers import Releases
@@ -54,6 +55,15 @@ _BEARER = "Bearer "
 _FETCH_SITE = "Sec-Fetch-Site"
 _OWN_SITES = ("none", "same-origin")
 _PREDICT = "/predict"
+_NOT_ALLOWED = "what you have shown does not allow this\n"
+# Pages that need a permission. Who has any may see the status of its streams.
+_PERMISSIONS = {
+    "/metrics": Permission.OPERATE,
+    "/rules/{stream}/{learner}": Permission.SUBSCRIBE,
+    "/rules/{stream}/{learner}/events": Permission.SUBSCRIBE,
+    "/predict": Permission.PREDICT,
+}
+_RIGHTS = web.RequestKey("rights", Rights)
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -85,14 +95,14 @@ class HttpServer:
     """The daemon's HTTP side on one listening socket."""
 
     def __init__(
-        self, surface: Surface, access: Access, server: str, hosts: Collection[str] | None = None
+        self, surface: Surface, gate: Gate, server: str, hosts: Collection[str] | None = None
     ) -> None:
-        """Make a server that shows `surface` to whom `access` admits, under the name `server`.
+        """Make a server that shows `surface` to whom `gate` admits, under the name `server`.
 
         hosts: the names, in small letters, by which requests may call this host; None for any.
         """
         self._pages = _Pages(surface)
-        self.application = self._application(access, server, hosts)
+        self.application = self._application(gate, server, hosts)
         self._runner = web.AppRunner(
             self.application,
             access_log=None,
@@ -119,9 +129,13 @@ class HttpServer:
             self._connections, sock=listener, backlog=LISTEN_BACKLOG
         )
 
+    def check_rights(self) -> None:
+        """The rules have changed: streams of events end, and who still may comes back."""
+        self._pages.end_events()
+
     async def stop(self) -> None:
         """Stop answering; streams of events end."""
-        self._pages.stopping.set()
+        self._pages.end_events()
         if self._listener is not None:
             self._listener.close()
         if self._connections is not None:
@@ -129,16 +143,13 @@ class HttpServer:
         await self._runner.cleanup()
 
     def _application(
-        self, access: Access, server: str, hosts: Collection[str] | None
+        self, gate: Gate, server: str, hosts: Collection[str] | None
     ) -> web.Application:
         @web.middleware
         async def guard(request: web.Request, handler: _Handler) -> web.StreamResponse:
             _check_origin(request, hosts)
-            if request.path != "/healthz" and not _admitted(request, access):
-                raise web.HTTPUnauthorized(
-                    headers={hdrs.WWW_AUTHENTICATE: "Bearer"},
-                    text="show the daemon's token: Authorization: Bearer TOKEN\n",
-                )
+            if request.path != "/healthz":
+                request[_RIGHTS] = _rights(request, gate)
             if request.body_exists and request.path != _PREDICT:
                 raise web.HTTPRequestEntityTooLarge(max_size=0, actual_size=1)
             return await handler(request)
@@ -172,15 +183,20 @@ class _Pages:
         self._surface = surface
         self._event_streams = 0
         self._questions = 0
-        self.stopping = asyncio.Event()
+        self._stopping = asyncio.Event()
+
+    def end_events(self) -> None:
+        """End all streams of events; readers come back and resume where they were."""
+        self._stopping.set()
+        self._stopping = asyncio.Event()
 
     async def healthz(self, _request: web.Request) -> web.Response:
         if self._surface.healthy():
             return web.Response(text="ok\n")
         return web.Response(status=503, text="commits have stopped\n")
 
-    async def status(self, _request: web.Request) -> web.Response:
-        return _json(self._surface.status())
+    async def status(self, request: web.Request) -> web.Response:
+        return _json(request[_RIGHTS].status(self._surface.status()))
 
     async def metrics(self, _request: web.Request) -> web.Response:
         return web.Response(
@@ -226,7 +242,8 @@ class _Pages:
             return _refused(503, "too many questions are being answered; ask again later")
         self._questions += 1
         try:
-            asked = read_question(await _body(request), self._x_types())
+            may = partial(request[_RIGHTS].may, Permission.PREDICT)
+            asked = read_question(await _body(request), self._x_types(), may)
             status, value = said(await self._surface.predict(asked))
         except QuestionError as error:
             return _refused(error.status, error.sentence)
@@ -244,7 +261,7 @@ class _Pages:
     async def _stream(self, response: web.StreamResponse, learner: str, version: int) -> None:
         """Write releases as they come, until the reader is gone or slow, or the daemon stops."""
         releases = self._surface.releases
-        stopping = asyncio.ensure_future(self.stopping.wait())
+        stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             while not stopping.done():
                 for release in await releases.after(learner, version):
@@ -309,9 +326,22 @@ def _without_port(host: str) -> str:
     )
 
 
-def _admitted(request: web.Request, access: Access) -> bool:
-    shown = request.headers.get(hdrs.AUTHORIZATION, "")
-    return access.admits(shown.removeprefix(_BEARER) if shown.startswith(_BEARER) else None)
+def _rights(request: web.Request, gate: Gate) -> Rights:
+    """What the peer may do; refuses one that may not come in, or not ask for this kind of page."""
+    header = request.headers.get(hdrs.AUTHORIZATION, "")
+    token = header.removeprefix(_BEARER) if header.startswith(_BEARER) else None
+    transport = request.transport
+    rights = None if transport is None else gate.rights(Shown.by(token, transport))
+    if rights is None:
+        raise web.HTTPUnauthorized(
+            headers={hdrs.WWW_AUTHENTICATE: "Bearer"},
+            text="show the daemon's token: Authorization: Bearer TOKEN\n",
+        )
+    resource = request.match_info.route.resource
+    permission = None if resource is None else _PERMISSIONS.get(resource.canonical)
+    if permission is not None and not rights.may(permission, request.match_info.get("stream")):
+        raise web.HTTPForbidden(text=_NOT_ALLOWED)
+    return rights
 
 
 def _version(text: str) -> int:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import json
 import re
 import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from littled_client.conversions import BadRow, Converter, Fields
@@ -26,7 +26,7 @@ from littled_protocol import limits
 from littled_protocol.errors import ProtocolError, RefusalCode
 from littled_protocol.messages import Predict, Prediction, PredictionRefused, check_learner
 
-BAD_REQUEST, NOT_FOUND, CONFLICT, TOO_MANY = 400, 404, 409, 429
+BAD_REQUEST, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_MANY = 400, 403, 404, 409, 429
 STATUSES: Mapping[str, int] = {
     RefusalCode.WINDOW_SPENT: TOO_MANY,
     RefusalCode.NO_WINDOW: CONFLICT,
@@ -48,10 +48,12 @@ class QuestionError(Exception):
         self.sentence = sentence
 
 
-def read_question(body: bytes, x_types: Mapping[str, str]) -> Predict:
+def read_question(
+    body: bytes, x_types: Mapping[str, str], may: Callable[[str], bool] = lambda _: True
+) -> Predict:
     """The request in a body; `x_types` has the type of the points of every stream.
 
-    Raises QuestionError.
+    may: whether questions about a stream, known or not, are allowed. Raises QuestionError.
     """
     asked = _object(body)
     learner = asked.get("learner")
@@ -60,7 +62,10 @@ def read_question(body: bytes, x_types: Mapping[str, str]) -> Predict:
     except ProtocolError:
         raise QuestionError(BAD_REQUEST, "learner needs the form STREAM/LEARNER") from None
     assert isinstance(learner, str)
-    x_type = x_types.get(learner.partition("/")[0])
+    stream = learner.partition("/")[0]
+    if not may(stream):
+        raise QuestionError(FORBIDDEN, "what you have shown does not allow this")
+    x_type = x_types.get(stream)
     if x_type is None:
         raise QuestionError(NOT_FOUND, "the daemon has no stream of this name")
     x, count = _column(asked.get("x"), x_type)

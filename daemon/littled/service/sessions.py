@@ -19,7 +19,7 @@ from littled.limits import (
     RECEIVE_BYTES,
     SEND_HIGH_WATER_BYTES,
 )
-from littled.service.access import Access
+from littled.service.access import Gate, Permission, Rights, Shown
 from littled.service.admission import Admission
 from littled.service.channels import Channel, Door
 from littled.service.intake import Intake
@@ -95,11 +95,15 @@ class House:
 class Session(Guest):
     """One peer's connection."""
 
-    def __init__(self, house: House, transport_name: TransportName, access: Access) -> None:
-        """Wait for a connection that came in through a listener of this name and access."""
+    def __init__(self, house: House, transport_name: TransportName, gate: Gate) -> None:
+        """Wait for a connection that came in through a listener of this name."""
         self._house = house
         self._transport_name = transport_name
-        self._access = access
+        self._gate = gate
+        self._shown: Shown | None = None
+        self._rights = Rights(())
+        # What the peer was allowed to do and has begun, with the names of streams.
+        self._uses: set[tuple[Permission, str]] = set()
         self._connection = Connection(Role.SERVER)
         self._transport: asyncio.Transport | None = None
         self._channels: dict[int, Channel] = {}
@@ -327,8 +331,10 @@ class Session(Guest):
         self.fail(error.code, None if at is None else at.number)
 
     def _hello(self, message: Hello) -> None:
-        if not self._access.admits(message.token):
-            self.fail(ErrorCode.UNAUTHORIZED)
+        if self._transport is None:
+            return
+        self._shown = Shown.by(message.token, self._transport)
+        if not self._take_rights(self._gate.rights(self._shown)):
             return
         house = self._house
         self.send(
@@ -341,7 +347,38 @@ class Session(Guest):
             )
         )
 
+    def _take_rights(self, rights: Rights | None) -> bool:
+        """Take the rights of who has greeted; end the session without any, and return False."""
+        if rights is None:
+            self.fail(ErrorCode.UNAUTHORIZED)
+            return False
+        self._rights = rights
+        self._connection.forbidden = rights.refused_types
+        return True
+
+    def check_rights(self) -> None:
+        """Ask again what the peer may do: the rules have changed.
+
+        The session goes on, unless it has begun something that is not allowed any more.
+        """
+        if self._ending or self._shown is None:
+            return
+        if self._take_rights(self._gate.rights(self._shown)) and not all(
+            self._rights.may(permission, stream) for permission, stream in self._uses
+        ):
+            self.fail(ErrorCode.FORBIDDEN)
+
+    def _may(self, permission: Permission, stream: str, channel: int | None = None) -> bool:
+        """Return whether the peer may begin something; end the session if it may not."""
+        if not self._rights.may(permission, stream):
+            self.fail(ErrorCode.FORBIDDEN, channel)
+            return False
+        self._uses.add((permission, stream))
+        return True
+
     def _open(self, message: Open) -> None:
+        if not self._may(Permission.FEED, message.stream, message.channel):
+            return
         door = self._house.doors.get(message.stream)
         if door is None:
             self.fail(ErrorCode.UNKNOWN_STREAM, message.channel)
@@ -368,6 +405,8 @@ class Session(Guest):
         )
 
     def _subscribe(self, message: Subscribe) -> None:
+        if not self._may(Permission.SUBSCRIBE, message.learner.partition("/")[0]):
+            return
         if message.learner in self._house.releases:
             self._settle()
             self._spawn(None, self._serve_releases, message.learner, message.since)
@@ -385,9 +424,11 @@ class Session(Guest):
             await releases.beyond(learner, version)
 
     def _status_request(self, _message: StatusRequest) -> None:
-        self.send(Status(self._house.status()))
+        self.send(Status(self._rights.status(self._house.status())))
 
     def _predict(self, message: Predict) -> None:
+        if not self._may(Permission.PREDICT, message.learner.partition("/")[0]):
+            return
         cost = self._connection.frame_bytes
         self._predict_bytes += cost
         if self._predict_bytes > PREDICT_PENDING_BYTES_MAX:

@@ -95,6 +95,7 @@ def test_peers_on_tcp_show_the_token(littled: Littled, tmp_path: Path) -> None:
     make_store(tmp_path)
     right, wrong = tmp_path / "token", tmp_path / "wrong"
     right.write_text(f"{TOKEN}\n")
+    right.chmod(0o600)
     wrong.write_text("f" * 64)
     where = f"127.0.0.1:{free_port()}"
     running = serve(tmp_path, "--tcp", where, "--token-file", right)
@@ -105,16 +106,36 @@ def test_peers_on_tcp_show_the_token(littled: Littled, tmp_path: Path) -> None:
     assert running.stop() == 0
 
 
-@pytest.mark.parametrize("text", ["", "short"])
-def test_a_token_that_protects_nothing_is_refused(
-    littled: Littled, tmp_path: Path, text: str
+@pytest.mark.parametrize(
+    ("text", "mode", "sentence"),
+    [
+        ("", 0o600, "is empty"),
+        ("short", 0o600, "is shorter than 32 bytes"),
+        (TOKEN, 0o644, "has mode 0644"),
+        (f'[tokens.a]\ntoken = "{TOKEN}"\nroles = ["admin"]', 0o600, "has no role 'admin'"),
+        (
+            f'[tokens.a]\ntoken = "{TOKEN}"\nroles = ["feed"]\nstreams = ["trains"]',
+            0o600,
+            "tokens.a names the stream 'trains'",
+        ),
+    ],
+)
+def test_rules_that_cannot_be_meant_are_refused(
+    littled: Littled, tmp_path: Path, text: str, mode: int, sentence: str
 ) -> None:
     make_store(tmp_path)
     token = tmp_path / "token"
     token.write_text(text)
+    token.chmod(mode)
     said = littled("serve", tmp_path / "store", "--tcp", "127.0.0.1:1", "--token-file", token)
-    assert said.status in (1, 2)
-    assert "token" in said.sentence
+    assert (said.status, sentence in said.sentence) == (2, True), said.sentence
+
+
+def test_a_token_file_that_is_not_there(littled: Littled, tmp_path: Path) -> None:
+    make_store(tmp_path)
+    said = littled("serve", tmp_path / "store", "--token-file", tmp_path / "none")
+    assert said.status == 2
+    assert said.sentence == f"cannot read the token file {tmp_path}/none: No such file or directory"
 
 
 def test_clients_find_the_daemon_of_their_session(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import aiohttp
 import pytest
 
 from littled.service import http as http_module
-from littled.service.access import Access
+from littled.service.access import Access, Gate, one_token
 from littled.service.http import HttpServer
 from littled.service.subscribers import Releases
 from littled.service.writer import WriterStopped
@@ -112,11 +112,11 @@ class Site:
 
 
 async def run(
-    access: Access, house: House, hosts: Collection[str] | None = None
+    gate: Gate, house: House, hosts: Collection[str] | None = None
 ) -> AsyncIterator[Site]:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    server = HttpServer(house, access, "littled/test", hosts)
+    server = HttpServer(house, gate, "littled/test", hosts)
     await server.start(listener)
     async with aiohttp.ClientSession() as client:
         yield Site(house, client, listener.getsockname()[1])
@@ -126,13 +126,13 @@ async def run(
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    async for made in run(Access(), House()):
+    async for made in run(Gate(Access()), House()):
         yield made
 
 
 @pytest.fixture
 async def guarded() -> AsyncIterator[Site]:
-    async for made in run(Access(TOKEN), House()):
+    async for made in run(Gate(Access(tokens=one_token(TOKEN))), House()):
         yield made
 
 
@@ -245,7 +245,7 @@ HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]", "monitor.lan"})
 
 @pytest.fixture
 async def local() -> AsyncIterator[Site]:
-    async for made in run(Access(), House(), HOSTS):
+    async for made in run(Gate(Access()), House(), HOSTS):
         yield made
 
 
@@ -508,7 +508,7 @@ async def test_a_connection_is_good_for_one_request(site: Site) -> None:
 
 async def test_a_stop_ends_streams_of_events() -> None:
     house = House()
-    server = HttpServer(house, Access(), "littled/test")
+    server = HttpServer(house, Gate(Access()), "littled/test")
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     await server.start(listener)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from littled.service import http_connections
-from littled.service.access import Access
+from littled.service.access import Access, Gate
 from littled.service.http import HttpServer
 from littled.service.subscribers import Releases
 from littled_protocol import limits
@@ -100,7 +100,7 @@ async def running() -> AsyncIterator[Site]:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     surface = Surface()
-    server = HttpServer(surface, Access(), "littled/test")
+    server = HttpServer(surface, Gate(Access()), "littled/test")
     await server.start(listener)
     site = Site(server, surface, listener.getsockname()[1])
     try:
