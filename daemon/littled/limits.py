@@ -45,6 +45,9 @@ ENTRIES_PER_TURN = 2
 # Connections that the kernel keeps waiting in front of the protocol's listeners. A flood fills any
 # queue; this one is passed through in a tenth of a second.
 CONNECT_BACKLOG = 1024
+# Pause after a turn in which a listener had as many newcomers or more: 10,000 a second come in,
+# for a quarter of the loop's time.
+ACCEPT_PAUSE_SECONDS = 0.001
 # Pause after the process had no file descriptors left.
 ACCEPT_RETRY_SECONDS = 0.2
 # File descriptors for everything that is no connection: the store, its readers, the loop, the log.
@@ -53,6 +56,44 @@ DESCRIPTORS_OTHER = 128
 SWEEP_SECONDS = 0.5
 # One read from a socket takes at most so much; the buffer is shared by all connections.
 RECEIVE_BYTES = 256 * 1024
+# Work for one peer at a time, and for all peers in one turn of the loop, in units of some 5 us: one
+# small message. Longer ones count by their bytes, columns of examples for less than anything else.
+WORK_PER_PEER_UNITS = 50
+WORK_PER_TURN_UNITS = 100
+WORK_BYTES_PER_UNIT = 256
+WORK_COLUMN_BYTES_PER_UNIT = 2048
+# What arrives in one read and is dealt with at once, if it takes no more units than this: a peer
+# that waits for each answer sends no more.
+DIRECT_BYTES_MAX = 4096
+DIRECT_UNITS = 16
+# What a peer may ask for without feeding, in the same units: enough to open all channels of one
+# connection or to subscribe to as many learners as it may, and then forty pings, or two statuses of
+# a few streams, a second for ever. Five hundred peers that ask for all they may take a tenth of the
+# loop's time.
+ALLOWANCE_UNITS_MAX = 400
+ALLOWANCE_UNITS_PER_SECOND = 40
+# Who has spent all of it waits for so much; waking up costs some 50 us.
+ALLOWANCE_WAIT_UNITS = 10
+# What messages cost out of the allowance beside their bytes. A subscription pays little for being
+# asked for, since its releases come at the pace of everybody's.
+PING_UNITS = 1.0
+SUBSCRIBE_UNITS = 0.25
+OPEN_UNITS = 1.0
+STATUS_UNITS = 5
+STATUS_UNITS_PER_STREAM = 5
+REFUSAL_UNITS = 4
+# What peers may have sent and the daemon not yet dealt with takes at most 64 MiB: from each
+# connection so much of a frame or of short frames,
+FRAME_SHORT_BYTES = 16 * 1024
+# unfinished longer frames that were granted their length,
+FRAMES_GRANTED_BYTES = 32 * 1024 * 1024
+# and what long reads bring; above it reads are no longer than FRAME_SHORT_BYTES.
+RECEIVE_BACKLOG_BYTES = 16 * 1024 * 1024
+# While others wait for a grant, a frame that has one must grow by so much in so long.
+FRAME_GROWTH_BYTES = 64 * 1024
+FRAME_GROWTH_SECONDS = 0.25
+# Unsent bytes to all peers together, above which the one with most of them is dropped.
+UNSENT_BYTES_MAX = 64 * 1024 * 1024
 # Unsent bytes to one peer above which its subscriptions wait and nothing more is read from it.
 SEND_HIGH_WATER_BYTES = 256 * 1024
 # Connections that the kernel keeps waiting in front of HTTP while the daemon is busy.
@@ -88,6 +129,8 @@ HURRIED_BYTES_MAX = 1024 * 1024
 # Examples up to which a lone run is committed on the event loop itself. With more its producer does
 # not wait for acknowledgements, and its next frames should be read during the commit.
 LIGHT_COMMIT_EXAMPLES_MAX = 16
+# Producers that are looked up at a time, so that commits do not wait behind many who open channels.
+PRODUCER_LOOKUPS_MAX = 2
 # A commit that took longer keeps the next one off the event loop: other peers would notice.
 QUICK_COMMIT_SECONDS = 0.002
 # Accepted but not yet committed bytes of one stream, above which its feeders are not read from.

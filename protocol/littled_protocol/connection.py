@@ -302,6 +302,8 @@ class Connection:
             self._advance(self.role, message, len(frame))
         except ProtocolError as error:
             raise LocalProtocolError(error.code, error.message) from None
+        if isinstance(message, Error):
+            self._forget_bytes()
         return frame
 
     # --- What a message does, whoever sent it -----------------------------------------------------

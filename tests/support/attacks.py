@@ -129,7 +129,8 @@ class Attackers:
         self._numbers[peer] = number
         self._waiting[peer] = self._attack.first(number)
         self._received[peer] = self._sent[peer] = 0
-        self._selector.register(peer, selectors.EVENT_READ | selectors.EVENT_WRITE)
+        events = selectors.EVENT_WRITE | (selectors.EVENT_READ if self._attack.reads else 0)
+        self._selector.register(peer, events)
 
     def _serve(self, peer: socket.socket, events: int) -> None:
         try:
@@ -157,7 +158,7 @@ class Attackers:
         if self._attack.bytes_max is not None and self._sent[peer] >= self._attack.bytes_max:
             self._leave(peer)
         elif not self._waiting[peer] and not self._attack.again:
-            self._selector.modify(peer, selectors.EVENT_READ)
+            self._selector.modify(peer, selectors.EVENT_READ if self._attack.reads else 0)
 
     def _leave(self, peer: socket.socket) -> None:
         self._selector.unregister(peer)

@@ -25,6 +25,7 @@ from littled.limits import (
     HURRIED_SECONDS,
     LANE_LITTLE_BYTES,
     LIGHT_COMMIT_EXAMPLES_MAX,
+    PRODUCER_LOOKUPS_MAX,
     QUICK_COMMIT_SECONDS,
     RECORD_BYTES_MAX,
 )
@@ -69,6 +70,7 @@ class Intake:
         # Until then somebody is taken to wait for each acknowledgement beside others.
         self._hurried_until = 0.0
         self._underway = 0
+        self._lookups = asyncio.Semaphore(PRODUCER_LOOKUPS_MAX)
         self._drained = asyncio.Event()
         self._drained.set()
 
@@ -152,7 +154,10 @@ class Intake:
         """Wait until the lane's numbers are known and nothing of it is on its way."""
         if not lane.known:
             stream, producer = lane.stream.name, lane.producer
-            found = await self._writer.ask(lambda: self._journal.producer_next(stream, producer))
+            async with self._lookups:
+                found = await self._writer.ask(
+                    lambda: self._journal.producer_next(stream, producer)
+                )
             if not lane.known:
                 lane.known = True
                 lane.next_sequence = lane.durable_sequence = found

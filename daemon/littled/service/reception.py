@@ -19,6 +19,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 from littled.limits import (
+    ACCEPT_PAUSE_SECONDS,
     ACCEPT_RETRY_SECONDS,
     ACCEPTS_PER_TURN,
     CONNECT_BACKLOG,
@@ -143,11 +144,16 @@ class Reception:
                 accepted.close()
             else:
                 self._receive(accepted, number, state)
+        # Perhaps there is no end of them: the others on the loop have their time first.
+        self._pause(number, ACCEPT_PAUSE_SECONDS)
+
+    def _pause(self, number: int, seconds: float) -> None:
+        self._loop.remove_reader(self._listeners[number].socket)
+        self._retries[number] = self._loop.call_later(seconds, self._watch, number)
 
     def _wait_for_descriptors(self, number: int) -> None:
         """Accept no more for a moment; who is silent makes room."""
-        self._loop.remove_reader(self._listeners[number].socket)
-        self._retries[number] = self._loop.call_later(ACCEPT_RETRY_SECONDS, self._watch, number)
+        self._pause(number, ACCEPT_RETRY_SECONDS)
         self._log.warning("no file descriptors left")
         for newcomer in list(self._lobby)[:ACCEPTS_PER_TURN]:
             self._turn_away(newcomer, ErrorCode.LIMIT_EXCEEDED)

@@ -15,9 +15,21 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, ParamSpec, cast
 
 from littled.limits import (
+    DIRECT_BYTES_MAX,
+    DIRECT_UNITS,
+    FRAME_SHORT_BYTES,
+    OPEN_UNITS,
+    PING_UNITS,
     PREDICT_PENDING_BYTES_MAX,
     RECEIVE_BYTES,
+    REFUSAL_UNITS,
     SEND_HIGH_WATER_BYTES,
+    STATUS_UNITS,
+    STATUS_UNITS_PER_STREAM,
+    SUBSCRIBE_UNITS,
+    UNSENT_BYTES_MAX,
+    WORK_BYTES_PER_UNIT,
+    WORK_COLUMN_BYTES_PER_UNIT,
 )
 from littled.service.access import Gate, Permission, Rights, Shown
 from littled.service.admission import Admission
@@ -25,8 +37,10 @@ from littled.service.channels import Channel, Door
 from littled.service.intake import Intake
 from littled.service.listeners import keep_alive
 from littled.service.logs import Log
+from littled.service.receiving import Receiving
 from littled.service.reception import Guest
 from littled.service.subscribers import Releases
+from littled.service.turns import Allowance, Turns
 from littled.service.writer import WriterStopped
 from littled_protocol import limits
 from littled_protocol.connection import CLOSED, NEED_DATA, Connection, Role, State
@@ -53,16 +67,27 @@ from littled_protocol.messages import (
 TransportName = Literal["unix", "tcp"]
 P = ParamSpec("P")
 _Work = Callable[P, Coroutine[Any, Any, None]]
+# What messages cost out of a peer's allowance beside their bytes; examples have credit instead, and
+# answers to `predict` are paid for out of a budget.
+_UNITS: Mapping[type[Message], float] = {
+    Open: OPEN_UNITS,
+    Subscribe: SUBSCRIBE_UNITS,
+    StatusRequest: STATUS_UNITS,
+    Ping: PING_UNITS,
+    Pong: PING_UNITS,
+}
 
 
 @dataclass(slots=True)
 class Counters:
     """Public counters over all sessions, for metrics; none of them looks inside an example.
 
-    received_bytes: of whole frames; see `Channel.counted_bytes`.
+    received_bytes: of whole frames; see `Channel.counted_bytes`. unsent_bytes: what waits to be
+    sent, as of each session's last look.
     """
 
     received_bytes: int = 0
+    unsent_bytes: int = 0
     errors: Counter[str] = field(default_factory=Counter)
 
 
@@ -90,6 +115,8 @@ class House:
     sessions: dict[Session, None] = field(default_factory=dict)
     # One buffer serves all: the loop fills it and has it emptied within one step.
     buffer: memoryview = field(default_factory=lambda: memoryview(bytearray(RECEIVE_BYTES)))
+    turns: Turns = field(default_factory=Turns)
+    receiving: Receiving = field(default_factory=Receiving)
 
 
 class Session(Guest):
@@ -106,6 +133,7 @@ class Session(Guest):
         self._uses: set[tuple[Permission, str]] = set()
         self._connection = Connection(Role.SERVER)
         self._transport: asyncio.Transport | None = None
+        self._encrypted = False
         self._channels: dict[int, Channel] = {}
         self._touched: set[Channel] = set()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -121,7 +149,14 @@ class Session(Guest):
         # When the last whole message came, and whether the peer neither feeds nor subscribes.
         self._heard_at = self._connected_at
         self._idle = True
-        self._unsent_bytes = 0
+        # What was sent while work is done, None while none is.
+        self._outgoing: list[bytes] | None = None
+        # Unsent bytes as of the last count, and as of the last sweep.
+        self._unsent_bytes = self._swept_bytes = 0
+        self._allowance = Allowance(self._connected_at)
+        # Bytes in hand as of the last count; whether whole messages may be among them.
+        self._buffered_bytes = 0
+        self.has_work = False
         self.ended = asyncio.Event()
         self._handlers: Mapping[type[Message], Callable[[Any], None]] = {
             Hello: self._hello,
@@ -137,6 +172,7 @@ class Session(Guest):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Begin."""
         self._transport = cast("asyncio.Transport", transport)
+        self._encrypted = transport.get_extra_info("sslcontext") is not None
         self._transport.set_write_buffer_limits(SEND_HIGH_WATER_BYTES)
         with contextlib.suppress(OSError):  # of a peer that is gone
             keep_alive(self._transport.get_extra_info("socket"))
@@ -147,12 +183,17 @@ class Session(Guest):
         self._ending = True
         self._house.sessions.pop(self, None)
         self._house.admission.leave(self)
+        self._house.counters.unsent_bytes -= self._unsent_bytes
+        self._unsent_bytes = 0
         self._leave()
         self.ended.set()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return where the next bytes go."""
-        return self._house.buffer
+        """Return where the next bytes go: few, but for feeders while memory is free."""
+        house = self._house
+        if self._channels and not house.receiving.is_crowded:
+            return house.buffer
+        return house.buffer[:FRAME_SHORT_BYTES]
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take what came in."""
@@ -161,14 +202,27 @@ class Session(Guest):
         if not self._connection.frame_begun:
             self._frame_at = self._loop.time()
         self._connection.receive_data(self._house.buffer[:nbytes])
-        self._work()
+        turns = self._house.turns
+        if self in turns:  # enough is waiting already
+            self.hold(turns)
+        elif nbytes <= DIRECT_BYTES_MAX:
+            self.work(DIRECT_UNITS)
+        else:
+            self.has_work = True
+        if self.has_work:
+            self._count_buffered()
+            turns.add(self)
 
     def eof_received(self) -> bool:
         """Take the end of the peer's stream; the transport closes itself."""
-        if not self._ending:
-            self._connection.receive_data(b"")
-            self._work()
-        return False
+        if self._ending:
+            return False
+        self._connection.receive_data(b"")
+        self.work(DIRECT_UNITS)
+        if self.has_work:
+            self._house.turns.add(self)
+        # The rest of what it sent is still worth a turn; TLS does not know open ends.
+        return self.has_work and not self._encrypted
 
     def pause_writing(self) -> None:
         """Stop reading from a peer that does not read, so that its answers do not pile up."""
@@ -198,7 +252,23 @@ class Session(Guest):
             self._house.log.error("message not sent", code=error.code.value)
             self.fail(ErrorCode.INTERNAL_ERROR)
             return
-        self._transport.write(frame)
+        if self._outgoing is None:
+            self._write(frame)
+        else:
+            self._outgoing.append(frame)
+
+    def _write(self, data: bytes) -> None:
+        assert self._transport is not None, "something was sent before there was a connection"
+        self._transport.write(data)
+        unsent = self._transport.get_write_buffer_size()
+        if unsent != self._unsent_bytes:
+            self._count_unsent(unsent)
+
+    def _flush(self) -> None:
+        """Write what was sent while work was done, all at once."""
+        frames, self._outgoing = self._outgoing, None
+        if frames and self._transport is not None and not self._transport.is_closing():
+            self._write(b"".join(frames))
 
     def hold(self, reason: object) -> None:
         """Do not read from the peer until every reason was released."""
@@ -219,6 +289,7 @@ class Session(Guest):
         """End the session with a code; the peer gets a moment to read it."""
         if self._ending or self._transport is None:
             return
+        self._flush()
         self._ending = True
         self._house.counters.errors[code.value] += 1
         if code is not ErrorCode.SHUTTING_DOWN:
@@ -247,9 +318,10 @@ class Session(Guest):
         if self._ending or self._transport is None:
             return
         unsent = self._transport.get_write_buffer_size()
-        if unsent == 0 or unsent < self._unsent_bytes:
+        if unsent == 0 or unsent < self._swept_bytes:
             self._taken_at = now
-        self._unsent_bytes = unsent
+        self._swept_bytes = unsent
+        self._count_unsent(unsent)
         if now - self._taken_at > limits.send_seconds:
             self.fail(ErrorCode.SLOW_SUBSCRIBER)
         elif self._connection.state is State.START:
@@ -266,21 +338,39 @@ class Session(Guest):
 
     # --- Messages ---------------------------------------------------------------------------------
 
-    def _work(self) -> None:
-        """Take every whole message that has arrived."""
+    def work(self, units: int) -> int:
+        """Take whole messages that have arrived, for about so much work; return how much it was."""
+        self.has_work = False
+        if self._ending:
+            return 0
+        self._outgoing = []
+        left = self._take(units)
+        self._flush()
+        if not self._ending:
+            if self._allowance.is_spent:
+                self._wait_for_allowance()
+            else:
+                self.has_work = left <= 0
+            self._find_room()
+        return units - left
+
+    def _take(self, units: int) -> int:
+        """Take whole messages until none is left, or no work, or no allowance; return what is."""
         next_event, connection = self._connection.next_event, self._connection
         channels, touched, counters = self._channels, self._touched, self._house.counters
+        allowance, left = self._allowance, units
         at: Channel | None = None
-        whole = False
         try:
-            while True:
+            while left > 0 and not allowance.is_spent:
                 burst = connection.next_burst()
                 if burst is not None:
                     at = channels[burst.channel]
                     touched.add(at)
-                    counters.received_bytes += burst.frames * burst.frame_bytes
+                    bytes_taken = burst.frames * burst.frame_bytes
+                    counters.received_bytes += bytes_taken
                     at.take_burst(burst)
-                    at, whole = None, True
+                    at = None
+                    left -= 1 + bytes_taken // WORK_COLUMN_BYTES_PER_UNIT
                     continue
                 event = next_event()
                 if event is NEED_DATA:
@@ -291,12 +381,17 @@ class Session(Guest):
                     counters.received_bytes += at.counted_bytes(event, connection.frame_bytes)
                     at.take(event)
                     at = None
+                    left -= 1 + connection.frame_bytes // (
+                        WORK_COLUMN_BYTES_PER_UNIT
+                        if type(event.x) is bytes and type(event.y) is bytes
+                        else WORK_BYTES_PER_UNIT
+                    )
                 elif event is CLOSED:
                     break
                 else:
                     counters.received_bytes += connection.frame_bytes
+                    left -= self._pay(type(event), connection.frame_bytes)
                     self._handlers.get(type(event), self._other)(event)
-                whole = True
             while touched:
                 at = touched.pop()
                 at.flush()
@@ -308,8 +403,88 @@ class Session(Guest):
         else:
             if self._connection.state is State.CLOSED:
                 self._end()
-            elif whole:
+            elif left < units:
                 self._heard()
+        return left
+
+    def _pay(self, kind: type[Message], frame_bytes: int) -> int:
+        """Take a message out of the allowance, if it counts; return what work it is."""
+        units = frame_bytes // WORK_BYTES_PER_UNIT
+        if kind is StatusRequest:
+            units += STATUS_UNITS_PER_STREAM * len(self._house.doors)
+        if kind in _UNITS:
+            self._allowance.spend(_UNITS[kind] + units)
+        return 1 + units
+
+    def _wait_for_allowance(self) -> None:
+        """Read nothing more from a peer that has asked for all it may."""
+        if self._allowance in self._held_by:
+            return
+        seconds = self._allowance.wait_seconds(self._loop.time())
+        if seconds > 0:
+            self.hold(self._allowance)
+            self._loop.call_later(seconds, self._go_on)
+        else:
+            self.has_work = True
+
+    def _go_on(self) -> None:
+        """Deal with what came when the allowance was spent, then read again."""
+        if not self._ending:
+            self._allowance.wait_seconds(self._loop.time())
+            self.has_work = True
+            self._house.turns.add(self)
+            self.release(self._allowance)
+
+    # --- Memory -----------------------------------------------------------------------------------
+
+    def _find_room(self) -> None:
+        """After work: read on, if what is in hand has its place in memory."""
+        connection, receiving = self._connection, self._house.receiving
+        if not self.has_work:
+            if connection.frame_pending_bytes <= FRAME_SHORT_BYTES:
+                receiving.give_back(self)
+            elif not receiving.ask(self, connection.frame_pending_bytes):
+                self.hold(receiving)
+            self.release(self._house.turns)
+        self._count_buffered()
+
+    def _count_buffered(self) -> None:
+        buffered = 0 if self._ending else self._connection.buffered_bytes
+        self._house.receiving.held_bytes += buffered - self._buffered_bytes
+        self._buffered_bytes = buffered
+
+    def granted(self) -> None:
+        """Read on: the long frame that has begun has its place."""
+        self.release(self._house.receiving)
+
+    def stalled(self) -> None:
+        """End: a long frame does not come on while others wait for its place."""
+        self.fail(ErrorCode.LIMIT_EXCEEDED)
+
+    @property
+    def growing_bytes(self) -> int | None:
+        """How much of a frame is there; None while the daemon itself is not ready to read on."""
+        its_own_fault = {self._allowance, self._writable, self._asked}
+        return None if self._held_by - its_own_fault else self._connection.buffered_bytes
+
+    def _count_unsent(self, unsent: int) -> None:
+        """Count what waits to be sent; where it is too much in all, the slowest peer is dropped."""
+        counters = self._house.counters
+        counters.unsent_bytes += unsent - self._unsent_bytes
+        self._unsent_bytes = unsent
+        if counters.unsent_bytes > UNSENT_BYTES_MAX:
+            slowest = max(self._house.sessions, key=lambda session: session._unsent_bytes)
+            slowest.fail(ErrorCode.SLOW_SUBSCRIBER)
+            slowest.forget_unsent()
+
+    def forget_unsent(self) -> None:
+        """Drop what waits to be sent, and the connection."""
+        if self._transport is not None:
+            self._transport.abort()
+        self._house.counters.unsent_bytes -= self._unsent_bytes
+        self._unsent_bytes = 0
+
+    # --- Messages, continued ----------------------------------------------------------------------
 
     def _heard(self) -> None:
         """Note the time of a whole message."""
@@ -437,7 +612,10 @@ class Session(Guest):
 
     async def _serve_prediction(self, message: Predict, cost: int) -> None:
         try:
-            self.send(await self._house.predict(message))
+            answer = await self._house.predict(message)
+            if isinstance(answer, PredictionRefused) or answer.repeated:
+                self._allowance.spend(REFUSAL_UNITS + cost // WORK_BYTES_PER_UNIT)
+            self.send(answer)
         finally:
             self._predict_bytes -= cost
             if self._predict_bytes <= PREDICT_PENDING_BYTES_MAX:
@@ -454,6 +632,7 @@ class Session(Guest):
     def _end(self) -> None:
         """Close a connection that the peer has ended."""
         if not self._ending and self._transport is not None:
+            self._flush()
             self._ending = True
             self._leave()
             self._transport.close()
@@ -464,6 +643,8 @@ class Session(Guest):
         for channel in self._channels.values():
             channel.close()
         self._channels = {}
+        self._count_buffered()
+        self._house.receiving.leave(self)
 
     def _spawn(self, channel: int | None, work: _Work[P], *args: P.args, **kw: P.kwargs) -> None:
         task = self._house.spawn(self._guarded(channel, work, *args, **kw))

@@ -10,6 +10,13 @@ import msgpack
 import numpy as np
 import pytest
 
+from littled.limits import (
+    ALLOWANCE_UNITS_MAX,
+    ALLOWANCE_UNITS_PER_SECOND,
+    ALLOWANCE_WAIT_UNITS,
+    STATUS_UNITS,
+    STATUS_UNITS_PER_STREAM,
+)
 from littled_protocol import limits
 from littled_protocol.codec import encode_frame
 from littled_protocol.messages import (
@@ -338,23 +345,35 @@ def test_an_idle_guest_is_dropped_after_a_time_unless_it_pings(store: Path) -> N
         assert feeder.acknowledged(1)
 
 
-def test_a_peer_that_never_reads_is_cut_off(daemon: Serving) -> None:
-    with Peer.greet(daemon.unix) as deaf, Peer.greet(daemon.unix) as honest:
-        before = daemon.resident_bytes()
-        deaf.socket.settimeout(0.3)
+def test_a_peer_that_asks_without_end_is_read_from_as_its_allowance_allows(daemon: Serving) -> None:
+    with Peer.greet(daemon.unix) as greedy, Peer.greet(daemon.unix) as honest:
+        before, started = daemon.resident_bytes(), time.monotonic()
+        greedy.socket.settimeout(0.3)
         pings = encode_frame(Ping(2**63)) * 4096
         with pytest.raises(TimeoutError):  # noqa: PT012 - it ends a loop
             while True:
-                deaf.write(pings)
+                greedy.write(pings)
         assert daemon.resident_bytes() - before < 16 << 20
         honest.send(Ping(1))
         assert honest.expect(Pong)
-        deadline = time.monotonic() + 10
-        while "slow_subscriber" not in daemon.text:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        while deaf.socket.recv(1 << 16):
-            pass
+        taken = 0
+        greedy.socket.settimeout(2 * ALLOWANCE_WAIT_UNITS / ALLOWANCE_UNITS_PER_SECOND + 5)
+        while time.monotonic() - started < 2:
+            taken += len(greedy.take())
+        pongs = taken // len(encode_frame(Pong(2**63)))
+        allowed = ALLOWANCE_UNITS_MAX + ALLOWANCE_UNITS_PER_SECOND * (time.monotonic() - started)
+        assert ALLOWANCE_UNITS_MAX - 1 <= pongs <= allowed + ALLOWANCE_WAIT_UNITS
+
+
+def test_a_status_costs_more_than_a_ping(daemon: Serving, peer: Peer) -> None:
+    started, answers = time.monotonic(), 0
+    price = STATUS_UNITS + STATUS_UNITS_PER_STREAM * 3
+    while time.monotonic() - started < 1.5:
+        peer.send(StatusRequest())
+        assert peer.expect(Status)
+        answers += 1
+    allowed = ALLOWANCE_UNITS_MAX + ALLOWANCE_UNITS_PER_SECOND * (time.monotonic() - started)
+    assert answers <= allowed / price + 1
 
 
 # --- Crowds ---------------------------------------------------------------------------------------

@@ -1,0 +1,120 @@
+"""Turns: how much work is done for each peer at a time, and how much for all of them.
+
+Little work, the mark of a peer that waits for each answer, is done when its bytes arrive. More of
+it waits for turns, which are taken between two looks at the sockets: first come peers whose work
+has just arrived, then, in a circle, those that have some left; each gets so many units, all
+together no more than a turn has. So whoever sends much waits for itself, and whoever sends little
+for nobody.
+Work is counted in units of some 5 us, by what public facts say it costs: kinds and lengths.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from typing import Protocol
+
+from littled.limits import (
+    ALLOWANCE_UNITS_MAX,
+    ALLOWANCE_UNITS_PER_SECOND,
+    ALLOWANCE_WAIT_UNITS,
+    WORK_PER_PEER_UNITS,
+    WORK_PER_TURN_UNITS,
+)
+
+
+class Worker(Protocol):
+    """Somebody with work in hand."""
+
+    def work(self, units: int) -> int:
+        """Do work of about so many units; return what was done."""
+
+    @property
+    def has_work(self) -> bool:
+        """Whether something is left that could be done now."""
+
+
+class Turns:
+    """Gives turns to workers on the running loop."""
+
+    def __init__(self) -> None:
+        """Begin without anybody waiting."""
+        self._loop = asyncio.get_running_loop()
+        self._fresh: deque[Worker] = deque()
+        self._waiting: deque[Worker] = deque()
+        self._queued: set[Worker] = set()
+        self._scheduled = False
+
+    def __contains__(self, worker: Worker) -> bool:
+        """Return whether a worker waits for a turn."""
+        return worker in self._queued
+
+    def add(self, worker: Worker) -> None:
+        """Let a worker have a turn soon; does nothing for one that waits already."""
+        if worker not in self._queued:
+            self._queued.add(worker)
+            self._fresh.append(worker)
+            self._schedule()
+
+    def _schedule(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._turn)
+
+    def _turn(self) -> None:
+        """Give out the units of one turn, also to at least one of those who have waited."""
+        self._scheduled = False
+        left = WORK_PER_TURN_UNITS
+        for _ in range(len(self._fresh)):
+            left -= self._serve(self._fresh.popleft())
+            if left <= 0:
+                break
+        left = max(left, 1)
+        for _ in range(len(self._waiting)):
+            left -= self._serve(self._waiting.popleft())
+            if left <= 0:
+                break
+        if self._queued:
+            self._schedule()
+
+    def _serve(self, worker: Worker) -> int:
+        done = worker.work(WORK_PER_PEER_UNITS)
+        if worker.has_work:
+            self._waiting.append(worker)
+        else:
+            self._queued.discard(worker)
+        return max(done, 1)
+
+
+class Allowance:
+    """What a peer may ask for without feeding: so many units at once, and so many a second.
+
+    It may be overdrawn by one message; nothing more is taken then before some of it is back.
+    """
+
+    __slots__ = ("_at", "_left")
+
+    def __init__(self, now: float) -> None:
+        """Begin with all of it; times are the loop's."""
+        self._left = float(ALLOWANCE_UNITS_MAX)
+        self._at = now
+
+    def spend(self, units: float) -> None:
+        """Take units out."""
+        self._left -= units
+
+    @property
+    def is_spent(self) -> bool:
+        """Whether nothing was left at the last look at the clock."""
+        return self._left <= 0
+
+    def wait_seconds(self, now: float) -> float:
+        """Return how long to wait before the next message is taken; 0 if it need not wait.
+
+        Who has to wait waits for enough to be taken at once, so that waking up costs little.
+        """
+        passed, self._at = now - self._at, now
+        self._left = min(ALLOWANCE_UNITS_MAX, self._left + passed * ALLOWANCE_UNITS_PER_SECOND)
+        if self._left > 0:
+            return 0.0
+        return (ALLOWANCE_WAIT_UNITS - self._left) / ALLOWANCE_UNITS_PER_SECOND

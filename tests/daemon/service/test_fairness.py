@@ -1,0 +1,210 @@
+"""An honest producer beside hostile peers: its acknowledgements, the watchdog, memory and the log.
+
+Attackers are processes of their own; everything is compared with rest in the same run. `make
+campaign` runs every attack and prints one table.
+"""
+
+import itertools
+import shutil
+import socket
+import statistics
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from littled.limits import ALLOWANCE_UNITS_MAX, ALLOWANCE_UNITS_PER_SECOND
+from littled_protocol.codec import encode_frame
+from littled_protocol.messages import Pong
+from support.attacks import ATTACKS, attacking, outcome
+from support.serving import Peer, Serving, serving
+
+# What the watchdog of the tests expects, and what an acknowledgement counts as at least at rest: on
+# a busy machine the scheduler alone takes some milliseconds now and then.
+WATCHDOG_SECONDS = 3.0
+P50_SECONDS_MIN = 0.004
+P99_SECONDS_MIN = 0.03
+# An attack of the campaign takes so long.
+ATTACK_SECONDS = 6.0
+
+
+@dataclass(frozen=True, slots=True)
+class Waits:
+    """How long acknowledgements took, in seconds."""
+
+    p50: float
+    p99: float
+    count: int
+
+
+class Honest:
+    """A producer that waits for each acknowledgement."""
+
+    def __init__(self, daemon: Serving) -> None:
+        """Connect and open a channel."""
+        self.peer = Peer.greet(daemon.unix)
+        self._sequence = self.peer.open("flights", "honest").next_sequence
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.peer.socket.close()
+
+    def waits(self, seconds: float) -> Waits:
+        """Feed for so long, one example after the other."""
+        taken = []
+        ends = time.monotonic() + seconds
+        while (started := time.monotonic()) < ends:
+            self.peer.feed(self._sequence, b"a", b"\0")
+            self._sequence += 1
+            self.peer.acknowledged(self._sequence)
+            taken.append(time.monotonic() - started)
+        taken.sort()
+        return Waits(statistics.median(taken), taken[int(0.99 * len(taken))], len(taken))
+
+
+class Manager:
+    """A service manager that notes when it hears from the watchdog."""
+
+    def __init__(self, folder: Path) -> None:
+        """Listen in a folder."""
+        path = folder / "notify.sock"
+        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+        self._socket.bind(str(path))
+        self.environment = {
+            "NOTIFY_SOCKET": str(path),
+            "WATCHDOG_USEC": str(int(WATCHDOG_SECONDS * 1e6)),
+        }
+        self._heard: list[float] = []
+        self._thread = threading.Thread(target=self._listen, daemon=True)
+        self._thread.start()
+
+    def _listen(self) -> None:
+        while message := self._socket.recv(4096):
+            if b"WATCHDOG=1" in message or b"READY=1" in message:
+                self._heard.append(time.monotonic())
+
+    def longest_silence(self) -> float:
+        """The longest time from one message to the next so far."""
+        heard = [*self._heard, time.monotonic()]
+        return max(later - sooner for sooner, later in itertools.pairwise(heard))
+
+    def close(self) -> None:
+        """Listen no more."""
+        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
+            end.sendto(b"", self.environment["NOTIFY_SOCKET"])
+        self._thread.join()
+        self._socket.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an attack did: waits of an honest producer, memory, log and watchdog.
+
+    rest: the slower of before and afterwards. beside: while the attack was on. first_second: right
+    after its end. grown_bytes: of resident memory. watchdog_seconds: its longest silence.
+    """
+
+    rest: Waits
+    beside: Waits
+    first_second: Waits
+    grown_bytes: int
+    log_bytes: int
+    sent: dict[str, int]
+    watchdog_seconds: float
+
+    def row(self, name: str) -> str:
+        """One line of the table."""
+        columns = [
+            f"{name:26}",
+            *(
+                f"{1e3 * waits.p50:8.2f} {1e3 * waits.p99:8.2f}"
+                for waits in (self.rest, self.beside, self.first_second)
+            ),
+            f"{self.grown_bytes / 2**20:7.1f}",
+            f"{self.log_bytes:8d} / {self.sent['sent_bytes']:<10d}",
+            f"{self.watchdog_seconds:5.2f}",
+        ]
+        return " |".join(columns)
+
+
+HEADING = (
+    f"{'attack':26} |{'rest p50':>8} {'p99':>8} |{'beside':>8} {'p99':>8} |{'after':>8} {'p99':>8}"
+    f" |{'MiB':>7} |{'log bytes / sent':>21} | watchdog (s)"
+)
+
+
+def outcome_of(store: Path, folder: Path, kind: str, peers: int, seconds: float) -> Outcome:
+    """Let an attack run against a daemon of its own."""
+    manager = Manager(folder)
+    try:
+        with serving(store, environment=manager.environment) as daemon, Honest(daemon) as honest:
+            honest.waits(0.3)
+            before, memory = honest.waits(1.0), daemon.resident_bytes()
+            written = len(daemon.text)
+            with attacking(kind, daemon.unix, peers, seconds) as attackers:
+                time.sleep(0.2)
+                beside = honest.waits(seconds - 0.5)
+                grown = daemon.resident_bytes() - memory
+                sent = outcome(attackers)
+            first_second = honest.waits(1.0)
+            afterwards = honest.waits(1.0)
+            silence = manager.longest_silence()
+            assert daemon.stop() == 0
+    finally:
+        manager.close()
+    rest = Waits(
+        max(before.p50, afterwards.p50),
+        max(before.p99, afterwards.p99),
+        before.count + afterwards.count,
+    )
+    log_bytes = len(daemon.text) - written
+    return Outcome(rest, beside, first_second, grown, log_bytes, sent, silence)
+
+
+def check(found: Outcome) -> None:
+    """Compare with rest, with room for a busy machine."""
+    p50, p99 = max(found.rest.p50, P50_SECONDS_MIN), max(found.rest.p99, P99_SECONDS_MIN)
+    assert found.beside.p50 <= 3 * p50
+    assert found.beside.p99 <= 5 * p99
+    assert found.first_second.p50 <= 3 * p50
+    assert found.watchdog_seconds < WATCHDOG_SECONDS
+    assert found.grown_bytes < 96 << 20
+
+
+@pytest.mark.parametrize(
+    ("kind", "peers"), [("ping", 50), ("status without reading", 100), ("open channels", 20)]
+)
+def test_a_producer_is_acknowledged_beside_a_crowd_that_asks(
+    store: Path, tmp_path: Path, kind: str, peers: int
+) -> None:
+    seconds = 2.5
+    found = outcome_of(store, tmp_path, kind, peers, seconds)
+    check(found)
+    if kind == "ping":  # what was done for them is what they may ask for
+        allowed = ALLOWANCE_UNITS_MAX + ALLOWANCE_UNITS_PER_SECOND * (seconds + 1)
+        pong_bytes = len(encode_frame(Pong(7)))
+        assert found.sent["received_bytes"] < peers * (allowed * pong_bytes + 500)
+
+
+@pytest.mark.campaign
+def test_every_attack_in_one_table(
+    template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = {}
+    with capsys.disabled():
+        sys.stdout.write(f"\n{HEADING}\n")
+        for number, kind in enumerate(ATTACKS):
+            folder = tmp_path / str(number)
+            folder.mkdir()
+            store = Path(shutil.copytree(template, folder / "store"))
+            found[kind] = outcome_of(store, folder, kind, 100, ATTACK_SECONDS)
+            sys.stdout.write(found[kind].row(kind) + "\n")
+            sys.stdout.flush()
+    for result in found.values():
+        check(result)
