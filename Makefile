@@ -31,7 +31,7 @@ help:
 	@echo "make types       mypy, strict"
 	@echo "make coverage    tests of the rooms without I/O, with a floor on their coverage"
 	@echo "make other-tests every other test"
-	@echo "make campaign    the long tests, which make test leaves out"
+	@echo "make campaign    the long runs; goes on where it was killed; CAMPAIGNS='simulation=500 tests'"
 	@echo "make mutants     plants faults in a copy, one by one, and shows which test notices each"
 	@echo "make benchmarks  every benchmark, one after the other"
 	@echo "make venv        .venv with everything installed; PYTHON=... chooses the interpreter"
@@ -70,7 +70,7 @@ other-tests: venv
 	  --numprocesses=$(OTHER_TEST_PROCESSES) $(addprefix --ignore=,$(PURE_TESTS))
 
 campaign: venv
-	$(BIN)/python -m pytest --durations=0 -o timeout=3600 -o faulthandler_timeout=3700 -m campaign
+	PYTHONPATH=tests $(BIN)/python -m campaigns $(CAMPAIGNS)
 
 mutants: venv
 	PYTHONPATH=tests $(BIN)/python -m mutants

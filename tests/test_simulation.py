@@ -1,0 +1,45 @@
+"""Seeds of the simulated service hold, come to the same each time, and would notice faults."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+SEEDS = 12
+KEPT: list[int] = json.loads((TESTS / "sim/failing_seeds.json").read_text(encoding="utf-8"))
+
+
+def simulate(*arguments: object, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Seeds in a process of their own, as they replace its threads and clocks."""
+    return subprocess.run(
+        [sys.executable, "-m", "sim.run", *map(str, arguments)],
+        cwd=TESTS, capture_output=True, text=True, check=False, timeout=80,
+        env=os.environ | environment,
+    )  # fmt: skip
+
+
+def test_the_service_keeps_its_promises_whatever_happens() -> None:
+    done = simulate(0, SEEDS)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{SEEDS} seeds held" in done.stdout
+
+
+def test_seeds_that_once_failed_hold() -> None:
+    for seed in KEPT:
+        done = simulate(seed)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_seed_tells_the_same_story_each_time() -> None:
+    stories = [simulate(5, PYTHONHASHSEED=seed).stdout for seed in "12"]
+    assert stories[0] == stories[1]
+    assert stories[0].startswith("seed 5 ")
+
+
+def test_a_disk_that_does_not_sync_is_noticed() -> None:
+    """Else the seeds that hold would show nothing."""
+    done = simulate(0, 3, "no syncs")
+    assert done.returncode == 1
+    assert "failing seed" in done.stdout
