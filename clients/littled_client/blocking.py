@@ -77,6 +77,9 @@ _RECEIVE_BYTES = 64 * 1024
 _SEND_BUFFER_BYTES = 1024 * 1024
 # Acknowledgements are looked for whenever about this much was sent.
 _BUNCH_BYTES = 64 * 1024
+# A single example that comes so soon after others left is one of a burst, even where a daemon on
+# the same processor has acknowledged them already: alone it costs as much as hundreds together.
+_BURST_SECONDS = 0.00005
 # How often the thread looks whether the daemon has room again for what it could not send.
 _RETRY_SECONDS = 0.002
 
@@ -327,6 +330,8 @@ class Feeder:
         self._tail = Tail(self._tick, JOINED_SECONDS_MAX)
         self._resting = True
         self._due = math.inf
+        # When the last frame left, if the program has not waited for its acknowledgement since.
+        self._left = -math.inf
         # What the thread met, for the next call: it gets the connection back, or raises.
         self._broken: Exception | None = None
         self._failure: Exception | None = ClientError("the feeder is not open")
@@ -436,6 +441,7 @@ class Feeder:
             self._depart()
             while not self._outbox.settled:
                 self._acknowledgements(wait=True)
+            self._left = -math.inf
 
     def _send(self, piece: Piece) -> None:
         """Send a piece of a batch after all that has joined; a single example joins that."""
@@ -454,24 +460,28 @@ class Feeder:
 
         Called for the first example that waits, and for the last one that a frame takes.
         """
-        if self._outbox.under_way and not self._outbox.full:
-            self._check()
-            self._acknowledgements(wait=False)
-        if self._outbox.under_way and not self._outbox.full:
-            self._due = time.monotonic() + JOINED_SECONDS_MAX
-            # No thread can be started when the interpreter ends.
-            with suppress(RuntimeError):
-                if self._resting:
-                    self._tail.ring()
-                    self._resting = False
-                return
+        outbox = self._outbox
+        if not outbox.full:
+            if outbox.under_way:
+                self._check()
+                self._acknowledgements(wait=False)
+            now = time.monotonic()
+            if outbox.under_way or now - self._left < _BURST_SECONDS:
+                self._due = now + JOINED_SECONDS_MAX
+                # No thread can be started when the interpreter ends.
+                with suppress(RuntimeError):
+                    if self._resting:
+                        self._tail.ring()
+                        self._resting = False
+                    return
         self._depart()
 
     def _depart(self) -> None:
         """Send all that has joined; waits for room."""
         self._check()
-        while self._outbox.joined:
-            while (message := self._outbox.take_joined()) is None:
+        outbox = self._outbox
+        while outbox.joined:
+            while (message := outbox.take_joined()) is None:
                 self._acknowledgements(wait=True)
             self._transmit(message)
 
@@ -488,11 +498,13 @@ class Feeder:
             self._transmit(message)
 
     def _transmit(self, message: Examples) -> None:
-        self._write_down(message)
+        if self._recorder is not None:
+            self._write_down(message)
         try:
             cast("_Link", self._link).send(message)
         except _LOST as lost:
             self._come_back(lost)
+        self._left = time.monotonic()
         self._unread_bytes += len(message.x) + FRAME_OVERHEAD_BYTES_MAX
         if self._unread_bytes > _BUNCH_BYTES:
             self._acknowledgements(wait=False)

@@ -118,7 +118,7 @@ class Outbox:
 
     def has_room(self, payload_bytes: int) -> bool:
         """Whether a new frame with columns of this size may be sent now, and none has to before."""
-        return not self._rows and self._has_credit(payload_bytes)
+        return not self._rows and self._has_credit(_cost(payload_bytes))
 
     def take(self, piece: Piece) -> Examples | None:
         """Number the next examples and return their message, to be sent now; None without room.
@@ -126,7 +126,8 @@ class Outbox:
         Single examples that joined before have to be taken before.
         """
         assert not self._rows
-        return self._taken(piece)
+        cost = _cost(piece.size_bytes)
+        return self._taken(piece, cost) if self._has_credit(cost) else None
 
     def join(self, x: Any, y: Any, user: Any = None) -> bool:
         """Take a single example; return whether it waits alone, or a frame of them is full.
@@ -154,11 +155,14 @@ class Outbox:
         if self._leaving:
             raise ClientError("an interrupted call left its examples half sent; open a new feeder")
         piece = rows.first()
-        if piece is None or not self._has_credit(piece.size_bytes):
+        if piece is None:
+            return None
+        cost = _cost(piece.size_bytes)
+        if not self._has_credit(cost):
             return None
         # An interruption in between would let the same examples leave under two numbers.
         self._leaving = True
-        message = self._taken(piece)
+        message = self._taken(piece, cost)
         rows.leave(piece.count)
         self._leaving = False
         return message
@@ -182,19 +186,17 @@ class Outbox:
 
     # --- inside ---------------------------------------------------------------------------------
 
-    def _taken(self, piece: Piece) -> Examples | None:
-        if not self._has_credit(piece.size_bytes):
-            return None
-        cost = _cost(piece.size_bytes)
-        columns = (piece.count, piece.x, piece.y, piece.users)
-        message = Examples(self._channel, self._numbered, *columns)
+    def _taken(self, piece: Piece, cost: int) -> Examples:
+        message = Examples(
+            self._channel, self._numbered, piece.count, piece.x, piece.y, piece.users
+        )
         self._numbered += piece.count
         self._used_bytes += cost
         self._sent.append((message, cost))
         return message
 
-    def _has_credit(self, payload_bytes: int) -> bool:
-        return not self._again and self._used_bytes + _cost(payload_bytes) <= self._credit_bytes
+    def _has_credit(self, cost: int) -> bool:
+        return not self._again and self._used_bytes + cost <= self._credit_bytes
 
     def _open_rows(self) -> Rows:
         if self._rows is None:
