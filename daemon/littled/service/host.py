@@ -247,6 +247,8 @@ class Host:
 
     def _run(self) -> None:
         try:
+            # What was replayed at the start need not be replayed once more, whatever comes.
+            self._save()
             while not self._stopping.is_set():
                 if self._queue.empty():
                     # Learning in gusts leaves the interpreter to acknowledgements in between, whose

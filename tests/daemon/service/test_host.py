@@ -187,6 +187,20 @@ def test_snapshots_are_saved_on_the_way(bench: Bench, monkeypatch: pytest.Monkey
     stop(host)
 
 
+def test_what_was_replayed_at_a_start_is_not_replayed_again(bench: Bench) -> None:
+    """However the daemon ends: a snapshot follows the replay, before anything else is learned."""
+    for seed in range(3):
+        bench.append(*flights(1_000, seed))
+    assert bench.store.snapshot(STREAM) is None
+    host, shown = bench.host()
+    host.start()
+    bench.learn(host, shown, [bench.append(*flights(10, 9))])
+    found = bench.store.snapshot(STREAM)
+    assert found is not None
+    assert found[0] == 2
+    stop(host)
+
+
 def test_an_unusable_snapshot_is_passed_over(bench: Bench) -> None:
     host, shown = bench.host()
     host.start()
