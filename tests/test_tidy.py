@@ -120,6 +120,10 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         "tests/daemon/store/test_segments.py",
         "both kinds of rows are read there, and by everything that reads a store",
     ),
+    "daemon/littled/store/archiving.py": (
+        "tests/daemon/store/test_archive.py",
+        "what may go and what stays is tested with what is written",
+    ),
     "daemon/littled/store/packing.py": (
         "tests/daemon/store/test_segments.py",
         "whatever is packed, is packed by it",

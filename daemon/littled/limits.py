@@ -249,6 +249,8 @@ SEGMENT_ROWS_OVERHEAD_MAX = 1.1
 # segments are waiting: then it packs as fast as it can.
 PACKING_REST_TIMES = 4
 PACKING_WAITING_MAX = 64
+# Bytes of columns after which a file of an archive is full. It is read as a whole.
+ARCHIVE_FILE_BYTES = 64 * 1024 * 1024
 # Connections for reading that are kept open while nobody reads.
 STORE_READERS_IDLE_MAX = 4
 # Producers whose sequence numbers are kept in memory, at some 400 bytes each; those of others are

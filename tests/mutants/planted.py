@@ -759,6 +759,23 @@ SEGMENTS = (
         "if False:",
         (f"{STORE}/test_segments.py::test_rows_that_do_not_lead_to_their_heads_are_not_packed",),
     ),
+    Mutant(
+        "any file with the same records in the place of an archived one",
+        "store/archive.py",
+        "if checksum != stretch.checksum:",
+        "if False:",
+        (
+            f"{STORE}/test_archive.py"
+            "::test_what_is_kept_of_archived_records_is_held_against_the_rest",
+        ),
+    ),
+    Mutant(
+        "a window that still answers is archived",
+        "store/archiving.py",
+        "limit = min(limit, -1 if holds is None else holds - 1)",
+        "limit = min(limit, -1 if holds is None else limit)",
+        (f"{STORE}/test_archive.py::test_the_window_that_answers_stays",),
+    ),
 )
 
 MUTANTS = (*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *SURFACES)

@@ -30,6 +30,7 @@ COMMANDS = {
     "plan": ("plans", "plan", "Show what a budget buys before anything is created."),
     "dim": ("dimensions", "dim", "Show the dimensions of a table of rules."),
     "verify": ("verifying", "verify", "Check a store offline: chain, ledger, budget."),
+    "archive": ("archiving", "archive", "Move the oldest records of a store into files."),
     "restore": ("restoring", "restore", "Go on from an older copy of a store."),
     "audit": ("auditing", "audit", "Try to disprove the claims of a plan, by running the engine."),
     "demo": ("demos", "demo", "Watch a daemon learn from a year of flights."),

@@ -127,6 +127,16 @@ def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
     )
 
 
+def archive_option(command: Command) -> Command:
+    """Add --archive: the folder with what was moved out of a store."""
+    return click.option(
+        "--archive",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Folder into which littled archive has moved the oldest records.",
+    )(command)
+
+
 def read_token(path: Path | None) -> str | None:
     """The token in a file, without the line's end."""
     if path is None:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from littled.cli.failures import WRONG_USE, Failure, explained
-from littled.cli.options import StoreFiles, store_options
+from littled.cli.options import StoreFiles, archive_option, store_options
 from littled.cli.output import console, number, print_json
 from littled.store.errors import StoreError
 from littled.store.restoring import Restoring
@@ -22,8 +22,11 @@ from littled.store.restoring import Restoring
     help="STORE is a copy, although it has all that its high-water mark knows.",
 )  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@archive_option
 @store_options
-def restore(store: Path, yes: bool, copy: bool, as_json: bool, files: StoreFiles) -> None:
+def restore(
+    store: Path, yes: bool, copy: bool, as_json: bool, archive: Path | None, files: StoreFiles
+) -> None:
     """Let STORE go on, an older copy of a store whose newest high-water mark is at hand.
 
     A copy is refused by everything else, as it does not know what was spent after it was made. Here
@@ -32,7 +35,10 @@ def restore(store: Path, yes: bool, copy: bool, as_json: bool, files: StoreFiles
     positions and the numbers of producers go on above those that were lost; noise is never drawn
     twice. Examples that were lost are not learned from again, even if they are fed again.
     """
-    with explained(StoreError), Restoring.open(store, files.key, files.mark, copy=copy) as found:
+    with (
+        explained(StoreError),
+        Restoring.open(store, files.key, files.mark, copy=copy, archive=archive) as found,
+    ):
         if not as_json:
             for line in lines(found):
                 console().print(line)

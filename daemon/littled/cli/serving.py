@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from littled.cli.failures import STORE_NEEDS_ATTENTION, WRONG_USE, Failure, explained
-from littled.cli.options import StoreFiles, store_options
+from littled.cli.options import StoreFiles, archive_option, store_options
 from littled.service.access import Access, AccessError
 from littled.service.daemon import serve as serve_store
 from littled.service.grants import read_access
@@ -39,6 +39,7 @@ from littled_client.errors import AddressError
     "--log", "style", type=click.Choice(["auto", "console", "json"]), default="auto",
     show_default=True, help="Lines for people or for programs; auto looks for a terminal.",
 )  # fmt: skip
+@archive_option
 @store_options
 def serve(
     store: Path,
@@ -48,6 +49,7 @@ def serve(
     http_names: tuple[str, ...],
     token_file: Path | None,
     style: str,
+    archive: Path | None,
     files: StoreFiles,
 ) -> None:
     """Run the daemon on STORE until it is interrupted or terminated.
@@ -76,6 +78,7 @@ def serve(
                 http_names=http_names,
                 key_path=files.key or handed_over_key(os.environ),
                 mark_path=files.mark,
+                archive=archive,
             )
         )
 

@@ -12,11 +12,11 @@ from typing import Any
 import click
 
 from littled.cli.failures import Failure, explained
-from littled.cli.options import StoreFiles, store_options
+from littled.cli.options import StoreFiles, archive_option, store_options
 from littled.cli.output import console, number, print_json
 from littled.store.errors import StoreError
 from littled.store.store import Store
-from littled.store.verify import Report, Restored
+from littled.store.verify import Report, Restored, StreamReport
 from littled.store.verify import verify as check_store
 
 
@@ -46,17 +46,20 @@ class Comparison:
     help="Run the learners over the whole journal again, and compare what they publish.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@archive_option
 @store_options
-def verify(store: Path, replay: bool, as_json: bool, files: StoreFiles) -> None:
+def verify(
+    store: Path, replay: bool, as_json: bool, archive: Path | None, files: StoreFiles
+) -> None:
     """Check that STORE is whole and that no budget was ever exceeded; nothing is changed.
 
     Every link of the journal's hash chain is computed again, every price is derived again from its
-    recorded event, and every sum is compared with the caps. Exit status 1 means that something was
-    found.
+    recorded event, and every sum is compared with the caps. Records that were moved into an archive
+    are checked with it only. Exit status 1 means that something was found.
     """
     with explained(StoreError):
-        report = check_store(store, files.key, files.mark)
-        compared = replayed(store, files) if replay and report.sound else ()
+        report = check_store(store, files.key, files.mark, archive=archive)
+        compared = replayed(store, files, archive) if replay and report.sound else ()
     findings = [*report.findings, *(each for part in compared for each in part.findings)]
     if as_json:
         print_json(report_facts(report, compared, findings), indent=2)
@@ -68,11 +71,11 @@ def verify(store: Path, replay: bool, as_json: bool, files: StoreFiles) -> None:
         raise Failure(f"{what} with {store}{skipped}")
 
 
-def replayed(store: Path, files: StoreFiles) -> tuple[Comparison, ...]:
+def replayed(store: Path, files: StoreFiles, archive: Path | None) -> tuple[Comparison, ...]:
     """The comparison of every stream with the replay of its journal."""
     from littled.cli.replaying import compare_stream  # noqa: PLC0415 -- imports the learners
 
-    with Store.open(store, files.key, files.mark, read_only=True) as opened:
+    with Store.open(store, files.key, files.mark, read_only=True, archive=archive) as opened:
         return tuple(compare_stream(opened, stream) for stream in opened.plans)
 
 
@@ -92,6 +95,8 @@ def report_facts(
                 "predictions": each.predictions,
                 "spent_at_most": each.spent.to_dict(),
                 "restored": [restored_facts(restored) for restored in each.restored],
+                "archived_records": each.archived,
+                "unchecked_records": each.unchecked,
             }
             for each in report.streams
         },
@@ -119,6 +124,8 @@ def print_report(report: Report, compared: Sequence[Comparison], findings: Seque
             f"records, {number(stream.entries)} charges, {number(stream.releases)} releases"
             + answered(stream.predictions)
         )
+        if stream.archived:
+            screen.print(f"{stream.stream}: {archived_line(stream)}")
         for restored in stream.restored:
             screen.print(f"{stream.stream}: {restored_line(restored)}")
     for each in compared:
@@ -135,6 +142,17 @@ def print_report(report: Report, compared: Sequence[Comparison], findings: Seque
         screen.print(f"- {finding}", style="red")
     if not findings:
         screen.print("sound: the chain is whole and no budget was exceeded", style="green")
+
+
+def archived_line(stream: StreamReport) -> str:
+    """What of a stream is in an archive, and what is believed where that was not given."""
+    line = f"{number(stream.archived)} of the records are in an archive"
+    if not stream.unchecked:
+        return f"{line} and were checked there"
+    return (
+        f"{line} and were not checked; the head after them, and where producers without a later "
+        "record stand, are believed: name the archive's folder with --archive"
+    )
 
 
 def answered(predictions: int) -> str:

@@ -89,6 +89,7 @@ async def serve(
     http_names: Collection[str] = (),
     key_path: Path | None = None,
     mark_path: Path | None = None,
+    archive: Path | None = None,
     environment: MutableMapping[str, str] = os.environ,
     build: BuildEngine = Engine,
 ) -> None:
@@ -113,7 +114,7 @@ async def serve(
         extend = partial(notifier.extend_start, REPLAY_EXTENSION_SECONDS, "checking the store")
         extend()
         store = await asyncio.to_thread(
-            Store.open, store_path, key_path, mark_path, progress=extend
+            Store.open, store_path, key_path, mark_path, progress=extend, archive=archive
         )
         try:
             access.check_streams(store.plans)

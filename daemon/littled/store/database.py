@@ -105,6 +105,20 @@ CREATE TABLE segments (
 ) STRICT;
 """
 _HAS_SEGMENTS = "SELECT count(*) FROM sqlite_schema WHERE name = 'segments'"
+# What was moved into an archive (`littled.store.archive`): a row for each file, by the key of its
+# first record, and the places in between that something in the store names. Made by the first.
+_ARCHIVED = """
+CREATE TABLE archived (
+    key INTEGER PRIMARY KEY, last INTEGER NOT NULL, first_position INTEGER NOT NULL,
+    end_position INTEGER NOT NULL, examples INTEGER NOT NULL, head BLOB NOT NULL,
+    checksum BLOB NOT NULL
+) STRICT;
+CREATE TABLE archived_points (
+    key INTEGER PRIMARY KEY, first_position INTEGER NOT NULL, end_position INTEGER NOT NULL,
+    head BLOB NOT NULL
+) STRICT;
+"""
+_HAS_ARCHIVED = "SELECT count(*) FROM sqlite_schema WHERE name = 'archived'"
 _STREAMS = "SELECT name, id, plan, genesis FROM streams ORDER BY id"
 
 
@@ -321,6 +335,18 @@ def begin_packing(connection: apsw.Connection, facts: Facts) -> None:
         connection.pragma("user_version", number)
 
 
+def has_archived(connection: apsw.Connection) -> bool:
+    """Whether any records were moved into an archive; once so, it stays."""
+    return connection.execute(_HAS_ARCHIVED).fetchall() == [(1,)]
+
+
+def begin_archiving(connection: apsw.Connection, facts: Facts) -> None:
+    """Make room for what is kept of archived records, inside a transaction, unless there is."""
+    begin_packing(connection, facts)
+    if not has_archived(connection):
+        connection.execute(_ARCHIVED)
+
+
 # --- writing --------------------------------------------------------------------------------------
 
 
@@ -427,6 +453,17 @@ class Writing:
         """Rows of a short query. Raises StoreError."""
         with translated():
             return self._connection.execute(statement, values).fetchall()
+
+    def shrink(self) -> None:
+        """Give much room that is free inside the file back to the disk. Raises StoreError."""
+        with translated():
+            free, pages = (
+                int(self._connection.pragma(name)) for name in ("freelist_count", "page_count")
+            )
+            if free < pages / 4:
+                return
+            self._connection.execute("VACUUM")
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
 
     def close(self, *, failed: bool = False) -> None:
         """Close; after a failure without touching the disk again. Raises StoreError."""

@@ -15,12 +15,14 @@ import apsw
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.limits import STORE_READ_BYTES_MAX, STORE_READ_ROWS_MAX
+from littled.store.archive import Archive, StoreArchived
 from littled.store.database import (
     CHECKSUMS,
     NUMBER_BITS,
     Facts,
     Readers,
     StreamFacts,
+    has_archived,
     has_checksums,
     has_predictions,
     has_restores,
@@ -101,11 +103,11 @@ class Extent:
 class History:
     """Everything in a store, for any thread."""
 
-    def __init__(self, readers: Readers, facts: Facts) -> None:
-        """Read through `readers` what belongs to `facts`."""
+    def __init__(self, readers: Readers, facts: Facts, archive: Archive | None = None) -> None:
+        """Read through `readers` what belongs to `facts`; `archive` has what was moved there."""
         self._readers = readers
         self._facts = facts
-        self.journal = Journal(readers, facts)
+        self.journal = Journal(readers, facts, archive)
         self._asked = False
         self._restores: dict[str, list[tuple[Record, Restoration]]] = {}
 
@@ -153,10 +155,10 @@ class History:
                 rows = connection.execute(_RESTORES, ends).fetchall()
         for (key,) in rows:
             number = _integer(key, stream) - ends[0]
-            found = [each for each in self.records(stream, number - 1, number) if each.restores]
-            if not found:
+            found = self.journal.kept(stream, number)
+            if found is None or not found.restores:
                 raise StoreDamaged(f"record {number} of {stream} is no restore: put back a backup")
-            yield found[0], _restoration(found[0])
+            yield found, _restoration(found)
 
     def producer(self, stream: str, producer: str) -> tuple[int, int] | None:
         """Identity and next sequence number of a producer, None for one never seen."""
@@ -410,6 +412,15 @@ class History:
         found = self._one(_ANSWERS, (learner, window)) if self._has_predictions() else None
         return 0 if found is None or found[0] is None else _integer(found[0], learner)
 
+    def records_answered_from(self, stream: str) -> set[int]:
+        """Numbers of the records that the predictions of a stream name."""
+        identity = self._facts.streams[stream].identity
+        if not self._has_predictions():
+            return set()
+        ends = record_key(identity, 0), record_key(identity + 1, 0)
+        rows = self._all("SELECT DISTINCT record FROM predictions WHERE key >= ? AND key < ?", ends)
+        return {_integer(row[0], stream) for row in rows}
+
     def _journal_head(self, stream: str, number: int, record: Any) -> bytes:
         """Head after the record that a prediction names."""
         point = self.record_point(stream, _integer(record, stream))
@@ -435,6 +446,11 @@ class History:
                 return number, state
         return None
 
+    def oldest_snapshot(self, stream: str) -> int:
+        """Record number of the oldest snapshot, -1 unless one can be used."""
+        numbers = [number for number, _ in self._snapshots(stream)]
+        return min(numbers) if self.snapshot(stream) is not None else -1
+
     def damaged_snapshots(self, stream: str) -> list[int]:
         """Record numbers of the snapshots that `snapshot` passes over."""
         return [number for number, state in self._snapshots(stream) if state is None]
@@ -452,7 +468,7 @@ class History:
                 "SELECT state, checksum FROM snapshots WHERE stream = ? AND record_number = ?",
                 (identity, number),
             )
-            point = self.record_point(stream, number)
+            point = self._snapshot_point(stream, number)
             if row is None:
                 continue  # replaced by a newer one meanwhile
             state, checksum = row
@@ -462,6 +478,13 @@ class History:
                 and checksum == snapshot_checksum(point[0], number, state)
             )
             yield number, state if sound else None
+
+    def _snapshot_point(self, stream: str, number: int) -> tuple[bytes, int] | None:
+        """Head after a snapshot's record; None where it cannot be a snapshot's."""
+        try:
+            return self.record_point(stream, number)
+        except StoreArchived:
+            return None  # nothing goes that a snapshot still names
 
     # -- how far it has come -----------------------------------------------------------------
 
@@ -576,6 +599,8 @@ class History:
             tables |= {"restores": _OF_KEY} if has_restores(connection) else {}
             tables |= {CHECKSUMS: _OF_STREAM} if has_checksums(connection) else {}
             tables |= {"segments": _OF_KEY} if has_segments(connection) else {}
+            if has_archived(connection):
+                tables |= {"archived": _OF_KEY, "archived_points": _OF_KEY}
             counts = {
                 table: connection.execute(_STRAYS.format(table, stream)).fetchall()[0][0]
                 for table, stream in tables.items()

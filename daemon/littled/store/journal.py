@@ -7,6 +7,7 @@ one transaction finds is whole, and the next one looks again for what follows.
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from struct import error as struct_error
 from typing import Any
 
@@ -20,11 +21,13 @@ from littled.limits import (
     STORE_READ_BYTES_MAX,
     STORE_READ_ROWS_MAX,
 )
+from littled.store.archive import Archive, Piece, StoreArchived, Stretch
 from littled.store.database import (
     NUMBER_BITS,
     Facts,
     Readers,
     StreamFacts,
+    has_archived,
     has_segments,
     record_key,
 )
@@ -69,13 +72,26 @@ _OVERLAPS = """
 SELECT count(*) FROM (SELECT key, lag(key + records) OVER (ORDER BY key) AS before FROM segments)
 WHERE before > key
 """
+_ARCHIVED = """
+SELECT key, last, first_position, end_position, examples, head, checksum FROM archived
+WHERE key >= ? AND key < ? ORDER BY key
+"""
+_ARCHIVED_POINTS = """
+SELECT key, first_position, end_position, head FROM archived_points WHERE key >= ? AND key < ?
+"""
+# Restores stay where they were.
+_STILL_THERE = """
+SELECT (SELECT count(*) FROM records WHERE key >= ?1 AND key <= ?2 AND count > 0)
+    + (SELECT count(*) FROM segments WHERE key >= ?1 AND key <= ?2)
+"""
 
 
 class Journal:
     """The journals of a store's streams, for any thread."""
 
-    def __init__(self, readers: Readers, facts: Facts) -> None:
-        """Read through `readers` what belongs to `facts`."""
+    def __init__(self, readers: Readers, facts: Facts, archive: Archive | None = None) -> None:
+        """Read through `readers` what belongs to `facts`; `archive` has what was moved there."""
+        self._archive = archive
         self._readers = readers
         self._facts = facts
         self._records = _RECORDS.format(users="users" if facts.of_users else _NO_USERS)
@@ -86,9 +102,17 @@ class Journal:
     def records(self, stream: str, after: int = -1, last: int | None = None) -> Iterator[Record]:
         """Records of a stream after number `after`, to number `last` or as far as there are any.
 
-        Raises StoreDamaged at the first that does not continue the chain; KeyError: no such stream.
+        Raises StoreDamaged at the first that does not continue the chain; StoreArchived for what is
+        in an archive that was not given; KeyError: no such stream.
         """
         last = _NUMBER_MAX if last is None else last
+        for stretch in self.archived(stream):
+            if after < min(stretch.last, last):
+                archived = self._from_archive(stretch)
+                yield from (each for each in archived if after < each.number <= last)
+                after = stretch.last
+        if after >= last:
+            return
         facts = self._facts.streams[stream]
         start = self.record_point(stream, after)
         if start is None:
@@ -163,6 +187,8 @@ class Journal:
         facts = self._facts.streams[stream]
         if number < 0:
             return facts.genesis, 0
+        if number <= self.archived_end(stream):
+            return self._archived_point(stream, number)
         with self._reading() as connection:
             rows = connection.execute(_POINT, (record_key(facts.identity, number),)).fetchall()
             if rows:
@@ -210,21 +236,25 @@ class Journal:
             rows: list[Any] = connection.execute(_EXTENT, (ends[1] - 1, ends[0])).fetchall()
             for key, records, *_ in rows:
                 last = max(last, key - ends[0] + _integer(records, stream) - 1)
-        return last
+        return max(last, *(each.last for each in self._stretches(connection, stream)), -1)
 
     def last_packed(self, stream: str) -> int:
-        """Number of the last record in a segment, -1 without one."""
+        """Number of the last record in a segment or archive, -1 without one."""
         facts = self._facts.streams[stream]
         ends = record_key(facts.identity + 1, 0) - 1, record_key(facts.identity, 0)
+        archived = self.archived_end(stream)
         with self._reading() as connection:
             if not self._has_segments(connection):
-                return -1
+                return archived
             rows: list[Any] = connection.execute(_EXTENT, ends).fetchall()
         return max((row[0] - ends[1] + _integer(row[1], stream) - 1 for row in rows), default=-1)
 
     def record_at(self, stream: str, position: int) -> int | None:
         """Number of the record that holds the example at a position; None when there is none."""
-        low, high = 0, self.last_record(stream)
+        stretches = self.archived(stream)
+        if stretches and position < stretches[-1].end_position:
+            return self._archived_at(stream, position)
+        low, high = self.archived_end(stream) + 1, self.last_record(stream)
         while low < high:
             middle = (low + high) // 2
             first, last, start, ends = self._piece(stream, middle)
@@ -266,14 +296,138 @@ class Journal:
         with self._readers.lend() as connection:
             if not has_segments(connection):
                 return []
+            archived = sum(map(partial(self._still_there, connection), self._facts.streams))
             twice: Any = connection.execute(_TWICE).fetchall()[0][0]
             overlaps: Any = connection.execute(_OVERLAPS).fetchall()[0][0]
         findings = []
+        if archived:
+            findings.append(f"{archived} records of a journal stand in it and in an archive")
         if twice:
             findings.append(f"{twice} records of a journal stand in it twice")
         if overlaps:
             findings.append(f"{overlaps} segments of a journal hold records that others hold")
         return findings
+
+    # -- what was archived -------------------------------------------------------------------
+
+    @property
+    def has_archive(self) -> bool:
+        """Whether an archive was given."""
+        return self._archive is not None
+
+    def archived(self, stream: str) -> list[Stretch]:
+        """What was moved into an archive: the beginning of a journal, in order."""
+        with self._reading() as connection:
+            return self._stretches(connection, stream)
+
+    def archived_end(self, stream: str) -> int:
+        """Number of the last record that was moved into an archive, -1 without one."""
+        return max((each.last for each in self.archived(stream)), default=-1)
+
+    def archived_points(self, stream: str) -> dict[int, tuple[int, int, bytes]]:
+        """What is kept of single records in an archive: by number, the first position, the one that
+        follows, and the head.
+        """
+        identity = self._facts.streams[stream].identity
+        ends = record_key(identity, 0), record_key(identity + 1, 0)
+        with self._reading() as connection:
+            rows: list[Any] = []
+            if has_archived(connection):
+                rows = connection.execute(_ARCHIVED_POINTS, ends).fetchall()
+        return {key - ends[0]: (first, end, head) for key, first, end, head in rows}
+
+    def kept(self, stream: str, number: int) -> Record | None:
+        """A record that stands in a row of its own, checked; None for any other."""
+        facts = self._facts.streams[stream]
+        key = record_key(facts.identity, number)
+        with self._reading() as connection:
+            rows = connection.execute(self._records, (key - 1, key)).fetchall()
+        before = self.record_point(stream, number - 1)
+        if not rows or before is None:
+            return None
+        return _record(stream, facts, number, before[1], before[0], rows[0])
+
+    def pieces(self, stream: str, last: int) -> Iterator[Piece]:
+        """What the store itself holds of a journal up to a record, segments as a whole.
+
+        Nothing is checked.
+        """
+        facts = self._facts.streams[stream]
+        number = self.archived_end(stream)
+        while number < last:
+            segment, names, rows = self._next(stream, facts, number, last)
+            if segment is None and not rows:
+                return
+            if segment is not None:
+                if segment.last > last:
+                    return
+                yield segment, names
+                number = segment.last
+            for key, *values in rows:
+                number = key - record_key(facts.identity, 0)
+                yield Loose(number, *values)
+
+    def _still_there(self, connection: apsw.Connection, stream: str) -> int:
+        """How many rows hold records of a stream that were moved into an archive."""
+        stretches = self._stretches(connection, stream)
+        if not stretches:
+            return 0
+        identity = self._facts.streams[stream].identity
+        ends = record_key(identity, 0), record_key(identity, stretches[-1].last)
+        found: Any = connection.execute(_STILL_THERE, ends).fetchall()[0][0]
+        return _integer(found, stream)
+
+    def _stretches(self, connection: apsw.Connection, stream: str) -> list[Stretch]:
+        if not has_archived(connection):
+            return []
+        identity = self._facts.streams[stream].identity
+        ends = record_key(identity, 0), record_key(identity + 1, 0)
+        rows: list[Any] = connection.execute(_ARCHIVED, ends).fetchall()
+        found = [Stretch(stream, key - ends[0], *values) for key, *values in rows]
+        following = 0
+        for each in found:
+            if each.first != following or each.last < each.first:
+                raise StoreDamaged(
+                    f"the archived records of {stream} have a gap: put back a backup"
+                )
+            following = each.last + 1
+        return found
+
+    def _from_archive(self, stretch: Stretch) -> Iterator[Record]:
+        """The records of a stretch, in order."""
+        if self._archive is None:
+            raise StoreArchived(
+                f"records {stretch.first} to {stretch.last} of {stretch.stream} were moved into an "
+                "archive: name its folder with --archive"
+            )
+        before = self.record_point(stretch.stream, stretch.first - 1)
+        assert before is not None, "stretches follow each other"
+        return self._archive.records(stretch, before[0])
+
+    def _archived_point(self, stream: str, number: int) -> tuple[bytes, int]:
+        """Head after an archived record, and the position that follows it."""
+        kept = self.archived_points(stream).get(number)
+        if kept is not None:
+            return _head(kept[2], stream), kept[1]
+        (stretch,) = (each for each in self.archived(stream) if each.first <= number <= each.last)
+        if number == stretch.last:
+            return stretch.head, stretch.end_position
+        for record in self._from_archive(stretch):
+            if record.number == number:
+                return record.chain_head, record.first_position + record.count
+        raise StoreDamaged(f"the archived records of {stream} have a gap: put back a backup")
+
+    def _archived_at(self, stream: str, position: int) -> int | None:
+        """Number of the archived record that holds the example at a position."""
+        for number, (first, end, _) in self.archived_points(stream).items():
+            if first <= position < end:
+                return number
+        for stretch in self.archived(stream):
+            if stretch.first_position <= position < stretch.end_position:
+                for record in self._from_archive(stretch):
+                    if record.first_position <= position < record.first_position + record.count:
+                        return record.number
+        return None
 
     # -- inside ------------------------------------------------------------------------------
 

@@ -9,7 +9,7 @@ that does not fit, or there is no checksum, the whole journal decides. Why nothi
 PRIVACY.md, "Crashes" in section 7.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 from struct import Struct
@@ -71,6 +71,32 @@ class Sequences:
     def table(self) -> dict[str, int]:
         """What the table of producers has to say."""
         return self.following | ({RESTORER: self.restores} if self.restores else {})
+
+    def agrees(self, known: Mapping[str, int]) -> bool:
+        """Whether that is what a table of producers says."""
+        return dict(known) == self.table()
+
+
+class TrustedSequences(Sequences):
+    """The same from the middle of a journal: whoever was seen before is believed to go on.
+
+    Of producers without a record since, nothing is known but what the table says.
+    """
+
+    def add(self, record: Record) -> bool:
+        """Take a record with examples; the first of each producer is believed."""
+        self.following.setdefault(record.producer, record.sequence)
+        return super().add(record)
+
+    def restore(self, said: Restoration) -> None:
+        """Take a restore."""
+        for name, number in self.following.items():
+            self.following[name] = max(number, said.numbers.bound(name))
+        self.restores += 1
+
+    def agrees(self, known: Mapping[str, int]) -> bool:
+        """Whether a table of producers says the same of whoever has records since."""
+        return all(known.get(name) == number for name, number in self.table().items())
 
 
 @dataclass(frozen=True, slots=True)

@@ -95,10 +95,12 @@ class Restoring:
         mark_path: Path | str | None = None,
         *,
         copy: bool = False,
+        archive: Path | None = None,
     ) -> Self:
         """Look at the copy in the folder `path`; see `Store.open` for the paths. Changes nothing.
 
-        copy: go on also with a store that has all that its mark knows. Raises StoreRefused when
+        copy: go on also with a store that has all that its mark knows. archive: the folder with
+        what was moved out of the store, to check that as well. Raises StoreRefused when
         there is nothing to restore, when the mark is missing or another store's, and when the copy
         is damaged; StoreFailed.
         """
@@ -115,7 +117,7 @@ class Restoring:
                 facts = read_facts(connection)
             key = read_key(place.key, handed_over=place.key_given)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
-            _check(place, facts, mark, History(readers, facts), copy=copy)
+            _check(place, facts, mark, History(readers, facts), copy=copy, archive=archive)
             return cls(place, facts, mark, readers, lock)
         except BaseException as error:
             _let_go(readers, lock)
@@ -245,7 +247,13 @@ class Restoring:
 
 
 def _check(
-    place: Place, facts: Facts, mark: HighWaterMark, history: History, *, copy: bool
+    place: Place,
+    facts: Facts,
+    mark: HighWaterMark,
+    history: History,
+    *,
+    copy: bool,
+    archive: Path | None,
 ) -> None:
     """StoreRefused unless this is a sound and older copy of the store that the mark knows."""
     if mark.instance != facts.instance or any(
@@ -261,7 +269,8 @@ def _check(
             f"the store in {place.folder} is not behind its high-water mark, so there is nothing "
             "to restore: serve it; if you know that it is a copy that lacks examples, say --copy"
         )
-    report = verify(place.folder, place.key if place.key_given else None, place.mark, alone=True)
+    key = place.key if place.key_given else None
+    report = verify(place.folder, key, place.mark, alone=True, archive=archive)
     if not report.sound:
         raise StoreRefused(
             f"the copy in {place.folder} is damaged: {report.findings[0]} (see littled verify)"

@@ -30,6 +30,8 @@ from littled.limits import (
     STORE_PRODUCERS_IN_MEMORY_MAX,
     STORE_SNAPSHOTS_KEPT,
 )
+from littled.store.archive import Archive, StoreArchived, Stretch
+from littled.store.archiving import Archiving, put_moved
 from littled.store.creation import create_store
 from littled.store.database import Facts, Readers, Writing, plan_of, read_facts
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
@@ -79,13 +81,16 @@ class Store:
         readers: Readers,
         lock: FolderLock | None,
         writing: Writing | None,
+        archive: Path | None = None,
     ) -> None:
         """Take over what `open` found to be sound; `lock` and `writing` are None to only read."""
         self._place = place
         self._key = key
         self._facts = facts
         self._readers = readers
-        self._history = History(readers, facts)
+        self._history = History(
+            readers, facts, None if archive is None else Archive(archive, facts)
+        )
         self._folder_lock = lock
         self._writing = writing
         self._lock = threading.Lock()
@@ -144,13 +149,15 @@ class Store:
         *,
         vfs: str | None = None,
         progress: Callable[[], None] = lambda: None,
+        archive: Path | None = None,
     ) -> Self:
         """Open the store in the folder `path`; to serve it, or next to a daemon to read it.
 
         Checks the key, the high-water mark and, to serve, the chain of the journal after each
         stream's last snapshot, and that the producers are where the journal leaves them. vfs: name
         of a registered SQLite file system, None for the usual. progress: called every so many
-        records where that takes long, as with the first opening of an old store.
+        records where that takes long, as with the first opening of an old store. archive: the
+        folder with what was moved out of the store; only whoever reads that needs it.
         Raises StoreRefused with a sentence that says what to do; StoreFailed when the disk fails.
         """
         place = Place.of(path, key_path, mark_path)
@@ -171,7 +178,7 @@ class Store:
             with readers.lend() as connection:
                 facts = read_facts(connection)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
-            store = cls(place, key, facts, readers, lock, writing)
+            store = cls(place, key, facts, readers, lock, writing, archive)
             store._check(mark, progress)
         except BaseException as error:
             _close_quietly(readers, writing, lock)
@@ -502,6 +509,25 @@ class Store:
             self._packing.note(self._marks)
             return self._packing.waiting > 0
 
+    def archive(self, folder: Path) -> Iterator[Stretch]:
+        """Move the beginnings of journals into files in `folder`; see `littled.store.archiving`.
+
+        Yields what each file holds, after which its records are gone from the store; at the end the
+        room that they took is given back. Nothing else may be done with the store meanwhile. Raises
+        StoreRefused for a folder that cannot be had or a file that is in the way; StoreDamaged;
+        StoreFailed.
+        """
+        self._usable(writing=True)
+        archiving = Archiving(self._facts, self._history, self._plans, folder)
+        for stream in self._facts.streams:
+            while (moved := archiving.next(stream)) is not None:
+                with self._lock, self._transaction() as connection:
+                    put_moved(connection, self._facts, moved)
+                yield moved.stretch
+        with self._lock, self._watched():
+            assert self._writing is not None
+            self._writing.shrink()
+
     # -- inside ------------------------------------------------------------------------------
 
     def _usable(self, *, writing: bool = False) -> None:
@@ -515,6 +541,8 @@ class Store:
         """Let the first failure or damage be the last thing this object does."""
         try:
             yield
+        except StoreArchived:
+            raise  # somebody asked for what is elsewhere; nothing is wrong
         except StoreError as error:
             self._failure = self._failure or error
             raise

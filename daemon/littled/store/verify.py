@@ -8,25 +8,26 @@ has given against what was paid for. It may run next to a daemon; a long check t
 write-ahead log grow, so it is better made on a store at rest.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from littled.budget.charges import Charges, ChargesUnknown, wrong_charges
 from littled.budget.conversion import guarantee
 from littled.budget.events import RestoredSeason
 from littled.budget.ledger import LedgerEntry, rederive
 from littled.budget.price import Price
+from littled.store.archive import Archive
 from littled.store.database import Facts, Readers, plan_of, read_facts
 from littled.store.errors import StoreDamaged, StoreError, StoreRefused
 from littled.store.history import Extent, History
 from littled.store.keys import check_fingerprint, read_key
 from littled.store.mark import HighWaterMark, read_mark
 from littled.store.place import Place
-from littled.store.producers import ProducerCheck, Sequences
+from littled.store.producers import ProducerCheck, Sequences, TrustedSequences
 from littled.store.records import Record, StoredPrediction
 from littled.store.restoration import RESTORER, Restoration, closing_position
 from littled_protocol.codec import decode
@@ -52,7 +53,12 @@ class Restored:
 
 @dataclass(frozen=True, slots=True)
 class StreamReport:
-    """What one stream holds. spent: the most that any season spent, part by part."""
+    """What one stream holds. spent: the most that any season spent, part by part.
+
+    archived: how many of the records are in an archive. unchecked: how many of these could not be
+    checked, as no archive was given: the head after them and where their producers stood then are
+    believed.
+    """
 
     stream: str
     records: int
@@ -62,6 +68,8 @@ class StreamReport:
     predictions: int
     spent: Price
     restored: tuple[Restored, ...] = ()
+    archived: int = 0
+    unchecked: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +91,14 @@ def verify(
     mark_path: Path | str | None = None,
     *,
     alone: bool = False,
+    archive: Path | None = None,
 ) -> Report:
     """Check the store in the folder `path`; see `Store.open` for the paths.
 
-    alone: by itself, without its high-water mark. Raises StoreRefused when there is no store of a
-    format known here; whatever is wrong with one that is there is a finding.
+    alone: by itself, without its high-water mark. archive: the folder with what was moved out of
+    the store; without it that is not checked, and the report says how much it is. Raises
+    StoreRefused when there is no store of a format known here; whatever is wrong with one that is
+    there is a finding.
     """
     place = Place.of(path, key_path, mark_path)
     if not place.database.exists():
@@ -107,7 +118,8 @@ def verify(
         with check.part():
             key = read_key(place.key, handed_over=place.key_given)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
-        streams = tuple(_streams(check, facts, History(readers, facts), place, mark))
+        history = History(readers, facts, None if archive is None else Archive(archive, facts))
+        streams = tuple(_streams(check, facts, history, place, mark))
     return Report(tuple(check.findings), streams)
 
 
@@ -235,6 +247,8 @@ def _stream(
         predictions=extent.predictions[stream] + 1,
         spent=_most_spent(entries),
         restored=tuple(_restored(journal, entries)),
+        archived=history.journal.archived_end(stream) + 1,
+        unchecked=journal.unchecked,
     )
 
 
@@ -243,7 +257,8 @@ class _Journal:
     """A journal as far as it is sound.
 
     records, examples: how many. position: what the next example's would be. sequences: where each
-    producer stands. restores: each with the position before it.
+    producer stands. restores: each with the position before it. unchecked: how many records were
+    left out at the start, as they are in an archive that was not given.
     """
 
     records: int = 0
@@ -251,6 +266,26 @@ class _Journal:
     position: int = 0
     sequences: Sequences = field(default_factory=Sequences)
     restores: list[tuple[int, Record, Restoration]] = field(default_factory=list)
+    unchecked: int = 0
+
+    @classmethod
+    def after_archived(cls, history: History, stream: str) -> Self:
+        """What a journal is known to be before the first record that is in the store."""
+        stretches = history.journal.archived(stream)
+        end = stretches[-1]
+        restores = []
+        for record, said in history.restores(stream):
+            point = history.record_point(stream, record.number - 1)
+            if record.number <= end.last and point is not None:
+                restores.append((point[1], record, said))
+        return cls(
+            records=end.last + 1,
+            examples=sum(each.examples for each in stretches),
+            position=end.end_position,
+            sequences=TrustedSequences(restores=len(restores)),
+            restores=restores,
+            unchecked=end.last + 1,
+        )
 
     def add(self, record: Record) -> Iterator[str]:
         """Take the next record; yield what is wrong with it."""
@@ -280,7 +315,14 @@ def _journal(check: _Check, history: History, stream: str, extent: Extent) -> _J
     findings: list[str] = []
     with check.part():
         noted = {record.number: said for record, said in history.restores(stream)}
-        for record in history.records(stream, -1, extent.records[stream]):
+        if history.journal.archived(stream) and not history.journal.has_archive:
+            journal = _Journal.after_archived(history, stream)
+        points = history.journal.archived_points(stream)
+        for record in history.records(stream, journal.records - 1, extent.records[stream]):
+            if not _as_noted(record, points):
+                findings.append(
+                    f"the place of archived record {record.number} of {stream} is wrong"
+                )
             if not record.restores:
                 findings += journal.add(record)
             elif record.number in noted:
@@ -292,10 +334,17 @@ def _journal(check: _Check, history: History, stream: str, extent: Extent) -> _J
         if last != extent.records[stream]:
             findings.append(f"the journal of {stream} breaks off after record {last}")
         known = {name: end for (each, name), end in extent.producers.items() if each == stream}
-        if known != journal.sequences.table():
+        if not journal.sequences.agrees(known):
             findings.append(f"the producers of {stream} are not where its journal ends for them")
     check.add(findings)
     return journal
+
+
+def _as_noted(record: Record, points: Mapping[int, tuple[int, int, bytes]]) -> bool:
+    """Whether a record is what the store has kept of it, if it was archived and anything was."""
+    first = record.first_position
+    found = first, first + record.count, record.chain_head
+    return points.get(record.number, found) == found
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,153 @@
+"""Which records may be moved into an archive, and what the store keeps of them.
+
+Only what lies behind the oldest snapshot that is kept may go, and nothing of a window from which a
+learner still answers: a daemon that serves the store never needs the rest. Restores stay where they
+are as well, as every start reads them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from littled.limits import ARCHIVE_FILE_BYTES
+from littled.store.archive import Archive, Piece, Stretch
+from littled.store.database import Facts, begin_archiving, record_key
+from littled.store.errors import StoreDamaged
+from littled.store.history import History
+from littled.store.segments import Loose
+
+_INSERT = "INSERT INTO archived VALUES (?, ?, ?, ?, ?, ?, ?)"
+_INSERT_POINT = "INSERT INTO archived_points VALUES (?, ?, ?, ?)"
+_DELETE_SEGMENTS = "DELETE FROM segments WHERE key >= ? AND key <= ?"
+_DELETE_RECORDS = "DELETE FROM records WHERE key >= ? AND key <= ? AND count > 0"
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What a transaction replaces: records that are in a file now.
+
+    points: number, first position, the position that follows, and head of each record that
+    something in the store names. segments, rows: how many hold the records.
+    """
+
+    stretch: Stretch
+    points: tuple[tuple[int, int, int, bytes], ...]
+    segments: int
+    rows: int
+
+
+class Archiving:
+    """Moves the beginnings of a store's journals into files, one file at a time."""
+
+    def __init__(
+        self, facts: Facts, history: History, plans: Mapping[str, Any], folder: Path
+    ) -> None:
+        """Write to `folder`, made if it is missing. StoreRefused."""
+        self._facts = facts
+        self._history = history
+        self._plans = plans
+        self._archive = Archive(folder, facts)
+        self._archive.prepare()
+
+    def next(self, stream: str) -> Moved | None:
+        """Write the next file of a stream and read it back; None when nothing more may go.
+
+        Raises StoreError; a file that was written then stays, and is used when tried again.
+        """
+        journal = self._history.journal
+        pieces: list[Piece] = []
+        size = 0
+        for piece in journal.pieces(stream, self._limit(stream)):
+            pieces.append(piece)
+            columns = piece if isinstance(piece, Loose) else piece[0]
+            size += len(columns.x) + len(columns.y) + len(columns.users)
+            if size >= ARCHIVE_FILE_BYTES:
+                break
+        if not pieces:
+            return None
+        stretch = _stretch(stream, pieces)
+        before = journal.record_point(stream, stretch.first - 1)
+        if before is None:
+            raise StoreDamaged(f"the journal of {stream} has a gap: put back a backup")
+        written = self._archive.write(stretch, before[0], pieces)
+        wanted = self._named(stream)
+        points = tuple(
+            (
+                *(record.number, record.first_position),
+                *(record.first_position + record.count, record.chain_head),
+            )
+            for record in self._archive.records(written, before[0])
+            if record.number in wanted
+        )
+        rows = sum(isinstance(each, Loose) and each.examples > 0 for each in pieces)
+        loose = sum(isinstance(each, Loose) for each in pieces)
+        return Moved(written, points, len(pieces) - loose, rows)
+
+    def _limit(self, stream: str) -> int:
+        """Number of the last record that nobody who serves the store will read again."""
+        limit = self._history.oldest_snapshot(stream)
+        position = self._history.stream_mark(stream).position
+        plan = self._plans[stream]
+        for learner in plan.get("learners", {}).values():
+            if learner.get("kind") == "prediction":
+                first = window_start(position, plan["horizon"], learner["parameters"]["window"])
+                holds = None if first is None else self._history.record_at(stream, first)
+                limit = min(limit, -1 if holds is None else holds - 1)
+        return limit
+
+    def _named(self, stream: str) -> set[int]:
+        """Numbers of records that restores and answers of a stream name."""
+        restores = {record.number - 1 for record, _ in self._history.restores(stream)}
+        return restores | self._history.records_answered_from(stream)
+
+
+def put_moved(connection: apsw.Connection, facts: Facts, moved: Moved) -> None:
+    """Put what is kept in the place of records that were moved, inside a transaction."""
+    begin_archiving(connection, facts)
+    stretch = moved.stretch
+    identity = facts.streams[stretch.stream].identity
+    ends = record_key(identity, stretch.first), record_key(identity, stretch.last)
+    gone = []
+    for statement in (_DELETE_SEGMENTS, _DELETE_RECORDS):
+        connection.execute(statement, ends)
+        gone.append(connection.changes())
+    if gone != [moved.segments, moved.rows]:
+        raise StoreDamaged(f"the journal of {stretch.stream} has changed while it was archived")
+    connection.execute(
+        _INSERT,
+        (
+            *(ends[0], stretch.last, stretch.first_position, stretch.end_position),
+            *(stretch.examples, stretch.head, stretch.checksum),
+        ),
+    )
+    points = [(record_key(identity, number), *values) for number, *values in moved.points]
+    connection.executemany(_INSERT_POINT, points)
+
+
+def window_start(position: int, horizon: int, size: int) -> int | None:
+    """First position of the last full window in a stream of so many examples, None without one."""
+    season, inside = divmod(position, horizon)
+    full = season * (horizon // size) + inside // size
+    if not full:
+        return None
+    season, inside = divmod(full - 1, horizon // size)
+    return season * horizon + inside * size
+
+
+def _stretch(stream: str, pieces: list[Piece]) -> Stretch:
+    """What some pieces hold; without the checksum of their file."""
+    parts = [each if isinstance(each, Loose) else each[0] for each in pieces]
+    first, end = parts[0], parts[-1]
+    return Stretch(
+        stream=stream,
+        first=first.number if isinstance(first, Loose) else first.first,
+        last=end.number if isinstance(end, Loose) else end.last,
+        first_position=first.first_position,
+        end_position=end.first_position + end.examples,
+        examples=sum(each.examples for each in parts),
+        head=end.head,
+        checksum=b"",
+    )

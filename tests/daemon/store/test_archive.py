@@ -1,0 +1,415 @@
+"""Archives: the oldest records in files, everything or nothing of each, and no file for another."""
+
+import os
+import shutil
+import signal
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import apsw
+import pytest
+
+from littled.store.archive import StoreArchived
+from littled.store.archiving import window_start
+from littled.store.errors import StoreDamaged, StoreError, StoreRefused
+from littled.store.restoring import Restoring
+from littled.store.store import Store
+from littled.store.verify import verify
+from support.disks import HookedDisk
+from support.segments import pack_all, small_segments
+from support.stores import (
+    LEARNER,
+    STREAM,
+    answer,
+    change,
+    contents,
+    entry,
+    feed,
+    make_store,
+    paid,
+    release,
+)
+
+RECORDS = 60
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Segments of four records, and files of two or three segments."""
+    small_segments(monkeypatch, records=4)
+    monkeypatch.setattr("littled.store.archiving.ARCHIVE_FILE_BYTES", 150)
+
+
+def fill(path: Path, *, restored: bool = False) -> Path:
+    """Two streams; charges, releases and answers; a restore; snapshots near the end."""
+    make_store(path, [STREAM, "quiet"])
+    with Store.open(path) as store:
+        store.charge(paid(0))
+        feed(store, [1, 2, 3] * 4)
+        for number in range(3):
+            answer(store, number, window=4 * number)
+        store.publish([release(1)], [entry(1, position=5)])
+        pack_all(store)
+    if restored:
+        with Restoring.open(path, copy=True) as found:
+            found.finish()
+    with Store.open(path) as store:
+        feed(store, [1, 2] * 12, "radar")
+        feed(store, [1000])
+        feed(store, [2] * (RECORDS - 37 - restored), "desk")
+        pack_all(store)
+        last = len(list(store.records(STREAM))) - 1
+        assert last == RECORDS - 1
+        store.save_snapshot(STREAM, last - 6, b"older")
+        store.save_snapshot(STREAM, last - 2, b"newer")
+    return path
+
+
+@pytest.fixture(params=[False, True], ids=["plain", "restored"])
+def whole(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
+    """A store of which most may be archived."""
+    return fill(tmp_path / "whole", restored=request.param)
+
+
+def copied(path: Path, name: str = "store") -> Path:
+    return Path(shutil.copytree(path, path.with_name(name)))
+
+
+def archived(path: Path, folder: Path) -> list[str]:
+    """Archive what may go; names of the files."""
+    with Store.open(path) as store:
+        return [each.name for each in store.archive(folder)]
+
+
+def everything(path: Path, folder: Path | None = None) -> Any:
+    """What a store says, with its archive."""
+    with Store.open(path, read_only=True, archive=folder) as store:
+        records = list(store.records(STREAM))
+        parts = [list(store.records(STREAM, after)) for after in range(-1, RECORDS, 7)]
+        places = [store.record_at(STREAM, each) for each in (0, 3, 8, 30, 60, 1030)]
+        answers = list(store.predictions(STREAM))
+        return contents(store), records, parts, places, answers
+
+
+def test_with_its_archive_a_store_says_what_it_said(whole: Path, tmp_path: Path) -> None:
+    path, folder = copied(whole), tmp_path / "archive"
+    names = archived(path, folder)
+    assert len(names) > 3
+    assert sorted(each.name for each in folder.iterdir()) == sorted(names)
+    assert all(each.stat().st_mode & 0o777 == 0o600 for each in folder.iterdir())
+    assert folder.stat().st_mode & 0o777 == 0o700
+    assert everything(path, folder) == everything(whole)
+    assert verify(path, archive=folder).findings == ()
+    for here, there in zip(
+        verify(path, archive=folder).streams, verify(whole).streams, strict=True
+    ):
+        assert (here.records, here.examples, here.restored) == (
+            *(there.records, there.examples, there.restored),
+        )
+        assert here.unchecked == 0
+
+
+def test_without_it_a_store_serves_and_says_what_it_believes(whole: Path, tmp_path: Path) -> None:
+    path, folder = copied(whole), tmp_path / "archive"
+    archived(path, folder)
+    report = verify(path)
+    assert report.findings == ()
+    (flights,) = (each for each in report.streams if each.stream == STREAM)
+    assert flights.unchecked == flights.archived > RECORDS / 2
+    (before,) = (each for each in verify(whole).streams if each.stream == STREAM)
+    assert (flights.records, flights.examples) == (before.records, before.examples)
+    assert flights.restored == before.restored
+    with Store.open(path) as store, Store.open(whole) as other:
+        assert store.snapshot(STREAM) == other.snapshot(STREAM)
+        assert list(store.records(STREAM, RECORDS - 7)) == list(other.records(STREAM, RECORDS - 7))
+        assert list(store.predictions(STREAM)) == list(other.predictions(STREAM))
+        new = [feed(each, [1, 2], "tower") for each in (store, other)]
+        new += [feed(each, [1, 2], "newcomer") for each in (store, other)]
+        assert list(store.records(STREAM, RECORDS)) == list(other.records(STREAM, RECORDS))
+        with pytest.raises(StoreArchived, match=r"records 0 to \d+ of flights .* with --archive"):
+            list(store.records(STREAM))
+    assert verify(path).findings == verify(path, archive=folder).findings == ()
+
+
+def test_the_next_archiving_goes_on(whole: Path, tmp_path: Path) -> None:
+    path, folder = copied(whole), tmp_path / "archive"
+    first = archived(path, folder)
+    assert archived(path, folder) == []
+    for folded in (path, whole):
+        with Store.open(folded) as store:
+            feed(store, [3] * 20)
+            pack_all(store)
+            for last in (RECORDS + 8, RECORDS + 17):
+                store.save_snapshot(STREAM, last, b"newest")
+    second = archived(path, folder)
+    assert second
+    assert not {*first} & {*second}
+    assert everything(path, folder) == everything(whole)
+    assert verify(path, archive=folder).findings == verify(path).findings == ()
+
+
+def test_room_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("littled.store.archiving.ARCHIVE_FILE_BYTES", 1 << 20)
+    path = make_store(tmp_path / "store")
+    with Store.open(path) as store:
+        feed(store, [20_000] * 30)
+        for number in (27, 28):
+            store.save_snapshot(STREAM, number, b"state")
+    before = (path / "store.sqlite").stat().st_size
+    archived(path, tmp_path / "archive")
+    assert (path / "store.sqlite").stat().st_size < before / 5
+    assert verify(path, archive=tmp_path / "archive").findings == ()
+
+
+def test_nothing_goes_that_a_daemon_may_need(tmp_path: Path) -> None:
+    path = make_store(tmp_path / "store")
+    with Store.open(path) as store:
+        feed(store, [1] * 40)
+    assert archived(path, tmp_path / "none") == []  # no snapshot: a start would replay it all
+    with Store.open(path) as store:
+        store.save_snapshot(STREAM, 30, b"older")
+        store.save_snapshot(STREAM, 38, b"newer")
+    change(path / "store.sqlite", "UPDATE snapshots SET state = x'00' WHERE record_number = 30")
+    archived(path, tmp_path / "archive")
+    with Store.open(path) as store:
+        assert [each.number for each in store.records(STREAM, 30)] == [*range(31, 40)]
+        with pytest.raises(StoreArchived):
+            next(store.records(STREAM, 5))
+        end = store.position(STREAM)
+    # the window from which is answered ends with the last example
+    assert window_start(end, 1000, 1) == end - 1
+    assert window_start(7, 1000, 8) is None
+    assert window_start(16, 1000, 8) == 8
+    assert window_start(1003, 1000, 8) == 992
+
+
+def test_the_window_that_answers_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("littled.store.archiving.window_start", lambda *_: 10)
+    path = make_store(tmp_path / "store")
+    with Store.open(path) as store:
+        feed(store, [1] * 40)
+        store.save_snapshot(STREAM, 38, b"newer")
+    archived(path, tmp_path / "archive")
+    with Store.open(path) as store:
+        assert store.record_at(STREAM, 10) == 10
+        with pytest.raises(StoreArchived):
+            store.record_at(STREAM, 7)
+
+
+# --- Files that are not what they should be -------------------------------------------------------
+
+
+def another(path: Path, folder: Path) -> Path:
+    """The archive of another store with the same records."""
+    other = fill(path.with_name("another"), restored=False)
+    archived(other, folder)
+    return folder
+
+
+Harm = Callable[[Path, list[str], Path], Any]
+HARMS: dict[str, tuple[Harm, str]] = {
+    "missing": (lambda at, names, _: (at / names[1]).unlink(), "lacks flights-"),
+    "cut off": (lambda at, names, _: os.truncate(at / names[1], 200), "is damaged"),
+    "empty": (lambda at, names, _: os.truncate(at / names[1], 0), "is damaged"),
+    "a changed byte": (
+        lambda at, names, _: (at / names[1]).write_bytes(
+            bytes(b ^ (i == 300) for i, b in enumerate((at / names[1]).read_bytes()))
+        ),
+        "is damaged",
+    ),
+    "another store's": (
+        lambda at, names, other: shutil.copy(other / names[0], at / names[0]),
+        "belongs to another store",
+    ),
+    "two in each other's place": (
+        lambda at, names, _: (
+            (at / names[0]).rename(at / "x"),
+            (at / names[1]).rename(at / names[0]),
+            (at / "x").rename(at / names[1]),
+        ),
+        r"holds records \d+ to \d+",
+    ),
+    "one twice": (
+        lambda at, names, _: shutil.copy(at / names[0], at / names[2]),
+        r"holds records 0 to \d+",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", HARMS)
+def test_each_harm_has_its_sentence(tmp_path: Path, name: str) -> None:
+    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+    names = archived(path, folder)
+    other = another(path, tmp_path / "other")
+    assert [each.name for each in sorted(other.iterdir())] == sorted(names)
+    harm, sentence = HARMS[name]
+    harm(folder, names, other)
+    findings = verify(path, archive=folder).findings
+    assert len(findings) >= 1
+    with (
+        Store.open(path, read_only=True, archive=folder) as store,
+        pytest.raises(StoreError, match=sentence) as raised,
+    ):
+        list(store.records(STREAM))
+    assert str(raised.value) in findings
+    assert "\n" not in str(raised.value)
+    assert verify(path).findings == ()  # by itself it is as sound as before
+
+
+def test_a_file_that_was_there_already_is_in_the_way(tmp_path: Path) -> None:
+    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+    another(path, folder)
+    before = everything(path)
+    with pytest.raises(StoreRefused, match="holds something else: name another folder"):
+        archived(path, folder)
+    assert everything(path) == before
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(StoreRefused, match="is no folder"):
+        archived(path, tmp_path / "file")
+
+
+@pytest.mark.parametrize(
+    ("statement", "archive_finds", "alone"),
+    [
+        ("UPDATE archived SET head = zeroblob(32) WHERE last > 40", True, True),
+        ("UPDATE archived SET end_position = end_position + 1 WHERE last > 40", True, True),
+        ("UPDATE archived SET checksum = zeroblob(32)", True, False),
+        ("UPDATE archived SET last = last + 1", True, True),
+        ("UPDATE archived SET key = key + 1", True, True),
+        ("UPDATE archived SET examples = examples + 1", True, False),
+        ("DELETE FROM archived WHERE last > 40", True, True),
+        ("DELETE FROM archived WHERE last < 20", True, True),
+        ("UPDATE archived_points SET head = zeroblob(32)", True, True),
+        ("UPDATE archived_points SET first_position = first_position - 1", True, False),
+        ("UPDATE archived_points SET end_position = end_position + 1", True, False),
+        ("DELETE FROM archived_points", False, True),
+    ],
+)
+def test_what_is_kept_of_archived_records_is_held_against_the_rest(
+    tmp_path: Path, statement: str, archive_finds: bool, alone: bool
+) -> None:
+    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+    archived(path, folder)
+    change(path / "store.sqlite", statement)
+    assert bool(verify(path, archive=folder).findings) is archive_finds
+    assert bool(verify(path).findings) is alone
+
+
+# --- Interruptions --------------------------------------------------------------------------------
+
+
+class Killing:
+    """Counts writes and syncs, and kills the process at one of them."""
+
+    def __init__(self, moment: int) -> None:
+        self.left = -1
+        self._moment = moment
+        self._sync = os.fsync
+
+    def happened(self, *_: object) -> None:
+        self.left -= 1
+        if not self.left:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    def sync(self, number: int) -> None:
+        self.happened()
+        self._sync(number)
+
+    def archive(self, path: Path, folder: Path) -> None:
+        disk = HookedDisk("killing", self.happened)
+        os.fsync = self.sync  # type: ignore[assignment]
+        with Store.open(path, vfs=disk.name) as store:
+            self.left = self._moment
+            for _ in store.archive(folder):
+                pass
+
+
+def stops(path: Path, folder: Path) -> Iterator[int]:
+    """Kill an archiving at each write to the database or sync of a file; the number of the kill.
+
+    Each begins with what the one before has left.
+    """
+    for moment in range(1, 400):
+        child = os.fork()
+        if not child:
+            try:
+                Killing(moment).archive(path, folder)
+            finally:
+                os._exit(7)
+        _, status = os.waitpid(child, 0)
+        if not os.WIFSIGNALED(status):
+            return
+        yield moment
+
+
+def test_an_archiving_may_be_killed_at_any_moment(tmp_path: Path) -> None:
+    whole, folder = fill(tmp_path / "whole"), tmp_path / "archive"
+    path = copied(whole)
+    before = everything(whole)
+    kills = 0
+    for kills in stops(path, folder):
+        folder.mkdir(exist_ok=True)
+        assert verify(path, archive=folder).findings == ()
+        if kills % 5 == 0:
+            assert everything(path, folder) == before
+    assert kills > 10
+    archived(path, folder)
+    assert everything(path, folder) == before
+    assert not list(folder.glob("*.new"))
+
+
+def test_a_copy_from_before_the_archiving_goes_on_without_and_with_it(tmp_path: Path) -> None:
+    """A restore of a copy that has its records still, and of one that has them in the archive."""
+    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+    archived(path, folder)
+    copies = [copied(path, "moved"), fill(tmp_path / "unmoved")]
+    for number, copy in enumerate(copies):
+        with Restoring.open(copy, copy=True, archive=folder if not number else None) as found:
+            found.finish()
+        assert verify(copy, archive=folder).findings == ()
+        assert verify(copy).findings == ()
+        with Store.open(copy) as store:
+            assert store.producer_next(STREAM, "tower") >= 24
+            feed(store, [1] * 5, "tower")
+            assert store.releases(LEARNER) == [release(1)]
+    next(iter(sorted(folder.iterdir()))).unlink()
+    with (
+        pytest.raises(StoreRefused, match="lacks"),
+        Restoring.open(copies[0], copy=True, archive=folder),
+    ):
+        pass
+
+
+def test_a_start_without_a_snapshot_says_what_it_needs(tmp_path: Path) -> None:
+    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+    archived(path, folder)
+    change(path / "store.sqlite", "DELETE FROM snapshots")
+    with pytest.raises(StoreRefused, match="moved into an archive: name its folder with --archive"):
+        Store.open(path)
+    with Store.open(path, archive=folder) as store:
+        assert len(list(store.records(STREAM))) == RECORDS
+
+
+def test_rows_that_came_back_are_found(tmp_path: Path) -> None:
+    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+    whole = copied(path, "whole")
+    archived(path, folder)
+    connection = apsw.Connection(str(path / "store.sqlite"))
+    connection.execute("ATTACH ? AS old", (str(whole / "store.sqlite"),))
+    connection.execute("INSERT INTO segments SELECT * FROM old.segments ORDER BY key LIMIT 1")
+    connection.close()
+    assert "stand in it and in an archive" in " ".join(verify(path).findings)
+
+
+def test_a_damaged_store_is_not_archived(tmp_path: Path) -> None:
+    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+    change(
+        path / "store.sqlite",
+        "UPDATE segments SET y = zeroblob(length(y)) WHERE first_position = 15",
+    )
+    with pytest.raises(StoreDamaged, match="the segment at record 8"):
+        archived(path, folder)
+    connection = apsw.Connection(str(path / "store.sqlite"))
+    assert connection.execute("SELECT count(*) FROM segments").fetchall()[0][0] > 10
+    connection.close()
