@@ -44,6 +44,9 @@ class Seeded:
 
 SEEDED: dict[str, Seeded] = {
     "simulation": Seeded("sim.run", 10_000, 50, "seeds", "tests/sim/failing_seeds.json"),
+    "frames": Seeded("fuzzing.frames", 20_000_000, 100_000, "inputs"),
+    "live": Seeded("fuzzing.live", 200_000, 10_000, "frames"),
+    "guided": Seeded("fuzzing.guided", 10_000_000, 500_000, "inputs"),
 }
 
 
