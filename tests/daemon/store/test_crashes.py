@@ -5,123 +5,42 @@ import os
 import random
 import shutil
 import signal
+import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from littled.budget.ledger import without_answers
+from littled.store.files import sync_folder
 from littled.store.store import Store
-from littled.store.verify import verify
-from support.disks import ForgetfulDisk
-from support.segments import small_segments
-from support.stores import (
-    LEARNER,
-    RATE,
-    STREAM,
-    answer,
-    entry,
-    make_store,
-    new_record,
-    paid,
-    release,
+from support.campaigns import campaign_parts
+from support.crashing import (
+    FAILPOINTS,
+    KINDS,
+    NEVER,
+    Done,
+    check,
+    digest,
+    done_by,
+    killed_at,
+    states_of,
+    work,
+    work_until_killed,
 )
-
-KINDS = ("append", "charge", "publish", "snapshot", "question")
-Done = dict[str, int]
-"""How many records, charges, releases, snapshots and answered questions there are."""
-
-
-def work(store: Store) -> Iterator[str]:
-    """Do one thing after the other for ever, from where the store is; yield what is durable.
-
-    Old records are packed in between, which nobody is told.
-    """
-    records = sum(1 for _ in store.records(STREAM))
-    charges, releases = len(without_answers(store.ledger(STREAM))), len(store.releases(LEARNER))
-    questions = len(list(store.predictions(STREAM)))
-    if not charges:
-        store.charge(paid(0))
-        charges = 1
-        yield "charge"
-    for step in itertools.count():
-        store.pack()
-        match KINDS[(0, 3, 1, 4, 2, 0, 4, 0)[step % 8]]:
-            case "append":
-                for _ in range(1 + step % 4):
-                    producer = ("tower", "radar")[records % 2]
-                    count = 1 + records % 7
-                    sequence = store.producer_next(STREAM, producer)
-                    store.append([new_record(sequence, count, producer)])
-                    records += 1
-                    yield "append"
-            case "charge":
-                store.charge(entry(charges, rate=RATE / 4096))
-                charges += 1
-                yield "charge"
-            case "publish":
-                store.publish([release(releases + 1, threshold=releases % 250)], ())
-                releases += 1
-                yield "publish"
-            case "snapshot":
-                store.save_snapshot(STREAM, records - 1, b"after %d" % (records - 1))
-                yield "snapshot"
-            case "question":
-                answer(store, questions, window=questions % records)
-                questions += 1
-                yield "question"
-
-
-def check(path: Path, done: Done) -> Done:
-    """Open what is left; it has all that was done, at most one thing more, and is sound."""
-    with Store.open(path) as store:
-        following = {"tower": 0, "radar": 0}
-        position = 0
-        found = dict.fromkeys(KINDS, 0)
-        for number, record in enumerate(store.records(STREAM)):
-            assert record.producer == ("tower", "radar")[number % 2]
-            new = new_record(following[record.producer], 1 + number % 7, record.producer)
-            assert (record.sequence, record.x, record.y) == (new.sequence, new.x, new.y)
-            assert record.first_position == position
-            following[record.producer] += record.count
-            position += record.count
-            found["append"] += 1
-        assert store.position(STREAM) == position
-        assert {name: store.producer_next(STREAM, name) for name in following} == following
-        found["charge"] = len(without_answers(store.ledger(STREAM)))
-        found["publish"] = len(store.releases(LEARNER))
-        questions = list(store.predictions(STREAM))
-        assert [int.from_bytes(each.request) for each in questions] == list(range(len(questions)))
-        found["question"] = len(questions)
-        snapshot = store.snapshot(STREAM)
-        assert (snapshot is not None) or not done["snapshot"]
-        assert snapshot is None or snapshot[1] == b"after %d" % snapshot[0]
-        counted = ("append", "charge", "publish", "question")
-        more = {kind: found[kind] - done[kind] for kind in counted}
-        assert min(more.values()) >= 0, "something acknowledged is lost"
-        assert sum(more.values()) <= 1, "something is there that nobody asked for"
-    assert verify(path).findings == ()
-    return found | {"snapshot": done["snapshot"]}
-
+from support.disks import ForgetfulDisk, HookedDisk
+from support.segments import small_segments
+from support.stores import make_store
 
 # --- processes that are killed --------------------------------------------------------------------
-
-
-def work_until_killed(path: Path, acknowledged: int) -> None:
-    """In a forked child: say one letter for each thing that is durable."""
-    try:
-        for kind in work(Store.open(path)):
-            os.write(acknowledged, kind[:1].encode())
-    finally:
-        os._exit(1)
 
 
 def kill_once(path: Path, done: Done, letters_first: int, seconds: float) -> Done:
     reading, writing = os.pipe()
     child = os.fork()
     if not child:
-        work_until_killed(path, writing)
+        work_until_killed(path, writing, NEVER, 1)
     os.close(writing)
     first = b"".join(os.read(reading, 1) for _ in range(letters_first))
     time.sleep(seconds)
@@ -130,8 +49,7 @@ def kill_once(path: Path, done: Done, letters_first: int, seconds: float) -> Don
     assert os.WIFSIGNALED(status), "the child ended by itself"
     with os.fdopen(reading, "rb") as pipe:
         letters = first + pipe.read()
-    counts = {kind: done[kind] + letters.count(kind[:1].encode()) for kind in KINDS}
-    return check(path, counts)
+    return check(path, done_by(letters, done))
 
 
 def kill_again_and_again(path: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> Done:
@@ -150,6 +68,62 @@ def test_a_killed_daemon_has_what_it_acknowledged(
 ) -> None:
     done = kill_again_and_again(make_store(tmp_path / "store"), 25, monkeypatch)
     assert min(done.values()) > 0
+
+
+@pytest.fixture
+def quick_path(tmp_path: Path) -> Iterator[Path]:
+    """A folder in memory where there is one: a kill takes nothing from the system's own memory."""
+    memory = Path("/dev/shm")
+    if not os.access(memory, os.W_OK):
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as name:
+        yield Path(name)
+
+
+def kill_everywhere(folder: Path, chance: random.Random, times: int) -> Counter[str]:
+    """So many kills at failpoints, a dozen to a store; how often each was reached."""
+    reached: Counter[str] = Counter()
+    points = list(FAILPOINTS)
+    for number in range(times):
+        if number % 12 == 0:
+            path, done = make_store(folder / f"store {number}"), dict.fromkeys(KINDS, 0)
+        if number % len(points) == 0:
+            chance.shuffle(points)
+        failpoint = points[number % len(points)]
+        hit = 1 + int(chance.expovariate(1.0))
+        # every fourth is looked at as a whole, and the last one of a store in any case
+        whole = number % 4 == 3
+        done, was = killed_at(path, done, failpoint, hit, whole=whole)
+        reached[failpoint] += was
+        if number % 12 == 11:
+            shutil.rmtree(path)
+    return reached
+
+
+def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Copies of the log and packings as often as may be."""
+    monkeypatch.setattr("littled.store.database.STORE_CHECKPOINT_BYTES", 1 << 17)
+    small_segments(monkeypatch, records=3)
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_a_daemon_killed_at_any_failpoint_has_what_it_acknowledged(
+    quick_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
+) -> None:
+    small_steps(monkeypatch)
+    reached = kill_everywhere(quick_path, random.Random(part), 2 * len(FAILPOINTS))
+    assert len(FAILPOINTS) >= 50
+    missed = {name for name in FAILPOINTS if not reached[name]}
+    assert not missed, "every failpoint is passed"
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("part", range(campaign_parts("KILLS", 10_000, 100)))
+def test_kills_at_failpoints(quick_path: Path, monkeypatch: pytest.MonkeyPatch, part: int) -> None:
+    """A hundred in each part, which is also the seed."""
+    small_steps(monkeypatch)
+    kill_everywhere(quick_path, random.Random(1000 + part), 100)
 
 
 @pytest.mark.campaign
@@ -200,7 +174,7 @@ def test_a_power_cut_takes_nothing_that_was_acknowledged(
 ) -> None:
     monkeypatch.setattr("littled.store.database.STORE_CHECKPOINT_BYTES", 1 << 17)
     small_segments(monkeypatch, records=3)
-    assert cut_power(tmp_path, seed=1, steps=60, share=0.25) > 50
+    assert cut_power(tmp_path, seed=1, steps=60, share=0.1) > 20
 
 
 @pytest.mark.campaign
@@ -220,3 +194,127 @@ def test_the_forgetful_disk_would_notice_a_missing_sync(
     monkeypatch.setattr(ForgetfulDisk, "synced", lambda *_: None)
     with pytest.raises(Exception, match=r"lost|behind|damaged|None"):
         cut_power(tmp_path, seed=1, steps=60, share=0.25)
+
+
+# --- many images of a power cut -------------------------------------------------------------------
+
+
+class Images:
+    """Looks at what could be left of a store at each event of a run."""
+
+    def __init__(self, path: Path, image: Path, states: list[list[bytes]], chance: random.Random):
+        self.path, self.image, self.states, self.chance = path, image, states, chance
+        self.done, self.total = dict.fromkeys(KINDS, 0), 0
+        self.marks = [(path / "high-water-mark").read_bytes()]
+        self.each, self.whole, self.looked = 1, 0.0, 0
+        self.disk: ForgetfulDisk | None = None
+        self._seen: set[int] = set()
+        self._busy = False
+
+    def happened(self, _kind: str, _path: str) -> None:
+        """Something is about to be written, synced, truncated or renamed."""
+        if self.disk is None or self._busy:
+            return  # at the end, or a store that is being looked at
+        self._busy = True
+        for _ in range(self.each):
+            self._look()
+        self._busy = False
+
+    def _look(self) -> None:
+        assert self.disk is not None
+        left = self.disk.after_power_cut(self.chance)
+        left |= {"high-water-mark": self.chance.choice(self.marks)}
+        self.looked += 1
+        name = hash((self.total, *sorted(left.items())))
+        if name in self._seen:
+            return
+        self._seen.add(name)
+        shutil.rmtree(self.image, ignore_errors=True)
+        self.image.mkdir(mode=0o700)
+        shutil.copy(self.path / "noise.key", self.image)
+        for file, contents in left.items():
+            (self.image / file).write_bytes(contents)
+            (self.image / file).chmod(0o600)
+        if self.chance.random() < self.whole:
+            check(self.image, self.done)
+        else:
+            found = digest(self.image / "store.sqlite")
+            assert found in self.states[self.total], f"after {self.total} steps: lost or too much"
+
+    def sync_folder(self, folder: Path) -> None:
+        """The mark has a new file: until its folder is synced, the old one may come back."""
+        if not self._busy:
+            self.marks.append((self.path / "high-water-mark").read_bytes())
+            self.happened("sync", str(folder))
+            del self.marks[0]
+        sync_folder(folder)
+
+
+class CountingDisk(HookedDisk):
+    """Counts events."""
+
+    def __init__(self, name: str) -> None:
+        self.count = 0
+        super().__init__(name, self._happened)
+
+    def _happened(self, _kind: str, _path: str) -> None:
+        self.count += 1
+
+
+def cut_power_often(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, seed: int, images: int, whole: float
+) -> int:
+    """Look at so many images of one run, such a share of them as a whole; how many there were.
+
+    An image is what could be left at one moment: any of the writes that no sync has covered, torn
+    and in any order, and of the high-water mark the old or the new one while its folder is not
+    synced. What SQLite makes of it has to be the state after the last thing that was acknowledged,
+    or after the next one.
+    """
+    steps = 40
+    path = make_store(folder / "store")
+    twin = Path(shutil.copytree(path, folder / "twin"))
+    counting = CountingDisk(f"counting-{seed}")
+    start = digest(twin / "store.sqlite")
+    with Store.open(twin, vfs=counting.name) as store:
+        states = states_of(store, twin / "store.sqlite", steps)
+    states[0].append(start)
+    counting.unregister()
+    looking = Images(path, folder / "image", states, random.Random(seed))
+    looking.each, looking.whole = -(-images // counting.count), whole
+    monkeypatch.setattr("littled.store.files.sync_folder", looking.sync_folder)
+    looking.disk = disk = ForgetfulDisk(f"torn-{seed}", path, looking.happened)
+    store = Store.open(path, vfs=disk.name)
+    for kind in itertools.islice(work(store), steps):
+        looking.done[kind] += 1
+        looking.total += 1
+    looking.disk = None
+    store.close()
+    disk.unregister()
+    return looking.looked
+
+
+def test_two_thousand_images_of_a_power_cut_lack_nothing(
+    quick_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_steps(monkeypatch)
+    assert cut_power_often(quick_path, monkeypatch, seed=5, images=2_000, whole=0.02) >= 2_000
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("part", range(campaign_parts("IMAGES", 100_000, 2_000)))
+def test_images_of_a_power_cut(
+    quick_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
+) -> None:
+    """Two thousand in each part, which is also the seed."""
+    small_steps(monkeypatch)
+    cut_power_often(quick_path, monkeypatch, seed=1000 + part, images=2_000, whole=0.1)
+
+
+def test_the_images_would_show_a_missing_sync(
+    quick_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_steps(monkeypatch)
+    monkeypatch.setattr(ForgetfulDisk, "synced", lambda *_: None)
+    with pytest.raises(AssertionError, match="lost or too much"):
+        cut_power_often(quick_path, monkeypatch, seed=5, images=500, whole=0.0)
