@@ -164,8 +164,17 @@ SWITCH_SECONDS = 0.0005
 
 # Latest releases of a learner kept in memory; older ones are read from the store.
 RELEASES_IN_MEMORY_MAX = 64
-# What a subscriber is given of them at a time.
+# What a subscriber is given of older ones at a time: so many, or so many bytes and one more. It is
+# what its connection takes before it has to read.
 RELEASES_READ_MAX = 256
+RELEASES_READ_BYTES = SEND_HIGH_WATER_BYTES
+# Between two such reads, of whomever, while others wait for theirs, the store has rest for so many
+# times what the last one took: the thread that reads takes the interpreter from everybody else.
+RELEASES_REST_TIMES = 2
+# Subscriptions of all connections together; each is a task of some 4 KB.
+SUBSCRIPTIONS_MAX = 16_384
+# Releases that are sent in one turn of the loop, some 20 to 200 us each.
+RELEASES_PER_TURN = 4
 
 # --- HTTP -----------------------------------------------------------------------------------------
 

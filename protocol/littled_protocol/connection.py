@@ -288,13 +288,15 @@ class Connection:
 
     # --- Sending ----------------------------------------------------------------------------------
 
-    def send(self, message: Message) -> bytes:
+    def send(self, message: Message, frame: bytes | None = None) -> bytes:
         """Return the frame of a message, to be written as it is.
+
+        frame: what `encode_frame` makes of the message, where it is known already.
 
         Raises LocalProtocolError, with nothing changed, for what this side must not send now.
         """
         try:
-            frame = encode_frame(message)
+            frame = encode_frame(message) if frame is None else frame
             if len(frame) > self._peer_frame_bytes_max:
                 raise ProtocolError(ErrorCode.FRAME_TOO_LARGE)
             if self.state is State.START and len(frame) > limits.first_frame_bytes_max:

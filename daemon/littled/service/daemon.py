@@ -32,6 +32,7 @@ from littled.limits import (
     DESCRIPTORS_MAX,
     PULSE_SECONDS,
     PULSES_PER_WATCHDOG,
+    RELEASES_READ_BYTES,
     REPLAY_EXTENSION_SECONDS,
     STOP_SECONDS,
     SWEEP_SECONDS,
@@ -220,7 +221,7 @@ class Daemon:
             for name, words in plan.words.items()
         }
         online = [f"{plan.stream}/{each.name}" for plan in self._plans for each in plan.online]
-        self.releases = Releases(online, store.releases)
+        self.releases = Releases(online, partial(store.releases, bytes_max=RELEASES_READ_BYTES))
         show = _Show(self, self._loop)
         self._writer = Writer(show.failed)
         self._packer = Packer(store, self._writer, self._loop)

@@ -27,6 +27,7 @@ from littled.limits import (
     STATUS_UNITS,
     STATUS_UNITS_PER_STREAM,
     SUBSCRIBE_UNITS,
+    SUBSCRIPTIONS_MAX,
     UNSENT_BYTES_MAX,
     WORK_BYTES_PER_UNIT,
     WORK_COLUMN_BYTES_PER_UNIT,
@@ -83,11 +84,12 @@ class Counters:
     """Public counters over all sessions, for metrics; none of them looks inside an example.
 
     received_bytes: of whole frames; see `Channel.counted_bytes`. unsent_bytes: what waits to be
-    sent, as of each session's last look.
+    sent, as of each session's last look. subscriptions: of all sessions.
     """
 
     received_bytes: int = 0
     unsent_bytes: int = 0
+    subscriptions: int = 0
     errors: Counter[str] = field(default_factory=Counter)
 
 
@@ -153,6 +155,7 @@ class Session(Guest):
         self._outgoing: list[bytes] | None = None
         # Unsent bytes as of the last count, and as of the last sweep.
         self._unsent_bytes = self._swept_bytes = 0
+        self._subscriptions = 0
         self._allowance = Allowance(self._connected_at)
         # Bytes in hand as of the last count; whether whole messages may be among them.
         self._buffered_bytes = 0
@@ -236,8 +239,8 @@ class Session(Guest):
 
     # --- Called by other rooms --------------------------------------------------------------------
 
-    def send(self, message: Message) -> None:
-        """Write a message, unless the session is ending.
+    def send(self, message: Message, frame: bytes | None = None) -> None:
+        """Write a message, unless the session is ending; `frame` is its frame, if it is known.
 
         A peer for which more than `subscriber_bytes_max` is waiting already is dropped.
         """
@@ -247,7 +250,7 @@ class Session(Guest):
             self.fail(ErrorCode.SLOW_SUBSCRIBER)
             return
         try:
-            frame = self._connection.send(message)
+            frame = self._connection.send(message, frame)
         except ProtocolError as error:
             self._house.log.error("message not sent", code=error.code.value)
             self.fail(ErrorCode.INTERNAL_ERROR)
@@ -582,21 +585,29 @@ class Session(Guest):
     def _subscribe(self, message: Subscribe) -> None:
         if not self._may(Permission.SUBSCRIBE, message.learner.partition("/")[0]):
             return
-        if message.learner in self._house.releases:
-            self._settle()
-            self._spawn(None, self._serve_releases, message.learner, message.since)
-        else:
+        counters = self._house.counters
+        if message.learner not in self._house.releases:
             self.fail(ErrorCode.UNKNOWN_LEARNER)
+        elif counters.subscriptions >= SUBSCRIPTIONS_MAX:
+            self.fail(ErrorCode.LIMIT_EXCEEDED)
+        else:
+            self._settle()
+            counters.subscriptions += 1
+            self._subscriptions += 1
+            self._spawn(None, self._serve_releases, message.learner, message.since)
 
     async def _serve_releases(self, learner: str, version: int) -> None:
-        releases = self._house.releases
+        """Send releases as they come; while the peer does not read, nothing is kept for it."""
+        releases, turns = self._house.releases, self._house.turns
         while not self._ending:
-            for release in await releases.after(learner, version):
-                while not self._writable.is_set():
-                    await self._writable.wait()
-                self.send(release)
-                version = release.version
             await releases.beyond(learner, version)
+            await self._writable.wait()
+            for release in await releases.after(learner, version):
+                await turns.to_send()
+                if not self._writable.is_set():
+                    break
+                self.send(release, releases.frame_of(release))
+                version = release.version
 
     def _status_request(self, _message: StatusRequest) -> None:
         self.send(Status(self._rights.status(self._house.status())))
@@ -645,6 +656,8 @@ class Session(Guest):
         self._channels = {}
         self._count_buffered()
         self._house.receiving.leave(self)
+        self._house.counters.subscriptions -= self._subscriptions
+        self._subscriptions = 0
 
     def _spawn(self, channel: int | None, work: _Work[P], *args: P.args, **kw: P.kwargs) -> None:
         task = self._house.spawn(self._guarded(channel, work, *args, **kw))

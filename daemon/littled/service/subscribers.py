@@ -3,18 +3,21 @@
 One `Releases` per daemon, used on the event loop alone. A subscriber walks along a learner's
 versions at its own pace: it asks for what comes after the version it has, and waits when there is
 nothing. Nothing is queued for it, so a slow subscriber costs no memory and delays nobody; the
-latest releases are at hand in memory, older ones are read from the store on another thread.
+latest releases are at hand in memory, older ones are read from the store on another thread, for one
+subscriber at a time and a little each.
 """
 
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
-from littled.limits import RELEASES_IN_MEMORY_MAX, RELEASES_READ_MAX
+from littled.limits import RELEASES_IN_MEMORY_MAX, RELEASES_READ_MAX, RELEASES_REST_TIMES
 from littled.store.records import StoredRelease
-from littled_protocol.codec import decode
+from littled_protocol.codec import decode, encode_frame
 from littled_protocol.messages import Release
 
 
@@ -30,6 +33,8 @@ class Releases:
         after a version; it is called on a thread other than the loop's.
         """
         self._read = read
+        self._turn = asyncio.Lock()
+        self._wanting = 0
         self._shelves = {learner: _Shelf() for learner in learners}
 
     def __contains__(self, learner: str) -> bool:
@@ -74,7 +79,33 @@ class Releases:
             return ()
         if version >= shelf.forgotten:
             return [each for each in shelf.recent if each.version > version]
-        return await asyncio.to_thread(self._stored_after, learner, version)
+        self._wanting += 1
+        try:
+            await self._turn.acquire()
+        finally:
+            self._wanting -= 1
+        read = asyncio.to_thread(self._stored_after, learner, version)
+        reading = asyncio.ensure_future(read)
+        reading.add_done_callback(partial(self._end_turn, time.monotonic()))
+        # A thread cannot be interrupted: the turn lasts as long, also when its subscriber has left.
+        return await asyncio.shield(reading)
+
+    def _end_turn(self, started: float, reading: asyncio.Future[list[Release]]) -> None:
+        """Let the next one read, after some rest while others are waiting."""
+        taken = time.monotonic() - started
+        rest = RELEASES_REST_TIMES * taken if self._wanting else 0.0
+        asyncio.get_running_loop().call_later(rest, self._turn.release)
+        if not reading.cancelled():
+            reading.exception()  # which its subscriber has seen, unless it has left
+
+    def frame_of(self, release: Release) -> bytes | None:
+        """Return the whole frame of the newest release of its learner, made once; else None."""
+        shelf = self._shelves[release.learner]
+        if not shelf.recent or shelf.recent[-1] is not release:
+            return None
+        if shelf.frame is None:
+            shelf.frame = encode_frame(release)
+        return shelf.frame
 
     async def beyond(self, learner: str, version: int) -> None:
         """Wait until there is a release of `learner` after `version`."""
@@ -92,15 +123,17 @@ class Releases:
 class _Shelf:
     """One learner's releases in memory.
 
-    `version` is the newest one, `forgotten` the newest that only the store has.
+    `version` is the newest one, `forgotten` the newest that only the store has. `frame`: the newest
+    one as bytes, once somebody wanted them.
     """
 
-    __slots__ = ("forgotten", "news", "recent", "version")
+    __slots__ = ("forgotten", "frame", "news", "recent", "version")
 
     def __init__(self) -> None:
         self.recent: deque[Release] = deque()
         self.version = 0
         self.forgotten = 0
+        self.frame: bytes | None = None
         self.news = asyncio.Event()
 
     def put(self, release: Release) -> None:
@@ -108,6 +141,7 @@ class _Shelf:
             self.forgotten = self.recent.popleft().version
         self.recent.append(release)
         self.version = release.version
+        self.frame = None
         self.news.set()
         self.news = asyncio.Event()
 

@@ -18,6 +18,7 @@ from littled.limits import (
     ALLOWANCE_UNITS_MAX,
     ALLOWANCE_UNITS_PER_SECOND,
     ALLOWANCE_WAIT_UNITS,
+    RELEASES_PER_TURN,
     WORK_PER_PEER_UNITS,
     WORK_PER_TURN_UNITS,
 )
@@ -43,6 +44,7 @@ class Turns:
         self._fresh: deque[Worker] = deque()
         self._waiting: deque[Worker] = deque()
         self._queued: set[Worker] = set()
+        self._sending: deque[asyncio.Future[None]] = deque()
         self._scheduled = False
 
     def __contains__(self, worker: Worker) -> bool:
@@ -55,6 +57,13 @@ class Turns:
             self._queued.add(worker)
             self._fresh.append(worker)
             self._schedule()
+
+    async def to_send(self) -> None:
+        """Wait for one of the turns to send a release."""
+        turn = self._loop.create_future()
+        self._sending.append(turn)
+        self._schedule()
+        await turn
 
     def _schedule(self) -> None:
         if not self._scheduled:
@@ -74,8 +83,17 @@ class Turns:
             left -= self._serve(self._waiting.popleft())
             if left <= 0:
                 break
-        if self._queued:
+        self._let_send()
+        if self._queued or self._sending:
             self._schedule()
+
+    def _let_send(self) -> None:
+        allowed = RELEASES_PER_TURN
+        while self._sending and allowed:
+            turn = self._sending.popleft()
+            if not turn.done():  # by a subscriber that is gone
+                turn.set_result(None)
+                allowed -= 1
 
     def _serve(self, worker: Worker) -> int:
         done = worker.work(WORK_PER_PEER_UNITS)

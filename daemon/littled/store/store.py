@@ -15,6 +15,7 @@ when they were asked for, so no engine repeats them: each is stored once, with i
 """
 
 import json
+import math
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -324,11 +325,22 @@ class Store:
         with self._watched():
             return list(self._history.ledger(stream))
 
-    def releases(self, learner: str, since: int = 0) -> list[StoredRelease]:
-        """Releases of the learner "stream/learner" after version `since`, checked."""
+    def releases(
+        self, learner: str, since: int = 0, bytes_max: int | None = None
+    ) -> list[StoredRelease]:
+        """Releases of the learner "stream/learner" after version `since`, checked.
+
+        All of them, or the first ones until their bodies have `bytes_max` bytes or more.
+        """
         self._usable()
+        found, left = [], math.inf if bytes_max is None else bytes_max
         with self._watched():
-            return list(self._history.releases(learner, since))
+            for release in self._history.releases(learner, since):
+                found.append(release)
+                left -= len(release.body)
+                if left <= 0:
+                    break
+        return found
 
     def record_at(self, stream: str, position: int) -> int | None:
         """Number of the record that holds the example at a position; None when there is none."""

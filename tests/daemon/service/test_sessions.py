@@ -404,6 +404,22 @@ def test_slow_subscribers_are_dropped_and_delay_nobody(store: Path) -> None:
             assert [back.expect(Release).version for _ in range(131)] == list(range(21, 152))
 
 
+def test_subscriptions_are_limited_in_sum_and_come_back(store: Path) -> None:
+    few = {"littled.service.sessions.SUBSCRIPTIONS_MAX": 4}
+    with serving(store, limits=few) as daemon, Peer.greet(daemon.unix) as first:
+        for learner in ("flights/late", "ids/late", "small/late"):
+            first.subscribe(learner)
+            assert first.expect(Release)
+        with Peer.greet(daemon.unix) as second:
+            second.subscribe("flights/late")
+            assert second.expect(Release)
+            second.subscribe("ids/late")
+            assert second.error() == "limit_exceeded"
+        with Peer.greet(daemon.unix) as third:
+            third.subscribe("ids/late")
+            assert third.expect(Release)
+
+
 def test_examples_beyond_the_credit(store: Path) -> None:
     with serving(store, engine="slow", limits=HELD_UP) as daemon, Peer.greet(daemon.unix) as peer:
         peer.open("flights", "greedy")

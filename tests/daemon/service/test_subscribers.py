@@ -1,6 +1,7 @@
 """Releases in memory and from the store, at every subscriber's own pace."""
 
 import asyncio
+import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
@@ -10,7 +11,7 @@ from littled.limits import RELEASES_IN_MEMORY_MAX, RELEASES_READ_MAX
 from littled.service.subscribers import Releases, release_message
 from littled.store.records import StoredRelease
 from littled.store.store import Store
-from littled_protocol.codec import encode
+from littled_protocol.codec import encode, encode_frame
 from littled_protocol.messages import Ping, Release
 from littled_protocol.rules import ThresholdRule
 
@@ -96,6 +97,54 @@ async def test_a_long_history_comes_in_parts() -> None:
         parts.append(len(part))
     assert seen == count
     assert parts == [RELEASES_READ_MAX, RELEASES_READ_MAX, 10]
+
+
+async def test_the_store_is_read_for_one_subscriber_at_a_time() -> None:
+    every = [stored(version) for version in range(1, 3 * RELEASES_IN_MEMORY_MAX)]
+    reading, reads, most = 0, 0, 0
+
+    def read(_learner: str, since: int) -> list[StoredRelease]:
+        nonlocal reading, reads, most
+        reading, reads = reading + 1, reads + 1
+        most = max(most, reading)
+        time.sleep(0.002)
+        reading -= 1
+        return every[since : since + 10]
+
+    releases = Releases([LEARNER], read)
+    releases.announce(every)
+    given_up = [asyncio.ensure_future(releases.after(LEARNER, 0)) for _ in range(10)]
+    parts = [asyncio.ensure_future(releases.after(LEARNER, 5)) for _ in range(10)]
+    await asyncio.sleep(0.001)
+    for asking in given_up:
+        asking.cancel()
+    assert [len(part) for part in await asyncio.gather(*parts)] == [10] * 10
+    assert most == 1
+    assert reads <= 11
+
+
+async def test_the_newest_release_becomes_bytes_once() -> None:
+    releases = Releases([LEARNER], lambda *_: [])
+    releases.announce([stored(1), stored(2)])
+    older, newest = await releases.after(LEARNER, 0)
+    frame = releases.frame_of(newest)
+    assert frame == encode_frame(newest)
+    assert releases.frame_of(newest) is frame
+    assert releases.frame_of(older) is None
+    releases.announce([stored(3)])
+    assert releases.frame_of(newest) is None
+    (newest,) = await releases.after(LEARNER, 2)
+    assert releases.frame_of(newest) == encode_frame(newest)
+
+
+def test_a_read_of_the_store_is_bounded_in_bytes(opened: Store) -> None:
+    every = [stored(version) for version in range(1, 30)]
+    for release in every:
+        opened.publish([release], [])
+    size = len(every[0].body)
+    assert [found.version for found in opened.releases(LEARNER, 3, 5 * size)] == list(range(4, 9))
+    assert len(opened.releases(LEARNER, 0, 1)) == 1
+    assert opened.releases(LEARNER, 29, 1) == []
 
 
 async def test_a_store_that_lost_releases_is_noticed() -> None:

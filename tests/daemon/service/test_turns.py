@@ -10,6 +10,7 @@ from littled.limits import (
     ALLOWANCE_UNITS_MAX,
     ALLOWANCE_UNITS_PER_SECOND,
     ALLOWANCE_WAIT_UNITS,
+    RELEASES_PER_TURN,
     WORK_PER_PEER_UNITS,
     WORK_PER_TURN_UNITS,
 )
@@ -93,6 +94,26 @@ async def test_a_flood_of_new_work_leaves_something_for_who_waits() -> None:
             turns.add(Heap("new", WORK_PER_PEER_UNITS, diary))
         await one_turn()
         assert old.left < before
+
+
+async def test_a_few_releases_are_sent_in_a_turn() -> None:
+    turns, sent = Turns(), 0
+
+    async def send() -> None:
+        nonlocal sent
+        await turns.to_send()
+        sent += 1
+
+    tasks = [asyncio.ensure_future(send()) for _ in range(5 * RELEASES_PER_TURN)]
+    gone = asyncio.ensure_future(send())
+    await one_turn()
+    gone.cancel()
+    before = sent
+    while sent < len(tasks):
+        await one_turn()
+        assert sent - before <= RELEASES_PER_TURN
+        before = sent
+    await asyncio.gather(*tasks)
 
 
 def test_an_allowance_is_spent_and_comes_back() -> None:
