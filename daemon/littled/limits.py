@@ -90,7 +90,7 @@ FRAMES_GRANTED_BYTES = 32 * 1024 * 1024
 # and what long reads bring; above it reads are no longer than FRAME_SHORT_BYTES.
 RECEIVE_BACKLOG_BYTES = 16 * 1024 * 1024
 # While others wait for a grant, a frame that has one must grow by so much in so long.
-FRAME_GROWTH_BYTES = 64 * 1024
+FRAME_GROWTH_BYTES = 16 * 1024
 FRAME_GROWTH_SECONDS = 0.25
 # Unsent bytes to all peers together, above which the one with most of them is dropped.
 UNSENT_BYTES_MAX = 64 * 1024 * 1024

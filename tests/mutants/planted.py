@@ -1,4 +1,4 @@
-"""Faults to plant, each of which breaks a promise of PRIVACY.md, and the tests that must notice.
+"""Faults to plant, each of which breaks a promise of PRIVACY.md or SPEC.md, and who must notice.
 
 A fault is one piece of text of one file of `daemon/littled` and what takes its place. `tests` are
 the fewest that should notice: the whole suite has others that do. Wherever the fault changes the
@@ -778,4 +778,49 @@ SEGMENTS = (
     ),
 )
 
-MUTANTS = (*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *SURFACES)
+FAIRNESS = (
+    Mutant(
+        "an allowance that is never spent",
+        "service/turns.py",
+        "self._left -= units",
+        "self._left -= 0 * units",
+        (f"{SERVICE}/test_turns.py",),
+    ),
+    Mutant(
+        "a peer whose turn lasts as long as its work",
+        "service/turns.py",
+        "done = worker.work(WORK_PER_PEER_UNITS)",
+        "done = worker.work(10**9)",
+        (f"{SERVICE}/test_turns.py::test_a_turn_has_so_much_work_and_each_peer_its_part",),
+    ),
+    Mutant(
+        "long frames of everybody at once",
+        "service/receiving.py",
+        "if frame_bytes > self._free_bytes:",
+        "if False:",
+        (f"{SERVICE}/test_receiving.py",),
+    ),
+    Mutant(
+        "an origin that may have every connection",
+        "service/admission.py",
+        "if self._from_origin[origin] >= self._origin_max:",
+        "if False:",
+        (f"{SERVICE}/test_admission.py",),
+    ),
+    Mutant(
+        "a log without end",
+        "service/logs.py",
+        "if count[1] >= LOG_LINES_MAX:",
+        "if False:",
+        (f"{SERVICE}/test_logs.py::test_lines_of_one_kind_are_limited_and_the_others_counted",),
+    ),
+    Mutant(
+        "the store read for every subscriber at once",
+        "service/subscribers.py",
+        "reading.add_done_callback(partial(self._end_turn, time.monotonic()))",
+        "self._turn.release()",
+        (f"{SERVICE}/test_subscribers.py",),
+    ),
+)
+
+MUTANTS = (*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *SURFACES, *FAIRNESS)

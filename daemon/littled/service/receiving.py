@@ -1,9 +1,10 @@
 """Memory for what has arrived and is not dealt with yet, shared by all peers.
 
 A peer holds up to `FRAME_SHORT_BYTES` for nothing. An unfinished frame that is longer needs a
-*grant* of its length out of a pool, in the order of asking, and is not read on without one. While
-others wait for grants, a frame that does not come on gives its grant up: its session ends. What one
-read may bring beyond that is little once much is waiting to be dealt with.
+*grant* of its length out of a pool, in the order of asking, and is not read on without one; peers
+that have finished a long frame before come first. While others wait for grants, a frame that does
+not come on gives its grant up: its session ends. What one read may bring beyond that is little once
+much is waiting to be dealt with.
 """
 
 from __future__ import annotations
@@ -44,6 +45,8 @@ class Receiving:
         self._free_bytes = FRAMES_GRANTED_BYTES
         # Receivers with a grant: its length, and how much of the frame was there at the last look.
         self._grants: dict[Receiver, list[int]] = {}
+        # Who waits: those that have finished a long frame before, and the others.
+        self._proven: deque[tuple[Receiver, int]] = deque()
         self._asking: deque[tuple[Receiver, int]] = deque()
         self._looking = False
 
@@ -52,35 +55,41 @@ class Receiving:
         """Whether so much is held that reads must be short."""
         return self.held_bytes > RECEIVE_BACKLOG_BYTES
 
-    def ask(self, receiver: Receiver, frame_bytes: int) -> bool:
+    def ask(self, receiver: Receiver, frame_bytes: int, *, proven: bool = False) -> bool:
         """Ask for a place for a frame of this length; return whether it is there.
 
         Otherwise `granted` is called later. Asking again for the same frame changes nothing.
+        proven: whether the receiver has finished a long frame before.
         """
         grant = self._grants.get(receiver)
         if grant is not None:
             if grant[0] == frame_bytes:
                 return True
             self.give_back(receiver)
-        if not self._asking and self._grant(receiver, frame_bytes):
+        first = not self._proven and (proven or not self._asking)
+        if first and self._grant(receiver, frame_bytes):
             return True
-        self._asking.append((receiver, frame_bytes))
+        (self._proven if proven else self._asking).append((receiver, frame_bytes))
         if not self._looking:
             self._looking = True
             self._note_growth()
             self._loop.call_later(FRAME_GROWTH_SECONDS, self._look)
         return False
 
-    def give_back(self, receiver: Receiver) -> None:
-        """Give a grant back, if there is one: the frame is whole, or its session is over."""
+    def give_back(self, receiver: Receiver) -> bool:
+        """Give a grant back, as the frame is whole or its session over; return if there was one."""
         grant = self._grants.pop(receiver, None)
-        if grant is not None:
-            self._free_bytes += grant[0]
-            self._serve()
+        if grant is None:
+            return False
+        self._free_bytes += grant[0]
+        self._serve()
+        return True
 
     def leave(self, receiver: Receiver) -> None:
         """Forget a receiver that is gone."""
-        self._asking = deque(found for found in self._asking if found[0] is not receiver)
+        if receiver not in self._grants:
+            self._proven = deque(found for found in self._proven if found[0] is not receiver)
+            self._asking = deque(found for found in self._asking if found[0] is not receiver)
         self.give_back(receiver)
 
     def _grant(self, receiver: Receiver, frame_bytes: int) -> bool:
@@ -92,12 +101,14 @@ class Receiving:
 
     def _serve(self) -> None:
         """Grant what can be granted, in order."""
-        while self._asking and self._grant(*self._asking[0]):
-            self._asking.popleft()[0].granted()
+        while waiting := self._proven or self._asking:
+            if not self._grant(*waiting[0]):
+                break
+            waiting.popleft()[0].granted()
 
     def _look(self) -> None:
         """End the frames that have not come on since the last look, while somebody waits."""
-        self._looking = bool(self._asking)
+        self._looking = bool(self._proven or self._asking)
         if not self._looking:
             return
         for receiver, grant in list(self._grants.items()):

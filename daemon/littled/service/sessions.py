@@ -160,6 +160,8 @@ class Session(Guest):
         # Bytes in hand as of the last count; whether whole messages may be among them.
         self._buffered_bytes = 0
         self.has_work = False
+        # Whether the peer has finished a long frame before.
+        self._proven = False
         self.ended = asyncio.Event()
         self._handlers: Mapping[type[Message], Callable[[Any], None]] = {
             Hello: self._hello,
@@ -445,8 +447,8 @@ class Session(Guest):
         connection, receiving = self._connection, self._house.receiving
         if not self.has_work:
             if connection.frame_pending_bytes <= FRAME_SHORT_BYTES:
-                receiving.give_back(self)
-            elif not receiving.ask(self, connection.frame_pending_bytes):
+                self._proven = receiving.give_back(self) or self._proven
+            elif not receiving.ask(self, connection.frame_pending_bytes, proven=self._proven):
                 self.hold(receiving)
             self.release(self._house.turns)
         self._count_buffered()

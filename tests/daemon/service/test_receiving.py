@@ -68,6 +68,20 @@ async def test_grants_come_in_the_order_of_asking() -> None:
     assert small.may_read
 
 
+async def test_who_has_finished_a_long_frame_comes_first() -> None:
+    pool = Receiving()
+    crowd = [Sender(pool) for _ in range(GRANTS)]
+    assert all(sender.ask() for sender in crowd)
+    unknown, known = Sender(pool), Sender(pool)
+    assert not unknown.ask()
+    assert not pool.ask(known, LONGEST, proven=True)
+    assert pool.give_back(crowd[0])
+    assert not pool.give_back(crowd[0])
+    assert (known.may_read, unknown.may_read) == (True, False)
+    pool.leave(known)
+    assert unknown.may_read
+
+
 async def test_frames_that_stand_still_end_while_others_wait(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -14,6 +14,7 @@ from littled.limits import (
     ALLOWANCE_UNITS_MAX,
     ALLOWANCE_UNITS_PER_SECOND,
     ALLOWANCE_WAIT_UNITS,
+    FRAME_SHORT_BYTES,
     STATUS_UNITS,
     STATUS_UNITS_PER_STREAM,
 )
@@ -33,6 +34,7 @@ from littled_protocol.messages import (
     Subscribe,
     Welcome,
 )
+from support.attacks import attacking
 from support.serving import Peer, Serving, framed, raw, serving
 
 TOKEN = "0123456789abcdef" * 2
@@ -374,6 +376,24 @@ def test_a_status_costs_more_than_a_ping(daemon: Serving, peer: Peer) -> None:
         answers += 1
     allowed = ALLOWANCE_UNITS_MAX + ALLOWANCE_UNITS_PER_SECOND * (time.monotonic() - started)
     assert answers <= allowed / price + 1
+
+
+def test_long_frames_get_through_beside_many_that_are_never_finished(store: Path) -> None:
+    with serving(store) as daemon, Peer.greet(daemon.unix) as honest:
+        honest.open("ids", "honest")
+        count = 65_000
+        honest.feed(0, bytes(8 * count), bytes(count))
+        honest.acknowledged(count)
+        before = daemon.resident_bytes()
+        with attacking("unfinished frames", daemon.unix, 400, 60) as attackers:
+            time.sleep(1)
+            for number in range(1, 4):
+                honest.feed(number * count, bytes(8 * count), bytes(count))
+                honest.acknowledged((number + 1) * count)
+            assert daemon.resident_bytes() - before < (64 + 48) << 20
+            assert all(process.poll() is None for process in attackers)
+        assert 9 * count > FRAME_SHORT_BYTES
+        assert daemon.stop() == 0
 
 
 # --- Crowds ---------------------------------------------------------------------------------------
