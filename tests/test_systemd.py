@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from littled.cli.failures import STORE_NEEDS_ATTENTION
-from littled.limits import DESCRIPTORS_MAX
+from littled.limits import DESCRIPTORS_MAX, TASKS_MAX
 
 UNITS = Path(__file__).parent.parent / "systemd"
 INSTALLED = "/opt/littled/bin/littled"
@@ -118,6 +118,7 @@ def test_what_no_score_counts_is_set_as_well() -> None:
     assert int(service["WatchdogSec"]) > 0
     assert service["LimitCORE"] == "0"
     assert int(service["LimitNOFILE"]) >= DESCRIPTORS_MAX
+    assert int(service["TasksMax"]) >= TASKS_MAX
     assert service["DynamicUser"] == "yes"
     assert service["StateDirectory"].split() == ["littled", "littled-mark"]
     assert service["LoadCredential"].startswith("noise.key:")

@@ -19,8 +19,8 @@ was kept from the examples before it is forgotten.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
-from concurrent.futures import Executor
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, wait
 from dataclasses import asdict, dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Protocol
@@ -55,6 +55,12 @@ from littled_protocol.rules import Words
 SNAPSHOT_FORMAT = 2
 # Examples that a learner looks at in one step: so many words of noise take 256 KiB.
 EXAMPLES_AT_ONCE = 1 << 15
+# Records of one turn: so many of one example take about 20 ms.
+RECORDS_AT_ONCE = 1 << 12
+
+
+# The trainings that somebody has to wait for, one after the other, and None in between.
+Trainings = Iterator[Future[Step] | None]
 
 
 class OutOfOrder(Exception):
@@ -167,6 +173,39 @@ class Engine:
 
         Raises OutOfOrder, before anything is drawn, for a record that does not follow the last one.
         """
+        _finish(self._applying(record))
+
+    def apply_all(self, records: Sequence[Record]) -> None:
+        """Apply these durable records in their order, small ones together: the same, sooner.
+
+        Blocks and raises as `apply` does; records before the one that raises are applied.
+        """
+        _finish(self.learning(records))
+
+    def learning(self, records: Sequence[Record]) -> Trainings:
+        """`apply_all` for who does not want to wait: yields each training that has to be done.
+
+        Every future that it yields must be done before it goes on. Where it yields None a record is
+        settled: it may be left there, or let others go first. Elsewhere nothing else may be asked
+        of the engine.
+
+        Learners step over many records at once; where one of them has something to say on the way,
+        the record in which it first does is applied by itself. So charges and releases come in the
+        order, and with the noise, that they have one record after the other.
+        """
+        self.start()
+        start = 0
+        while start < len(records):
+            stop = self._stop_of_run(records, start)
+            quiet = self._apply_quiet(records[start:stop]) if stop > start + 1 else 0
+            if start + quiet < stop:
+                yield from self._applying(records[start + quiet])
+                yield None
+                quiet += 1
+            start += quiet
+
+    def _applying(self, record: Record) -> Trainings:
+        """Apply one record; yields as `learning` does."""
         course = self._course
         if record.number <= course.record_number:
             return
@@ -190,29 +229,10 @@ class Engine:
             for name, learner in self._learners.items():
                 if not course.states[name].halted:  # nobody reads what halted learners would skip
                     whole = self._examples([record]) if whole is None else whole
-                    self._run(name, learner, whole, offset, stop)
+                    yield from self._run(name, learner, whole, offset, stop)
             offset = stop
             course.position = record.first_position + stop
         course.record_number = record.number
-
-    def apply_all(self, records: Sequence[Record]) -> None:
-        """Apply these durable records in their order, small ones together: the same, sooner.
-
-        Learners step over many records at once; where one of them has something to say on the way,
-        the record in which it first does is applied by itself. So charges and releases come in the
-        order, and with the noise, that they have one record after the other.
-
-        Blocks and raises as `apply` does; records before the one that raises are applied.
-        """
-        self.start()
-        start = 0
-        while start < len(records):
-            stop = self._stop_of_run(records, start)
-            quiet = self._apply_quiet(records[start:stop]) if stop > start + 1 else 0
-            if start + quiet < stop:
-                self.apply(records[start + quiet])
-                quiet += 1
-            start += quiet
 
     def _stop_of_run(self, records: Sequence[Record], start: int) -> int:
         """Where a run of records ends that follow the last one and are short and of one season."""
@@ -289,7 +309,7 @@ class Engine:
 
     def _run(
         self, name: str, learner: OnlineLearner, whole: Examples, start: int, stop: int
-    ) -> None:
+    ) -> Trainings:
         """Feed one learner a part of a record; every call inside it is settled on the way.
 
         Long parts come in pieces, so that what is made of one stays close to the processor.
@@ -302,11 +322,11 @@ class Engine:
             done += step.consumed
             for effect in step.effects:
                 if isinstance(effect, CallRequested):
-                    self._call(name, learner, effect)
+                    yield from self._call(name, learner, effect)
                 else:
                     self._publish(name, step, charge=None)
 
-    def _call(self, name: str, learner: OnlineLearner, request: CallRequested) -> None:
+    def _call(self, name: str, learner: OnlineLearner, request: CallRequested) -> Trainings:
         """Price first; then reserve, train and publish, or refuse and halt."""
         state = self._course.states[name]
         try:
@@ -316,10 +336,11 @@ class Engine:
             self._publish(name, step, charge=None)
             return
         self._outlet.charge(entry)
-        step = self._executor.submit(
+        training = self._executor.submit(
             learner.step, state, CallAdmitted(request.place), self._noise
-        ).result()
-        self._publish(name, step, charge=entry.number)
+        )
+        yield training
+        self._publish(name, training.result(), charge=entry.number)
 
     def _publish(self, name: str, step: Step, charge: int | None) -> None:
         releases = [
@@ -455,9 +476,30 @@ def replay(
     transcript = Transcript()
     engine = Engine(plan, noise, transcript, executor)
     engine.start()
-    for record in records:
-        engine.apply(record)
+    for together in in_turns(records):
+        engine.apply_all(together)
     return transcript
+
+
+def in_turns(records: Iterable[Record]) -> Iterator[list[Record]]:
+    """The records in their order, as many at a time as are worth one turn of an engine."""
+    turn: list[Record] = []
+    examples = 0
+    for record in records:
+        turn.append(record)
+        examples += record.count
+        if examples >= EXAMPLES_AT_ONCE or len(turn) >= RECORDS_AT_ONCE:
+            yield turn
+            turn, examples = [], 0
+    if turn:
+        yield turn
+
+
+def _finish(trainings: Trainings) -> None:
+    """Wait for each training, until there are none."""
+    for training in trainings:
+        if training is not None:
+            wait((training,))
 
 
 def _slice(examples: Examples, start: int, stop: int) -> Examples:

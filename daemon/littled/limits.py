@@ -144,7 +144,21 @@ ENGINE_QUEUE_RESERVE_BYTES = 4 * 1024 * 1024
 # it, many records of one example each would be held almost for free.
 RECORD_OVERHEAD_BYTES = 1024
 
-# --- Engine threads -------------------------------------------------------------------------------
+# --- Threads --------------------------------------------------------------------------------------
+
+# Threads that all engines share, and those that all desks share. A turn takes milliseconds, and two
+# cores are the least; more threads would only wait for the interpreter.
+ENGINE_THREADS = 4
+DESK_THREADS = 4
+# Threads for what the event loop must not wait for: checks and replays at the start, old releases.
+LOOP_THREADS = 4
+# Processes and threads of joint training: one thread; and where teachers list hypotheses, a process
+# of two threads, two more here that feed it, and the one that tidies up after it.
+TRAINING_TASKS = 1 + 2 + 2 + 1
+# All of them with the main thread and the writer, and a few to spare: what a unit has to allow.
+TASKS_MAX = 2 + ENGINE_THREADS + DESK_THREADS + LOOP_THREADS + TRAINING_TASKS + 8
+
+# --- Engines --------------------------------------------------------------------------------------
 
 # Progress after which a snapshot is worth its write: what a restart replays at most.
 SNAPSHOT_RECORDS = 20_000

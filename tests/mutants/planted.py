@@ -139,6 +139,20 @@ NOISE = (
         ("daemon/test_engine_together.py",),
     ),
     Mutant(
+        "two turns of one stream at a time",
+        "service/courses.py",
+        "        if comes is None:\n            return course\n",
+        "        if comes is None:\n            self._line_up(course)\n            return course\n",
+        ("daemon/service/test_courses.py",),
+    ),
+    Mutant(
+        "a training that holds a thread",
+        "service/courses.py",
+        "            comes.add_done_callback(lambda _: self._line_up(course))\n",
+        "            comes.exception()\n            return course\n",
+        ("daemon/service/test_courses.py",),
+    ),
+    Mutant(
         "records that are learned together go on behind a release",
         "engine.py",
         "                if step.effects:\n",
@@ -416,12 +430,12 @@ BUDGET = (
     Mutant(
         "a call is charged after it ran",
         "engine.py",
-        "        self._outlet.charge(entry)\n        step = self._executor.submit(\n"
+        "        self._outlet.charge(entry)\n        training = self._executor.submit(\n"
         "            learner.step, state, CallAdmitted(request.place), self._noise\n"
-        "        ).result()\n",
-        "        step = self._executor.submit(\n"
+        "        )\n",
+        "        training = self._executor.submit(\n"
         "            learner.step, state, CallAdmitted(request.place), self._noise\n"
-        "        ).result()\n        self._outlet.charge(entry)\n",
+        "        )\n        training.exception()\n        self._outlet.charge(entry)\n",
         (f"{ENGINE}::test_charges_are_durable_before_training_draws_noise",),
     ),
     Mutant(

@@ -28,7 +28,7 @@ from typing import Any, Self
 import msgpack
 
 from littled.classes.registry import class_from_name
-from littled.engine import Engine, Outlet
+from littled.engine import Engine, Outlet, Trainings
 from littled.learners.prediction import PredictionLearner
 from littled.mechanisms.noise import NoiseSource
 from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
@@ -343,11 +343,17 @@ class ChattyEngine:
         """Publish the first rule."""
         self._publish()
 
-    def apply(self, record: Record) -> None:
-        """Publish the next rule."""
-        self.record_number = record.number
-        self.position = record.first_position + record.count
-        self._publish()
+    def apply_all(self, records: Sequence[Record]) -> None:
+        """Publish the next rule at each record."""
+        for record in records:
+            self.record_number = record.number
+            self.position = record.first_position + record.count
+            self._publish()
+
+    def learning(self, records: Sequence[Record]) -> Trainings:
+        """Publish the same, without any training."""
+        self.apply_all(records)
+        yield from ()
 
     def snapshot(self) -> bytes:
         """Return nothing that could be of use."""
@@ -379,20 +385,20 @@ class SlowEngine(Engine):
 
     gate = Path()
 
-    def apply(self, record: Record) -> None:
+    def learning(self, records: Sequence[Record]) -> Trainings:
         """Wait for the file, then learn."""
         self.gate.with_name("learning").touch()
         while not self.gate.exists():
             time.sleep(0.01)
-        super().apply(record)
+        yield from super().learning(records)
 
 
 class FailingEngine(Engine):
     """Raises at the first record, with a canary in the message and in a local variable."""
 
-    def apply(self, record: Record) -> None:
+    def learning(self, records: Sequence[Record]) -> Trainings:
         """Fail."""
-        hidden = f"{CANARY} {record.x!r}"
+        hidden = f"{CANARY} {records[0].x!r}"
         raise ValueError(hidden)
 
 

@@ -1,6 +1,7 @@
-"""Desk threads: the requests of each stream are answered on a thread of its own, beside its engine.
+"""Desks at work: the requests to each stream are answered in turns, beside its engine.
 
-An answer may take as long as a joint training, and waits for none: it is made from a window of the
+All desks share a few threads of their own (`littled.service.courses`), one request a turn. An
+answer may take as long as a joint training, and waits for none: it is made from a window of the
 journal and not from what the engine has learned. Requests to one stream are answered one after the
 other, since each answer is a link of one chain. The event loop hands requests over and gets the
 answers back; it never waits. The only thing that a desk waits for is the opening of a season: the
@@ -9,8 +10,8 @@ first answer from a season's windows must find them paid for, and it is the engi
 
 from __future__ import annotations
 
-import queue
 import threading
+from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
 from typing import Any
@@ -19,6 +20,7 @@ from littled.budget.ledger import LedgerEntry
 from littled.mechanisms.noise import NoiseSource
 from littled.planner import StreamPlan
 from littled.predictions import Desk, Shelf
+from littled.service.courses import Course, Courses, Next, Rest
 from littled.service.host import Seasons, Show
 from littled.service.writer import Writer, WriterStopped
 from littled.store.mark import Point
@@ -26,6 +28,7 @@ from littled.store.records import NewPrediction, Record, StoredPrediction
 from littled_protocol.messages import Predict, Prediction, PredictionRefused
 
 Answer = Prediction | PredictionRefused
+_Job = tuple[Future[Answer], Predict, int]
 
 
 class WrittenShelf:
@@ -66,26 +69,29 @@ class WrittenShelf:
 
 
 class Answering:
-    """One stream's desk on its thread."""
+    """One stream's desk, and the requests that wait for it."""
 
     def __init__(
-        self, plan: StreamPlan, store: Shelf, writer: Writer, seasons: Seasons, show: Show
+        self,
+        plan: StreamPlan,
+        store: Shelf,
+        writer: Writer,
+        seasons: Seasons,
+        show: Show,
+        courses: Courses,
     ) -> None:
-        """Make a thread that does nothing before `begin` and `start`."""
+        """Do nothing before `begin` and `start`; then answer on `courses`."""
         self.stream = plan.stream
         self._plan = plan
         self._shelf = WrittenShelf(store, writer)
         self._seasons = seasons
         self._show = show
-        self._queue: queue.SimpleQueue[tuple[Future[Answer], Predict, int] | None] = (
-            queue.SimpleQueue()
-        )
+        self._waiting: deque[_Job] = deque()
         self._lock = threading.Lock()
         self._stopping = False
         self._desk: Desk | None = None
-        self._thread = threading.Thread(
-            target=self._run, name=f"littled-desk-{plan.stream}", daemon=True
-        )
+        self._courses = courses
+        self._course: Course | None = None
 
     def begin(self, noise: NoiseSource, position: int) -> None:
         """Open the desk of a stream of `position` examples; reads what was answered. Blocks."""
@@ -93,7 +99,7 @@ class Answering:
 
     def start(self) -> None:
         """Begin to answer."""
-        self._thread.start()
+        self._course = self._courses.start(self._steps())
 
     def ask(self, asked: Predict, position: int) -> Future[Answer]:
         """Hand a request over without waiting; `position` is the stream's length at this moment.
@@ -106,7 +112,8 @@ class Answering:
             if self._stopping:
                 answer.set_exception(WriterStopped("the daemon answers no more requests"))
             else:
-                self._queue.put((answer, asked, position))
+                self._waiting.append((answer, asked, position))
+        self._wake()
         return answer
 
     def status(self, position: int) -> dict[str, dict[str, Any]]:
@@ -115,46 +122,54 @@ class Answering:
         return self._desk.status(position)
 
     def stop(self) -> None:
-        """Ask the thread to end after the request in hand; the others get no answer."""
+        """Ask it to end after the request in hand; the others get no answer."""
         with self._lock:
             self._stopping = True
         self._seasons.close()
-        self._queue.put(None)
+        self._wake()
 
     def join(self, seconds: float) -> None:
-        """Wait for the thread to end, at most so long. Blocks."""
-        if self._thread.ident is not None:
-            self._thread.join(seconds)
+        """Wait for its end, at most so long. Blocks."""
+        if self._course is not None:
+            self._course.over.wait(seconds)
 
-    def _run(self) -> None:
-        while (job := self._queue.get()) is not None and not self._stopping:
-            answer, asked, position = job
-            if not answer.set_running_or_notify_cancel():
+    def _wake(self) -> None:
+        if self._course is not None:
+            self._course.wake()
+
+    def _steps(self) -> Iterator[Next]:
+        while not self._stopping:
+            if not self._waiting:
+                yield Rest()
                 continue
-            try:
-                found = self._opened().answer(asked, position)
-            except WriterStopped as error:
-                # The writer told the daemon already what went wrong, if anything did.
-                answer.set_exception(error)
-                break
-            except BaseException as error:  # noqa: BLE001 - whatever it was, this desk is lost
-                self._show.failed(error)
-                answer.set_exception(WriterStopped("the desk has failed"))
-                break
-            answer.set_result(found)
-        self._give_up(job)
+            self._answer(*self._waiting.popleft())
+            yield None
+        self._give_up()
 
-    def _give_up(self, job: tuple[Future[Answer], Predict, int] | None) -> None:
+    def _answer(self, answer: Future[Answer], asked: Predict, position: int) -> None:
+        if not answer.set_running_or_notify_cancel():
+            return
+        try:
+            found = self._opened().answer(asked, position)
+        except WriterStopped as error:
+            # The writer told the daemon already what went wrong, if anything did.
+            self._stopping = True
+            answer.set_exception(error)
+        except BaseException as error:  # noqa: BLE001 - whatever it was, this desk is lost
+            self._stopping = True
+            self._show.failed(error)
+            answer.set_exception(WriterStopped("the desk has failed"))
+        else:
+            answer.set_result(found)
+
+    def _give_up(self) -> None:
         """Let nobody wait for what will not be answered."""
         with self._lock:
             self._stopping = True
-        while True:
-            if job and not job[0].done() and job[0].set_running_or_notify_cancel():
-                job[0].set_exception(WriterStopped("the daemon answers no more requests"))
-            try:
-                job = self._queue.get_nowait()
-            except queue.Empty:
-                return
+        while self._waiting:
+            answer, _, _ = self._waiting.popleft()
+            if answer.set_running_or_notify_cancel():
+                answer.set_exception(WriterStopped("the daemon answers no more requests"))
 
     def _opened(self) -> Desk:
         assert self._desk is not None, "the desk was started before it was open"

@@ -20,6 +20,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
 from functools import partial
@@ -30,6 +31,9 @@ from typing import Any
 from littled.engine import Engine
 from littled.limits import (
     DESCRIPTORS_MAX,
+    DESK_THREADS,
+    ENGINE_THREADS,
+    LOOP_THREADS,
     PULSE_SECONDS,
     PULSES_PER_WATCHDOG,
     RELEASES_READ_BYTES,
@@ -46,6 +50,7 @@ from littled.service.access import Access, AccessError, Gate
 from littled.service.admission import Admission
 from littled.service.answering import Answer, Answering
 from littled.service.channels import Door
+from littled.service.courses import Courses
 from littled.service.host import BuildEngine, Host, Status
 from littled.service.http import HttpServer
 from littled.service.intake import Intake
@@ -226,9 +231,15 @@ class Daemon:
         self._writer = Writer(show.failed)
         self._packer = Packer(store, self._writer, self._loop)
         self.intake = Intake(store, self._writer, self._loop, self._committed)
-        self._hosts = [Host(plan, store, self._writer, show, log) for plan in self._plans]
+        self._engine_courses = Courses(ENGINE_THREADS, "littled-engines", show.failed)
+        self._desk_courses = Courses(DESK_THREADS, "littled-desks", show.failed)
+        self._hosts = [
+            Host(plan, store, self._writer, show, log, self._engine_courses) for plan in self._plans
+        ]
         self._answering = {
-            plan.stream: Answering(plan, store, self._writer, host.seasons, show)
+            plan.stream: Answering(
+                plan, store, self._writer, host.seasons, show, self._desk_courses
+            )
             for plan, host in zip(self._plans, self._hosts, strict=True)
             if plan.predictions
         }
@@ -242,6 +253,8 @@ class Daemon:
 
     async def run(self) -> None:
         """Start, serve until told to stop, and stop; raises what ended the daemon otherwise."""
+        # The usual number depends on the machine; what a unit allows does not.
+        self._loop.set_default_executor(ThreadPoolExecutor(LOOP_THREADS, "littled-loop"))
         trainers = Trainers()
         stops = (signal.SIGTERM, signal.SIGINT)
         for number in stops:
@@ -259,6 +272,8 @@ class Daemon:
                 worker.stop()
             trainers.close()
             await asyncio.to_thread(self._writer.close)
+            for courses in (self._engine_courses, self._desk_courses):
+                courses.close()
         if self._failure is not None:
             raise self._failure
 
@@ -268,7 +283,7 @@ class Daemon:
             self.releases.announce(await asyncio.to_thread(self._store.releases, learner))
         noise = KeyedNoise(self._store.noise_key)
         executors = [await asyncio.to_thread(trainers.executor, plan) for plan in self._plans]
-        # Threads cannot be interrupted: on a stop each ends after the record in hand.
+        # Threads cannot be interrupted: on a stop each ends after the turn in hand.
         await asyncio.gather(
             *(
                 asyncio.to_thread(host.begin, self._build, noise, executor)

@@ -1,4 +1,7 @@
-"""Engine threads: each stream's engine on a thread of its own, fed in the journal's order.
+"""Engines at work: each stream's engine takes turns with the others, fed in the journal's order.
+
+All of them share a few threads (`littled.service.courses`). In one turn an engine learns a limited
+number of the records that wait, and while it waits for a training it holds no thread.
 
 A host replays what the last snapshot does not hold, then learns record after record as they become
 durable. What its engine charges and publishes is written through the daemon's writer; a release is
@@ -8,14 +11,15 @@ record would no longer be the function of its journal that privacy and replay re
 
 from __future__ import annotations
 
-import queue
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor
+from concurrent.futures import Executor, Future
+from contextlib import suppress
 from typing import Any, Protocol
 
 from littled.budget.ledger import LedgerEntry
-from littled.engine import Outlet
+from littled.engine import Outlet, in_turns
 from littled.learners.snapshot import SnapshotUnusable
 from littled.limits import (
     ENGINE_REST_SECONDS,
@@ -25,6 +29,7 @@ from littled.limits import (
 )
 from littled.mechanisms.noise import NoiseSource
 from littled.planner import StreamPlan
+from littled.service.courses import Course, Courses, Next, Rest
 from littled.service.logs import Log
 from littled.service.writer import Writer, WriterStopped
 from littled.store.records import Record, StoredRelease
@@ -46,8 +51,11 @@ class HostedEngine(Protocol):
     def start(self) -> None:
         """Publish what is known before any data."""
 
-    def apply(self, record: Record) -> None:
-        """Learn a record; charges and publishes on the way."""
+    def apply_all(self, records: Sequence[Record]) -> None:
+        """Learn records; charges and publishes on the way, and waits for trainings."""
+
+    def learning(self, records: Sequence[Record]) -> Iterator[Future[Any] | None]:
+        """Learn records; yields trainings to be waited for, and None where it may be left."""
 
     def snapshot(self) -> bytes:
         """Return the state after the last record."""
@@ -159,7 +167,7 @@ class StoreOutlet:
 
 
 class Host:
-    """One stream's engine on its thread."""
+    """One stream's engine, and the records that wait for it."""
 
     def __init__(
         self,
@@ -168,8 +176,9 @@ class Host:
         writer: Writer,
         show: Show,
         log: Log,
+        courses: Courses,
     ) -> None:
-        """Make a host that does nothing before `begin` and `start`."""
+        """Make a host that does nothing before `begin` and `start`; it learns on `courses`."""
         self.stream = plan.stream
         self._plan = plan
         self._store = store
@@ -178,15 +187,15 @@ class Host:
         self._log = log
         self.seasons = Seasons()
         self._outlet = StoreOutlet(store, writer, show, self.seasons)
-        self._queue: queue.SimpleQueue[Record | None] = queue.SimpleQueue()
+        self._courses = courses
+        self._course: Course | None = None
+        # Appended to on the loop, taken from in turns.
+        self._waiting: deque[Record] = deque()
         self._interrupted = threading.Event()
         self._stopping = threading.Event()
         self._engine: HostedEngine | None = None
         self._saved_number = -1
         self._saved_position = 0
-        self._thread = threading.Thread(
-            target=self._run, name=f"littled-engine-{plan.stream}", daemon=True
-        )
 
     def begin(self, build: BuildEngine, noise: NoiseSource, executor: Executor) -> None:
         """Build the engine from the last snapshot and replay the journal after it.
@@ -195,12 +204,14 @@ class Host:
         """
         engine = self._restored(build, noise, executor)
         engine.start()
-        for count, record in enumerate(self._store.records(self.stream, engine.record_number)):
+        reported = -REPLAY_REPORT_RECORDS
+        for together in in_turns(self._store.records(self.stream, engine.record_number)):
             if self._interrupted.is_set():
                 return
-            engine.apply(record)
-            if count % REPLAY_REPORT_RECORDS == 0:
+            if together[0].number - reported >= REPLAY_REPORT_RECORDS:
+                reported = together[0].number
                 self._show.progress(self.stream)
+            engine.apply_all(together)
         self._engine = engine
         status = engine.status()
         # a snapshot may have been taken after the season was opened
@@ -209,26 +220,29 @@ class Host:
 
     def start(self) -> None:
         """Begin to learn what is put."""
-        self._thread.start()
+        self._course = self._courses.start(self._steps())
 
     def put(self, record: Record) -> None:
         """Hand over the next record without waiting."""
-        self._queue.put(record)
+        self._waiting.append(record)
+        if self._course is not None:
+            self._course.wake()
 
     def stop(self) -> None:
-        """Ask the thread to end after the record in hand; it saves a snapshot first."""
+        """Ask it to end after the record in hand; it saves a snapshot first."""
         self._interrupted.set()
         self._stopping.set()
-        self._queue.put(None)
+        if self._course is not None:
+            self._course.wake()
 
     def interrupt_replay(self) -> None:
-        """Ask `begin` to end after the record in hand, when nobody will need the rest."""
+        """Ask `begin` to end after the turn in hand, when nobody will need the rest."""
         self._interrupted.set()
 
     def join(self, seconds: float) -> None:
-        """Wait for the thread to end, at most so long. Blocks."""
-        if self._thread.ident is not None:
-            self._thread.join(seconds)
+        """Wait for its end, at most so long. Blocks."""
+        if self._course is not None:
+            self._course.over.wait(seconds)
 
     def _restored(self, build: BuildEngine, noise: NoiseSource, executor: Executor) -> HostedEngine:
         found = self._store.snapshot(self.stream)
@@ -245,35 +259,43 @@ class Host:
                 return engine
         return build(self._plan, noise, self._outlet, executor, None)
 
-    def _run(self) -> None:
-        try:
+    def _steps(self) -> Iterator[Next]:
+        """Take turns until the stop; WriterStopped ends it, as the daemon knows already."""
+        with suppress(WriterStopped):
             # What was replayed at the start need not be replayed once more, whatever comes.
             self._save()
             while not self._stopping.is_set():
-                if self._queue.empty():
-                    # Learning in gusts leaves the interpreter to acknowledgements in between, whose
-                    # round trips would otherwise cross the engine's at every single example.
-                    self._stopping.wait(ENGINE_REST_SECONDS)
-                record = self._queue.get()
-                if record is not None:
-                    self._learn(record)
+                turn = self._turn()
+                if turn:
+                    yield from self._learn(turn)
+                # Learning in gusts leaves the interpreter to acknowledgements in between, whose
+                # round trips would otherwise cross the engine's at every single example.
+                busy = self._waiting or self._stopping.is_set()
+                yield None if busy else Rest(ENGINE_REST_SECONDS)
             self._save()
-        except WriterStopped:
-            # The writer told the daemon already what went wrong.
-            return
-        except BaseException as error:  # noqa: BLE001 - whatever it was, this engine is lost
-            self._show.failed(error)
 
-    def _learn(self, record: Record) -> None:
+    def _turn(self) -> list[Record]:
+        """Take so many waiting records as are worth one turn."""
+        return next(in_turns(self._taken()), [])
+
+    def _taken(self) -> Iterator[Record]:
+        while self._waiting:
+            yield self._waiting.popleft()
+
+    def _learn(self, records: Sequence[Record]) -> Iterator[Next]:
         engine = self._hosted()
         self._outlet.published = False
-        engine.apply(record)
-        self._show.learned(self.stream, record)
+        for training in engine.learning(records):
+            if training is None and self._stopping.is_set():
+                return
+            yield training
+        for record in records:
+            self._show.learned(self.stream, record)
         if self._outlet.published:
             self._show.status(self.stream, engine.status())
-        records = record.number - self._saved_number
+        behind = engine.record_number - self._saved_number
         examples = engine.position - self._saved_position
-        if records >= SNAPSHOT_RECORDS or examples >= SNAPSHOT_EXAMPLES:
+        if behind >= SNAPSHOT_RECORDS or examples >= SNAPSHOT_EXAMPLES:
             self._save()
 
     def _save(self) -> None:

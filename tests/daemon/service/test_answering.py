@@ -10,6 +10,7 @@ import pytest
 
 from littled.learners.prediction import PredictionLearner
 from littled.service.answering import Answering
+from littled.service.courses import Courses
 from littled.service.host import Seasons
 from littled.service.writer import Writer, WriterStopped
 from littled.store.store import Store
@@ -44,8 +45,9 @@ class Room:
         self.seasons = Seasons()
         self.seasons.reach(0)
         self.shown = Shown()
+        self.courses = Courses(2, "desks", self.shown.failed)
         self.answering = Answering(
-            self.bench.plan, self.store, self.writer, self.seasons, self.shown
+            self.bench.plan, self.store, self.writer, self.seasons, self.shown, self.courses
         )
         self.answering.begin(self.bench.noise, 120)
         self.answering.start()
@@ -53,6 +55,7 @@ class Room:
     def close(self) -> None:
         self.answering.stop()
         self.answering.join(WAIT)
+        self.courses.close()
         self.writer.close()
         self.bench.close()
 
@@ -192,10 +195,12 @@ def test_a_writer_that_stopped_ends_a_desk_quietly(room: Room) -> None:
     room.answering.join(WAIT)
 
 
-def test_a_thread_that_never_started_is_joined_at_once(tmp_path: Path) -> None:
+def test_a_desk_that_never_started_is_joined_at_once(tmp_path: Path) -> None:
     bench = Bench(Store.open(make_store(tmp_path / "store")))
     writer = Writer(lambda error: None)
-    made = Answering(bench.plan, bench.store, writer, Seasons(), Shown())
+    shown = Shown()
+    courses = Courses(1, "desks", shown.failed)
+    made = Answering(bench.plan, bench.store, writer, Seasons(), shown, courses)
     made.stop()
     made.join(WAIT)
     writer.close()

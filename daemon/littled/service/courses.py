@@ -1,0 +1,149 @@
+"""A few threads on which any number of courses take turns.
+
+A course is an iterator. Each of its steps does a bounded piece of work and then yields what comes
+next: None lets the others go first; a future is waited for, without a thread; a `Rest` lasts until
+somebody wakes the course. The steps of one course run one after the other, never two at a time,
+though not always on the same thread. So the number of threads is a limit, whatever the number of
+streams is, and nobody waits longer than one step of each of the others.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from itertools import count
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Until somebody wakes the course, and at least for so long from now."""
+
+    seconds: float = 0.0
+
+
+Next = Future[Any] | Rest | None
+
+
+class Course:
+    """An iterator that takes its turns; `over` is set when it has ended."""
+
+    __slots__ = ("_courses", "due", "over", "steps", "woken")
+
+    def __init__(self, courses: Courses, steps: Iterator[Next]) -> None:
+        """Made by `Courses.start`."""
+        self._courses = courses
+        self.steps = steps
+        self.over = threading.Event()
+        # Both belong to who holds the lock of `courses`: whether it was woken since its last step
+        # began, and when its rest may end, None while it does not rest.
+        self.woken = False
+        self.due: float | None = None
+
+    def wake(self) -> None:
+        """End its rest, or the next one if it does not rest; never waits. From any thread."""
+        self._courses.wake(self)
+
+
+class Courses:
+    """At most so many threads, each started when there are as many courses."""
+
+    def __init__(self, threads: int, name: str, failed: Callable[[BaseException], None]) -> None:
+        """Start nothing yet; `failed` is called with what ended a course otherwise than well."""
+        self._threads_max = threads
+        self._name = name
+        self._failed = failed
+        self._threads: list[threading.Thread] = []
+        self._news = threading.Condition()
+        self._line: deque[Course] = deque()
+        self._later: list[tuple[float, int, Course]] = []
+        self._numbers = count()
+        self._closed = False
+
+    def start(self, steps: Iterator[Next]) -> Course:
+        """Let a new course take turns."""
+        course = Course(self, steps)
+        with self._news:
+            self._line.append(course)
+            self._news.notify()
+            if len(self._threads) < self._threads_max:
+                name = f"{self._name}-{len(self._threads)}"
+                thread = threading.Thread(target=self._run, name=name, daemon=True)
+                self._threads.append(thread)
+                thread.start()
+        return course
+
+    def wake(self, course: Course) -> None:
+        """See `Course.wake`."""
+        with self._news:
+            course.woken = True
+            if course.due is not None:
+                self._postpone(course, course.due)
+
+    def close(self) -> None:
+        """End the threads after the steps in hand, without waiting for them."""
+        with self._news:
+            self._closed = True
+            self._news.notify_all()
+
+    def _run(self) -> None:
+        course: Course | None = None
+        while (course := self._next(course)) is not None:
+            try:
+                comes = next(course.steps)
+            except StopIteration:
+                course.over.set()
+                course = None
+            except BaseException as error:  # noqa: BLE001 - whatever it was, this course has ended
+                course.over.set()
+                course = None
+                self._failed(error)
+            else:
+                course = self._follow(course, comes)
+
+    def _follow(self, course: Course, comes: Next) -> Course | None:
+        """Arrange for the next step; return the course if it only lets the others go first."""
+        if comes is None:
+            return course
+        if isinstance(comes, Rest):
+            with self._news:
+                course.due = time.monotonic() + comes.seconds
+                if course.woken:
+                    self._postpone(course, course.due)
+        else:
+            comes.add_done_callback(lambda _: self._line_up(course))
+        return None
+
+    def _line_up(self, course: Course) -> None:
+        with self._news:
+            self._line.append(course)
+            self._news.notify()
+
+    def _postpone(self, course: Course, due: float) -> None:
+        """Let a course that rests go on when it is due; the lock is held."""
+        course.due = None
+        heappush(self._later, (due, next(self._numbers), course))
+        self._news.notify()
+
+    def _next(self, again: Course | None) -> Course | None:
+        """Wait for a course whose turn it is, None at the end; `again` takes the last place."""
+        with self._news:
+            if again is not None:
+                self._line.append(again)
+            while not self._closed:
+                now = time.monotonic()
+                while self._later and self._later[0][0] <= now:
+                    self._line.append(heappop(self._later)[2])
+                if self._line:
+                    found = self._line.popleft()
+                    found.woken = False
+                    if self._line:
+                        self._news.notify()
+                    return found
+                self._news.wait(self._later[0][0] - now if self._later else None)
+            return None
