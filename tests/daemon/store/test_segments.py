@@ -13,6 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from littled.limits import STORE_PAGE_BYTES
 from littled.store.database import Readers, StreamFacts, read_facts
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.history import History
@@ -144,7 +145,7 @@ def test_rows_that_do_not_lead_to_their_heads_are_not_packed() -> None:
 @pytest.mark.parametrize("size", [1, 200, 5_000, 16_000, 17_000, 20_000, 40_000, 300_000])
 def test_the_size_of_a_row_is_known(tmp_path: Path, size: int) -> None:
     connection = apsw.Connection(str(tmp_path / "file"))
-    connection.pragma("page_size", 16384)
+    connection.pragma("page_size", STORE_PAGE_BYTES)
     connection.execute("CREATE TABLE records (key INTEGER PRIMARY KEY, a, b, c, d, x, y, head)")
     count = 2_000_000 // size if size > 1 else 20_000
     row = 1 << 40, 200, 1 << 30, 1, bytes(size // 2), bytes(size - size // 2), bytes(32)
