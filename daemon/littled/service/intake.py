@@ -20,8 +20,6 @@ from typing import Protocol
 from littled.limits import (
     COMMIT_BYTES_MAX,
     HURRIED_BYTES_MAX,
-    HURRIED_BYTES_MIN,
-    HURRIED_BYTES_PER_SECOND,
     HURRIED_SECONDS,
     LANE_LITTLE_BYTES,
     LIGHT_COMMIT_EXAMPLES_MAX,
@@ -226,16 +224,9 @@ class Intake:
         return stored, taken
 
     def _room(self) -> int:
-        """Return how many bytes of those who feed at full speed the next commit takes along.
-
-        While somebody waits for single acknowledgements beside them it is what makes a commit last
-        about half as long again as without; a share of the last commit's time, as syncs take
-        longer on some disks than on others.
-        """
-        if self._loop.time() >= self._hurried_until:
-            return COMMIT_BYTES_MAX
-        room = int(self._commit_seconds * HURRIED_BYTES_PER_SECOND)
-        return min(max(room, HURRIED_BYTES_MIN), HURRIED_BYTES_MAX)
+        """Return how many bytes of those who feed at full speed the next commit takes along."""
+        hurried = self._loop.time() < self._hurried_until
+        return HURRIED_BYTES_MAX if hurried else COMMIT_BYTES_MAX
 
     def _committed(self, records: list[Record], taken: dict[Lane, Taken]) -> None:
         """Acknowledge, then let the engines learn; runs on the loop."""

@@ -1,0 +1,105 @@
+"""A producer of single examples beside one that feeds at full speed, both over real sockets."""
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from littled.limits import HURRIED_BYTES_MAX
+from littled_protocol.messages import Ack
+from support.serving import Peer, Serving, serving
+
+LOUD = """
+import sys
+import numpy as np
+from littled_client import Client
+
+x = np.arange(int(sys.argv[3]), dtype=np.uint8)
+y = np.zeros(len(x), np.uint8)
+with Client(f"unix:{sys.argv[1]}", producer="loud") as client, client.feed(sys.argv[2]) as feeder:
+    for number in range(1 << 40):
+        feeder.send(x, y)
+        if number == 200:
+            print("at full speed", flush=True)
+"""
+# Round trips of one measurement.
+ROUND_TRIPS = 60
+
+
+@pytest.fixture(scope="module")
+def daemon(module_store: Path) -> Iterator[Serving]:
+    """A daemon whose engine is quick enough for anybody."""
+    with serving(module_store) as running:
+        yield running
+        assert running.stop() == 0
+
+
+@contextmanager
+def loud(daemon: Serving, batch: int) -> Iterator[subprocess.Popen[str]]:
+    """Somebody who feeds as fast as possible, in a process of its own."""
+    command = [sys.executable, "-c", LOUD, str(daemon.unix), "flights", str(batch)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as feeding:
+        try:
+            assert feeding.stdout is not None
+            assert feeding.stdout.readline() == "at full speed\n"
+            yield feeding
+        finally:
+            feeding.kill()
+
+
+def one_by_one(peer: Peer, first: int) -> tuple[float, list[int]]:
+    """Feed single examples; return the median of the waits in seconds, and the positions."""
+    waits, positions = [], []
+    for number in range(first, first + ROUND_TRIPS):
+        begun = time.perf_counter()
+        peer.feed(number, b"a", b"\1")
+        ack = peer.expect(Ack)
+        waits.append(time.perf_counter() - begun)
+        assert ack.next_sequence == number + 1
+        positions.append(ack.position)
+    return float(np.median(waits)), positions
+
+
+def beside(daemon: Serving, batch: int, rounds: int) -> tuple[list[int], list[list[float]]]:
+    """Examples of the loud one stored during single round trips, and how much longer those take.
+
+    The first on its stream; the second on its stream and on another, one ratio a round.
+    """
+    with Peer.greet(daemon.unix) as same, Peer.greet(daemon.unix) as other:
+        start = same.open("flights", f"quiet-{batch}-{rounds}").next_sequence
+        other.open("small", f"quiet-{batch}-{rounds}")
+        ratios: list[list[float]] = [[], []]
+        stored_between: list[int] = []
+        with loud(daemon, batch) as feeding:
+            for number in range(start, start + 2 * rounds * ROUND_TRIPS, 2 * ROUND_TRIPS):
+                for peer, found in zip((same, other), ratios, strict=True):
+                    longer, positions = one_by_one(peer, number)
+                    if peer is same:
+                        stored_between.extend(np.diff(positions))
+                    feeding.send_signal(signal.SIGSTOP)
+                    time.sleep(0.3)  # what it has sent is stored and learned
+                    at_rest, _ = one_by_one(peer, number + ROUND_TRIPS)
+                    feeding.send_signal(signal.SIGCONT)
+                    found.append(longer / at_rest)
+    return stored_between, ratios
+
+
+@pytest.mark.parametrize("batch", [250, 10_000])
+def test_single_examples_wait_for_short_commits_only(daemon: Serving, batch: int) -> None:
+    stored_between, _ = beside(daemon, batch, rounds=1)
+    # Two short commits' worth of the other's is stored meanwhile, not the megabytes that wait.
+    assert np.median(stored_between) <= 3 * HURRIED_BYTES_MAX / 2
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("batch", [1, 250, 10_000])
+def test_single_examples_wait_three_times_as_long_at_most(daemon: Serving, batch: int) -> None:
+    """Needs a machine with two cores that nothing else uses."""
+    _, ratios = beside(daemon, batch, rounds=9)
+    assert max(float(np.median(found)) for found in ratios) <= 3
