@@ -12,12 +12,14 @@ from littled_client.errors import (
     PredictionRefused,
     RecordingError,
     SourceError,
+    TlsError,
     UnreachableError,
 )
 from littled_client.predictions import Predictions
 from littled_client.published import Published
 from littled_client.recordings import RecordingReader, RecordingWriter
 from littled_client.sources import Fields, Source
+from littled_client.tls import Tls
 from littled_client.users import hash_users
 from littled_client.waits import Waits
 
@@ -40,6 +42,8 @@ __all__ = [
     "RecordingWriter",
     "Source",
     "SourceError",
+    "Tls",
+    "TlsError",
     "UnreachableError",
     "Waits",
     "default_address",

@@ -1,10 +1,10 @@
-"""Addresses of a daemon: `unix:PATH` and `HOST:PORT`, and where to look when none is given."""
+"""Addresses of a daemon: `unix:PATH`, `HOST:PORT`, `tls://HOST:PORT`, and the usual place."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from littled_client.errors import AddressError
@@ -16,6 +16,7 @@ SESSION_SOCKET_NAME = "littled.sock"
 # A socket's path must fit into sun_path, 108 bytes with its closing zero on Linux.
 _PATH_BYTES_MAX = 107
 _UNIX_PREFIX = "unix:"
+_TLS_PREFIX = "tls://"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +32,16 @@ class UnixAddress:
 
 @dataclass(frozen=True, slots=True)
 class TcpAddress:
-    """A TCP port of a host, given by name or number."""
+    """A TCP port of a host, given by name or number, where TLS is spoken or not."""
 
     host: str
     port: int
+    tls: bool = False
 
     def __str__(self) -> str:
         """Return the address as it is written: `HOST:PORT`, an IPv6 host in brackets."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"{host}:{self.port}"
+        return f"{_TLS_PREFIX if self.tls else ''}{host}:{self.port}"
 
 
 Address = UnixAddress | TcpAddress
@@ -48,12 +50,14 @@ Address = UnixAddress | TcpAddress
 def parse_address(text: str | Address) -> Address:
     """Return the address that `text` writes; an address already parsed is returned as it is.
 
-    Raises AddressError when the text is neither `unix:PATH` nor `HOST:PORT`.
+    Raises AddressError when the text is none of `unix:PATH`, `HOST:PORT` and `tls://HOST:PORT`.
     """
     if isinstance(text, UnixAddress | TcpAddress):
         return text
     if text.startswith(_UNIX_PREFIX):
         return _unix_address(text)
+    if text.startswith(_TLS_PREFIX):
+        return replace(_tcp_address(text.removeprefix(_TLS_PREFIX)), tls=True)
     return _tcp_address(text)
 
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import ssl
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable
@@ -24,7 +25,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from littled_client.addresses import Address, UnixAddress, default_address, parse_address
+from littled_client.addresses import (
+    Address,
+    TcpAddress,
+    UnixAddress,
+    default_address,
+    parse_address,
+)
 from littled_client.batches import Piece
 from littled_client.conversation import (
     Conversation,
@@ -44,6 +51,7 @@ from littled_client.predictions import Predictions, Questions
 from littled_client.published import Published
 from littled_client.recordings import RecordingWriter
 from littled_client.sources import skip_examples
+from littled_client.tls import Tls, secured, tls_failure
 from littled_client.waits import Retry, Waits
 from littled_protocol import limits
 from littled_protocol.columns import point_type
@@ -79,12 +87,14 @@ _Asked = asyncio.Future[Prediction | PredictionRefused | None]
 class AsyncClient:
     """A daemon's client; an async context manager.
 
-    address: "unix:PATH" or "HOST:PORT"; see `default_address` for None. token: what the daemon asks
-    for on TCP. producer: this program's lasting name as a source of examples, under which it can
-    resume in another process; a random one for each feeder if None.
+    address: "unix:PATH", "HOST:PORT" or "tls://HOST:PORT"; see `default_address` for None. token:
+    what the daemon asks for on TCP. tls: whom to trust and what to show, see `Tls`; makes an
+    address of TCP one of TLS. producer: this program's lasting name as a source of examples, under
+    which it can resume in another process; a random one for each feeder if None.
 
-    Entering raises UnreachableError when no daemon answers, and RemoteProtocolError (unauthorized,
-    unsupported_version) when it refuses; see `Waits` for how long it is tried.
+    Entering raises UnreachableError when no daemon answers, RemoteProtocolError (unauthorized,
+    unsupported_version) when it refuses, and TlsError when TLS cannot be; see `Waits` for how long
+    it is tried.
     """
 
     def __init__(
@@ -94,9 +104,11 @@ class AsyncClient:
         token: str | None = None,
         producer: str | None = None,
         waits: Waits | None = None,
+        tls: Tls | None = None,
     ) -> None:
         """Prepare; nothing is connected yet. Raises AddressError for an address that is none."""
-        self.address = default_address() if address is None else parse_address(address)
+        named = default_address() if address is None else parse_address(address)
+        self.address, self._tls = secured(named, tls)
         self.producer = producer
         self.waits = waits or Waits()
         self._token = token
@@ -281,7 +293,7 @@ class AsyncClient:
         prepare: Callable[[_Link], Awaitable[None]],
     ) -> _Link:
         """Return a link after one try; raise ConnectionLostError or ProtocolError."""
-        link = await _Link.connect(self.address, self.waits, deliver)
+        link = await _Link.connect(self.address, self.waits, deliver, self._tls)
         self._links.add(link)
         link.forget = self._links.discard
         try:
@@ -636,10 +648,20 @@ class _Link(asyncio.Protocol):
 
     @classmethod
     async def connect(
-        cls, address: Address, waits: Waits, deliver: Callable[[Message | None], None]
+        cls,
+        address: Address,
+        waits: Waits,
+        deliver: Callable[[Message | None], None],
+        tls: Tls | None,
     ) -> _Link:
-        """Return a link that is not greeted yet; raise ConnectionLostError when nobody answers."""
+        """Return a link that is not greeted yet; raise ConnectionLostError when nobody answers.
+
+        Raises TlsError when TLS cannot be.
+        """
         loop = asyncio.get_running_loop()
+        secret: dict[str, Any] = {}
+        if tls is not None and isinstance(address, TcpAddress):
+            secret = {"ssl": tls.context(), "server_hostname": tls.server_name or address.host}
         try:
             async with asyncio.timeout(waits.answer_seconds):
                 if isinstance(address, UnixAddress):
@@ -648,9 +670,14 @@ class _Link(asyncio.Protocol):
                     )
                     return (await connecting)[1]
                 host, port = address.host, address.port
-                return (await loop.create_connection(lambda: cls(waits, deliver), host, port))[1]
+                connecting = loop.create_connection(
+                    lambda: cls(waits, deliver), host, port, **secret
+                )
+                return (await connecting)[1]
         except TimeoutError:
             failure = "no answer in time"
+        except ssl.SSLError as error:
+            raise tls_failure(error) from None
         except OSError as error:
             failure = error.strerror or str(error)
         raise ConnectionLostError(failure)
@@ -786,7 +813,7 @@ class _Link(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         lost = "the daemon closed the connection" if exc is None else "the connection broke"
-        self.end(ConnectionLostError(lost))
+        self.end(tls_failure(exc) if isinstance(exc, ssl.SSLError) else ConnectionLostError(lost))
         self.closed.set()
         self.forget(self)
 

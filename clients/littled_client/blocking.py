@@ -18,6 +18,7 @@ import math
 import os
 import select
 import socket
+import ssl
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
@@ -50,6 +51,7 @@ from littled_client.published import Published
 from littled_client.recordings import RecordingWriter
 from littled_client.sources import skip_examples
 from littled_client.tails import Tail
+from littled_client.tls import Tls, secured, tls_failure
 from littled_client.waits import Retry, Waits
 from littled_protocol.columns import point_type
 from littled_protocol.errors import ProtocolError
@@ -85,6 +87,7 @@ _RETRY_SECONDS = 0.002
 
 _Answer = TypeVar("_Answer", bound=Message)
 _Kinds = type[_Answer] | tuple[type[_Answer], ...]
+_NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _LOST = (ConnectionLostError, ProtocolError)
 _ANSWERS = (Prediction, PredictionRefused)
 
@@ -92,12 +95,14 @@ _ANSWERS = (Prediction, PredictionRefused)
 class Client:
     """A daemon's client; a context manager.
 
-    address: "unix:PATH" or "HOST:PORT"; see `default_address` for None. token: what the daemon asks
-    for on TCP. producer: this program's lasting name as a source of examples, under which it can
-    resume in another process; a random one for each feeder if None.
+    address: "unix:PATH", "HOST:PORT" or "tls://HOST:PORT"; see `default_address` for None. token:
+    what the daemon asks for on TCP. tls: whom to trust and what to show, see `Tls`; makes an
+    address of TCP one of TLS. producer: this program's lasting name as a source of examples, under
+    which it can resume in another process; a random one for each feeder if None.
 
-    Entering raises UnreachableError when no daemon answers, and RemoteProtocolError (unauthorized,
-    unsupported_version) when it refuses; see `Waits` for how long it is tried.
+    Entering raises UnreachableError when no daemon answers, RemoteProtocolError (unauthorized,
+    unsupported_version) when it refuses, and TlsError when TLS cannot be; see `Waits` for how long
+    it is tried.
     """
 
     def __init__(
@@ -107,9 +112,11 @@ class Client:
         token: str | None = None,
         producer: str | None = None,
         waits: Waits | None = None,
+        tls: Tls | None = None,
     ) -> None:
         """Prepare; nothing is connected yet. Raises AddressError for an address that is none."""
-        self.address = default_address() if address is None else parse_address(address)
+        named = default_address() if address is None else parse_address(address)
+        self.address, self._tls = secured(named, tls)
         self.producer = producer
         self.waits = waits or Waits()
         self._token = token
@@ -283,7 +290,7 @@ class Client:
 
     def _greeted(self, prepare: Callable[[_Link], object]) -> _Link:
         """Return a link after one try; raise ConnectionLostError or ProtocolError."""
-        link = _Link(self.address, self.waits)
+        link = _Link(self.address, self.waits, self._tls)
         try:
             self._identity.check(link.ask(greeting(self._token), Welcome))
             prepare(link)
@@ -620,13 +627,13 @@ class Feeder:
 class _Link:
     """One connection over a socket that never blocks; waiting happens in `_exchange` alone."""
 
-    def __init__(self, address: Address, waits: Waits) -> None:
+    def __init__(self, address: Address, waits: Waits, tls: Tls | None) -> None:
         self.conversation = Conversation()
         self._waits = waits
         self._inbox: deque[Message] = deque()
         self._unsent = bytearray()
         self._failure: Exception | None = None
-        self._socket = _connected(address, waits.answer_seconds)
+        self._socket = _connected(address, waits.answer_seconds, tls)
         self._socket.setblocking(False)
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
@@ -722,13 +729,17 @@ class _Link:
         if not events[0][1] & ~select.POLLOUT:
             return False
         self._read()
+        while isinstance(self._socket, ssl.SSLSocket) and self._socket.pending():
+            self._read()  # what TLS has taken from the socket, which poll says nothing of
         return True
 
     def _read(self) -> None:
         try:
             data = self._socket.recv(_RECEIVE_BYTES)
-        except BlockingIOError:
+        except _NOT_NOW:
             return
+        except ssl.SSLError as error:
+            raise tls_failure(error) from None
         except OSError as error:
             raise ConnectionLostError(_broken(error)) from None
         if not data:
@@ -747,7 +758,7 @@ class _Link:
         """Return how many bytes the socket took."""
         try:
             return self._socket.send(data)
-        except BlockingIOError:
+        except _NOT_NOW:
             return 0
         except OSError as error:
             broken = error
@@ -756,8 +767,11 @@ class _Link:
         raise self._failure or ConnectionLostError(_broken(broken))
 
 
-def _connected(address: Address, seconds: float) -> socket.socket:
-    """Return a connected socket; raise ConnectionLostError when nobody answers in time."""
+def _connected(address: Address, seconds: float, tls: Tls | None) -> socket.socket:
+    """Return a connected socket; raise ConnectionLostError when nobody answers in time.
+
+    Raises TlsError when TLS cannot be.
+    """
     try:
         if isinstance(address, UnixAddress):
             connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
@@ -771,13 +785,26 @@ def _connected(address: Address, seconds: float) -> socket.socket:
             return connection
         connection = socket.create_connection((address.host, address.port), seconds)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            connection = _shaken(connection, tls, tls.server_name or address.host)
     except TimeoutError:
         failure = "no answer in time"
+    except ssl.SSLError as error:
+        raise tls_failure(error) from None
     except OSError as error:
         failure = _broken(error)
     else:
         return connection
     raise ConnectionLostError(failure)
+
+
+def _shaken(connection: socket.socket, tls: Tls, server_name: str) -> ssl.SSLSocket:
+    """Return a connection after the handshake of TLS; close it when that fails."""
+    try:
+        return tls.context().wrap_socket(connection, server_hostname=server_name)
+    except BaseException:
+        connection.close()
+        raise
 
 
 def _broken(error: OSError) -> str:

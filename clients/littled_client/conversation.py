@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from littled_client.addresses import Address
+from littled_client.addresses import Address, TcpAddress
 from littled_client.errors import (
     ChangedStoreError,
     ClientError,
@@ -66,7 +66,10 @@ def given_up(address: Address, error: Exception) -> Exception:
     """Return what to raise when the time for trying is over: the refusal, or UnreachableError."""
     if isinstance(error, ProtocolError):
         return error
-    return UnreachableError(f"no daemon can be reached at {address} ({error}); is littled running?")
+    hint = "is littled running?"
+    if isinstance(address, TcpAddress) and address.tls:
+        hint = "is littled running, and does it take this program's certificate?"
+    return UnreachableError(f"no daemon can be reached at {address} ({error}); {hint}")
 
 
 def newest_version(status: dict[str, Any], learner: str) -> int:

@@ -23,6 +23,10 @@ class UnreachableError(ClientError, ConnectionError):
     """No daemon answered in the time allowed, or a lost connection did not come back."""
 
 
+class TlsError(ClientError):
+    """TLS with the daemon cannot be: a file, its certificate, or what it thinks of ours."""
+
+
 class ChangedStoreError(ClientError):
     """The daemon came back with another store or an older one; two histories must not be mixed."""
 

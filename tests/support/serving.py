@@ -20,7 +20,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any, Self
@@ -36,6 +36,7 @@ from littled.service.access import Access, one_token
 from littled.service.daemon import serve
 from littled.service.grants import read_access
 from littled.service.logs import guard_process, make_log
+from littled.service.tls import TlsFiles
 from littled.store.errors import StoreError
 from littled.store.records import Record, StoredRelease
 from littled.store.store import Store
@@ -123,8 +124,9 @@ class Serving:
         how: engine="chatty" (publishes a large release for every record), "slow" (makes the file
         STORE/learning, then waits for STORE/go), "failing" (raises at the first record);
         limits={"module.NAME": value} in the daemon's modules; tcp, http (port 0 means any),
-        token or token_file; file_bytes_max: no file may grow beyond this; inherit=[descriptors]
-        handed over as a service manager does, under `names`;
+        token or token_file, plaintext, tls={"certificate": file, "key": file, "client_ca": file};
+        file_bytes_max: no file may grow beyond this; inherit=[descriptors] handed over as a service
+        manager does, under `names`;
         answers="slow" (each waits for the file STORE/go), "killed before" or "killed after" (the
         commit of the first answer kills the process, as a power cut would).
         """
@@ -444,8 +446,15 @@ def inherit(descriptors: Sequence[int], names: Sequence[str]) -> None:
 def rules(how: dict[str, Any]) -> Access:
     """Who may do what: a token with every role, or what a file says."""
     if "token_file" in how:
-        return read_access(Path(how["token_file"]))
-    return Access(tokens=one_token(how["token"]) if "token" in how else {})
+        return replace(
+            read_access(Path(how["token_file"])), client_ca="client_ca" in how.get("tls", {})
+        )
+    plain = bool(how.get("plaintext"))
+    return Access(
+        tokens=one_token(how["token"]) if "token" in how else {},
+        client_ca="client_ca" in how.get("tls", {}),
+        plaintext=plain,
+    )
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -478,6 +487,9 @@ def main(arguments: Sequence[str]) -> int:
                 tcp("http"),
                 log=log,
                 rules=functools.partial(rules, how),
+                tls=TlsFiles(**{name: Path(file) for name, file in how["tls"].items()})
+                if "tls" in how
+                else None,
                 http_names=how.get("http_names", ()),
                 build=ENGINES[how.get("engine", "real")],
             )

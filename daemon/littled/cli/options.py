@@ -12,9 +12,11 @@ from littled.cli.failures import WRONG_USE, Failure, explained
 from littled_client.addresses import Address, default_address, parse_address
 from littled_client.blocking import Client
 from littled_client.errors import AddressError
+from littled_client.tls import Tls
 from littled_client.waits import Waits
 
 WAIT_SECONDS_MAX = 86_400.0
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -26,11 +28,15 @@ class DaemonChoice:
     address: Address
     token: str | None
     wait_seconds: float
+    tls: Tls | None = None
 
     def client(self, producer: str | None = None) -> Client:
         """A client of the daemon, not connected yet."""
         waits = Waits(connect_seconds=self.wait_seconds)
-        return Client(self.address, token=self.token, producer=producer, waits=waits)
+        with explained(AddressError, status=WRONG_USE):
+            return Client(
+                self.address, token=self.token, producer=producer, waits=waits, tls=self.tls
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +48,7 @@ class StoreFiles:
 
 
 class AddressParameter(click.ParamType[Address]):
-    """`unix:PATH` or `HOST:PORT`."""
+    """`unix:PATH`, `HOST:PORT` or `tls://HOST:PORT`."""
 
     name = "address"
 
@@ -66,13 +72,23 @@ def with_options(
 
 
 def daemon_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add --address, --token-file and --wait; the command gets a DaemonChoice as `daemon`."""
+    """Add how to reach a daemon; the command gets a DaemonChoice as `daemon`."""
 
     @functools.wraps(command)
     def wrapped(
-        *, address: Address | None, token_file: Path | None, wait: float, **others: Any
+        *,
+        address: Address | None,
+        token_file: Path | None,
+        wait: float,
+        tls_ca: Path | None,
+        tls_cert: Path | None,
+        tls_key: Path | None,
+        tls_server_name: str | None,
+        **others: Any,
     ) -> Any:
-        daemon = DaemonChoice(_chosen_address(address), read_token(token_file), wait)
+        asked = tls_ca, tls_cert, tls_key, tls_server_name
+        tls = None if asked == (None,) * len(asked) else Tls(*asked)
+        daemon = DaemonChoice(_chosen_address(address), read_token(token_file), wait, tls)
         return command(daemon=daemon, **others)
 
     return with_options(
@@ -82,9 +98,31 @@ def daemon_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "-a",
             type=AddressParameter(),
             metavar="ADDRESS",
-            help="unix:PATH or HOST:PORT of the daemon; else $LITTLED_ADDRESS or the usual socket.",
+            help="unix:PATH, HOST:PORT or tls://HOST:PORT of the daemon; else $LITTLED_ADDRESS or "
+            "the usual socket.",
         ),
         token_option,
+        click.option(
+            "--tls-ca",
+            type=_FILE,
+            envvar="LITTLED_TLS_CA",
+            help="Authorities in PEM that vouch for the daemon; else those of the system.",
+        ),
+        click.option(
+            "--tls-cert",
+            type=_FILE,
+            envvar="LITTLED_TLS_CERT",
+            help="Certificate in PEM to show, where the daemon asks for one.",
+        ),
+        click.option(
+            "--tls-key", type=_FILE, envvar="LITTLED_TLS_KEY", help="Its private key in PEM."
+        ),
+        click.option(
+            "--tls-server-name",
+            metavar="NAME",
+            envvar="LITTLED_TLS_SERVER_NAME",
+            help="Name in the daemon's certificate, if not that of the address.",
+        ),
         click.option(
             "--wait",
             type=click.FloatRange(0, WAIT_SECONDS_MAX),

@@ -4,6 +4,7 @@ import asyncio
 import os
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -16,10 +17,13 @@ from littled.service.daemon import serve as serve_store
 from littled.service.grants import read_access
 from littled.service.listeners import ListenError
 from littled.service.logs import guard_process, make_log
+from littled.service.tls import TlsFiles
 from littled.store.errors import StoreError
 from littled.store.keys import KEY_NAME
 from littled_client.addresses import UnixAddress, default_address
 from littled_client.errors import AddressError
+
+_FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command()
@@ -36,6 +40,19 @@ from littled_client.errors import AddressError
     help="File with the token that peers show, or TOML that says who may do what.",
 )  # fmt: skip
 @click.option(
+    "--tls-cert", type=_FILE,
+    help="Certificate in PEM, with its chain: TCP and HTTP speak TLS.",
+)  # fmt: skip
+@click.option("--tls-key", type=_FILE, help="Its private key in PEM, without a password.")
+@click.option(
+    "--tls-client-ca", type=_FILE,
+    help="Authorities in PEM: whoever comes by TCP or HTTP needs a certificate of theirs.",
+)  # fmt: skip
+@click.option(
+    "--plaintext-beyond-loopback", "plaintext", is_flag=True,
+    help="Let other machines in without TLS: whoever listens on the way reads tokens and examples.",
+)  # fmt: skip
+@click.option(
     "--log", "style", type=click.Choice(["auto", "console", "json"]), default="auto",
     show_default=True, help="Lines for people or for programs; auto looks for a terminal.",
 )  # fmt: skip
@@ -50,19 +67,28 @@ def serve(
     token_file: Path | None,
     style: str,
     archive: Path | None,
+    tls_cert: Path | None,
+    tls_key: Path | None,
+    tls_client_ca: Path | None,
+    plaintext: bool,
     files: StoreFiles,
 ) -> None:
     """Run the daemon on STORE until it is interrupted or terminated.
 
     Without an address it listens where clients look by default: $XDG_RUNTIME_DIR/littled.sock, or
-    /run/littled/littled.sock. Under systemd it takes over the sockets of its socket unit, and the
-    noise key from the credential noise.key.
+    /run/littled/littled.sock. Under systemd it takes over the sockets of its socket unit, and
+    credentials: noise.key, and tokens, tls.crt, tls.key and tls-client-ca.crt for the options of
+    the same meaning that are not given. On SIGHUP it reads tokens and its certificate again.
     """
     plain = style == "console" or (style == "auto" and sys.stderr.isatty())
     log = make_log("console" if plain else "json")
     guard_process(log)
     if unix is None and tcp is None and "LISTEN_FDS" not in os.environ:
         unix = default_socket()
+    tokens = token_file or handed_over(os.environ, "tokens")
+    cert = tls_cert or handed_over(os.environ, "tls.crt")
+    cert_key = tls_key or handed_over(os.environ, "tls.key")
+    authority = tls_client_ca or handed_over(os.environ, "tls-client-ca.crt")
     with (
         explained(ListenError, AccessError, status=WRONG_USE),
         explained(StoreError, status=STORE_NEEDS_ATTENTION),
@@ -74,13 +100,29 @@ def serve(
                 tcp,
                 http,
                 log=log,
-                rules=Access if token_file is None else partial(read_access, token_file),
+                rules=partial(_rules, tokens, client_ca=authority is not None, plaintext=plaintext),
+                tls=_tls_files(cert, cert_key, authority),
                 http_names=http_names,
-                key_path=files.key or handed_over_key(os.environ),
+                key_path=files.key or handed_over(os.environ, KEY_NAME),
                 mark_path=files.mark,
                 archive=archive,
             )
         )
+
+
+def _rules(token_file: Path | None, *, client_ca: bool, plaintext: bool) -> Access:
+    """Who may do what, by the options and the token file as it is now."""
+    access = Access() if token_file is None else read_access(token_file)
+    return replace(access, client_ca=client_ca, plaintext=plaintext)
+
+
+def _tls_files(cert: Path | None, key: Path | None, client_ca: Path | None) -> TlsFiles | None:
+    """The files of TLS; Failure when only some of them are given."""
+    if cert is None or key is None:
+        if (cert, key, client_ca) != (None, None, None):
+            raise Failure("TLS needs both --tls-cert and --tls-key", WRONG_USE)
+        return None
+    return TlsFiles(cert, key, client_ca)
 
 
 def default_socket() -> Path:
@@ -92,8 +134,8 @@ def default_socket() -> Path:
     return Path(address.path)
 
 
-def handed_over_key(environment: Mapping[str, str]) -> Path | None:
-    """The key that systemd keeps for the daemon, if there is one."""
+def handed_over(environment: Mapping[str, str], name: str) -> Path | None:
+    """The file that systemd keeps for the daemon under this name, if there is one."""
     folder = environment.get("CREDENTIALS_DIRECTORY")
-    path = Path(folder) / KEY_NAME if folder else None
+    path = Path(folder) / name if folder else None
     return path if path is not None and path.exists() else None

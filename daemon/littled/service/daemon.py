@@ -18,6 +18,8 @@ import gc
 import math
 import os
 import signal
+import socket
+import ssl
 import sys
 from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -69,6 +71,7 @@ from littled.service.packing import Packer
 from littled.service.reception import Newcomer, Reception
 from littled.service.sessions import House, Session
 from littled.service.subscribers import Releases
+from littled.service.tls import TlsFiles
 from littled.service.training import Trainers
 from littled.service.users import UserHash
 from littled.service.writer import Writer
@@ -92,6 +95,7 @@ async def serve(
     *,
     log: Log,
     rules: Callable[[], Access] = Access,
+    tls: TlsFiles | None = None,
     http_names: Collection[str] = (),
     key_path: Path | None = None,
     mark_path: Path | None = None,
@@ -102,9 +106,9 @@ async def serve(
     """Serve a store until SIGTERM or SIGINT.
 
     unix, tcp, http: where to listen, beside the sockets that the service manager hands over. rules:
-    reads who may do what, at the start and on SIGHUP. http_names: by which HTTP on the loopback
-    interface may be called, beside localhost. key_path, mark_path: where the store's key and mark
-    are, if not in the store. build: makes the engines.
+    reads who may do what, at the start and on SIGHUP. tls: makes TCP and HTTP speak TLS.
+    http_names: by which HTTP on the loopback interface may be called, beside localhost. key_path,
+    mark_path: where the store's key and mark are, if not in the store. build: makes the engines.
 
     Raises ListenError and AccessError for addresses and rules that cannot be, StoreRefused when
     the store must not be served, StoreFailed or StoreDamaged when it failed or contradicted itself
@@ -115,7 +119,8 @@ async def serve(
     keep_freed_memory()
     access = rules()
     notifier = Notifier.from_environment(environment, os.getpid())
-    listeners = _listeners(unix, tcp, http, access, environment)
+    context = None if tls is None else tls.context()
+    listeners = _listeners(unix, tcp, http, access, context, environment)
     try:
         extend = partial(notifier.extend_start, REPLAY_EXTENSION_SECONDS, "checking the store")
         extend()
@@ -124,7 +129,14 @@ async def serve(
         )
         try:
             access.check_streams(store.plans)
-            daemon = Daemon(store, listeners, Gate(access), rules, notifier, log, build, http_names)
+
+            def read_again() -> Access:
+                if tls is not None and context is not None:
+                    tls.renew(context)
+                return rules()
+
+            gate = Gate(access)
+            daemon = Daemon(store, listeners, gate, read_again, notifier, log, build, http_names)
             await daemon.run()
         finally:
             await asyncio.to_thread(store.close)
@@ -154,6 +166,7 @@ def _listeners(
     tcp: Address | str | None,
     http: Address | str | None,
     access: Access,
+    tls: ssl.SSLContext | None,
     environment: MutableMapping[str, str],
 ) -> Listeners:
     """Bind what was asked for and take over what was inherited; all or nothing."""
@@ -161,17 +174,18 @@ def _listeners(
     try:
         for inherited in inherited_sockets(environment, os.getpid()):
             kind = found.http if inherited.name == HTTP_SOCKET_NAME else found.protocol
-            kind.append(Listener(inherited.socket))
+            plain = inherited.socket.family == socket.AF_UNIX
+            kind.append(Listener(inherited.socket, tls=None if plain else tls))
         if unix is not None:
             found.protocol.append(bind_unix(unix))
         if tcp is not None:
-            found.protocol.append(bind_tcp(tcp))
+            found.protocol.append(bind_tcp(tcp, tls))
         if http is not None:
-            found.http.append(bind_tcp(http))
+            found.http.append(bind_tcp(http, tls))
         for listener in found.protocol:
-            access.check_listener(listener.socket, "TCP", tls=True)
+            access.check_listener(listener.socket, "TCP", tls=tls is not None)
         for listener in found.http:
-            access.check_listener(listener.socket, "HTTP", tls=True)
+            access.check_listener(listener.socket, "HTTP", tls=tls is not None)
         ensure_descriptors(DESCRIPTORS_MAX)
         if not found.protocol:
             raise ListenError("there is nothing to listen on; give a Unix socket or a TCP address")
@@ -304,7 +318,7 @@ class Daemon:
         pages = self._pages = [self._pages_for(listener) for listener in self._http]
         reception = self._reception = self._open_reception(house)
         for page, listener in zip(pages, self._http, strict=True):
-            await page.start(listener.socket)
+            await page.start(listener.socket, listener.tls)
         reception.open()
         background = [
             tasks.create_task(self._sweep(house, reception)),
@@ -374,7 +388,7 @@ class Daemon:
             access = self._rules()
             access.check_streams(self._store.plans)
             for listener in (*self._protocol, *self._http):
-                access.check_listener(listener.socket, "TCP", tls=True)
+                access.check_listener(listener.socket, "TCP", tls=listener.tls is not None)
         except AccessError as error:
             self._log.error("rules not changed", reason=str(error))
             return

@@ -25,6 +25,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
+import ssl
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from functools import partial
 from typing import Any, Protocol
@@ -117,16 +118,16 @@ class HttpServer:
         self._connections: HttpConnections | None = None
         self._listener: asyncio.Server | None = None
 
-    async def start(self, listener: socket.socket) -> None:
+    async def start(self, listener: socket.socket, tls: ssl.SSLContext | None = None) -> None:
         """Begin to answer on a bound socket."""
         await self._runner.setup()
         server = self._runner.server
         assert server is not None, "the runner has no server after its setup"
-        self._connections = HttpConnections(server)
-        self._connections.start()
+        connections = self._connections = HttpConnections(server, tls)
+        connections.start()
         loop = asyncio.get_running_loop()
         self._listener = await loop.create_server(
-            self._connections, sock=listener, backlog=LISTEN_BACKLOG
+            connections, sock=listener, backlog=LISTEN_BACKLOG
         )
 
     def check_rights(self) -> None:

@@ -10,6 +10,8 @@ off: one whose head does not come, that takes no bytes, or that sends more than 
 from __future__ import annotations
 
 import asyncio
+import ssl
+from asyncio import sslproto
 from collections.abc import Callable
 from typing import Final, cast
 
@@ -35,20 +37,25 @@ _FULL: Final = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n" + _EMPT
 class HttpConnections:
     """All connections of one HTTP listener.
 
-    `answer` makes the protocol that reads a request and writes the answer to it.
+    `answer` makes the protocol that reads a request and writes the answer to it. With TLS a
+    connection waits from its handshake on.
     """
 
-    def __init__(self, answer: Callable[[], asyncio.Protocol]) -> None:
+    def __init__(
+        self, answer: Callable[[], asyncio.Protocol], tls: ssl.SSLContext | None = None
+    ) -> None:
         """Begin with none."""
         self.answer = answer
+        self._tls = tls
         # Dicts for their order: the oldest first. By whether the slot is one for who watches.
         self.waiting: dict[HttpConnection, None] = {}
         self.slots: dict[bool, dict[HttpConnection, None]] = {True: {}, False: {}}
         self._sweeper: asyncio.TimerHandle | None = None
 
-    def __call__(self) -> HttpConnection:
+    def __call__(self) -> asyncio.BaseProtocol:
         """Return the protocol of a new connection."""
-        return HttpConnection(self)
+        connection = HttpConnection(self)
+        return connection if self._tls is None else _Handshake(connection, self._tls)
 
     def start(self) -> None:
         """Begin to look for broken time limits."""
@@ -64,6 +71,8 @@ class HttpConnections:
 
     def add(self, connection: HttpConnection) -> None:
         """Let a new connection wait; the one that waits longest makes room."""
+        if connection in self.waiting:
+            return
         self.waiting[connection] = None
         if len(self.waiting) > HTTP_WAITING_MAX:
             next(iter(self.waiting)).cut()
@@ -94,6 +103,46 @@ class HttpConnections:
             for connection in list(connections):
                 connection.check_time(loop.time())
         self._sweeper = loop.call_later(SWEEP_SECONDS, self._sweep)
+
+
+class _Handshake(sslproto.SSLProtocol):
+    """TLS under a connection, which counts as one from its first byte on, done or not."""
+
+    # The library would keep four times as much for each connection.
+    max_size = 64 * 1024
+
+    def __init__(self, connection: HttpConnection, tls: ssl.SSLContext) -> None:
+        """Shake hands for a connection."""
+        loop = asyncio.get_running_loop()
+        done: asyncio.Future[None] = loop.create_future()
+        done.add_done_callback(_pass_over)
+        super().__init__(
+            loop,
+            connection,
+            tls,
+            done,
+            server_side=True,
+            # Seconds may have fractions, whatever their type is said to be.
+            ssl_handshake_timeout=cast("int", HTTP_HEAD_SECONDS),
+            ssl_shutdown_timeout=limits.close_seconds,
+        )
+        self._connection = connection
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Begin."""
+        self._connection.connection_made(transport)
+        super().connection_made(cast("asyncio.Transport", transport))
+
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """End, also before the handshake was done."""
+        super().connection_lost(exc)
+        self._connection.connection_lost(exc)
+
+
+def _pass_over(done: asyncio.Future[None]) -> None:
+    """Look at why a handshake failed, which nobody needs to hear of."""
+    if not done.cancelled():
+        done.exception()
 
 
 class HttpConnection(asyncio.Protocol):
@@ -136,9 +185,10 @@ class HttpConnection(asyncio.Protocol):
     # --- Called by the loop -----------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Begin to wait."""
+        """Begin to wait, or go on with it once the handshake of TLS is done."""
+        if self._transport is None:
+            self._since = self._taken_at = asyncio.get_running_loop().time()
         self._transport = cast("asyncio.Transport", transport)
-        self._since = self._taken_at = asyncio.get_running_loop().time()
         self._connections.add(self)
 
     def data_received(self, data: bytes) -> None:
@@ -184,9 +234,10 @@ class HttpConnection(asyncio.Protocol):
         if self._answer is not None:
             self._answer.resume_writing()
 
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Free the slot."""
+    def connection_lost(self, exc: BaseException | None) -> None:
+        """Free the slot; may be called twice."""
         self._connections.forget(self)
         self._transport = None
         if self._answer is not None:
-            self._answer.connection_lost(exc)
+            self._answer.connection_lost(cast("Exception | None", exc))
+            self._answer = None

@@ -111,16 +111,17 @@ def bind_unix(path: Path) -> Listener:
         raise ListenError(f"cannot listen on unix:{path}: {error.strerror}") from None
 
 
-def bind_tcp(address: Address | str) -> Listener:
+def bind_tcp(address: Address | str, tls: ssl.SSLContext | None = None) -> Listener:
     """Bind a TCP socket to HOST:PORT; port 0, in a parsed address, means any free one.
 
-    Raises ListenError when the address is in use or is no address of this machine.
+    tls: what peers must speak, None for plain bytes. Raises ListenError when the address is in use
+    or is no address of this machine.
     """
     try:
         parsed = parse_address(address)
     except AddressError as error:
         raise ListenError(str(error)) from None
-    if not isinstance(parsed, TcpAddress):
+    if not isinstance(parsed, TcpAddress) or parsed.tls:
         raise ListenError(f"{parsed} is no HOST:PORT")
     try:
         family, kind, number, _, target = socket.getaddrinfo(
@@ -138,7 +139,7 @@ def bind_tcp(address: Address | str) -> Listener:
     except OSError as error:
         listener.close()
         raise ListenError(f"cannot listen on {parsed}: {error.strerror}") from None
-    return Listener(listener)
+    return Listener(listener, tls=tls)
 
 
 def origin_of(peer: socket.socket) -> str:

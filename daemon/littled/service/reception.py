@@ -88,7 +88,7 @@ class Reception:
         self._lobby: dict[Newcomer, None] = {}
         self._origins: Counter[str] = Counter()
         self._speaking: deque[Newcomer] = deque()
-        self._entering: set[asyncio.Task[None]] = set()
+        self._entering: dict[Guest, asyncio.Task[None]] = {}
         self._retries: dict[int, asyncio.TimerHandle] = {}
         self.accepted = 0
 
@@ -111,7 +111,7 @@ class Reception:
         for newcomer in [*self._lobby, *self._speaking]:
             self._turn_away(newcomer, ErrorCode.SHUTTING_DOWN)
         self._speaking.clear()
-        for task in self._entering:
+        for task in self._entering.values():
             task.cancel()
 
     def check_time(self, now: float) -> None:
@@ -223,14 +223,16 @@ class Reception:
             while (guest := self._admission.who_makes_room(listener, origin)) is not None:
                 self._admission.leave(guest)
                 guest.cut(ErrorCode.LIMIT_EXCEEDED)
+                if guest in self._entering:  # its handshake of TLS is not done
+                    self._entering[guest].cancel()
         except Full:
             self._turn_away(newcomer, ErrorCode.LIMIT_EXCEEDED)
             return
         guest = self._make(newcomer)
         self._admission.enter(guest, listener, origin)
         task = self._loop.create_task(self._connect(guest, newcomer))
-        self._entering.add(task)
-        task.add_done_callback(self._entering.discard)
+        self._entering[guest] = task
+        task.add_done_callback(lambda _: self._entering.pop(guest))
 
     async def _connect(self, guest: Guest, newcomer: Newcomer) -> None:
         """Give the connection to its session, which counts itself out in the end."""

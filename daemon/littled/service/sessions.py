@@ -308,7 +308,10 @@ class Session(Guest):
         if self._held_by:
             self._transport.resume_reading()
         with contextlib.suppress(OSError):  # of a peer that is gone
-            self._transport.write_eof()
+            if self._transport.can_write_eof():
+                self._transport.write_eof()
+            else:  # TLS says goodbye in its own way, and drops what still comes
+                self._transport.close()
         self._loop.call_later(limits.close_seconds, self._transport.abort)
 
     def cut(self, code: ErrorCode) -> None:

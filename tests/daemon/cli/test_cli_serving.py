@@ -1,13 +1,15 @@
 """Serving: addresses, tokens, logs, and how a daemon ends."""
 
 import json
+import shutil
 import socket
 import time
 from pathlib import Path
 
 import pytest
 
-from littled.cli.serving import handed_over_key
+from littled.cli.serving import handed_over
+from support.certificates import Authority
 from support.commands import START_SECONDS, Daemon, Littled, flights_csv, make_store, serve, start
 
 COLUMNS = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
@@ -131,6 +133,66 @@ def test_rules_that_cannot_be_meant_are_refused(
     assert (said.status, sentence in said.sentence) == (2, True), said.sentence
 
 
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        (["--tls-cert", "CERT"], "TLS needs both --tls-cert and --tls-key"),
+        (["--tls-client-ca", "CERT"], "TLS needs both --tls-cert and --tls-key"),
+        (["--tls-cert", "CERT", "--tls-key", "OTHER"], "is not the one of the certificate"),
+        (["--tls-cert", "CERT", "--tls-key", "NONE"], "cannot read the key"),
+        (["--token-file", "TOKEN", "--tcp", "0.0.0.0:9"], "--plaintext-beyond-loopback"),
+    ],
+)
+def test_tls_that_cannot_be_meant_is_refused(
+    littled: Littled, tmp_path: Path, given: list[str], sentence: str
+) -> None:
+    make_store(tmp_path)
+    authority = Authority(tmp_path, "ours")
+    token = tmp_path / "token"
+    token.write_text(TOKEN)
+    token.chmod(0o600)
+    files = {
+        "CERT": authority.issue("a", server=True).certificate,
+        "OTHER": authority.issue("b", server=True).key,
+        "NONE": tmp_path / "none",
+        "TOKEN": token,
+    }
+    words = [str(files.get(word, word)) for word in given]
+    said = littled("serve", tmp_path / "store", *words)
+    assert (said.status, sentence in said.sentence) == (2, True), said.sentence
+
+
+def test_commands_speak_tls(littled: Littled, tmp_path: Path) -> None:
+    """The daemon's files come as credentials, as systemd hands them over; it listens on a port."""
+    make_store(tmp_path)
+    authority = Authority(tmp_path, "ours")
+    server, client = authority.issue("localhost", server=True), authority.issue("operator")
+    credentials = tmp_path / "credentials"
+    credentials.mkdir()
+    for name, file in {
+        "tls.crt": server.certificate,
+        "tls.key": server.key,
+        "tls-client-ca.crt": authority.path,
+    }.items():
+        shutil.copy(file, credentials / name)
+    (credentials / "tokens").write_text('[certificates.operator]\nroles = ["operate"]\n')
+    (credentials / "tokens").chmod(0o400)
+    where = f"tls://localhost:{free_port()}"
+    environment = {"CREDENTIALS_DIRECTORY": str(credentials)}
+    listen = where.removeprefix("tls://").replace("localhost", "127.0.0.1")
+    running = start("serve", tmp_path / "store", "--tcp", listen, environment=environment)
+    papers = ["--tls-cert", client.certificate, "--tls-key", client.key]
+    ask = ["status", "-a", where, "--tls-ca", authority.path, "--wait", "30"]
+    assert littled(*ask, *papers).status == 0
+    said = littled(*ask[:-2])
+    assert (said.status, "certificate" in said.sentence) == (1, True), said.sentence
+    said = littled("status", "-a", where, *papers)
+    assert (said.status, "is not trusted" in said.sentence) == (1, True), said.sentence
+    running.terminate()
+    running.communicate(timeout=START_SECONDS)
+    assert running.returncode == 0
+
+
 def test_a_token_file_that_is_not_there(littled: Littled, tmp_path: Path) -> None:
     make_store(tmp_path)
     said = littled("serve", tmp_path / "store", "--token-file", tmp_path / "none")
@@ -162,11 +224,12 @@ def test_an_address_for_clients_on_tcp_is_no_place_to_listen(
 
 
 def test_the_key_may_come_from_systemd(tmp_path: Path) -> None:
-    assert handed_over_key({}) is None
-    assert handed_over_key({"CREDENTIALS_DIRECTORY": str(tmp_path)}) is None
+    assert handed_over({}, "noise.key") is None
+    assert handed_over({"CREDENTIALS_DIRECTORY": str(tmp_path)}, "noise.key") is None
     (tmp_path / "noise.key").write_text("00")
-    found = handed_over_key({"CREDENTIALS_DIRECTORY": str(tmp_path)})
+    found = handed_over({"CREDENTIALS_DIRECTORY": str(tmp_path)}, "noise.key")
     assert found == tmp_path / "noise.key"
+    assert handed_over({"CREDENTIALS_DIRECTORY": str(tmp_path)}, "tokens") is None
 
 
 def test_a_store_opens_with_a_key_that_was_handed_over(tmp_path: Path) -> None:
