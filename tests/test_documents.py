@@ -175,7 +175,8 @@ def test_every_command_and_configuration_is_understood(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "year.csv").touch()
+    for name in ("year.csv", "token", "ca.pem"):
+        (tmp_path / name).write_text("what a file has to hold is no matter of the command line")
     streams = {
         name: each.learners
         for configuration in configurations(page, tmp_path)

@@ -122,6 +122,7 @@ def test_what_no_score_counts_is_set_as_well() -> None:
     assert service["DynamicUser"] == "yes"
     assert service["StateDirectory"].split() == ["littled", "littled-mark"]
     assert service["LoadCredential"].startswith("noise.key:")
+    assert service["PrivateUsers"] == "no"  # it would make every user 65534
     assert {"MemoryMax", "TasksMax", "UMask"} <= set(service)
 
 

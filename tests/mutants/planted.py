@@ -740,6 +740,23 @@ SURFACES = (
         (f"{SERVICE}/test_access.py::test_whom_the_kernel_cannot_name_has_no_grant",),
     ),
     Mutant(
+        "certificates of clients are not asked for",
+        "service/tls.py",
+        "context.verify_mode = ssl.CERT_REQUIRED",
+        "context.verify_mode = ssl.CERT_OPTIONAL",
+        (f"{SERVICE}/test_tls.py::test_a_certificate_of_the_authority_is_needed_everywhere",),
+    ),
+    Mutant(
+        "TLS is not needed beyond this machine",
+        "service/access.py",
+        "if not tls and not self.plaintext:",
+        "if False:",
+        (
+            f"{SERVICE}/test_access.py"
+            "::test_a_listener_off_the_loopback_interface_needs_a_token_and_tls",
+        ),
+    ),
+    Mutant(
         "no slots kept for health and metrics",
         "service/http_connections.py",
         "watches=path in WATCHED",

@@ -4,6 +4,7 @@ import grp
 import hashlib
 import os
 import pwd
+import re
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from littled.service.access import (
     Access,
     AccessError,
     Caller,
+    Grant,
     Permission,
     Rights,
     Shown,
@@ -163,6 +165,21 @@ def test_a_file_that_others_can_read_or_change_is_refused(tmp_path: Path, mode: 
 @pytest.mark.parametrize("mode", [0o400, 0o440, 0o600, 0o640])
 def test_a_file_that_the_group_may_read_is_fine(tmp_path: Path, mode: int) -> None:
     read_access(written(tmp_path, TOKEN, mode))
+
+
+def test_the_file_in_the_documents_is_right(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs" / "access.md").read_text(encoding="utf-8")
+    (example,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    numbered = example.replace("users.alice", "users.1234").replace("littled-operators", "1234")
+    access = read_access(written(tmp_path, numbered))
+    assert remote(access, "0" * 64) is not None
+    assert len(access.tokens) == 2
+    assert (set(access.certificates), set(access.users)) == ({"feeder-1"}, {1234})
+    rows = dict(re.findall(r"^\| `(\w+)` \|([^|]*)\|", page, re.MULTILINE))
+    assert set(rows) == {permission.value for permission in Permission}
+    for permission in Permission:
+        refused = Rights((Grant("all but one", frozenset(Permission) - {permission}),))
+        assert refused.refused_types == set(re.findall(r"`(\w+)`", rows[permission.value]))
 
 
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ class Surface:
     def __init__(self) -> None:
         self.releases = Releases(["flights/late"], lambda _, _since: [])
         self.words: dict[str, Any] = {}
-        self.page = {"text": "a"}
+        self.page: dict[str, Any] = {"streams": {}}
 
     def healthy(self) -> bool:
         return True
@@ -184,7 +184,7 @@ async def test_who_watches_and_does_not_read_makes_room(
 async def test_a_peer_that_does_not_read_loses_its_slot(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    site.surface.page = {"text": "a" * PAGE_BYTES}
+    site.surface.page = {"streams": {}, "text": "a" * PAGE_BYTES}
     monkeypatch.setattr(http_connections, "HTTP_CONNECTIONS_MAX", 2)
     monkeypatch.setattr(limits, "send_seconds", 1.0)
     for _ in range(2):
@@ -193,7 +193,7 @@ async def test_a_peer_that_does_not_read_loses_its_slot(
     assert (await site.ask(STATUS)).startswith(b"HTTP/1.1 503 ")
     assert await is_well(site)
     await site.until(lambda: not site.connections.slots[False])
-    site.surface.page = {"text": "a"}
+    site.surface.page = {"streams": {}}
     assert b"200 OK" in await site.ask(STATUS)
 
 

@@ -139,6 +139,23 @@ def test_a_wrong_certificate_opens_nothing(daemon: Serving, papers: Papers, wron
             urllib.request.urlopen(https(daemon, "/healthz"), timeout=30, context=context)  # noqa: S310
 
 
+def test_a_certificate_of_the_authority_is_needed_everywhere(
+    papers: Papers, tmp_path: Path
+) -> None:
+    """Where nothing else is asked for, it opens everything, and without it nothing opens."""
+    ports: dict[str, Any] = {"tcp": ["127.0.0.1", 0], "http": ["127.0.0.1", 0]}
+    tls = files(papers.server, papers.ours)
+    with serving(make_store(tmp_path / "store"), tls=tls, **ports) as running:
+        known = client_context(papers, papers.ours.issue("anybody"))
+        unknown = client_context(papers, None)
+        assert greets(running.address("tcp"), known)
+        assert page(running, "/metrics", known) == 200
+        assert not greets(running.address("tcp"), unknown)
+        for path in ("/healthz", "/metrics"):
+            with pytest.raises(OSError):  # noqa: PT011 - the end of a connection has many forms
+                page(running, path, unknown)
+
+
 def https(daemon: Serving, path: str) -> str:
     host, port = daemon.address("http")
     return f"https://{host}:{port}{path}"
