@@ -129,6 +129,8 @@ HURRIED_BYTES_MAX = 128 * 1024
 LIGHT_COMMIT_EXAMPLES_MAX = 16
 # Producers that are looked up at a time, so that commits do not wait behind many who open channels.
 PRODUCER_LOOKUPS_MAX = 2
+# Channels of one connection that are being opened; its other messages wait meanwhile.
+OPENING_MAX = 16
 # A commit that took longer keeps the next one off the event loop: other peers would notice.
 QUICK_COMMIT_SECONDS = 0.002
 # Accepted but not yet committed bytes of one stream, above which its feeders are not read from.

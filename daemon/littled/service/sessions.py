@@ -19,6 +19,7 @@ from littled.limits import (
     DIRECT_UNITS,
     FRAME_SHORT_BYTES,
     OPEN_UNITS,
+    OPENING_MAX,
     PING_UNITS,
     PREDICT_PENDING_BYTES_MAX,
     RECEIVE_BYTES,
@@ -146,6 +147,9 @@ class Session(Guest):
         # Bytes of requests that are not answered yet, and the reason not to read more of them.
         self._predict_bytes = 0
         self._asked = object()
+        # Channels that are being opened, and the reason not to take more messages meanwhile.
+        self._opening = 0
+        self._opened = object()
         self._loop = asyncio.get_running_loop()
         self._connected_at = self._frame_at = self._taken_at = self._loop.time()
         # When the last whole message came, and whether the peer neither feeds nor subscribes.
@@ -355,7 +359,9 @@ class Session(Guest):
         left = self._take(units)
         self._flush()
         if not self._ending:
-            if self._allowance.is_spent:
+            if self._opening >= OPENING_MAX:
+                self.hold(self._opened)
+            elif self._allowance.is_spent:
                 self._wait_for_allowance()
             else:
                 self.has_work = left <= 0
@@ -369,7 +375,7 @@ class Session(Guest):
         allowance, left = self._allowance, units
         at: Channel | None = None
         try:
-            while left > 0 and not allowance.is_spent:
+            while left > 0 and not allowance.is_spent and self._opening < OPENING_MAX:
                 burst = connection.next_burst()
                 if burst is not None:
                     at = channels[burst.channel]
@@ -567,10 +573,18 @@ class Session(Guest):
             self.fail(ErrorCode.UNKNOWN_STREAM, message.channel)
         else:
             channel = Channel(self, self._house.intake, door, message.channel)
+            self._opening += 1
             self._spawn(message.channel, self._attach, channel, door, message)
 
     async def _attach(self, channel: Channel, door: Door, message: Open) -> None:
-        lane = await self._house.intake.attach(message.stream, message.producer, channel)
+        try:
+            lane = await self._house.intake.attach(message.stream, message.producer, channel)
+        finally:
+            self._opening -= 1
+            if self._opened in self._held_by:
+                self.has_work = True
+                self._house.turns.add(self)
+                self.release(self._opened)
         channel.open(lane)
         self._channels[message.channel] = channel
         self._settle()

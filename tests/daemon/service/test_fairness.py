@@ -26,10 +26,10 @@ from support.serving import Peer, Serving, serving
 # What the watchdog of the tests expects, and what an acknowledgement counts as at least at rest: on
 # a busy machine the scheduler alone takes some milliseconds now and then.
 WATCHDOG_SECONDS = 3.0
-P50_SECONDS_MIN = 0.004
-P99_SECONDS_MIN = 0.03
+P50_SECONDS_MIN = 0.008
+P99_SECONDS_MIN = 0.06
 # An attack of the campaign takes so long.
-ATTACK_SECONDS = 6.0
+ATTACK_SECONDS = 4.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +174,7 @@ def check(found: Outcome) -> None:
     assert found.beside.p99 <= 5 * p99
     assert found.first_second.p50 <= 3 * p50
     assert found.watchdog_seconds < WATCHDOG_SECONDS
-    assert found.grown_bytes < 96 << 20
+    assert found.grown_bytes < 128 << 20
 
 
 @pytest.mark.parametrize(
