@@ -583,7 +583,9 @@ def test_learners_get_the_users_of_their_examples(
     )
     budget = Fraction(2), Fraction(1, 10**6)
     plan = plan_stream(StreamRequest("s", *budget, 3000, learners, "user", 2))
-    run(plan, records, executor)
+    engine = Engine(plan, NOISE, Transcript(), executor)
+    for record in records:
+        engine.apply(record)
     for events in seen.values():
         assert len(events) > len(records)
         for event, _ in events:

@@ -18,8 +18,8 @@ Where users are protected, a learner keeps so many examples of one user only. Th
 nobody else's: a position of the background whose example is over it keeps its place, empty.
 """
 
-from dataclasses import dataclass
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,7 @@ from numpy.typing import NDArray
 from littled.classes.base import DataSet, Labels, Points
 
 Words = NDArray[np.uint64]
+NO_LIMIT: Final = np.uint64(2**64 - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +36,8 @@ class Buffer:
 
     `x` (n,) or (n, 2); `y`, `mistake` uint8 and bool (n,); `priority`, `teacher` uint64 (n,);
     `users` uint64 (n, 2), or None where examples are protected. `mistake` says what is kept
-    whatever its priority.
+    whatever its priority. `limit`: no position above it can belong to the background any more; it
+    may be higher than need be, and no snapshot has it.
     """
 
     x: Points
@@ -44,6 +46,7 @@ class Buffer:
     priority: Words
     teacher: Words
     users: Words | None = None
+    limit: np.uint64 = NO_LIMIT
 
     @classmethod
     def empty(cls, template: Points, users: Words | None = None) -> Self:
@@ -70,7 +73,7 @@ class Buffer:
         """
         wanted = np.zeros(len(other), dtype=bool)
         if background_max:
-            wanted |= other.priority <= self._limit(background_max)
+            wanted |= other.priority <= self.limit
         if keep_mistakes:
             wanted |= other.mistake
         if not wanted.any():
@@ -86,7 +89,7 @@ class Buffer:
         kept = np.zeros(len(self), dtype=bool) if limit is None else self.priority <= limit
         if keep_mistakes:
             kept |= self.mistake
-        return self.take(kept)
+        return replace(self.take(kept), limit=NO_LIMIT if limit is None else limit)
 
     def take(self, chosen: NDArray[np.bool_]) -> "Buffer":
         """The chosen examples, copied."""
@@ -98,12 +101,13 @@ class Buffer:
             self.priority.take(places),
             self.teacher.take(places),
             None if self.users is None else self.users.take(places, axis=0),
+            self.limit,
         )
 
     def _limit(self, background_max: int) -> np.uint64:
         """Highest priority that may still belong to the background."""
         if len(self) <= background_max:
-            return np.uint64(2**64 - 1)
+            return NO_LIMIT
         return np.uint64(np.partition(self.priority, background_max - 1)[background_max - 1])
 
     def data_set(self) -> DataSet:
@@ -112,10 +116,16 @@ class Buffer:
 
 
 def _join(left: Buffer, right: Buffer) -> Buffer:
-    columns: list[NDArray[Any]] = [
-        np.concatenate((getattr(left, name), getattr(right, name)))
-        for name in ("x", "y", "mistake", "priority", "teacher")
-    ]
-    if left.users is not None and right.users is not None:
-        columns.append(np.concatenate((left.users, right.users)))
-    return Buffer(*columns)
+    def both(name: str) -> NDArray[Any]:
+        return np.concatenate((getattr(left, name), getattr(right, name)))
+
+    users = None if left.users is None or right.users is None else both("users")
+    return Buffer(
+        x=both("x"),
+        y=both("y"),
+        mistake=both("mistake"),
+        priority=both("priority"),
+        teacher=both("teacher"),
+        users=users,
+        limit=left.limit,
+    )

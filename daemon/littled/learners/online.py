@@ -80,6 +80,8 @@ from littled_protocol.rules import MajorityRule, Rule
 
 # Examples whose counting is put off until it is worth a pass over the statistics.
 PENDING_EXAMPLES_MAX = 1 << 16
+# And so many pieces, since each step looks at all of them.
+PENDING_PIECES_MAX = 64
 # What the secret word of a user is for, in the address of its noise.
 USER_PURPOSE: Final = "user-teacher"
 
@@ -132,6 +134,13 @@ class Examples:
 
     def take(self, chosen: slice | NDArray[np.bool_]) -> "Examples":
         """The chosen examples; `place` stays that of them all."""
+        if isinstance(chosen, slice):
+            if chosen.start is None and (chosen.stop or 0) >= len(self.y):
+                return self
+        else:  # many times as fast for rows as the flags themselves
+            places = np.flatnonzero(chosen)
+            users = None if self.users is None else self.users.take(places, axis=0)
+            return replace(self, x=self.x.take(places, axis=0), y=self.y.take(places), users=users)
         users = None if self.users is None else self.users[chosen]
         return replace(self, x=self.x[chosen], y=self.y[chosen], users=users)
 
@@ -541,6 +550,8 @@ class OnlineLearner:
         if p.selection == "dense":
             if p.buffer == "mistakes":
                 event = event.take(mistake)
+            if not len(event.y):
+                return state
             pending = (*state.pending, (event.x, event.y, event.users))
             return self._count(replace(state, pending=pending))
         count = len(event.y)
@@ -583,7 +594,7 @@ class OnlineLearner:
         Which of them are within their users' caps can wait until then: it depends on no release.
         """
         waiting = sum(len(y) for _, y, _ in state.pending)
-        if not (now or waiting >= PENDING_EXAMPLES_MAX or len(state.pending) >= 256):
+        if not (now or waiting >= PENDING_EXAMPLES_MAX or len(state.pending) >= PENDING_PIECES_MAX):
             return state
         statistics, kept, most = (
             state.statistics,
@@ -915,7 +926,8 @@ def _plus(
     """The counts, where users are counted, with those of the chosen examples."""
     if counts is None or event.users is None:
         return None
-    return counts.plus(event.users[chosen])
+    places = np.flatnonzero(chosen)  # many times as fast for rows as the flags themselves
+    return counts.plus(event.users.take(places, axis=0)) if len(places) else counts
 
 
 def _columns(archive: Sequence[Buffer]) -> DataSet:

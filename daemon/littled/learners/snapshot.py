@@ -86,7 +86,9 @@ def _counts_from_dict(values: dict[str, Any] | None) -> UserCounts | None:
 
 
 def _buffer_to_dict(buffer: Buffer) -> dict[str, Any]:
-    return {each.name: getattr(buffer, each.name) for each in fields(buffer)}
+    return {
+        each.name: getattr(buffer, each.name) for each in fields(buffer) if each.name != "limit"
+    }
 
 
 def _array_to_dict(value: object) -> dict[str, Any]:
