@@ -93,8 +93,9 @@ def beside(daemon: Serving, batch: int, rounds: int) -> tuple[list[int], list[li
 @pytest.mark.parametrize("batch", [250, 10_000])
 def test_single_examples_wait_for_short_commits_only(daemon: Serving, batch: int) -> None:
     stored_between, _ = beside(daemon, batch, rounds=1)
-    # Two short commits' worth of the other's is stored meanwhile, not the megabytes that wait.
+    # A few short commits' worth of the other's is stored meanwhile, not the megabytes that wait.
     assert np.median(stored_between) <= 3 * HURRIED_BYTES_MAX / 2
+    assert np.percentile(stored_between, 90) <= 2 * HURRIED_BYTES_MAX
 
 
 @pytest.mark.campaign
