@@ -28,7 +28,7 @@ from fractions import Fraction
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from littled.engine import Engine
 from littled.limits import (
@@ -54,7 +54,6 @@ from littled.service.answering import Answer, Answering
 from littled.service.channels import Door
 from littled.service.courses import Courses
 from littled.service.host import BuildEngine, Host, Status
-from littled.service.http import HttpServer
 from littled.service.intake import Intake
 from littled.service.listeners import (
     Listener,
@@ -82,6 +81,9 @@ from littled_protocol import limits
 from littled_protocol.columns import Points, point_type
 from littled_protocol.errors import ErrorCode, RefusalCode
 from littled_protocol.messages import Predict
+
+if TYPE_CHECKING:
+    from littled.service.http import HttpServer
 
 # The name that a socket unit gives to a socket for HTTP; every other name means the protocol.
 HTTP_SOCKET_NAME = "http"
@@ -440,6 +442,9 @@ class Daemon:
 
         Only where nobody but this machine comes in is it known which names it goes by.
         """
+        # A sixth of what a start imports; most daemons never need it.
+        from littled.service.http import HttpServer  # noqa: PLC0415
+
         hosts = listener.host_names | self._http_names if listener.is_local else None
         return HttpServer(self, self._gate, self._server, hosts)
 

@@ -7,6 +7,7 @@ anew while somebody reads a long journal. Rows are only ever added, so this make
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
+from itertools import zip_longest
 from struct import error as struct_error
 from typing import Any
 
@@ -109,6 +110,7 @@ class History:
         self._facts = facts
         self.journal = Journal(readers, facts, archive)
         self._asked = False
+        self._summed: dict[str, tuple[int, Price, Point]] = {}
         self._restores: dict[str, list[tuple[Record, Restoration]]] = {}
 
     @property
@@ -240,21 +242,45 @@ class History:
         if len(list(self.ledger(stream, last - 1, last))) != min(last + 1, 1):
             raise StoreDamaged(f"the ledger of {stream} has a gap: put back a backup")
         spent, end, more = Price.zero(), last + 1, True
+        newest: int | None = None
         while more and (rows := self._rows(_OWN_ENTRIES, (identity, end))):
-            for row in rows:
-                end, entry = row[0], self._own_entry(stream, row)
-                season = entry.season if season is None else season
+            for row, before in zip_longest(rows, rows[1:]):
+                end, entry = row[0], self._own_entry(stream, row, before)
+                newest = entry.season if newest is None else newest
+                season = newest if season is None else season
                 more = entry.season >= season
                 spent = spent + entry.price if entry.season == season else spent
         head = self.ledger_point(stream, last)
         if head is None:
             raise StoreDamaged(f"the ledger of {stream} breaks off: put back a backup")
-        return season or 0, spent, Point(last, head)
+        found = season or 0, spent, Point(last, head)
+        if newest == season:
+            self._summed[stream] = found
+        return found
 
-    def _own_entry(self, stream: str, row: Row) -> LedgerEntry:
-        """The entry of a row, checked against the head before it."""
+    def _season_summed(self, stream: str) -> tuple[int, Price, Point]:
+        """The last season's spend, which who opens a store has asked for a moment ago.
+
+        It is summed again unless the ledger ends where it ended then, and always the next time.
+        """
+        found = self._summed.pop(stream, None)
+        if found is not None:
+            with self._readers.lend() as connection:
+                last = _last_entry(connection, self._facts.streams[stream].identity)
+            if found[2] == Point(last, self.ledger_point(stream, last) or b""):
+                return found
+        return self.season_spent(stream)
+
+    def _own_entry(self, stream: str, row: Row, before: Row | None) -> LedgerEntry:
+        """The entry of a row, checked against the head before it.
+
+        before: the row of another entry, which mostly is the one before.
+        """
         number = _integer(row[0], stream)
-        head = self.ledger_point(stream, number - 1)
+        if before is not None and before[0] == number - 1:
+            head: bytes | None = _head(before[2], stream)
+        else:
+            head = self.ledger_point(stream, number - 1)
         if head is None:
             raise StoreDamaged(f"the ledger of {stream} has a gap: put back a backup")
         return _entry(stream, number, head, row)[0]
@@ -494,7 +520,8 @@ class History:
         point = self.record_point(stream, number)
         if point is None:
             raise StoreDamaged(f"the journal of {stream} breaks off: put back a backup")
-        season, spent, ledger = self.season_spent(stream)
+        season, spent, ledger = self._season_summed(stream)
+        self._summed.pop(stream, None)
         return StreamMark(
             genesis=self._facts.streams[stream].genesis,
             journal=Point(number, point[0]),
