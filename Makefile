@@ -1,7 +1,15 @@
 # Everything a developer runs. Each target makes what it needs, starting with `.venv`.
 
 PYTHON ?= python3
-BIN := .venv/bin
+VENV ?= .venv
+BIN := $(VENV)/bin
+ifeq ($(origin PYTHON),command line)
+# An environment of another version of Python than the one that was asked for begins anew.
+STALE := $(shell test ! -x $(BIN)/python || test "$$($(BIN)/python -V)" = "$$($(PYTHON) -V)" || rm -rf $(VENV))
+endif
+# What `make pythons` tests: every interpreter from 3.11 on that is on the path, or that pyenv has.
+PYTHONS ?= $(shell for minor in 11 12 13 14 15; do command -v python3.$$minor; done; \
+  ls -d $(HOME)/.pyenv/versions/3.1[1-9].*/bin/python 2>/dev/null)
 
 # The rooms without I/O, whose own tests must cover them (branches counted) to this share.
 PURE_ROOMS := learners classes littlestone mechanisms budget
@@ -22,7 +30,7 @@ SLOWEST_TESTS := 15
 limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kill-after=15 $(1))
 PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 --dist=worksteal
 
-.PHONY: help venv demo test lint types coverage other-tests campaign mutants benchmarks clean
+.PHONY: help venv demo test lint types coverage other-tests campaign pythons mutants benchmarks clean
 
 help:
 	@echo "make demo        a daemon on a real stream, in a temporary folder"
@@ -32,17 +40,18 @@ help:
 	@echo "make coverage    tests of the rooms without I/O, with a floor on their coverage"
 	@echo "make other-tests every other test"
 	@echo "make campaign    the long runs; goes on where it was killed; CAMPAIGNS='simulation=500 tests'"
+	@echo "make pythons     make test with every Python from 3.11 on that is found here"
 	@echo "make mutants     plants faults in a copy, one by one, and shows which test notices each"
 	@echo "make benchmarks  every benchmark, one after the other"
 	@echo "make venv        .venv with everything installed; PYTHON=... chooses the interpreter"
 	@echo "make clean       removes everything that was made"
 
-venv: .venv/.installed
+venv: $(VENV)/.installed
 
-.venv/.installed: pyproject.toml
+$(VENV)/.installed: pyproject.toml
 	@test -x $(BIN)/python || $(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "$(PYTHON) is not Python 3.11 or later; name one with make PYTHON=python3.x" >&2; exit 1; }
-	test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	PYTHONWARNINGS='ignore:Editable installation' \
 	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[demo,parquet,test]'
@@ -72,6 +81,14 @@ other-tests: venv
 campaign: venv
 	PYTHONPATH=tests $(BIN)/python -m campaigns $(CAMPAIGNS)
 
+pythons:
+	@seen=; for python in $(PYTHONS); do \
+	  version=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue; \
+	  case " $$seen " in *" $$version "*) continue;; esac; seen="$$seen $$version"; \
+	  echo "== $$python, Python $$version"; \
+	  $(MAKE) test PYTHON="$$python" VENV=".pythons/$$version" || exit 1; \
+	done
+
 mutants: venv
 	PYTHONPATH=tests $(BIN)/python -m mutants
 
@@ -82,5 +99,5 @@ benchmarks: venv
 	@echo "== benchmarks.service"; $(BIN)/python -m benchmarks.service --quiet
 
 clean:
-	rm -rf .venv build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .pythons build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find benchmarks clients daemon protocol tests -name __pycache__ -type d -prune -exec rm -rf {} +

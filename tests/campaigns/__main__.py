@@ -44,6 +44,7 @@ class Seeded:
 
 SEEDED: dict[str, Seeded] = {
     "simulation": Seeded("sim.run", 10_000, 50, "seeds", "tests/sim/failing_seeds.json"),
+    "soak": Seeded("sim.soak", 24, 24, "hours"),
     "frames": Seeded("fuzzing.frames", 20_000_000, 100_000, "inputs"),
     "live": Seeded("fuzzing.live", 200_000, 10_000, "frames"),
     "guided": Seeded("fuzzing.guided", 10_000_000, 500_000, "inputs"),
@@ -151,6 +152,7 @@ def run_campaign(
             progress.failures += failing
             progress.seconds = before + time.monotonic() - began
             if failing:
+                STATE.parent.mkdir(exist_ok=True)
                 with (STATE.parent / f"{name}.log").open("a", encoding="utf-8") as log:
                     log.write(output)
                 keep_seeds(name, failing)

@@ -174,7 +174,9 @@ async def again_and_again(visit: Callable[[], Any], network: Network) -> None:
         await asyncio.sleep(network.chance.uniform(0.01, 2))
 
 
-async def produce(path: str, name: str, count: int, seen: Seen, network: Network) -> bool:
+async def produce(
+    path: str, name: str, count: int, seen: Seen, network: Network, rest_seconds: float = 0.0
+) -> bool:
     """Send a producer's examples, from where the daemon is; some frames twice."""
     chance, peer = network.chance, Peer(path, network)
     try:
@@ -185,6 +187,8 @@ async def produce(path: str, name: str, count: int, seen: Seen, network: Network
         least, most = seen.acknowledged.get(name, 0), seen.sent.get(name, 0)
         if not least <= following <= most:
             raise Wrong(f"{name} is at {following}, acknowledged {least}, sent {most}")
+        # what it has is acknowledged by this, though the acknowledgement may have been lost
+        seen.acknowledged[name] = following
         while following < count:
             under_way = chance.randint(1, 4)
             for _ in range(under_way):
@@ -202,6 +206,7 @@ async def produce(path: str, name: str, count: int, seen: Seen, network: Network
                 if ack.next_sequence > following:
                     raise Wrong(f"{name} has {ack.next_sequence} acknowledged of {following}")
                 seen.acknowledged[name] = max(seen.acknowledged.get(name, 0), ack.next_sequence)
+            await asyncio.sleep(rest_seconds)
             if chance.random() < 0.1:
                 await peer.send(Ping(chance.getrandbits(30)))
         return seen.acknowledged.get(name, 0) >= count

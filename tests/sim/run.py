@@ -14,7 +14,9 @@ import hashlib
 import logging
 import os
 import random
+import shutil
 import signal
+import socket
 import sys
 import tempfile
 import traceback
@@ -78,6 +80,15 @@ class Faults:
     power_at: int | None = None
     failure_at: int | None = None
     jumps: list[tuple[float, float]] = field(default_factory=list)
+    kill_after_seconds: float | None = None
+
+
+@dataclass(frozen=True)
+class Load:
+    """Who sends how many examples, and how long a producer rests after each few frames."""
+
+    producers: tuple[tuple[str, int], ...]
+    rest_seconds: float = 0.0
 
 
 @dataclass
@@ -89,9 +100,11 @@ class Machine:
     chance: random.Random
     seen: Seen = field(default_factory=Seen)
     lines: list[str] = field(default_factory=list)
+    load: Load = Load((("tower", 260), ("radar", 180)))
     now: float = 0.0
     lives: int = 0
     crashes: int = 0
+    kills: int = 0
     failures: int = 0
     changes: int = 0
 
@@ -126,6 +139,13 @@ class Disk(ForgetfulDisk):
             self.machine.note(f"failure of a {kind} of {Path(path).name}")
             self.machine.failures += 1
             raise apsw.FullError if kind == "write" else apsw.IOError
+
+    def kill(self) -> None:
+        """End the process: everything that it wrote is left."""
+        self.left = self.store.with_name(f"life {self.machine.lives} left")
+        shutil.copytree(self.store, self.left)
+        self.machine.kills += 1
+        self.world.off = True
 
     def cut(self) -> None:
         """Switch the machine off; what is left of the store lies in `left`."""
@@ -189,9 +209,9 @@ def plan_faults(chance: random.Random, *, calm: bool) -> Faults:
         return faults
     kind = chance.random()
     if kind < 0.6:
-        faults.power_at = round(chance.uniform(1, 20) ** 2)
+        faults.power_at = round(chance.uniform(1, 15) ** 2)
     elif kind < 0.8:
-        faults.failure_at = round(chance.uniform(1, 20) ** 2)
+        faults.failure_at = round(chance.uniform(1, 15) ** 2)
     if chance.random() < 0.3:
         faults.jumps = [(chance.uniform(0, 20), chance.choice((40.0, 3_600.0, 86_400.0)))]
     return faults
@@ -206,16 +226,14 @@ async def live(machine: Machine, world: World, store: Path, faults: Faults) -> N
     daemon = asyncio.create_task(serve(store, Path(path), log=log, environment={}))
     latency_seconds, piece_bytes = chance.choice(NETWORKS)
     network = Network(chance, latency_seconds, piece_bytes, chance.choice((0.0, 0.01, 0.05)))
-    producers = [
-        (name, count)
-        for name, count in (("tower", 260), ("radar", 180), ("buoy", 30))
-        if machine.seed % 3 or name != "buoy"
-    ]
 
     async def producing(name: str, count: int) -> None:
-        await again_and_again(lambda: produce(path, name, count, machine.seen, network), network)
+        rest = machine.load.rest_seconds
+        await again_and_again(
+            lambda: produce(path, name, count, machine.seen, network, rest), network
+        )
 
-    peers = [producing(name, count) for name, count in producers]
+    peers = [producing(name, count) for name, count in machine.load.producers]
     slow = chance.choice((0.0, 0.5, 30.0))
     others = [
         again_and_again(lambda: subscribe(path, machine.seen, network, slow), network),
@@ -253,17 +271,35 @@ async def _jump(world: World, faults: Faults) -> None:
         world.wall_ahead -= 2 * seconds
 
 
-def one_life(machine: Machine, store: Path, *, calm: bool) -> tuple[Path, bool]:
+@contextmanager
+def _closed_in_the_end() -> Iterator[None]:
+    """Close the sockets that listen, as the kernel does for a process that is gone."""
+    listening: list[socket.socket] = []
+
+    def listen(listener: socket.socket, *backlog: int) -> None:
+        listening.append(listener)
+        super(socket.socket, listener).listen(*backlog)
+
+    try:
+        with patch.object(socket.socket, "listen", listen):
+            yield
+    finally:
+        for listener in listening:
+            listener.close()
+
+
+def one_life(machine: Machine, store: Path, faults: Faults) -> tuple[Path, bool]:
     """Let the daemon live once; return what is left of its store, and whether the work is done."""
     machine.lives += 1
-    faults = plan_faults(machine.chance, calm=calm)
     world = World(machine.chance)
     world.now = machine.now
     disk = Disk(machine, world, store, faults)
     done = False
     try:
-        with simulated(world), disk.other_files(), disk.under_stores():
+        with simulated(world), disk.other_files(), disk.under_stores(), _closed_in_the_end():
             loop = SimLoop(world)
+            if faults.kill_after_seconds is not None:
+                loop.call_later(faults.kill_after_seconds, disk.kill)
             try:
                 loop.run_until_complete(live(machine, world, store, faults))
                 done = True
@@ -354,10 +390,11 @@ def run_seed(seed: int) -> Machine:
     with tempfile.TemporaryDirectory(prefix="sim") as name:
         machine = Machine(seed, Path(name), random.Random(seed))
         try:
-            with _secrets_of(machine.chance):
-                path, done = make_store(machine.folder / "store 0"), False
+            path, done = new_store(machine), False
             for life in range(LIVES_MAX):
-                path, done = one_life(machine, path, calm=life == LIVES_MAX - 1)
+                path, done = one_life(
+                    machine, path, plan_faults(machine.chance, calm=life == LIVES_MAX - 1)
+                )
                 audit(machine, path, replay=done)
                 if done:
                     break
@@ -377,6 +414,12 @@ def _secrets_of(chance: random.Random) -> Iterator[None]:
         patch("secrets.token_hex", lambda count: chance.randbytes(count).hex()),
     ):
         yield
+
+
+def new_store(machine: Machine) -> Path:
+    """A new store in the machine's folder."""
+    with _secrets_of(machine.chance):
+        return make_store(machine.folder / "store 0")
 
 
 def story(machine: Machine) -> str:
