@@ -29,7 +29,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @click.command()
 @click.argument("store", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--unix", type=click.Path(path_type=Path), metavar="PATH", help="Unix socket.")
-@click.option("--tcp", metavar="HOST:PORT", help="TCP address; off this machine it needs a token.")
+@click.option("--tcp", metavar="HOST:PORT", help="TCP address; beyond this machine needs TLS.")
 @click.option("--http", metavar="HOST:PORT", help="Read-only HTTP: status, metrics, rules, events.")
 @click.option(
     "--http-name", "http_names", multiple=True, metavar="NAME",
