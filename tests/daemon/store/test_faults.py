@@ -1,6 +1,8 @@
 """A disk that fails once is not asked again: the first failure is the last thing a store does."""
 
+import errno
 import itertools
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -10,10 +12,11 @@ from typing import Any
 import apsw
 import pytest
 
-from littled.store.errors import StoreError, StoreFailed
+import littled.store.files
+from littled.store.errors import StoreError, StoreFailed, StoreRefused
 from littled.store.store import Store
 from littled.store.verify import verify
-from support.disks import HookedDisk
+from support.disks import HookedDisk, HookedFile
 from support.segments import small_segments
 from support.stores import LEARNER, STREAM, answer, entry, feed, make_store, paid, release
 
@@ -22,7 +25,12 @@ FAULTS = {
     "failed sync": ("sync", apsw.SQLITE_IOERR_FSYNC, "SQLITE_IOERR_FSYNC", 1),
     "failed write": ("write", apsw.SQLITE_IOERR_WRITE, "SQLITE_IOERR_WRITE", 3),
     "full disk": ("write", apsw.SQLITE_FULL, "the disk is full", 5),
+    "failed truncation": ("truncate", apsw.SQLITE_IOERR_TRUNCATE, "SQLITE_IOERR_TRUNCATE", 1),
+    "failed read": ("read", apsw.SQLITE_IOERR_READ, "SQLITE_IOERR_READ", 40),
+    "failed opening": ("open", apsw.SQLITE_CANTOPEN, "SQLITE_CANTOPEN", 1),
 }
+# What SQLite may do without: then all has to go on as if nothing had been.
+SPARED = ("truncate", "read", "open")
 
 STEPS: list[Callable[[Store], Any]] = [
     lambda store: feed(store, [3, 1]),
@@ -57,23 +65,35 @@ def state(store: Store) -> Any:
     return numbers, ledger, releases, store.position(STREAM), predictions
 
 
+class ReadFile(HookedFile):
+    """Has a hook before every read as well."""
+
+    def xRead(self, amount: int, offset: int) -> bytes:  # noqa: N802
+        self.disk.hook("read", self.path)
+        return super().xRead(amount, offset)
+
+
 class FailingDisk(HookedDisk):
     """Fails at the n-th event of one kind, and counts them."""
 
     def __init__(self, kind: str, code: int, moment: int) -> None:
         self.count = 0
-        self.failed_calls = 0
+        self.failed_calls, self.struck = 0, False
         self._kind, self._code, self._moment = kind, code, moment
         super().__init__("failing", self._happened)
 
+    def xOpen(self, name: apsw.URIFilename | str | None, flags: list[int]) -> HookedFile:  # noqa: N802
+        self.hook("open", "")
+        return ReadFile(self, name, flags)
+
     def _happened(self, kind: str, _path: str) -> None:
-        if self.failed_calls:
+        if self.failed_calls and kind not in ("read", "open"):
             self.failed_calls += 1
         if kind != self._kind:
             return
         self.count += 1
         if self.count == self._moment:
-            self.failed_calls = 1
+            self.failed_calls, self.struck = 1, True
             raise apsw.exception_for(self._code)
 
 
@@ -87,36 +107,84 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_first_fault_is_the_end_wherever_it_strikes(tmp_path: Path, name: str) -> None:
+    strike_everywhere(tmp_path, name, FAULTS[name][3])
+
+
+@pytest.mark.campaign
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("name", FAULTS)
+def test_every_single_call_of_a_run_may_fail(tmp_path: Path, name: str) -> None:
+    strike_everywhere(tmp_path, name, 1)
+
+
+def strike_everywhere(tmp_path: Path, name: str, stride: int) -> None:
+    """Let one call after the other fail, so many further each time, until none is left."""
     expected: list[Any] = []
     with Store.open(make_store(tmp_path / "whole")) as store:
         run(store, expected)
-    kind, code, sentence, stride = FAULTS[name]
+    kind, code, sentence, _ = FAULTS[name]
+    errors = 0
     for moment in itertools.count(1, stride):
         path = make_store(tmp_path / f"store {moment}")
         disk = FailingDisk(kind, code, moment)
         states: list[Any] = []
         error = strike(path, disk, states)
         disk.unregister()
-        assert (error is not None) == bool(disk.failed_calls)
+        assert error is None or disk.struck
+        assert error is not None or not disk.struck or kind in SPARED
         assert error is None or sentence in str(error)
+        check_after_fault(path, states, expected)
+        assert error is not None or states == expected
+        if not disk.struck:
+            break
+        errors += error is not None
+    assert errors
+    assert kind in SPARED or moment > len(STEPS), "every step has met the fault at least once"
+
+
+@pytest.mark.usefixtures("often")
+@pytest.mark.parametrize("place", ["_fill", "sync_folder"])
+def test_a_mark_that_cannot_be_written_is_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str
+) -> None:
+    """Whichever time it is: what returned is there, and the old mark or the new one with it."""
+    expected: list[Any] = []
+    with Store.open(make_store(tmp_path / "whole")) as store:
+        run(store, expected)
+    real = getattr(littled.store.files, place)
+    for moment in itertools.count(1):
+        path = make_store(tmp_path / f"store {moment}")
+        left = itertools.count(moment, -1)
+
+        def failing(*arguments: Any, left: Any = left) -> None:
+            if next(left) == 1:
+                raise OSError(errno.EIO, "Input/output error")
+            real(*arguments)
+
+        states: list[Any] = []
+        with monkeypatch.context() as patch:
+            patch.setattr(littled.store.files, place, failing)
+            error = strike(path, None, states)
         check_after_fault(path, states, expected)
         if error is None:
             break
-    assert moment > len(STEPS), "every step must have met the fault at least once"
+        assert re.search("high-water mark cannot be advanced|cannot open the store", str(error))
+    assert moment > 8, "most steps write a mark"
 
 
-def strike(path: Path, disk: FailingDisk, states: list[Any]) -> StoreFailed | None:
+def strike(path: Path, disk: FailingDisk | None, states: list[Any]) -> StoreError | None:
     """Run on a failing disk; return the failure, after which nothing more may be done."""
     try:
-        store = Store.open(path, vfs=disk.name)
-    except StoreFailed as error:
+        store = Store.open(path, vfs=None if disk is None else disk.name)
+    except (StoreFailed, StoreRefused) as error:
         return error
-    failure = None
+    failure: StoreError | None = None
+    calls = 0
     try:
         run(store, states)
     except StoreFailed as error:
         failure = error
-        calls = disk.failed_calls
+        calls = 0 if disk is None else disk.failed_calls
         refuses(lambda: feed(store, [1]))
         refuses(lambda: store.charge(entry(9)))
     try:
@@ -124,7 +192,7 @@ def strike(path: Path, disk: FailingDisk, states: list[Any]) -> StoreFailed | No
     except StoreFailed as error:
         assert failure is None, "closing after a failure must not touch the disk"
         return error
-    if failure is not None:
+    if failure is not None and disk is not None:
         assert disk.failed_calls == calls, "a failed disk was asked again"
     return failure
 
