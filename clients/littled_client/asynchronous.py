@@ -319,7 +319,7 @@ class AsyncFeeder:
     Batches leave at once. So does a single example, at the end of the present turn of the event
     loop, when everything sent before is acknowledged; otherwise it waits for others as long as
     every turn brings some. All that have joined leave as one frame after a turn that brought none,
-    when 1,024 have, when the first one has waited half a millisecond, or with the next batch or
+    when 1,024 have, when the first one has waited 0.4 milliseconds, or with the next batch or
     `flush`.
 
     Every method raises UnreachableError when the daemon stays away, ChangedStoreError when it comes

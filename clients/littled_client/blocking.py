@@ -310,7 +310,7 @@ class Feeder:
 
     Batches leave at once. So does a single example when everything sent before is acknowledged;
     otherwise it waits for others, and all that have joined leave as one frame when 1,024 have, when
-    the first one has waited half a millisecond, or with the next batch or `flush`. A thread sends
+    the first one has waited 0.4 milliseconds, or with the next batch or `flush`. A thread sends
     the last of them, within a millisecond if the program lets other threads run. The program may
     not go on using a feeder in a forked process: every method then raises ClientError.
 

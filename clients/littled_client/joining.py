@@ -27,9 +27,9 @@ from littled_protocol.columns import PointType
 
 # Single examples of one frame; more would save less than a hundredth of a microsecond each.
 JOINED_EXAMPLES_MAX: Final = 1024
-# How long one waits for others. Half of the millisecond that clients promise: the other half is for
-# the thread or the event loop that sends it to wake up.
-JOINED_SECONDS_MAX: Final = 0.0005
+# How long one waits for others. Clients promise that it leaves within a millisecond; the rest of it
+# is for the thread or the event loop that sends it to wake up.
+JOINED_SECONDS_MAX: Final = 0.0004
 
 _LABELS: Final = {0: 0, 1: 1}
 _ROWS: Final = (list, tuple)
