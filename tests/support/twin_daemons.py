@@ -31,7 +31,7 @@ import signal
 import socket
 import sys
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -227,9 +227,10 @@ class _Done:
         """Count on the loop, behind everything that an engine shows: calls keep their order."""
         learn, lose = Host._learn, Session.connection_lost
 
-        def learned(host: Host, record: Record) -> None:
-            learn(host, record)
-            host._show._post(self.count, "learned")  # type: ignore[attr-defined]
+        def learned(host: Host, records: Sequence[Record]) -> Iterator[Any]:
+            yield from learn(host, records)
+            for _ in records:
+                host._show._post(self.count, "learned")  # type: ignore[attr-defined]
 
         def lost(session: Session, error: Exception | None) -> None:
             lose(session, error)

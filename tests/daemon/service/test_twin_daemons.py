@@ -436,8 +436,8 @@ def plant_line(patch: pytest.MonkeyPatch, figure: Callable[[OnlineState], int]) 
     """A line of the log with what every learner of a stream knows."""
     learn = Host._learn
 
-    def telling(host: Host, record: Any) -> None:
-        learn(host, record)
+    def telling(host: Host, records: Any) -> Iterator[Any]:
+        yield from learn(host, records)
         figures = [figure(state) for state in states(host).values()]
         host._log.info("learned", reason=f"{figures} mistakes")
 

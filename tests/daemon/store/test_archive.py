@@ -276,7 +276,7 @@ def test_a_file_that_was_there_already_is_in_the_way(tmp_path: Path) -> None:
         ("UPDATE archived SET end_position = end_position + 1 WHERE last > 40", True, True),
         ("UPDATE archived SET checksum = zeroblob(32)", True, False),
         ("UPDATE archived SET last = last + 1", True, True),
-        ("UPDATE archived SET key = key + 1", True, True),
+        ("UPDATE archived SET key = key + 1 WHERE last > 40", True, True),
         ("UPDATE archived SET examples = examples + 1", True, False),
         ("DELETE FROM archived WHERE last > 40", True, True),
         ("DELETE FROM archived WHERE last < 20", True, True),
