@@ -162,6 +162,12 @@ class Listeners:
         """Every socket."""
         return (*self.protocol, *self.http)
 
+    def check(self, access: Access) -> None:
+        """Raise AccessError where these rules do not allow one of them to be open."""
+        for purpose, listeners in (("TCP", self.protocol), ("HTTP", self.http)):
+            for listener in listeners:
+                access.check_listener(listener.socket, purpose, tls=listener.tls is not None)
+
 
 def _listeners(
     unix: Path | None,
@@ -184,10 +190,7 @@ def _listeners(
             found.protocol.append(bind_tcp(tcp, tls))
         if http is not None:
             found.http.append(bind_tcp(http, tls))
-        for listener in found.protocol:
-            access.check_listener(listener.socket, "TCP", tls=tls is not None)
-        for listener in found.http:
-            access.check_listener(listener.socket, "HTTP", tls=tls is not None)
+        found.check(access)
         ensure_descriptors(DESCRIPTORS_MAX)
         if not found.protocol:
             raise ListenError("there is nothing to listen on; give a Unix socket or a TCP address")
@@ -214,6 +217,7 @@ class Daemon:
     ) -> None:
         """Put the rooms together; nothing runs yet except the thread that writes."""
         self._store = store
+        self._listeners = listeners
         self._protocol = listeners.protocol
         self._http = listeners.http
         self._gate = gate
@@ -370,7 +374,7 @@ class Daemon:
             await session.ended.wait()
 
     def _say_ready(self) -> None:
-        for listener in (*self._protocol, *self._http):
+        for listener in self._listeners.all:
             kind = "unix" if listener.is_unix else "http" if listener in self._http else "tcp"
             self._log.info("listening", transport=kind, address=listener.address)
         self._log.info("ready", streams=len(self._plans))
@@ -389,8 +393,7 @@ class Daemon:
         try:
             access = self._rules()
             access.check_streams(self._store.plans)
-            for listener in (*self._protocol, *self._http):
-                access.check_listener(listener.socket, "TCP", tls=listener.tls is not None)
+            self._listeners.check(access)
         except AccessError as error:
             self._log.error("rules not changed", reason=str(error))
             return
