@@ -624,6 +624,14 @@ RESTORES = (
         (f"{STORE}/test_places.py::test_a_pulse_notices",),
     ),
     Mutant(
+        "a lone record that is not synced before it counts as stored",
+        "store/store.py",
+        "            self._writing.run(self._append_one, (*producer, *record))",
+        '            self._writing.run("PRAGMA synchronous = normal", ())\n'
+        "            self._writing.run(self._append_one, (*producer, *record))",
+        (f"{STORE}/test_store.py::test_a_lone_record_takes_two_pages_and_one_sync",),
+    ),
+    Mutant(
         "a store that believes its table of producers",
         "store/store.py",
         "        if not check.agrees(progress):",

@@ -191,6 +191,7 @@ def _wrap(owner: Any, attribute: str, passed: Callable[[], None], *, before: boo
 
 
 def _wrap_commits(passed: Callable[[], None], *, before: bool) -> None:
+    _wrap(Writing, "run", passed, before=before)
     real = Writing.transaction
 
     @contextlib.contextmanager
@@ -270,20 +271,18 @@ def killed_at(
 def states_of(store: Store, database: Path, steps: int) -> list[list[bytes]]:
     """Work; the digests of what was there from the end of each step to that of the next one."""
     found = [[digest(database)]]
-    real = Writing.transaction
+    real = Writing._committed
 
-    @contextlib.contextmanager
-    def transaction(writing: Writing) -> Iterator[apsw.Connection]:
-        with real(writing) as connection:
-            yield connection
+    def committed(writing: Writing) -> None:
+        real(writing)
         found[-1].append(digest(database))
 
-    Writing.transaction = transaction  # type: ignore[method-assign]
+    Writing._committed = committed  # type: ignore[method-assign]
     try:
         for _ in itertools.islice(work(store), steps):
             found.append([found[-1][-1]])
     finally:
-        Writing.transaction = real  # type: ignore[method-assign]
+        Writing._committed = real  # type: ignore[method-assign]
     return found
 
 

@@ -11,7 +11,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -144,11 +144,13 @@ class Facts:
     fingerprint: bytes
     configuration: bytes
     streams: Mapping[str, StreamFacts]
+    # Whether any stream protects users, so that the table of records has a column for them.
+    of_users: bool = field(init=False)
 
-    @property
-    def of_users(self) -> bool:
-        """Whether any stream protects users, so that the table of records has a column for them."""
-        return any(each.of_users for each in self.streams.values())
+    def __post_init__(self) -> None:
+        """Look at all streams once."""
+        of_users = any(each.of_users for each in self.streams.values())
+        object.__setattr__(self, "of_users", of_users)
 
 
 def json_bytes(values: Mapping[str, Any]) -> bytes:
@@ -430,10 +432,22 @@ class Writing:
             self._connection.execute("BEGIN IMMEDIATE")
             yield self._connection
             self._connection.execute("COMMIT")
-            if time.monotonic() - self._looked >= STORE_PLACE_SECONDS:
-                self.check_place()
-            if self._log_pages >= self._checkpoint_pages:
-                self._checkpoint()
+            self._committed()
+
+    def run(self, transaction: str, values: tuple[Any, ...]) -> None:
+        """Run one transaction that is written down as a whole, durable on return; see above.
+
+        For a few statements it takes two thirds of the time.
+        """
+        with translated():
+            self._connection.execute(transaction, values)
+            self._committed()
+
+    def _committed(self) -> None:
+        if time.monotonic() - self._looked >= STORE_PLACE_SECONDS:
+            self.check_place()
+        if self._log_pages >= self._checkpoint_pages:
+            self._checkpoint()
 
     def _checkpoint(self) -> None:
         self.check_place()

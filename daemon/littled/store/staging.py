@@ -116,7 +116,7 @@ class Batch:
     def marks(self) -> dict[str, StreamMark]:
         """How far the streams that take part will have come."""
         return {
-            stream: replace(self._marks[stream], journal=Point(number - 1, head), position=position)
+            stream: self._marks[stream].with_journal(Point(number - 1, head), position)
             for stream, (_, number, position, head) in self._ends.items()
         }
 

@@ -52,7 +52,7 @@ from littled.store.records import (
     snapshot_checksum,
 )
 from littled.store.reserving import Reserves
-from littled.store.staging import Arrivals, Batch, Producer, Producers
+from littled.store.staging import Arrivals, Batch, Producer, Producers, Row
 
 _INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_RECORD_OF_USERS = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -113,6 +113,7 @@ class Store:
         # Numbers of producers that were never seen; they may be among what was lost.
         self._firsts = {name: self._history.first_number(name) for name in facts.streams}
         self._insert_record = _INSERT_RECORD_OF_USERS if facts.of_users else _INSERT_RECORD
+        self._append_one = f"BEGIN IMMEDIATE;{_PUT_PRODUCER};{self._insert_record};COMMIT"
         self._marks: dict[str, StreamMark] = {}
         self._releases: dict[str, Point] = {}
         self._versions: dict[str, int] = {}
@@ -410,20 +411,33 @@ class Store:
             for each in records:
                 batch.add(each)
             self._reserve(batch.producers)
-            with self._transaction() as connection:
-                if batch.rows:
-                    connection.executemany(_PUT_PRODUCER, batch.producer_rows())
-                    connection.executemany(self._insert_record, batch.rows)
-                else:
-                    connection.execute(_PULSE)
-                    assert self._writing is not None
-                    self._writing.check_place()
+            if len(batch.rows) == 1:
+                self._put_one(batch.producer_rows()[0], batch.rows[0])
+            else:
+                self._put(batch)
             marks = batch.marks()
             self._marks.update(marks)
             self._remember(batch.producers)
             if self._packing is not None:
                 self._packing.note(marks)
             return batch.stored
+
+    def _put_one(self, producer: Row, record: Row) -> None:
+        """Store one record: what whoever waits for each acknowledgement waits for."""
+        assert self._writing is not None
+        with self._ending_use():
+            self._writing.run(self._append_one, (*producer, *record))
+
+    def _put(self, batch: Batch) -> None:
+        """Store any number of records."""
+        assert self._writing is not None
+        with self._transaction() as connection:
+            if batch.rows:
+                connection.executemany(_PUT_PRODUCER, batch.producer_rows())
+                connection.executemany(self._insert_record, batch.rows)
+            else:
+                connection.execute(_PULSE)
+                self._writing.check_place()
 
     def charge(self, entry: LedgerEntry) -> None:
         """Add an entry to the ledger, durable on return, with the high-water mark advanced.
@@ -563,9 +577,14 @@ class Store:
     def _transaction(self) -> Iterator[apsw.Connection]:
         """One durable transaction; whatever goes wrong in it ends this object's use."""
         assert self._writing is not None
+        with self._ending_use(), self._writing.transaction() as connection:
+            yield connection
+
+    @contextmanager
+    def _ending_use(self) -> Iterator[None]:
+        """Let whatever goes wrong end this object's use."""
         try:
-            with self._writing.transaction() as connection:
-                yield connection
+            yield
         except StoreError as error:
             self._failure = self._failure or error
             raise

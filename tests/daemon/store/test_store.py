@@ -19,6 +19,7 @@ from littled.store.mark import read_mark
 from littled.store.records import StoredRelease
 from littled.store.store import Store
 from littled.store.verify import verify
+from support.disks import HookedDisk
 from support.stores import (
     LEARNER,
     RATE,
@@ -136,6 +137,24 @@ def test_an_empty_append_is_a_commit_all_the_same(store: Store, path: Path) -> N
         sizes.append(log.stat().st_size)
     assert sizes[0] > 0
     assert sizes == sorted(set(sizes)), "each one must reach the disk"
+
+
+def test_a_lone_record_takes_two_pages_and_one_sync(path: Path) -> None:
+    """Whoever waits for each acknowledgement waits for no more, and for no less."""
+    happened: list[str] = []
+    disk = HookedDisk("counting", lambda what, _: happened.append(what))
+    try:
+        with Store.open(path, vfs="counting") as store:
+            for count in (2, 5, 1):  # the producer's row, the page that grows, the mark are there
+                feed(store, [count])
+            happened.clear()
+            for _ in range(20):
+                feed(store, [1])
+                # a page of records and one of producers, each behind a header, and then the sync
+                assert happened == ["write"] * 4 + ["sync"]
+                happened.clear()
+    finally:
+        disk.unregister()
 
 
 def test_few_producers_are_remembered_and_all_are_known(
