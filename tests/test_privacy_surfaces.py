@@ -10,7 +10,7 @@ from littled.mechanisms.noise import Purpose
 from littled.service.access import Access, Gate
 from littled.service.http import HttpServer
 from littled.service.logs import ALLOWED_KEYS
-from littled.service.metrics import METRICS
+from littled.service.samples import METRICS
 from littled_protocol.connection import TRANSITIONS, Role
 from littled_protocol.messages import RELEASE_KINDS, Message, Status, StatusRequest
 from support.predicting import fed

@@ -128,6 +128,10 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         "tests/daemon/store/test_segments.py",
         "whatever is packed, is packed by it",
     ),
+    "daemon/littled/service/samples.py": (
+        "tests/daemon/service/test_metrics.py",
+        "the allow-list of the metrics, and values",
+    ),
     "daemon/littled/planner/plans.py": (
         "tests/daemon/planner/test_search.py",
         "values: made, stored and read there",

@@ -160,9 +160,21 @@ TASKS_MAX = 2 + ENGINE_THREADS + DESK_THREADS + LOOP_THREADS + TRAINING_TASKS + 
 
 # --- Engines --------------------------------------------------------------------------------------
 
-# Progress after which a snapshot is worth its write: what a restart replays at most.
-SNAPSHOT_RECORDS = 20_000
-SNAPSHOT_EXAMPLES = 10_000_000
+# What may follow a stream's last snapshot, by how long a start takes to replay it: an equal part of
+# so much for each stream, but not less than the second. A snapshot costs some milliseconds.
+REPLAY_SECONDS = 0.25
+REPLAY_STREAM_SECONDS_MIN = 0.05
+# What replaying takes, mostly from above, by what anybody may know of a journal: for each record,
+# for each example, and for each byte of its columns, which are read, hashed and learned.
+REPLAY_RECORD_SECONDS = 30e-6
+REPLAY_EXAMPLE_SECONDS = 8e-9
+REPLAY_BYTE_SECONDS = 4e-9
+# A release says that there was a joint training, which a replay repeats. It is followed by a
+# snapshot, unless the last one is younger than this.
+SNAPSHOT_RELEASE_SECONDS = 0.5
+# For each byte of a snapshot the next one has so much more to save, in seconds of replay or since
+# the last: a few percent of that go into saving.
+SNAPSHOT_BYTE_SECONDS = 3e-7
 # Records between two requests for more time while a journal is replayed at the start.
 REPLAY_REPORT_RECORDS = 1_000
 # The extension asked for each time; far longer than so many records take.
@@ -275,6 +287,9 @@ PACKING_REST_TIMES = 4
 PACKING_WAITING_MAX = 64
 # Bytes of columns after which a file of an archive is full. It is read as a whole.
 ARCHIVE_FILE_BYTES = 64 * 1024 * 1024
+# What opening a store has read of the journals' ends is kept for whoever reads it next, up to so
+# many bytes in equal shares: what a replay may take, and a full queue of an engine.
+STORE_AHEAD_BYTES_MAX = 96 * 1024 * 1024
 # Connections for reading that are kept open while nobody reads.
 STORE_READERS_IDLE_MAX = 4
 # Producers whose sequence numbers are kept in memory, at some 400 bytes each; those of others are

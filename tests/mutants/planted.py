@@ -678,11 +678,32 @@ SURFACES = (
     ),
     Mutant(
         "a metric that is in no list",
-        "service/metrics.py",
+        "service/samples.py",
         '    "littled_stream_spent": MetricName(',
         '    "littled_mistakes": MetricName("gauge", "Mistakes.", (), "published"),\n'
         '    "littled_stream_spent": MetricName(',
         ("test_privacy_surfaces.py",),
+    ),
+    Mutant(
+        "what opening a store has read is read again",
+        "store/store.py",
+        "ahead = self._ahead.pop(stream, None)",
+        "ahead = self._ahead.pop(stream, None) and None",
+        (f"{SERVICE}/test_host.py",),
+    ),
+    Mutant(
+        "snapshots however much there is to replay",
+        "service/host.py",
+        "if trained or self._replay_seconds >= max(self._replay_seconds_max, worth):",
+        "if trained:",
+        (f"{SERVICE}/test_host.py",),
+    ),
+    Mutant(
+        "trainings that every start repeats",
+        "service/host.py",
+        "if trained or self._replay_seconds >= max(self._replay_seconds_max, worth):",
+        "if self._replay_seconds >= max(self._replay_seconds_max, worth):",
+        (f"{SERVICE}/test_host.py",),
     ),
     Mutant(
         "log lines with any key",

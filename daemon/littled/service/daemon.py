@@ -64,13 +64,12 @@ from littled.service.listeners import (
 )
 from littled.service.logs import Log, guard_loop, tell_left_out
 from littled.service.memory import keep_freed_memory
-from littled.service.metrics import Metrics, Sample
 from littled.service.notify import Notifier, inherited_sockets
 from littled.service.packing import Packer
 from littled.service.reception import Newcomer, Reception
+from littled.service.samples import Sample
 from littled.service.sessions import House, Session
 from littled.service.subscribers import Releases
-from littled.service.tls import TlsFiles
 from littled.service.training import Trainers
 from littled.service.users import UserHash
 from littled.service.writer import Writer
@@ -84,6 +83,7 @@ from littled_protocol.messages import Predict
 
 if TYPE_CHECKING:
     from littled.service.http import HttpServer
+    from littled.service.tls import TlsFiles
 
 # The name that a socket unit gives to a socket for HTTP; every other name means the protocol.
 HTTP_SOCKET_NAME = "http"
@@ -254,7 +254,8 @@ class Daemon:
         self._engine_courses = Courses(ENGINE_THREADS, "littled-engines", show.failed)
         self._desk_courses = Courses(DESK_THREADS, "littled-desks", show.failed)
         self._hosts = [
-            Host(plan, store, self._writer, show, log, self._engine_courses) for plan in self._plans
+            Host(plan, store, self._writer, show, log, self._engine_courses, len(self._plans))
+            for plan in self._plans
         ]
         self._answering = {
             plan.stream: Answering(
@@ -267,7 +268,6 @@ class Daemon:
         self._asked = 0
         self._all_answered = asyncio.Event()
         self._all_answered.set()
-        self._metrics = Metrics(self._samples)
 
     # --- From start to stop -----------------------------------------------------------------------
 
@@ -538,7 +538,9 @@ class Daemon:
 
     def metrics(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
-        return self._metrics.text()
+        from littled.service.metrics import Metrics  # noqa: PLC0415 - only HTTP needs it
+
+        return Metrics(self._samples).text()
 
     def _samples(self) -> Iterator[Sample]:
         assert self._house is not None, "metrics were asked for before the daemon was ready"

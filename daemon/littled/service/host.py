@@ -12,6 +12,7 @@ record would no longer be the function of its journal that privacy and replay re
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
@@ -23,9 +24,14 @@ from littled.engine import Outlet, in_turns
 from littled.learners.snapshot import SnapshotUnusable
 from littled.limits import (
     ENGINE_REST_SECONDS,
+    REPLAY_BYTE_SECONDS,
+    REPLAY_EXAMPLE_SECONDS,
+    REPLAY_RECORD_SECONDS,
     REPLAY_REPORT_RECORDS,
-    SNAPSHOT_EXAMPLES,
-    SNAPSHOT_RECORDS,
+    REPLAY_SECONDS,
+    REPLAY_STREAM_SECONDS_MIN,
+    SNAPSHOT_BYTE_SECONDS,
+    SNAPSHOT_RELEASE_SECONDS,
 )
 from littled.mechanisms.noise import NoiseSource
 from littled.planner import StreamPlan
@@ -43,10 +49,6 @@ class HostedEngine(Protocol):
     @property
     def record_number(self) -> int:
         """Number of the last record applied, -1 before the first."""
-
-    @property
-    def position(self) -> int:
-        """Examples consumed so far."""
 
     def start(self) -> None:
         """Publish what is known before any data."""
@@ -177,8 +179,12 @@ class Host:
         show: Show,
         log: Log,
         courses: Courses,
+        streams: int = 1,
     ) -> None:
-        """Make a host that does nothing before `begin` and `start`; it learns on `courses`."""
+        """Make a host that does nothing before `begin` and `start`; it learns on `courses`.
+
+        streams: how many a start has to replay.
+        """
         self.stream = plan.stream
         self._plan = plan
         self._store = store
@@ -195,7 +201,11 @@ class Host:
         self._stopping = threading.Event()
         self._engine: HostedEngine | None = None
         self._saved_number = -1
-        self._saved_position = 0
+        self._saved_at = time.monotonic()
+        self._saved_bytes = 0
+        # How long replaying takes what was learned since the last snapshot, and how long it may.
+        self._replay_seconds = 0.0
+        self._replay_seconds_max = max(REPLAY_SECONDS / streams, REPLAY_STREAM_SECONDS_MIN)
 
     def begin(self, build: BuildEngine, noise: NoiseSource, executor: Executor) -> None:
         """Build the engine from the last snapshot and replay the journal after it.
@@ -255,7 +265,7 @@ class Host:
                     "snapshot not usable, replaying from the start", stream=self.stream
                 )
             else:
-                self._saved_number, self._saved_position = number, engine.position
+                self._saved_number = number
                 return engine
         return build(self._plan, noise, self._outlet, executor, None)
 
@@ -293,9 +303,11 @@ class Host:
             self._show.learned(self.stream, record)
         if self._outlet.published:
             self._show.status(self.stream, engine.status())
-        behind = engine.record_number - self._saved_number
-        examples = engine.position - self._saved_position
-        if behind >= SNAPSHOT_RECORDS or examples >= SNAPSHOT_EXAMPLES:
+        self._replay_seconds += sum(map(_replay_seconds, records))
+        worth = SNAPSHOT_BYTE_SECONDS * self._saved_bytes
+        since = time.monotonic() - self._saved_at
+        trained = self._outlet.published and since >= max(SNAPSHOT_RELEASE_SECONDS, worth)
+        if trained or self._replay_seconds >= max(self._replay_seconds_max, worth):
             self._save()
 
     def _save(self) -> None:
@@ -305,8 +317,18 @@ class Host:
             return
         state = engine.snapshot()
         self._writer.call(lambda: self._store.save_snapshot(self.stream, number, state))
-        self._saved_number, self._saved_position = number, engine.position
+        self._saved_number, self._saved_bytes = number, len(state)
+        self._saved_at = time.monotonic()
+        self._replay_seconds = 0.0
 
     def _hosted(self) -> HostedEngine:
         assert self._engine is not None, "the host was started before it was ready"
         return self._engine
+
+
+def _replay_seconds(record: Record) -> float:
+    """About how long a replay takes for a record, by its size alone."""
+    size = len(record.x) + len(record.y) + len(record.users)
+    return (
+        REPLAY_RECORD_SECONDS + REPLAY_EXAMPLE_SECONDS * record.count + REPLAY_BYTE_SECONDS * size
+    )

@@ -4,6 +4,7 @@ Reading takes many short transactions instead of a long one, so that the write-a
 anew while somebody reads a long journal. Rows are only ever added, so this makes no difference.
 """
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -241,7 +242,9 @@ class History:
             last = _last_entry(connection, identity)
         if len(list(self.ledger(stream, last - 1, last))) != min(last + 1, 1):
             raise StoreDamaged(f"the ledger of {stream} has a gap: put back a backup")
-        spent, end, more = Price.zero(), last + 1, True
+        # A season has few different prices, whose sums of fractions take a while.
+        prices: Counter[Price] = Counter()
+        end, more = last + 1, True
         newest: int | None = None
         while more and (rows := self._rows(_OWN_ENTRIES, (identity, end))):
             for row, before in zip_longest(rows, rows[1:]):
@@ -249,10 +252,12 @@ class History:
                 newest = entry.season if newest is None else newest
                 season = newest if season is None else season
                 more = entry.season >= season
-                spent = spent + entry.price if entry.season == season else spent
+                if entry.season == season:
+                    prices[entry.price] += 1
         head = self.ledger_point(stream, last)
         if head is None:
             raise StoreDamaged(f"the ledger of {stream} breaks off: put back a backup")
+        spent = sum((price * count for price, count in prices.items()), start=Price.zero())
         found = season or 0, spent, Point(last, head)
         if newest == season:
             self._summed[stream] = found

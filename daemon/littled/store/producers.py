@@ -131,11 +131,13 @@ class ProducerCheck:
         """Whether there is a checksum; stores from before there were any lack it."""
         return self._stored.number is not None
 
-    def fits(self, after: int | None = None) -> bool:
+    def fits(
+        self, after: int | None = None, read: Callable[[Record], None] = lambda _: None
+    ) -> bool:
         """Whether checksum, rows and the records since agree.
 
-        after: also check the chain of the journal behind this record. Raises StoreDamaged where
-        the chain is broken.
+        after: also check the chain of the journal behind this record. read: called with each record
+        that was read and checked. Raises StoreDamaged where the chain is broken.
         """
         number = self._stored.number
         point = None if number is None else self._history.record_point(self._stream, number)
@@ -144,6 +146,7 @@ class ProducerCheck:
         start = after if number is None else min(after, number)
         since = _Since()
         for record in self._history.records(self._stream, start, self._stored.last):
+            read(record)
             if number is not None and record.number > number:
                 since.add(record)
         return (

@@ -31,6 +31,7 @@ from littled.limits import (
     STORE_PRODUCERS_IN_MEMORY_MAX,
     STORE_SNAPSHOTS_KEPT,
 )
+from littled.store.ahead import ReadAhead
 from littled.store.archive import Archive, StoreArchived, Stretch
 from littled.store.archiving import Archiving, put_moved
 from littled.store.creation import create_store
@@ -120,6 +121,8 @@ class Store:
         self._producers: Producers = {}
         self._producers_known = 0
         self._packing: Packing | None = None
+        # What opening has read of each journal, for whoever reads that first.
+        self._ahead: dict[str, ReadAhead] = {}
         self._reserves = Reserves(self._marks, self.producer_next)
 
     # -- making and opening ------------------------------------------------------------------
@@ -226,7 +229,9 @@ class Store:
         identity = self._facts.streams[stream].identity
         found = self._history.snapshot(stream)
         check = ProducerCheck(self._history, stream, identity)
-        if check.fits(-1 if found is None else found[0]):
+        after = -1 if found is None else found[0]
+        ahead = self._ahead[stream] = ReadAhead(after, len(self._facts.streams))
+        if check.fits(after, ahead.keep):
             return
         if not check.agrees(progress):
             raise StoreDamaged(
@@ -314,10 +319,15 @@ class Store:
     def records(self, stream: str, after: int = -1) -> Iterator[Record]:
         """Records of a stream after number `after`, in order, each checked against the chain.
 
-        Ends where the journal ends at that moment. Raises StoreError; KeyError: no such stream.
+        Ends where the journal ends at that moment. What was read when the store was opened is not
+        read again the first time. Raises StoreError; KeyError: no such stream.
         """
         self._usable()
+        ahead = self._ahead.pop(stream, None)
         with self._watched():
+            for record in () if ahead is None else ahead.taken(after):
+                yield record
+                after = record.number
             yield from self._history.records(stream, after)
 
     def ledger(self, stream: str) -> list[LedgerEntry]:

@@ -2,6 +2,7 @@
 
 import io
 import json
+import shutil
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -20,6 +21,7 @@ from littled.service.courses import Courses
 from littled.service.host import Host, Seasons, Status, StoreOutlet
 from littled.service.logs import make_log
 from littled.service.writer import Writer, WriterStopped
+from littled.store import journal
 from littled.store.records import NewRecord, Record, StoredRelease
 from littled.store.store import Store
 from support import predictions
@@ -179,22 +181,124 @@ def test_a_stopped_host_goes_on_from_its_snapshot(
     assert whole.entries == bench.store.ledger(STREAM)
 
 
-def test_snapshots_are_saved_on_the_way(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(host_module, "SNAPSHOT_RECORDS", 3)
-    host, shown = bench.host()
-    host.start()
-    bench.learn(host, shown, [bench.append(b"a", b"\0") for _ in range(7)])
-    bench.writer.call(lambda: None)
-    saved = bench.store.snapshot(STREAM)
-    assert saved is not None
-    assert saved[0] >= 4  # it is never 3 records behind at the end of a turn
-    monkeypatch.setattr(host_module, "SNAPSHOT_EXAMPLES", 100)
-    bench.learn(host, shown, [bench.append(bytes(200), bytes(200))])
+def wait_for_snapshot(bench: Bench, number: int) -> None:
     deadline = time.monotonic() + 5
-    while (bench.store.snapshot(STREAM) or saved)[0] != 7:
+    while (bench.store.snapshot(STREAM) or (-1, b""))[0] != number:
         assert time.monotonic() < deadline
         time.sleep(0.01)
+
+
+def replays_take(
+    monkeypatch: pytest.MonkeyPatch, record: float = 0.0, example: float = 0.0, byte: float = 0.0
+) -> None:
+    """Seconds for a record, an example and a byte, of which a stream may leave three to a start."""
+    monkeypatch.setattr(host_module, "REPLAY_SECONDS", 3.0)
+    monkeypatch.setattr(host_module, "SNAPSHOT_RELEASE_SECONDS", 1e9)
+    monkeypatch.setattr(host_module, "REPLAY_RECORD_SECONDS", record)
+    monkeypatch.setattr(host_module, "REPLAY_EXAMPLE_SECONDS", example)
+    monkeypatch.setattr(host_module, "REPLAY_BYTE_SECONDS", byte)
+
+
+@pytest.mark.parametrize(
+    ("costs", "examples"),
+    [({"record": 1.0}, 1), ({"example": 0.01}, 100), ({"byte": 0.01}, 50)],
+)
+def test_snapshots_are_saved_on_the_way(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, costs: dict[str, float], examples: int
+) -> None:
+    """By records, by examples, by bytes: as soon as a replay would take as long as it may."""
+    replays_take(monkeypatch, **costs)
+    host, shown = bench.host()
+    host.start()
+    for turn in range(2):
+        for _ in range(2):
+            bench.learn(host, shown, [bench.append(bytes(examples), bytes(examples))])
+            shown.records.clear()
+        assert (bench.store.snapshot(STREAM) or (-1, b""))[0] == 3 * turn - 1
+        bench.learn(host, shown, [bench.append(bytes(examples), bytes(examples))])
+        shown.records.clear()
+        wait_for_snapshot(bench, 3 * turn + 2)
     stop(host)
+
+
+def test_a_large_snapshot_has_to_be_worth_it(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    replays_take(monkeypatch, record=1.0)
+    monkeypatch.setattr(Engine, "snapshot", lambda _: bytes(60))
+    monkeypatch.setattr(host_module, "SNAPSHOT_BYTE_SECONDS", 0.1)
+    host, shown = bench.host()
+    host.start()
+    for turn in range(8):
+        bench.learn(host, shown, [bench.append(b"a", b"\0")])
+        shown.records.clear()
+        if turn == 2:
+            wait_for_snapshot(bench, 2)
+    assert (bench.store.snapshot(STREAM) or (-1, b""))[0] == 2
+    bench.learn(host, shown, [bench.append(b"a", b"\0")])
+    wait_for_snapshot(bench, 8)
+    stop(host)
+
+
+def test_a_joint_training_is_followed_by_a_snapshot(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A replay would train again; the releases of half a second share one."""
+    replays_take(monkeypatch)
+    host, shown = bench.host()
+    host.start()
+    bench.learn(host, shown, [bench.append(*flights(5_000, 1))])
+    assert len(shown.released) > 1
+    assert bench.store.snapshot(STREAM) is None
+    monkeypatch.setattr(host_module, "SNAPSHOT_RELEASE_SECONDS", 0.0)
+    x, y = flights(5_000, 2)
+    bench.learn(host, shown, [bench.append(x, bytes(1 - label for label in y))])
+    wait_for_snapshot(bench, 1)
+    bench.learn(host, shown, [bench.append(b"a", b"\0")])
+    assert (bench.store.snapshot(STREAM) or (-1, b""))[0] == 1
+    stop(host)
+
+
+@pytest.mark.parametrize("length", [60, 240])
+def test_a_start_reads_the_end_of_a_journal_once_however_long_it_is(
+    store: Path, monkeypatch: pytest.MonkeyPatch, length: int
+) -> None:
+    """After a kill: checking the chain and learning again take the same records, each read once."""
+    monkeypatch.setattr(host_module, "REPLAY_SECONDS", 10.0)
+    monkeypatch.setattr(host_module, "REPLAY_RECORD_SECONDS", 1.0)
+    monkeypatch.setattr(host_module, "SNAPSHOT_RELEASE_SECONDS", 1e9)
+    killed = Bench(Store.open(store))
+    host, shown = killed.host()
+    host.start()
+    for seed in range(length):
+        killed.learn(host, shown, [killed.append(*flights(50, seed))])
+        shown.records.clear()
+    # what was committed and not yet learned comes on top
+    last = killed.append(*flights(50, length)).number
+    copy = store.with_name("killed")
+    shutil.copytree(store, copy)
+    stop(host)
+    killed.close()
+    read: list[int] = []
+    sizes: list[int] = []
+
+    def counted(*values: Any) -> Record:
+        record = checked(*values)
+        read.append(record.number)
+        sizes.append(len(record.x) + len(record.y))
+        return record
+
+    checked = journal._record
+    monkeypatch.setattr(journal, "_record", counted)
+    started = Bench(Store.open(copy))
+    _, shown_again = started.host()
+    assert read == list(range(read[0], last + 1)), "a record was read twice, or not at all"
+    assert len(read) <= 12
+    assert sum(sizes) <= 12 * 100
+    assert list(started.store.records(STREAM)) == list(started.store._history.records(STREAM)), (
+        "whoever reads later reads all"
+    )
+    assert len(read) > length
+    started.close()
+    assert not shown_again.errors
 
 
 def test_what_was_replayed_at_a_start_is_not_replayed_again(bench: Bench) -> None:

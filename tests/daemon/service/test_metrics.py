@@ -8,7 +8,8 @@ from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
-from littled.service.metrics import METRICS, AllowListRegistry, Metrics, Sample
+from littled.service.metrics import AllowListRegistry, Metrics
+from littled.service.samples import METRICS, Sample
 
 
 def test_the_whole_surface() -> None:

@@ -29,7 +29,7 @@ from littled.service import metrics, sessions
 from littled.service.channels import Channel, Door
 from littled.service.daemon import Daemon
 from littled.service.host import Host
-from littled.service.metrics import MetricName, Sample
+from littled.service.samples import MetricName, Sample
 from littled.service.subscribers import Releases
 from littled.store.store import Store
 from littled_protocol.messages import Ack, Error, error_message
