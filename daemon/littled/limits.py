@@ -124,6 +124,13 @@ HURRIED_SECONDS = 5.0
 # What a short commit takes along of those who feed at full speed, in all: on a quick disk it takes
 # about as long to write as a commit takes anyway.
 HURRIED_BYTES_MAX = 128 * 1024
+# How long they then wait for the next one: so many times what the loop has worked since the last
+# such commit, but neither shorter, which leaves them 32 MiB a second, nor longer than this.
+HURRIED_REST_TIMES = 2.0
+HURRIED_REST_SECONDS_MIN = 0.004
+HURRIED_REST_SECONDS_MAX = 0.02
+# What may wait of a stream meanwhile; more would be read in bursts that others notice.
+HURRIED_PENDING_BYTES_MAX = 4 * HURRIED_BYTES_MAX
 # Examples up to which a lone run is committed on the event loop itself. With more its producer does
 # not wait for acknowledgements, and its next frames should be read during the commit.
 LIGHT_COMMIT_EXAMPLES_MAX = 16

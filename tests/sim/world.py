@@ -291,6 +291,7 @@ def simulated(world: World) -> Iterator[None]:
         (queue, "time", lambda: world.now),
         (time, "perf_counter", lambda: world.now),
         (time, "time", lambda: world.now + world.wall_ahead),
+        (time, "clock_gettime", lambda _clock: 0.0),  # its processors are as quick as can be
         (time, "sleep", lambda seconds: world.wait(lambda: False, seconds)),
         (gc, "freeze", lambda: None),
     ]

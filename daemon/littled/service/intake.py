@@ -6,7 +6,8 @@ and producers, into one transaction; back on the loop the producers get their ac
 only then do the records go to the engines. So an acknowledgement has no way to depend on what a
 learner makes of an example. A lone small run takes a short cut, without the way to the thread and
 back (`Intake._begin`). Two limits bound the memory of a stream: when its engine is behind, its
-commits wait; when its commits are behind, its feeders are not read from.
+commits wait; when its commits are behind, its feeders are not read from. Those who feed at full
+speed make room for those who wait (`littled.service.pace`).
 """
 
 from __future__ import annotations
@@ -18,9 +19,6 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from littled.limits import (
-    COMMIT_BYTES_MAX,
-    HURRIED_BYTES_MAX,
-    HURRIED_SECONDS,
     LANE_LITTLE_BYTES,
     LIGHT_COMMIT_EXAMPLES_MAX,
     PRODUCER_LOOKUPS_MAX,
@@ -28,6 +26,7 @@ from littled.limits import (
     RECORD_BYTES_MAX,
 )
 from littled.service.lanes import Lane, Owner, Run, StreamIntake, Taken, cost_bytes, take_shares
+from littled.service.pace import Pace
 from littled.service.writer import Writer
 from littled.store.records import NewRecord, Record
 from littled_protocol.errors import ErrorCode, ProtocolError
@@ -65,9 +64,12 @@ class Intake:
         self._streams: dict[str, StreamIntake] = {}
         self._scheduled = False
         self._commit_seconds = 0.0
-        # Until then somebody is taken to wait for each acknowledgement beside others.
-        self._hurried_until = 0.0
+        self._pace = Pace(loop.time)
+        # What ends a rest of those who feed at full speed, if something waits for that.
+        self._rest_end: asyncio.TimerHandle | None = None
         self._underway = 0
+        # Commits that the writer has made, and those of them that the loop has heard of.
+        self._made = self._heard = 0
         self._lookups = asyncio.Semaphore(PRODUCER_LOOKUPS_MAX)
         self._drained = asyncio.Event()
         self._drained.set()
@@ -120,7 +122,7 @@ class Intake:
         """Take a run that starts at `lane.next_sequence`."""
         stream = lane.stream
         if self._underway and not lane.underway and run.cost_bytes <= LANE_LITTLE_BYTES:
-            self._hurried_until = self._loop.time() + HURRIED_SECONDS
+            self._pace.hurry()
         lane.next_sequence = run.sequence + run.count
         lane.underway += 1
         lane.quiet.clear()
@@ -129,9 +131,11 @@ class Intake:
         with self._lock:
             lane.put(run)
             wake = self._schedule()
-            full = stream.has_too_much(lane)
+            full = stream.has_too_much(lane, self._pace.pending_bytes_max)
         if wake:
             self._loop.call_soon(self._begin)
+        elif not self._scheduled:
+            self._begin_after_rest()
         if full and lane.feeder is not None and lane.feeder not in stream.paused:
             stream.paused[lane.feeder] = lane
             lane.feeder.pause()
@@ -169,7 +173,10 @@ class Intake:
 
     def _schedule(self) -> bool:
         """Return whether a commit must be submitted now; the lock is held."""
-        if self._scheduled or not any(each.has_work for each in self._streams.values()):
+        little = self._pace.rests
+        if self._scheduled or not any(
+            each.has_work(little=little) for each in self._streams.values()
+        ):
             return False
         self._scheduled = True
         return True
@@ -185,14 +192,44 @@ class Intake:
             self._writer.submit(self._commit_there)
 
     def _is_light(self) -> bool:
-        if self._underway != 1 or self._commit_seconds > QUICK_COMMIT_SECONDS:
+        rests = self._pace.rests
+        if self._commit_seconds > QUICK_COMMIT_SECONDS or not (rests or self._underway == 1):
             return False
         with self._lock:
-            waiting = [lane.pending[0] for each in self._streams.values() for lane in each.waiting]
-        return len(waiting) == 1 and waiting[0].count <= LIGHT_COMMIT_EXAMPLES_MAX
+            waiting = [
+                lane.pending
+                for each in self._streams.values()
+                for lane in each.waiting
+                if lane.has_little or not rests
+            ]
+        if len(waiting) != 1 or len(waiting[0]) != 1:
+            return False
+        return waiting[0][0].count <= LIGHT_COMMIT_EXAMPLES_MAX
+
+    def _begin_after_rest(self) -> None:
+        """Start a commit as soon as those who feed at full speed have rested; on the loop.
+
+        Also called when the rest may be over already, as time has passed since it kept a commit
+        from being scheduled.
+        """
+        if self._rest_end is None:
+            self._rest_end = self._loop.call_at(self._pace.rest_ends, self._begin_again)
+
+    def _begin_again(self) -> None:
+        self._rest_end = None
+        if self._pace.rests:  # since another commit, which took what was waiting or some of it
+            self._begin_after_rest()
+            return
+        with self._lock:
+            wake = self._schedule()
+        if wake:
+            self._begin()
 
     def _commit_here(self) -> None:
-        """Commit and acknowledge on the loop."""
+        """Commit and acknowledge on the loop, unless that would overtake the writer."""
+        if self._heard < self._made:
+            self._writer.submit(self._commit_there)
+            return
         done = self._commit()
         if done is not None:
             self._committed(*done)
@@ -201,12 +238,21 @@ class Intake:
         """Commit on the writer thread, acknowledge on the loop."""
         done = self._commit()
         if done is not None:
-            self._loop.call_soon_threadsafe(self._committed, *done)
+            self._made += 1
+            self._loop.call_soon_threadsafe(self._hear, *done)
+
+    def _hear(self, records: list[Record], taken: dict[Lane, Taken]) -> None:
+        """Acknowledge what the writer has committed."""
+        self._heard += 1
+        self._committed(records, taken)
 
     def _commit(self) -> tuple[list[Record], dict[Lane, Taken]] | None:
         """Commit what may be committed; return what was stored, and whose it is."""
         with self._lock:
-            taken = take_shares(self._streams.values(), self._room())
+            room = self._pace.room_bytes
+            taken = take_shares(self._streams.values(), room)
+            if taken and room:
+                self._pace.begin_rest()
             records: list[NewRecord] = []
             for lane, share in taken.items():
                 for record in join(lane.stream.name, lane.producer, share.runs):
@@ -222,11 +268,6 @@ class Intake:
         stored = self._journal.append(records)
         self._commit_seconds = time.monotonic() - started
         return stored, taken
-
-    def _room(self) -> int:
-        """Return how many bytes of those who feed at full speed the next commit takes along."""
-        hurried = self._loop.time() < self._hurried_until
-        return HURRIED_BYTES_MAX if hurried else COMMIT_BYTES_MAX
 
     def _committed(self, records: list[Record], taken: dict[Lane, Taken]) -> None:
         """Acknowledge, then let the engines learn; runs on the loop."""
@@ -248,13 +289,18 @@ class Intake:
             self._resume(stream)
         if not self._underway:
             self._drained.set()
+        elif not self._scheduled:
+            self._begin_after_rest()
         self._after_commit()
 
     def _resume(self, stream: StreamIntake) -> None:
         if not stream.paused:
             return
         with self._lock:
-            free = [owner for owner, lane in stream.paused.items() if stream.has_room(lane)]
+            bytes_max = self._pace.pending_bytes_max
+            free = [
+                owner for owner, lane in stream.paused.items() if stream.has_room(lane, bytes_max)
+            ]
         for owner in free:
             del stream.paused[owner]
             owner.resume()

@@ -11,6 +11,8 @@ import asyncio
 from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from itertools import count
+from operator import attrgetter
 from typing import Protocol
 
 from littled.limits import (
@@ -19,9 +21,10 @@ from littled.limits import (
     ENGINE_QUEUE_RESERVE_BYTES,
     LANE_LITTLE_BYTES,
     RECORD_OVERHEAD_BYTES,
-    STREAM_PENDING_BYTES_MAX,
 )
 from littled.store.records import NewRecord, Record
+
+_TURNS = count()
 
 
 class Owner(Protocol):
@@ -86,7 +89,8 @@ class Lane:
     first that is not durable yet; both mean nothing before `known`. `underway` counts the runs that
     were accepted and are not durable yet, and `quiet` is set while there are none. `owner` is who
     claimed the producer last, and `feeder` the same once everything of the one before is durable.
-    `pending` are the runs that no commit has taken yet.
+    `pending` are the runs that no commit has taken yet. `turn` is greater the later a commit took
+    of this lane: of two that wait, the lesser is the next.
     """
 
     __slots__ = (
@@ -100,6 +104,7 @@ class Lane:
         "producer",
         "quiet",
         "stream",
+        "turn",
         "underway",
     )
 
@@ -117,6 +122,7 @@ class Lane:
         self.quiet.set()
         self.pending: deque[Run] = deque()
         self.pending_bytes = 0
+        self.turn = next(_TURNS)
 
     @property
     def has_little(self) -> bool:
@@ -147,9 +153,9 @@ class Lane:
             room -= run.cost_bytes
             taken.runs.append(run)
         self.stream.pending_bytes -= before - self.pending_bytes
-        del self.stream.waiting[self]
-        if self.pending:
-            self.stream.waiting[self] = None  # behind those that waited as long and got nothing
+        if not self.pending:
+            del self.stream.waiting[self]
+        self.turn = next(_TURNS)
         return taken
 
 
@@ -169,7 +175,7 @@ class Taken:
 class StreamIntake:
     """What of one stream is accepted, and what is committed but not yet learned.
 
-    waiting: lanes with runs that no commit has taken, those first that have waited longest.
+    waiting: lanes with runs that no commit has taken.
     """
 
     __slots__ = (
@@ -197,9 +203,10 @@ class StreamIntake:
         # Who is not read from, and on which lane.
         self.paused: dict[Owner, Lane] = {}
 
-    @property
-    def has_work(self) -> bool:
-        """Whether anything may be committed now."""
+    def has_work(self, *, little: bool = False) -> bool:
+        """Whether anything may be committed now; little: of a lane with little in it."""
+        if little:
+            return any(lane.has_little for lane in self.ready())
         if self.unlearned_bytes < ENGINE_QUEUE_BYTES_MAX:
             return bool(self.waiting)
         return bool(self.ready())
@@ -221,16 +228,14 @@ class StreamIntake:
             if lane.has_little and self._unlearned_of[lane.producer] <= LANE_LITTLE_BYTES
         ]
 
-    def has_too_much(self, lane: Lane) -> bool:
-        """Whether so much waits that this lane, which has its share of it, should not add more."""
-        return (
-            self.pending_bytes > STREAM_PENDING_BYTES_MAX
-            and lane.pending_bytes * len(self.waiting) >= STREAM_PENDING_BYTES_MAX
-        )
+    def has_too_much(self, lane: Lane, bytes_max: int) -> bool:
+        """Whether more than `bytes_max` wait, and this lane with its share of them adds no more."""
+        share = lane.pending_bytes * len(self.waiting)
+        return self.pending_bytes > bytes_max and share >= bytes_max
 
-    def has_room(self, lane: Lane) -> bool:
+    def has_room(self, lane: Lane, bytes_max: int) -> bool:
         """Whether this lane may add more after it was told not to."""
-        half = STREAM_PENDING_BYTES_MAX // 2
+        half = bytes_max // 2
         return self.pending_bytes <= half or lane.pending_bytes * len(self.waiting) <= half
 
     def put_before_engine(self, producer: str, cost: int) -> None:
@@ -251,8 +256,10 @@ def take_shares(streams: Iterable[StreamIntake], room: int) -> dict[Lane, Taken]
 
     Lanes with little go first and whole, up to COMMIT_BYTES_MAX in all. `room` bytes are for the
     others, in turns: each has the same share, and what one does not need of it is for those behind.
+    Of which stream a lane is makes no difference.
     """
     ready = [lane for stream in streams for lane in stream.ready()]
+    ready.sort(key=attrgetter("turn"))
     taken: dict[Lane, Taken] = {}
     left = COMMIT_BYTES_MAX
     others = [lane for lane in ready if not lane.has_little]

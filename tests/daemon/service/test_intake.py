@@ -19,7 +19,7 @@ from littled.limits import (
     RECORD_OVERHEAD_BYTES,
 )
 from littled.service import intake as intake_module
-from littled.service import lanes
+from littled.service import lanes, pace
 from littled.service.intake import Intake, join
 from littled.service.lanes import Lane, Run, cost_bytes
 from littled.service.writer import Writer, WriterStopped
@@ -157,7 +157,7 @@ async def test_acknowledgements_come_before_anything_is_learned(bench: Bench) ->
     bench.feed(two, b"z")
     bench.open.set()
     await bench.intake.drain()
-    assert said == ["ack a1", "learn 0", "ack a2", "ack b1", "learn 1", "learn 2"]
+    assert said == ["ack a1", "learn 0", "ack b1", "ack a2", "learn 1", "learn 2"]
 
 
 async def test_numbers_go_on_where_the_store_stands(bench: Bench, opened: Store) -> None:
@@ -260,7 +260,7 @@ async def test_commits_wait_for_an_engine_that_is_behind(
 async def test_feeders_wait_for_commits_that_are_behind(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes, "STREAM_PENDING_BYTES_MAX", 10 * RECORD_OVERHEAD_BYTES)
+    monkeypatch.setattr(pace, "STREAM_PENDING_BYTES_MAX", 10 * RECORD_OVERHEAD_BYTES)
     busy, idle = Feeder(), Feeder()
     lane = await bench.intake.attach("flights", "p", busy)
     await bench.intake.attach("flights", "q", idle)
@@ -307,6 +307,70 @@ async def test_a_small_run_does_not_stand_behind_anothers_backlog(
     assert len(bench.commits) > 4
 
 
+def busy_commits(bench: Bench) -> list[int]:
+    """Bytes of those who feed at full speed in each commit that took any."""
+    taken = [
+        sum(len(each.x) + len(each.y) for each in commit if each.producer != "quiet")
+        for commit in bench.commits
+    ]
+    return [length for length in taken if length]
+
+
+async def backlogs_beside(bench: Bench, streams: Sequence[str], runs: int) -> Lane:
+    """Somebody who waits for each acknowledgement, and a backlog in each of these streams."""
+    busy = [
+        await bench.intake.attach(stream, f"loud-{number}", Feeder())
+        for number, stream in enumerate(streams)
+    ]
+    lone = await bench.intake.attach("ids", "quiet", Feeder())
+    for number in range(runs):
+        for lane in busy:
+            bench.feed(lane, bytes(25_000))
+        if number == 0:
+            bench.feed(lone, b"x")
+    return lone
+
+
+async def test_who_feeds_at_full_speed_rests_between_short_commits(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "HURRIED_REST_SECONDS_MIN", 0.2)
+    monkeypatch.setattr(pace, "HURRIED_REST_SECONDS_MAX", 0.2)
+    bench.open.clear()
+    lone = await backlogs_beside(bench, ["flights"], 12)
+    bench.open.set()
+    await lone.quiet.wait()
+    begun = time.monotonic()
+    for _ in range(30):  # however many acknowledgements somebody gets meanwhile
+        bench.feed(lone, b"x")
+        await lone.quiet.wait()
+    rests = (time.monotonic() - begun) / 0.2
+    before, *_ = bench.commits
+    assert len(busy_commits(bench)) <= rests + 3
+    await asyncio.wait_for(bench.intake.drain(), 20)
+    # The first commit began before anybody waited.
+    assert all(length <= 1.2 * HURRIED_BYTES_MAX for length in busy_commits(bench)[len(before) :])
+    assert sum(busy_commits(bench)) == 12 * 50_000
+
+
+async def test_short_commits_are_shared_by_all_streams(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pace, "HURRIED_REST_SECONDS_MIN", 0.001)
+    streams = ["flights"] * 12 + ["ids"]
+    bench.open.clear()
+    await backlogs_beside(bench, streams, 8)
+    bench.open.set()
+    await asyncio.wait_for(bench.intake.drain(), 20)
+    first_half = bench.commits[: len(bench.commits) // 2]
+    counts = dict.fromkeys({f"loud-{number}" for number in range(13)}, 0)
+    for each in (record for commit in first_half for record in commit):
+        if each.producer != "quiet":
+            counts[each.producer] += each.count
+    # The one of the other stream comes no later than those of a crowd.
+    assert counts["loud-12"] >= 0.5 * max(counts.values())
+
+
 async def test_commits_are_long_while_nobody_waits_beside_them(bench: Bench) -> None:
     busy = await bench.intake.attach("flights", "loud", Feeder())
     bench.open.clear()
@@ -348,7 +412,8 @@ async def test_a_small_run_is_stored_while_the_engine_is_behind_with_others(
 async def test_one_feeders_backlog_does_not_stop_another(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes, "STREAM_PENDING_BYTES_MAX", 200_000)
+    monkeypatch.setattr(pace, "STREAM_PENDING_BYTES_MAX", 200_000)
+    monkeypatch.setattr(pace, "HURRIED_PENDING_BYTES_MAX", 200_000)
     loud, quiet = Feeder(), Feeder()
     busy = await bench.intake.attach("flights", "loud", loud)
     lone = await bench.intake.attach("flights", "quiet", quiet)
@@ -407,6 +472,26 @@ async def test_a_lone_small_run_is_committed_on_the_loop(
     assert sum(await one_by_one(quick, lane, 20)) >= 10  # one may find the writer not yet at rest
     assert said == [f"{what} {n + (what == 'ack')}" for n in range(20) for what in ("ack", "learn")]
     assert quick.store.position("flights") == 20
+
+
+async def test_a_small_run_is_committed_on_the_loop_while_others_rest(
+    quick: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake_module, "QUICK_COMMIT_SECONDS", 60)
+    monkeypatch.setattr(pace, "HURRIED_REST_SECONDS_MIN", 60)
+    monkeypatch.setattr(pace, "HURRIED_REST_SECONDS_MAX", 60)
+    lone = await backlogs_beside(quick, ["flights"], 40)
+    await lone.quiet.wait()
+    await quick.writer.ask(lambda: None)
+    quick.threads.clear()
+    for _ in range(20):
+        quick.feed(lone, b"x")
+        await lone.quiet.wait()
+    assert quick.threads.count(threading.get_ident()) >= 10
+    assert lone.stream.lanes.keys() == {"quiet"}
+    monkeypatch.setattr(quick.intake._pace, "_rest_until", 0.0)
+    quick.feed(lone, b"x")
+    await asyncio.wait_for(quick.intake.drain(), 20)
 
 
 async def test_larger_runs_and_crowds_are_committed_by_the_writer(quick: Bench) -> None:
@@ -525,3 +610,33 @@ async def test_a_commit_on_the_loop_never_overtakes_one_of_the_writer(
     time.sleep(0.4)  # noqa: ASYNC251 - the loop must not hear of the first commit before it is done
     await quick.intake.drain()
     assert learned == [0, 1]
+
+
+async def test_it_overtakes_none_either_while_others_rest(
+    quick: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake_module, "QUICK_COMMIT_SECONDS", 60)
+    monkeypatch.setattr(pace, "HURRIED_REST_SECONDS_MIN", 60)
+    monkeypatch.setattr(pace, "HURRIED_REST_SECONDS_MAX", 60)
+    append, started = quick.store.append, threading.Event()
+
+    def slow(records: Sequence[NewRecord]) -> list[Record]:
+        started.set()
+        time.sleep(0.2)
+        return append(records)
+
+    learned: list[int] = []
+    quick.intake.add_stream("flights", 0, lambda record: learned.append(record.number))
+    busy = await quick.intake.attach("flights", "loud", Feeder())
+    lone = await quick.intake.attach("flights", "quiet", Feeder())
+    quick.feed(busy, bytes(25_000))
+    quick.feed(lone, b"a")
+    await quick.intake.drain()
+    monkeypatch.setattr(quick.store, "append", slow)
+    monkeypatch.setattr(quick.intake._pace, "_rest_until", 0.0)
+    quick.feed(busy, bytes(25_000))
+    await asyncio.to_thread(started.wait)
+    quick.feed(lone, b"b")
+    time.sleep(0.4)  # noqa: ASYNC251 - the loop must not hear of the first commit before it is done
+    await quick.intake.drain()
+    assert learned == [0, 1, 2, 3]

@@ -114,11 +114,11 @@ def test_the_engines_reserve_is_for_those_with_nothing_in_front_of_it(
     loud, quiet = lane_of(stream, "loud", [1]), lane_of(stream, "quiet", [1])
     assert stream.ready() == [loud, quiet]
     stream.put_before_engine("loud", 100_000)
-    assert stream.has_work
+    assert stream.has_work()
     assert stream.ready() == [quiet]
     stream.put_before_engine("quiet", LANE_LITTLE_BYTES + 1)
     assert stream.ready() == []
-    assert not stream.has_work
+    assert not stream.has_work()
     stream.learned("quiet", LANE_LITTLE_BYTES + 1)
     stream.put_before_engine("others", 40_000)
     assert stream.ready() == []
