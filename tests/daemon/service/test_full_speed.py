@@ -31,6 +31,10 @@ with Client(f"unix:{sys.argv[1]}", producer="loud") as client, client.feed(sys.a
 """
 # Round trips of one measurement.
 ROUND_TRIPS = 60
+# How much longer they may take beside anybody.
+P50_TIMES = 3
+P99_TIMES = 5
+HEADING = " batch stream   alone p50      p99  beside p50   p99 (ms) | ratios"
 
 
 @pytest.fixture(scope="module")
@@ -82,11 +86,16 @@ class Waits:
             for found in (self.alone, self.beside)
             for part in (50, 99)
         ]
-        return f"{batch:6} {self.stream:8} {' '.join(quantiles)}"
+        ratios = f"{self.ratio(50):6.1f} {self.ratio(99):6.1f}"
+        return f"{batch:6} {self.stream:8} {' '.join(quantiles)} | {ratios}"
 
     def ratio(self, part: float) -> float:
-        """How much longer a percentile of the waits is."""
-        return float(np.percentile(self.beside, part) / np.percentile(self.alone, part))
+        """How much longer a percentile of the waits is: the median over fifths of the time, as the
+        machine may have a bad moment.
+        """
+        fifths = zip(np.array_split(self.alone, 5), np.array_split(self.beside, 5), strict=True)
+        ratios = [np.percentile(late, part) / np.percentile(soon, part) for soon, late in fifths]
+        return float(np.median(ratios))
 
 
 def beside(daemon: Serving, batch: int, rounds: int) -> tuple[list[int], list[Waits]]:
@@ -130,9 +139,9 @@ def test_single_examples_wait_three_times_as_long_at_most(
     """Needs a machine with two cores that nothing else uses."""
     _, waits = beside(daemon, batch, rounds=25)
     with capsys.disabled():
-        sys.stdout.write("\n batch stream    alone p50, p99;   beside p50, p99 (ms)\n")
+        sys.stdout.write(f"\n{HEADING}\n")
         for found in waits:
             sys.stdout.write(found.row(batch) + "\n")
     for found in waits:
-        assert found.ratio(50) <= 3
-        assert found.ratio(99) <= 5
+        assert found.ratio(50) <= P50_TIMES
+        assert found.ratio(99) <= P99_TIMES
