@@ -9,6 +9,7 @@ import asyncio
 import hashlib
 import random
 import socket
+from bisect import insort
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -65,6 +66,8 @@ class Seen:
     releases: dict[int, bytes] = field(default_factory=dict)
     # By request: the points, the labels, and the window that they are from.
     answers: dict[bytes, tuple[bytes, bytes, int]] = field(default_factory=dict)
+    # The requests that were answered, in order, to ask some of them again.
+    requests: list[bytes] = field(default_factory=list)
 
     def released(self, message: Release) -> None:
         """A version is one rule, whoever hears of it and when."""
@@ -77,6 +80,8 @@ class Seen:
         answer = asked, message.y, message.window
         if message.repeated and message.request not in self.answers:
             raise Wrong("a request is called a repeated one that never was answered")
+        if message.request not in self.answers:
+            insort(self.requests, message.request)
         if self.answers.setdefault(message.request, answer) != answer:
             raise Wrong("a request was answered in two ways")
 
@@ -240,7 +245,7 @@ async def ask(path: str, seen: Seen, network: Network) -> bool:
         while True:
             request, x = chance.randbytes(16), bytes([chance.randrange(POINTS)])
             if seen.answers and chance.random() < 0.5:
-                request = chance.choice(sorted(seen.answers))
+                request = chance.choice(seen.requests)
                 x = seen.answers[request][0]
             await peer.send(Predict(request, ANSWERER, len(x), x))
             while not isinstance(answer := await peer.receive(), Prediction | PredictionRefused):

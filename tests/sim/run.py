@@ -34,6 +34,7 @@ import apsw
 from littled.cli.replaying import compare_stream
 from littled.service.daemon import serve
 from littled.store.errors import StoreError
+from littled.store.files import FolderLock
 from littled.store.store import Store
 from littled.store.verify import verify
 from sim.loop import SimLoop
@@ -49,7 +50,7 @@ from sim.peers import (
     subscribe,
 )
 from sim.world import Deadlock, PowerLost, World, simulated
-from support.disks import ForgetfulDisk
+from support.disks import ForgetfulDisk, quick_folder
 from support.predictions import STREAM, make_store, stream_plan
 
 # Simulated time after which a life that does nothing wrong must have done its work.
@@ -273,19 +274,30 @@ async def _jump(world: World, faults: Faults) -> None:
 
 @contextmanager
 def _closed_in_the_end() -> Iterator[None]:
-    """Close the sockets that listen, as the kernel does for a process that is gone."""
+    """Close sockets that listen and locks, as the kernel does for a process that is gone."""
     listening: list[socket.socket] = []
+    locks: list[FolderLock] = []
 
     def listen(listener: socket.socket, *backlog: int) -> None:
         listening.append(listener)
         super(socket.socket, listener).listen(*backlog)
 
+    def lock(made: FolderLock, path: Path) -> None:
+        locks.append(made)
+        locked(made, path)
+
+    locked = FolderLock.__init__
     try:
-        with patch.object(socket.socket, "listen", listen):
+        with (
+            patch.object(socket.socket, "listen", listen),
+            patch.object(FolderLock, "__init__", lock),
+        ):
             yield
     finally:
         for listener in listening:
             listener.close()
+        for each in locks:
+            each.release()
 
 
 def one_life(machine: Machine, store: Path, faults: Faults) -> tuple[Path, bool]:
@@ -387,7 +399,7 @@ def _check_budget(store: Store) -> None:
 
 def run_seed(seed: int) -> Machine:
     """Run a seed to its end; raises what went wrong, with the story as a note."""
-    with tempfile.TemporaryDirectory(prefix="sim") as name:
+    with tempfile.TemporaryDirectory(prefix="sim", dir=quick_folder()) as name:
         machine = Machine(seed, Path(name), random.Random(seed))
         try:
             path, done = new_store(machine), False
@@ -429,6 +441,12 @@ def story(machine: Machine) -> str:
     return hashlib.blake2b(f"{told} {seen} {machine.now}".encode(), digest_size=8).hexdigest()
 
 
+def leave_out_of_collections() -> None:
+    """Let collections of garbage, one after each life, pass over the program itself."""
+    gc.collect()
+    gc.freeze()
+
+
 def forget_syncs() -> None:
     """A fault to plant: the disk says that it has synced, and has not."""
     ForgetfulDisk.synced = lambda *_: None  # type: ignore[method-assign]
@@ -441,6 +459,7 @@ def main(first: str = "0", count: str = "1", fault: str = "") -> int:
     sys.unraisablehook = lambda _: None
     if fault:
         forget_syncs()
+    leave_out_of_collections()
     failing, done = [], []
     for seed in range(int(first), int(first) + int(count)):
         try:

@@ -7,6 +7,7 @@ store, and in the end the journal is learned again. The memory of this process, 
 daemon, must not grow from hour to hour.
 """
 
+import ctypes
 import gc
 import logging
 import os
@@ -17,7 +18,16 @@ import tempfile
 import traceback
 from pathlib import Path
 
-from sim.run import Faults, Load, Machine, audit, new_store, one_life
+from sim.run import (
+    Faults,
+    Load,
+    Machine,
+    audit,
+    leave_out_of_collections,
+    new_store,
+    one_life,
+)
+from support.disks import quick_folder
 
 KILL_SECONDS = 30.0
 HOUR_SECONDS = 3_600.0
@@ -29,8 +39,9 @@ GROWTH_BYTES_MAX = 16 << 20
 
 
 def resident_bytes() -> int:
-    """Memory of this process."""
+    """Memory of this process, without what the daemon lets the C library keep for later."""
     gc.collect()
+    ctypes.CDLL(None).malloc_trim(0)
     pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
     return pages * os.sysconf("SC_PAGE_SIZE")
 
@@ -48,7 +59,7 @@ def faults_of(life: int) -> Faults:
 
 def soak(hours: int, seed: int = 0) -> list[int]:
     """Run so many hours of simulated time; return the memory after each."""
-    with tempfile.TemporaryDirectory(prefix="soak") as name:
+    with tempfile.TemporaryDirectory(prefix="soak", dir=quick_folder()) as name:
         machine = Machine(seed, Path(name), random.Random(seed), load=LOAD)
         path, memory, life = new_store(machine), [], 0
         for hour in range(1, hours + 1):
@@ -83,6 +94,7 @@ def main(_first: str = "0", hours: str = "24") -> int:
     """Run; the status is 1 where a promise was broken or the memory grew."""
     logging.getLogger("concurrent.futures").disabled = True
     sys.unraisablehook = lambda _: None
+    leave_out_of_collections()
     try:
         growth = slope(soak(int(hours)))
     except Exception:  # noqa: BLE001 - whatever it is, it is a finding

@@ -1,6 +1,8 @@
 """Disks for tests, underneath SQLite: one that loses power, one that fails."""
 
+import os
 import random
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -8,6 +10,12 @@ from pathlib import Path
 import apsw
 
 SECTOR_BYTES = 512
+
+
+def quick_folder() -> str | None:
+    """Where files need no disk, which is for stores whose disk is simulated; None for nowhere."""
+    return "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+
 
 Hook = Callable[[str, str], None]
 """Called before each write, sync, truncation and removal, with what it is and the file's path."""
@@ -29,6 +37,9 @@ class HookedDisk(apsw.VFS):
         self.hook("remove", filename)
         super().xDelete(filename, syncdir)
         self.removed(filename)
+
+    def changing(self, path: str, offset: int, size: int) -> None:
+        """Told before a write or a truncation, where it begins and how much it may replace."""
 
     def written(self, path: str, data: bytes, offset: int) -> None:
         """Told after a write."""
@@ -55,11 +66,13 @@ class HookedFile(apsw.VFSFile):
 
     def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
         self.disk.hook("write", self.path)
+        self.disk.changing(self.path, offset, len(data))
         super().xWrite(data, offset)
         self.disk.written(self.path, bytes(data), offset)
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
         self.disk.hook("truncate", self.path)
+        self.disk.changing(self.path, newsize, sys.maxsize)
         super().xTruncate(newsize)
         self.disk.truncated(self.path, newsize)
 
@@ -73,12 +86,21 @@ Change = tuple[int, bytes | None]
 """Offset and data of a write, or a new size and None."""
 
 
-@dataclass
-class _Contents:
-    """A file: what is on the platter, and what is on its way there."""
+@dataclass(frozen=True, slots=True)
+class _Undo:
+    """What takes a change back: where it began, what was there, and the file's size before it."""
 
-    durable: bytearray | None
-    pending: list[Change] = field(default_factory=list)
+    offset: int
+    bytes_: bytes
+    size: int
+
+
+@dataclass(slots=True)
+class _Pending:
+    """What was done to a file since its last sync; a file that was never synced may be missing."""
+
+    synced: bool
+    changes: list[tuple[Change, _Undo]] = field(default_factory=list)
 
 
 class ForgetfulDisk(HookedDisk):
@@ -90,37 +112,72 @@ class ForgetfulDisk(HookedDisk):
 
     def __init__(self, name: str, folder: Path, hook: Hook) -> None:
         """Hold the databases in `folder`, which are durable as they are."""
-        self._files = {
-            str(each): _Contents(bytearray(each.read_bytes())) for each in folder.glob("*.sqlite*")
-        }
+        found = sorted(map(str, folder.glob("*.sqlite*")))
+        self._files = {each: _Pending(synced=True) for each in found}
+        # Memory that connections share is no file that anybody writes; it is left as it was.
+        self._shared = {each: Path(each).read_bytes() for each in found if each.endswith("-shm")}
+        # Held open: SQLite's locks end with the first closing of a file.
+        self._descriptors: dict[str, int] = {}
         super().__init__(name, hook)
 
+    def unregister(self) -> None:
+        """Let go of everything."""
+        for path in list(self._descriptors):
+            self._close(path)
+        super().unregister()
+
+    def changing(self, path: str, offset: int, size: int) -> None:
+        descriptor = self._descriptor(path)
+        before = os.fstat(descriptor).st_size
+        taken = os.pread(descriptor, min(size, max(0, before - offset)), offset)
+        self._undo = _Undo(offset, taken, before)
+
     def written(self, path: str, data: bytes, offset: int) -> None:
-        self._contents(path).pending.append((offset, data))
+        self._pending(path).changes.append(((offset, data), self._undo))
 
     def truncated(self, path: str, size: int) -> None:
-        self._contents(path).pending.append((size, None))
+        self._pending(path).changes.append(((size, None), self._undo))
 
     def synced(self, path: str) -> None:
-        contents = self._contents(path)
-        contents.durable = _after(contents.durable, contents.pending)
-        contents.pending = []
+        self._files[path] = _Pending(synced=True)
 
     def removed(self, path: str) -> None:
         self._files.pop(path, None)
+        self._close(path)
 
-    def _contents(self, path: str) -> _Contents:
-        return self._files.setdefault(path, _Contents(None))
+    def _pending(self, path: str) -> _Pending:
+        return self._files.setdefault(path, _Pending(synced=False))
+
+    def _descriptor(self, path: str) -> int:
+        if path not in self._descriptors:
+            self._descriptors[path] = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        return self._descriptors[path]
+
+    def _close(self, path: str) -> None:
+        if path in self._descriptors:
+            os.close(self._descriptors.pop(path))
 
     def after_power_cut(self, chance: random.Random) -> dict[str, bytes]:
         """What could be left, by file name."""
         left = {}
-        for path, contents in self._files.items():
-            survived = [_torn(each, chance) for each in contents.pending if chance.random() < 0.5]
+        for path, pending in self._files.items():
+            survived = [_torn(each, chance) for each, _ in pending.changes if chance.random() < 0.5]
             chance.shuffle(survived)
-            if contents.durable is not None or survived:
-                left[Path(path).name] = bytes(_after(contents.durable, survived))
+            if path in self._shared:
+                left[Path(path).name] = self._shared[path]
+            elif pending.synced or survived:
+                durable = self._durable(path, pending) if pending.synced else bytearray()
+                left[Path(path).name] = bytes(_after(durable, survived))
         return left
+
+    def _durable(self, path: str, pending: _Pending) -> bytearray:
+        """What a file was at its last sync."""
+        descriptor = self._descriptor(path)
+        contents = bytearray(os.pread(descriptor, os.fstat(descriptor).st_size, 0))
+        for _, undo in reversed(pending.changes):
+            contents[undo.offset : undo.offset + len(undo.bytes_)] = undo.bytes_
+            del contents[undo.size :]
+        return contents
 
 
 def _torn(change: Change, chance: random.Random) -> Change:
@@ -131,8 +188,7 @@ def _torn(change: Change, chance: random.Random) -> Change:
     return offset, data[: SECTOR_BYTES * chance.randint(0, sectors)]
 
 
-def _after(durable: bytearray | None, changes: list[Change]) -> bytearray:
-    contents = bytearray(durable or b"")
+def _after(contents: bytearray, changes: list[Change]) -> bytearray:
     for offset, data in changes:
         if data is None:
             del contents[offset:]
