@@ -297,6 +297,16 @@ ARCHIVE_FILE_BYTES = 64 * 1024 * 1024
 # What opening a store has read of the journals' ends is kept for whoever reads it next, up to so
 # many bytes in equal shares: what a replay may take, and a full queue of an engine.
 STORE_AHEAD_BYTES_MAX = 96 * 1024 * 1024
+# Columns of records from so many bytes on stand in files of their own beside the SQLite file, if a
+# commit has so many bytes of them. Shorter ones are packed; and a commit then syncs twice, which
+# few bytes do not make up for.
+COLUMNS_BESIDE_RECORD_BYTES_MIN = 4 * 1024
+COLUMNS_BESIDE_COMMIT_BYTES_MIN = 64 * 1024
+# A file of columns that has so many bytes is followed by another one. Archiving gives them back
+# one file at a time.
+COLUMN_FILE_BYTES = 64 * 1024 * 1024
+# Columns that were written and synced, and that the system is left with in its memory.
+COLUMNS_IN_MEMORY_BYTES_MAX = 1024 * 1024
 # Connections for reading that are kept open while nobody reads.
 STORE_READERS_IDLE_MAX = 4
 # Producers whose sequence numbers are kept in memory, at some 400 bytes each; those of others are

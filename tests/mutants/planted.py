@@ -619,7 +619,7 @@ RESTORES = (
     Mutant(
         "a store that is written to after its file was removed",
         "store/database.py",
-        "if _identity(path) != opened or opened is None:",
+        "if identity(path) != opened or opened is None:",
         "if opened is None:",
         (f"{STORE}/test_places.py::test_a_pulse_notices",),
     ),
@@ -838,6 +838,63 @@ SEGMENTS = (
     ),
 )
 
+COLUMNS = (
+    Mutant(
+        "a transaction that names columns before they are synced",
+        "store/columns.py",
+        "            self._disk.sync(self._descriptor, path)\n",
+        "",
+        (
+            f"{STORE}/test_columns.py"
+            "::test_columns_and_names_are_durable_before_anything_names_them",
+            f"{STORE}/test_crashes.py::test_two_thousand_images_of_a_power_cut_lack_nothing",
+        ),
+    ),
+    Mutant(
+        "a file of columns whose name may be lost",
+        "store/columns.py",
+        "            self._disk.sync_names(self._folder)\n",
+        "",
+        (f"{STORE}/test_crashes.py::test_two_thousand_images_of_a_power_cut_lack_nothing",),
+    ),
+    Mutant(
+        "columns that are overwritten after a start",
+        "store/columns.py",
+        "self._end = named.get(self._number, 0)",
+        "self._end = 0",
+        (f"{STORE}/test_columns.py::test_columns_of_large_records_stand_beside_the_database",),
+    ),
+    Mutant(
+        "a start that does not look whether columns are there",
+        "store/columns.py",
+        "if path.stat().st_size < size:",
+        "if False:",
+        (
+            f"{STORE}/test_columns.py"
+            "::test_damage_before_the_last_snapshot_is_found_where_a_start_does_not_read",
+        ),
+    ),
+    Mutant(
+        "columns of a file removed before it is known that the store is the newest",
+        "store/store.py",
+        "        findings = self._history.behind(mark)\n",
+        "        if self._writing is not None:\n"
+        "            self._writing.settle_columns()\n"
+        "        findings = self._history.behind(mark)\n",
+        (
+            f"{STORE}/test_columns.py"
+            "::test_an_older_copy_keeps_what_it_does_not_name_until_it_may_go_on",
+        ),
+    ),
+    Mutant(
+        "a file of columns that may be moved while it is written",
+        "store/database.py",
+        "if self.columns.opened is not None:",
+        "if False:",
+        (f"{STORE}/test_places.py",),
+    ),
+)
+
 FAIRNESS = (
     Mutant(
         "an allowance that is never spent",
@@ -911,4 +968,4 @@ FAIRNESS = (
     ),
 )
 
-MUTANTS = (*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *SURFACES, *FAIRNESS)
+MUTANTS = (*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES, *FAIRNESS)

@@ -33,6 +33,7 @@ import apsw
 
 from littled.cli.replaying import compare_stream
 from littled.service.daemon import serve
+from littled.store import columns, staging
 from littled.store.errors import StoreError
 from littled.store.files import FolderLock
 from littled.store.store import Store
@@ -402,6 +403,7 @@ def run_seed(seed: int) -> Machine:
     with tempfile.TemporaryDirectory(prefix="sim", dir=quick_folder()) as name:
         machine = Machine(seed, Path(name), random.Random(seed))
         try:
+            small_columns()
             path, done = new_store(machine), False
             for life in range(LIVES_MAX):
                 path, done = one_life(
@@ -445,6 +447,13 @@ def leave_out_of_collections() -> None:
     """Let collections of garbage, one after each life, pass over the program itself."""
     gc.collect()
     gc.freeze()
+
+
+def small_columns() -> None:
+    """Let columns of a few examples stand beside the database, in files of a few records."""
+    staging.COLUMNS_BESIDE_RECORD_BYTES_MIN = 16
+    staging.COLUMNS_BESIDE_COMMIT_BYTES_MIN = 24
+    columns.COLUMN_FILE_BYTES = 100
 
 
 def forget_syncs() -> None:

@@ -10,12 +10,14 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 import apsw
+import pytest
 
 import littled.store.database
 import littled.store.files
 import littled.store.packing
 import littled.store.store
 from littled.budget.ledger import without_answers
+from littled.store.columns import ColumnWriter, Disk
 from littled.store.database import Writing
 from littled.store.packing import Packing
 from littled.store.staging import Arrivals, Batch
@@ -38,6 +40,18 @@ Done = dict[str, int]
 """How many records, charges, releases, snapshots and answered questions there are."""
 
 
+def count_of(number: int) -> int:
+    """How many examples a record has; one of seven is long."""
+    return 500 if number % 7 == 3 else 1 + number % 7
+
+
+def small_columns(monkeypatch: pytest.MonkeyPatch, size: int = 5 * 9) -> None:
+    """Let columns of so many bytes stand beside the database, in files of a few records."""
+    for what in ("RECORD", "COMMIT"):
+        monkeypatch.setattr(f"littled.store.staging.COLUMNS_BESIDE_{what}_BYTES_MIN", size)
+    monkeypatch.setattr("littled.store.columns.COLUMN_FILE_BYTES", 500)
+
+
 def work(store: Store) -> Iterator[str]:
     """Do one thing after the other for ever, from where the store is; yield what is durable.
 
@@ -56,7 +70,7 @@ def work(store: Store) -> Iterator[str]:
             case "append":
                 for _ in range(1 + step % 4):
                     producer = ("tower", "radar")[records % 2]
-                    count = 1 + records % 7
+                    count = count_of(records)
                     sequence = store.producer_next(STREAM, producer)
                     store.append([new_record(sequence, count, producer)])
                     records += 1
@@ -89,7 +103,7 @@ def check(path: Path, done: Done, *, whole: bool = True) -> Done:
         found = dict.fromkeys(KINDS, 0)
         for number, record in enumerate(store.records(STREAM)):
             assert record.producer == ("tower", "radar")[number % 2]
-            new = new_record(following[record.producer], 1 + number % 7, record.producer)
+            new = new_record(following[record.producer], count_of(number), record.producer)
             assert (record.sequence, record.x, record.y) == (new.sequence, new.x, new.y)
             assert record.first_position == position
             following[record.producer] += record.count
@@ -133,6 +147,13 @@ _PLACES: dict[str, tuple[Any, str]] = {
     "a snapshot": (Store, "save_snapshot"),
     "the checksum of a snapshot": (littled.store.store, "snapshot_checksum"),
     "the checksum of producers": (littled.store.store, "put_checksum"),
+    "columns": (ColumnWriter, "append"),
+    "a file of columns": (ColumnWriter, "_open"),
+    "the making of a file of columns": (Disk, "create"),
+    "the sync of its name": (Disk, "sync_names"),
+    "a write of columns": (Disk, "write"),
+    "a sync of columns": (Disk, "sync"),
+    "the end of columns": (ColumnWriter, "settle"),
     "a copy of the log": (Writing, "_checkpoint"),
     "the opening of the log": (Writing, "_prepare"),
     "the completion of tables": (Writing, "complete"),
@@ -299,6 +320,14 @@ def digest(database: Path) -> bytes:
             found.update(str(table).encode())
             for row in connection.execute(f"SELECT * FROM {table} {where} ORDER BY 1, 2"):  # noqa: S608
                 found.update(repr(row).encode())
+                if table == "beside":
+                    found.update(_columns(database.parent, *row[1:]))
     finally:
         connection.close()
     return found.digest()
+
+
+def _columns(folder: Path, file: Any, start: Any, size: Any) -> bytes:
+    """What stands where a row of `beside` says."""
+    path = folder / f"columns-{file:06}"
+    return path.read_bytes()[start : start + size] if path.exists() else b"missing"

@@ -1,15 +1,21 @@
-"""Disks for tests, underneath SQLite: one that loses power, one that fails."""
+"""Disks for tests, underneath a store: one that loses power, one that fails."""
 
+import errno
 import os
 import random
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import apsw
 
+from littled.store.columns import DISKS, Disk
+
 SECTOR_BYTES = 512
+# A power cut may leave some of the system's pages of one long write and not others.
+SYSTEM_PAGE_BYTES = 4096
 
 
 def quick_folder() -> str | None:
@@ -22,13 +28,19 @@ Hook = Callable[[str, str], None]
 
 
 class HookedDisk(apsw.VFS):
-    """The usual file system of SQLite with a hook before every change; may raise in it."""
+    """The usual file system of a store with a hook before every change; may raise in it."""
 
     def __init__(self, name: str, hook: Hook) -> None:
         """Register under `name`, until `unregister`."""
         self.name = name
         self.hook = hook
         super().__init__(name, base="")
+        DISKS[name] = HookedColumns(self)
+
+    def unregister(self) -> None:
+        """Take no more stores."""
+        del DISKS[self.name]
+        super().unregister()
 
     def xOpen(self, name: apsw.URIFilename | str | None, flags: list[int]) -> "HookedFile":  # noqa: N802
         return HookedFile(self, name, flags)
@@ -37,6 +49,18 @@ class HookedDisk(apsw.VFS):
         self.hook("remove", filename)
         super().xDelete(filename, syncdir)
         self.removed(filename)
+
+    def read(self, what: str, path: str) -> None:
+        """Told before column files are opened and read."""
+
+    def created(self, path: str) -> None:
+        """Told after a column file was made."""
+
+    def named(self) -> None:
+        """Told after the names of column files were synced."""
+
+    def losing(self, path: str) -> None:
+        """Told before a column file is removed."""
 
     def changing(self, path: str, offset: int, size: int) -> None:
         """Told before a write or a truncation, where it begins and how much it may replace."""
@@ -82,6 +106,67 @@ class HookedFile(apsw.VFSFile):
         self.disk.synced(self.path)
 
 
+class HookedColumns(Disk):
+    """Column files on a hooked disk. What a hook raises becomes what the system would raise."""
+
+    def __init__(self, disk: HookedDisk) -> None:
+        self.disk = disk
+
+    @contextmanager
+    def _system(self) -> Iterator[None]:
+        try:
+            yield
+        except apsw.FullError as error:
+            raise OSError(errno.ENOSPC, "No space left on device") from error
+        except apsw.Error as error:
+            raise OSError(errno.EIO, "Input/output error") from error
+
+    def create(self, path: Path) -> None:
+        with self._system():
+            self.disk.hook("create", str(path))
+        super().create(path)
+        self.disk.created(str(path))
+
+    def sync_names(self, folder: Path) -> None:
+        with self._system():
+            self.disk.hook("sync", str(folder))
+        super().sync_names(folder)
+        self.disk.named()
+
+    def open(self, path: Path, flags: int) -> int:
+        with self._system():
+            self.disk.read("open", str(path))
+        return super().open(path, flags)
+
+    def write(self, descriptor: int, path: Path, parts: Sequence[bytes], start: int) -> int:
+        with self._system():
+            self.disk.hook("write", str(path))
+        self.disk.changing(str(path), start, sum(map(len, parts)))
+        written = super().write(descriptor, path, parts, start)
+        data = b"".join(parts)[:written]
+        for offset in range(0, written, SYSTEM_PAGE_BYTES):
+            page = data[offset : offset + SYSTEM_PAGE_BYTES]
+            self.disk.written(str(path), page, start + offset)
+        return written
+
+    def sync(self, descriptor: int, path: Path) -> None:
+        with self._system():
+            self.disk.hook("sync", str(path))
+        super().sync(descriptor, path)
+        self.disk.synced(str(path))
+
+    def read(self, descriptor: int, path: Path, size: int, start: int) -> bytes:
+        with self._system():
+            self.disk.read("read", str(path))
+        return super().read(descriptor, path, size, start)
+
+    def remove(self, path: Path) -> None:
+        with self._system():
+            self.disk.hook("remove", str(path))
+        self.disk.losing(str(path))
+        super().remove(path)
+
+
 Change = tuple[int, bytes | None]
 """Offset and data of a write, or a new size and None."""
 
@@ -112,10 +197,13 @@ class ForgetfulDisk(HookedDisk):
 
     def __init__(self, name: str, folder: Path, hook: Hook) -> None:
         """Hold the databases in `folder`, which are durable as they are."""
-        found = sorted(map(str, folder.glob("*.sqlite*")))
+        found = sorted(map(str, (*folder.glob("*.sqlite*"), *folder.glob("columns-*"))))
         self._files = {each: _Pending(synced=True) for each in found}
         # Memory that connections share is no file that anybody writes; it is left as it was.
         self._shared = {each: Path(each).read_bytes() for each in found if each.endswith("-shm")}
+        # Files without a durable name, and what others were that still have one.
+        self._nameless: set[str] = set()
+        self._lost: dict[str, bytes] = {}
         # Held open: SQLite's locks end with the first closing of a file.
         self._descriptors: dict[str, int] = {}
         super().__init__(name, hook)
@@ -125,6 +213,19 @@ class ForgetfulDisk(HookedDisk):
         for path in list(self._descriptors):
             self._close(path)
         super().unregister()
+
+    def created(self, path: str) -> None:
+        self._files[path] = _Pending(synced=True)
+        self._nameless.add(path)
+
+    def named(self) -> None:
+        self._nameless.clear()
+        self._lost.clear()
+
+    def losing(self, path: str) -> None:
+        self._lost[path] = Path(path).read_bytes()
+        self._nameless.discard(path)
+        self.removed(path)
 
     def changing(self, path: str, offset: int, size: int) -> None:
         descriptor = self._descriptor(path)
@@ -159,8 +260,10 @@ class ForgetfulDisk(HookedDisk):
 
     def after_power_cut(self, chance: random.Random) -> dict[str, bytes]:
         """What could be left, by file name."""
-        left = {}
+        left = {Path(path).name: data for path, data in self._lost.items() if chance.random() < 0.5}
         for path, pending in self._files.items():
+            if path in self._nameless and chance.random() < 0.5:
+                continue
             survived = [_torn(each, chance) for each, _ in pending.changes if chance.random() < 0.5]
             chance.shuffle(survived)
             if path in self._shared:

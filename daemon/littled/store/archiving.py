@@ -14,7 +14,7 @@ import apsw
 
 from littled.limits import ARCHIVE_FILE_BYTES
 from littled.store.archive import Archive, Piece, Stretch
-from littled.store.database import Facts, begin_archiving, record_key
+from littled.store.database import Facts, begin_archiving, has_beside, record_key
 from littled.store.errors import StoreDamaged
 from littled.store.history import History
 from littled.store.segments import Loose
@@ -23,6 +23,7 @@ _INSERT = "INSERT INTO archived VALUES (?, ?, ?, ?, ?, ?, ?)"
 _INSERT_POINT = "INSERT INTO archived_points VALUES (?, ?, ?, ?)"
 _DELETE_SEGMENTS = "DELETE FROM segments WHERE key >= ? AND key <= ?"
 _DELETE_RECORDS = "DELETE FROM records WHERE key >= ? AND key <= ? AND count > 0"
+_DELETE_BESIDE = "DELETE FROM beside WHERE key >= ? AND key <= ?"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,8 @@ def put_moved(connection: apsw.Connection, facts: Facts, moved: Moved) -> None:
     for statement in (_DELETE_SEGMENTS, _DELETE_RECORDS):
         connection.execute(statement, ends)
         gone.append(connection.changes())
+    if has_beside(connection):
+        connection.execute(_DELETE_BESIDE, ends)
     if gone != [moved.segments, moved.rows]:
         raise StoreDamaged(f"the journal of {stretch.stream} has changed while it was archived")
     connection.execute(

@@ -27,7 +27,9 @@ from littled.limits import (
     STORE_PLACE_SECONDS,
     STORE_READERS_IDLE_MAX,
 )
+from littled.store.columns import ColumnReader, ColumnWriter
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
+from littled.store.files import identity
 from littled.store.records import genesis
 
 FORMAT = 1
@@ -38,6 +40,10 @@ FORMAT_OF_USERS = 2
 # would take the journal for one that lacks its beginning. A store becomes one by its first segment.
 FORMAT_PACKED = 3
 FORMAT_PACKED_OF_USERS = 4
+# And the four, each by so much more, once columns of large records stand in files beside this one:
+# a version that knows nothing of them would find records without columns.
+FORMATS_BESIDE = 4
+FORMAT_MAX = FORMAT_PACKED_OF_USERS + FORMATS_BESIDE
 # "ltld": what the file says about itself to anybody who finds it.
 APPLICATION_ID = 0x6C746C64
 # A record's key holds the stream in the upper bits, its number in these.
@@ -118,6 +124,15 @@ CREATE TABLE archived_points (
     head BLOB NOT NULL
 ) STRICT;
 """
+# Where the columns of large records are (`littled.store.columns`): the number of a file, the first
+# byte, and how many. Keys are those of records. It is made by the first of them.
+_BESIDE = """
+CREATE TABLE beside (
+    key INTEGER PRIMARY KEY, file INTEGER NOT NULL, start INTEGER NOT NULL, size INTEGER NOT NULL
+) STRICT
+"""
+_HAS_BESIDE = "SELECT count(*) FROM sqlite_schema WHERE name = 'beside'"
+_NAMED = "SELECT file, max(start + size) FROM beside GROUP BY file"
 _HAS_ARCHIVED = "SELECT count(*) FROM sqlite_schema WHERE name = 'archived'"
 _STREAMS = "SELECT name, id, plan, genesis FROM streams ORDER BY id"
 
@@ -207,7 +222,7 @@ def make_database(path: Path, facts: Facts) -> None:
                 if facts.of_users:
                     connection.execute(_USERS)
                 connection.pragma("application_id", APPLICATION_ID)
-                number = format_number(packed=False, of_users=facts.of_users)
+                number = format_number(packed=False, of_users=facts.of_users, beside=False)
                 connection.pragma("user_version", number)
                 _write_facts(connection, facts)
         finally:
@@ -234,15 +249,16 @@ def read_facts(connection: apsw.Connection) -> Facts:
     with translated():
         if connection.pragma("application_id") != APPLICATION_ID:
             raise StoreRefused(f"{connection.filename} is not the database of a store")
-        # In one transaction, as a daemon may pack its first segment meanwhile.
+        # In one transaction, as a daemon may pack its first segment meanwhile, or put the first
+        # columns beside the database.
         connection.execute("BEGIN")
         found = connection.pragma("user_version")
-        packed = has_segments(connection)
+        packed, beside = has_segments(connection), has_beside(connection)
         connection.execute("COMMIT")
-        if not FORMAT <= found <= FORMAT_PACKED_OF_USERS:
+        if not FORMAT <= found <= FORMAT_MAX:
             raise StoreRefused(
                 f"{connection.filename} has format {found}; this version reads formats {FORMAT} "
-                f"to {FORMAT_PACKED_OF_USERS}"
+                f"to {FORMAT_MAX}"
             )
         meta: dict[Any, Any] = dict(connection.execute("SELECT name, value FROM meta"))
         rows: list[Any] = connection.execute(_STREAMS).fetchall()
@@ -257,7 +273,8 @@ def read_facts(connection: apsw.Connection) -> Facts:
                 for name, identity, plan, start in rows
             },
         )
-        sound = found == format_number(packed=packed, of_users=facts.of_users) and all(
+        number = format_number(packed=packed, of_users=facts.of_users, beside=beside)
+        sound = found == number and all(
             each.genesis == genesis(facts.salt, name, facts.configuration, each.plan)
             for name, each in facts.streams.items()
         )
@@ -322,19 +339,45 @@ def has_segments(connection: apsw.Connection) -> bool:
     return connection.execute(_HAS_SEGMENTS).fetchall() == [(1,)]
 
 
-def format_number(*, packed: bool, of_users: bool) -> int:
+def format_number(*, packed: bool, of_users: bool, beside: bool) -> int:
     """The format of a store's file."""
+    number = FORMAT_OF_USERS if of_users else FORMAT
     if packed:
-        return FORMAT_PACKED_OF_USERS if of_users else FORMAT_PACKED
-    return FORMAT_OF_USERS if of_users else FORMAT
+        number = FORMAT_PACKED_OF_USERS if of_users else FORMAT_PACKED
+    return number + FORMATS_BESIDE if beside else number
 
 
 def begin_packing(connection: apsw.Connection, facts: Facts) -> None:
     """Make room for segments inside a transaction, unless there is; older versions then refuse."""
     if not has_segments(connection):
         connection.execute(_SEGMENTS)
-        number = format_number(packed=True, of_users=facts.of_users)
-        connection.pragma("user_version", number)
+        _put_format(connection, facts)
+
+
+def _put_format(connection: apsw.Connection, facts: Facts) -> None:
+    packed, beside = has_segments(connection), has_beside(connection)
+    number = format_number(packed=packed, of_users=facts.of_users, beside=beside)
+    connection.pragma("user_version", number)
+
+
+def has_beside(connection: apsw.Connection) -> bool:
+    """Whether columns of any records were put beside the database; once so, it stays."""
+    return connection.execute(_HAS_BESIDE).fetchall() == [(1,)]
+
+
+def begin_beside(connection: apsw.Connection, facts: Facts) -> None:
+    """Make room for places of columns inside a transaction, unless there is; see above."""
+    if not has_beside(connection):
+        connection.execute(_BESIDE)
+        _put_format(connection, facts)
+
+
+def named_columns(connection: apsw.Connection) -> dict[int, int]:
+    """By number of a column file, how many bytes of it the database names."""
+    if not has_beside(connection):
+        return {}
+    rows: list[Any] = connection.execute(_NAMED).fetchall()
+    return dict(rows)
 
 
 def has_archived(connection: apsw.Connection) -> bool:
@@ -359,8 +402,9 @@ class Writing:
         """Open, and bring what the log holds into the main file. Raises StoreError."""
         self._log_pages = 0
         self._database = path
+        self.columns = ColumnWriter(path.parent, vfs)
         self._log = path.with_name(f"{path.name}-wal")
-        opened = _identity(path)
+        opened = identity(path)
         with translated():
             connection = apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
             try:
@@ -370,17 +414,20 @@ class Writing:
                 raise
         self._connection = connection
         # Before and after it was opened: else it may be another one that was opened.
-        self._identities = opened, _identity(self._log)
+        self._identities = opened, identity(self._log)
         self.check_place()
 
     def check_place(self) -> None:
         """Look whether the opened files are still those that their names lead to.
 
         What is written to files that were moved, replaced or removed is durable there and nowhere
-        else, so nobody would find it again. Raises StoreFailed; two looks at names, no more.
+        else, so nobody would find it again. Raises StoreFailed; a look at each name, no more.
         """
-        for path, opened in zip((self._database, self._log), self._identities, strict=True):
-            if _identity(path) != opened or opened is None:
+        places = [*zip((self._database, self._log), self._identities, strict=True)]
+        if self.columns.opened is not None:
+            places.append(self.columns.opened)
+        for path, opened in places:
+            if identity(path) != opened or opened is None:
                 raise StoreFailed(
                     f"{path} was moved, replaced or removed while it was in use, so that nothing "
                     "more is stored in it: put it back where it was, or the newest copy of the "
@@ -468,6 +515,11 @@ class Writing:
         with translated():
             return self._connection.execute(statement, values).fetchall()
 
+    def settle_columns(self) -> None:
+        """Let columns go on after those that are named; see `ColumnWriter.settle`. StoreError."""
+        with translated():
+            self.columns.settle(named_columns(self._connection))
+
     def shrink(self) -> None:
         """Give much room that is free inside the file back to the disk. Raises StoreError."""
         with translated():
@@ -481,19 +533,11 @@ class Writing:
 
     def close(self, *, failed: bool = False) -> None:
         """Close; after a failure without touching the disk again. Raises StoreError."""
+        self.columns.close()
         with translated():
             if failed:
                 self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._connection.close(failed)
-
-
-def _identity(path: Path) -> tuple[int, int] | None:
-    """Device and inode of a file; None where there is none."""
-    try:
-        status = path.stat()
-    except OSError:
-        return None
-    return status.st_dev, status.st_ino
 
 
 def _distrust(connection: apsw.Connection) -> None:
@@ -513,6 +557,7 @@ class Readers:
         """Nothing is opened yet."""
         self._path = path
         self._vfs = vfs
+        self.columns = ColumnReader(path.parent, vfs)
         self._lock = threading.Lock()
         self._idle: list[apsw.Connection] = []
         self._closed = False

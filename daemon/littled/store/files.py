@@ -13,6 +13,17 @@ PRIVATE_FOLDER = 0o700
 _OTHERS = 0o007
 _GROUP_AND_OTHERS = 0o077
 
+Identity = tuple[int, int]
+"""Device and inode of a file."""
+
+
+def identity(path: Path) -> Identity | None:
+    """Which file a name leads to; None where there is none."""
+    try:
+        return _identity(path.stat())
+    except OSError:
+        return None
+
 
 def sync_folder(folder: Path) -> None:
     """Make the names in a folder durable: a synced file whose name is lost is lost. OSError."""
@@ -90,7 +101,7 @@ class FolderLock:
     children. It does not hold off this same process; the set of what is held does.
     """
 
-    _held: ClassVar[set[tuple[int, int]]] = set()
+    _held: ClassVar[set[Identity]] = set()
     _guard: ClassVar[threading.Lock] = threading.Lock()
 
     def __init__(self, path: Path) -> None:
@@ -119,5 +130,5 @@ class FolderLock:
                 self._descriptor = None
 
 
-def _identity(status: os.stat_result) -> tuple[int, int]:
+def _identity(status: os.stat_result) -> Identity:
     return status.st_dev, status.st_ino

@@ -22,12 +22,14 @@ from littled.limits import (
     STORE_READ_ROWS_MAX,
 )
 from littled.store.archive import Archive, Piece, StoreArchived, Stretch
+from littled.store.columns import Span, Wanted
 from littled.store.database import (
     NUMBER_BITS,
     Facts,
     Readers,
     StreamFacts,
     has_archived,
+    has_beside,
     has_segments,
     record_key,
 )
@@ -44,10 +46,12 @@ _NUMBER_MAX = (1 << NUMBER_BITS) - 1
 _NO_USERS = "x''"
 _RECORDS = """
 SELECT records.key, first_position, count, sequence, producers.name, x, y, head, {users},
-    records.producer
-FROM records LEFT JOIN producers ON producers.id = records.producer
-WHERE key > ? AND key <= ? ORDER BY key
+    records.producer, {span}
+FROM records LEFT JOIN producers ON producers.id = records.producer {beside}
+WHERE records.key > ? AND records.key <= ? ORDER BY records.key
 """
+_SPAN = "beside.file, beside.start, beside.size"
+_JOIN_BESIDE = "LEFT JOIN beside ON beside.key = records.key"
 _POINT = "SELECT first_position, count, head FROM records WHERE key = ?"
 _LAST_RECORD = "SELECT max(key) FROM records WHERE key >= ? AND key < ?"
 _SEGMENT_COLUMNS = """
@@ -63,6 +67,7 @@ WHERE key <= ?1 AND key >= ?2 ORDER BY key DESC LIMIT 1
 """
 _NEXT_SEGMENT = "SELECT min(key) FROM segments WHERE key > ? AND key <= ?"
 _NAMES = "SELECT id, name FROM producers WHERE id IN (SELECT value FROM json_each(?))"
+_PLACELESS = "SELECT count(*) FROM beside WHERE key NOT IN (SELECT key FROM records)"
 # What stands both in a row and in a segment, or in two segments.
 _TWICE = """
 SELECT count(*) FROM records AS one WHERE key < (
@@ -94,8 +99,11 @@ class Journal:
         self._archive = archive
         self._readers = readers
         self._facts = facts
-        self._records = _RECORDS.format(users="users" if facts.of_users else _NO_USERS)
+        users = "users" if facts.of_users else _NO_USERS
+        self._records_inside = _RECORDS.format(users=users, span="NULL, NULL, NULL", beside="")
+        self._records_beside = _RECORDS.format(users=users, span=_SPAN, beside=_JOIN_BESIDE)
         self._packed = False
+        self._beside = False
 
     # -- records -----------------------------------------------------------------------------
 
@@ -143,7 +151,8 @@ class Journal:
     def loose(self, stream: str, after: int) -> list[Loose]:
         """What rows say of records after number `after`, for a segment and perhaps one more.
 
-        Nothing is checked; there must be no segment after that record. KeyError: no such stream.
+        Columns that stand beside the database are left out. Nothing is checked; there must be no
+        segment after that record. KeyError: no such stream.
         """
         facts = self._facts.streams[stream]
         start = record_key(facts.identity, 0)
@@ -151,9 +160,9 @@ class Journal:
         found: list[Loose] = []
         examples = size = 0
         with self._readers.lend() as connection:
-            cursor = connection.execute(self._records, ends)
+            cursor = connection.execute(self._records_inside, ends)
             with closing(cursor):
-                for key, *values in cursor:
+                for key, *values, _, _, _ in cursor:
                     row = Loose(key - start, *values)
                     found.append(row)
                     examples += row.examples
@@ -178,7 +187,7 @@ class Journal:
                     return found, _names(connection, stream, found), []
                 following = connection.execute(_NEXT_SEGMENT, (key, end)).fetchall()[0][0]
                 end = following - 1 if isinstance(following, int) else end
-            return None, {}, _some(connection.execute(self._records, (key - 1, end)))
+            return None, {}, self._some(connection, stream, (key - 1, end))
 
     # -- places ------------------------------------------------------------------------------
 
@@ -257,7 +266,7 @@ class Journal:
         low, high = self.archived_end(stream) + 1, self.last_record(stream)
         while low < high:
             middle = (low + high) // 2
-            first, last, start, ends = self._piece(stream, middle)
+            first, last, start, ends = self._holder(stream, middle)
             if ends[-1] <= position:
                 low = last + 1
             elif start > position:
@@ -270,7 +279,7 @@ class Journal:
                 return low
         return None
 
-    def _piece(self, stream: str, number: int) -> tuple[int, int, int, Any]:
+    def _holder(self, stream: str, number: int) -> tuple[int, int, int, Any]:
         """The row or segment that holds a record: its first and last number, its first position,
         and the positions that follow each of its records, as an array.
         """
@@ -294,12 +303,12 @@ class Journal:
     def stored_twice(self) -> list[str]:
         """What stands in the journal more than once, a sentence each."""
         with self._readers.lend() as connection:
+            findings = _placeless(connection)
             if not has_segments(connection):
-                return []
+                return findings
             archived = sum(map(partial(self._still_there, connection), self._facts.streams))
             twice: Any = connection.execute(_TWICE).fetchall()[0][0]
             overlaps: Any = connection.execute(_OVERLAPS).fetchall()[0][0]
-        findings = []
         if archived:
             findings.append(f"{archived} records of a journal stand in it and in an archive")
         if twice:
@@ -341,7 +350,7 @@ class Journal:
         facts = self._facts.streams[stream]
         key = record_key(facts.identity, number)
         with self._reading() as connection:
-            rows = connection.execute(self._records, (key - 1, key)).fetchall()
+            rows = self._some(connection, stream, (key - 1, key))
         before = self.record_point(stream, number - 1)
         if not rows or before is None:
             return None
@@ -444,6 +453,40 @@ class Journal:
         self._packed = self._packed or has_segments(connection)
         return self._packed
 
+    def _some(self, connection: apsw.Connection, stream: str, ends: tuple[int, int]) -> list[Row]:
+        """The first rows of records between two keys, as many as one reading transaction may take,
+        with their columns.
+        """
+        self._beside = self._beside or has_beside(connection)
+        statement = self._records_beside if self._beside else self._records_inside
+        rows: list[Row] = []
+        missing: dict[int, Wanted] = {}
+        room = STORE_READ_BYTES_MAX
+        cursor: Any = connection.execute(statement, ends)
+        with closing(cursor):
+            for *values, file, start, size in cursor:
+                if file is not None:
+                    missing[len(rows)] = self._wanted(stream, values, Span(file, start, size))
+                    room -= size
+                rows.append(tuple(values))
+                room -= len(values[5]) + len(values[6]) + len(values[8])
+                if room <= 0 or len(rows) >= STORE_READ_ROWS_MAX:
+                    break
+        columns = self._readers.columns.read(list(missing.values()))
+        for index, (x, y, users) in zip(missing, columns, strict=True):
+            key, position, count, sequence, producer, _, _, head, _, identity = rows[index]
+            rows[index] = key, position, count, sequence, producer, x, y, head, users, identity
+        return rows
+
+    def _wanted(self, stream: str, values: list[Any], span: Span) -> Wanted:
+        """Where the columns are that a row lacks."""
+        facts = self._facts.streams[stream]
+        key, count, x, y, users = values[0], values[2], values[5], values[6], values[8]
+        if x or y or users or count < 1:
+            raise _damaged(stream, key - record_key(facts.identity, 0))
+        of_users = count * user_bytes if facts.of_users else 0
+        return span, (span.size - count - of_users, count, of_users)
+
     def _segment(
         self, connection: apsw.Connection, stream: str, facts: StreamFacts, number: int
     ) -> Segment | None:
@@ -455,6 +498,14 @@ class Journal:
         return Segment.from_row(stream, facts, connection.execute(_SEGMENT, ends).fetchall()[0])
 
 
+def _placeless(connection: apsw.Connection) -> list[str]:
+    """Places of columns that are no record's, a sentence about them."""
+    if not has_beside(connection):
+        return []
+    count: Any = connection.execute(_PLACELESS).fetchall()[0][0]
+    return [f"{count} rows of beside belong to no record"] if count else []
+
+
 def _names(connection: apsw.Connection, stream: str, segment: Segment) -> dict[int, str]:
     """Names of the producers that a segment has records of."""
     try:
@@ -463,19 +514,6 @@ def _names(connection: apsw.Connection, stream: str, segment: Segment) -> dict[i
         raise damaged(stream, segment.first) from error
     rows: list[Any] = connection.execute(_NAMES, (wanted,)).fetchall()
     return dict(rows)
-
-
-def _some(cursor: apsw.Cursor) -> list[Row]:
-    """The first rows of records, as many as one reading transaction may take."""
-    rows: list[Row] = []
-    room = STORE_READ_BYTES_MAX
-    with closing(cursor):
-        for row in cursor:
-            rows.append(row)
-            room -= len(row[5]) + len(row[6]) + len(row[8])
-            if room <= 0 or len(rows) >= STORE_READ_ROWS_MAX:
-                break
-    return rows
 
 
 def _record(
@@ -495,10 +533,12 @@ def _record(
     except (TypeError, AttributeError, struct_error):
         sound = False
     if not sound or after != stored:
-        raise StoreDamaged(
-            f"the journal of {stream} is damaged at record {number}: put back a backup"
-        )
+        raise _damaged(stream, number)
     return Record(stream, number, position, producer, sequence, count, x, y, stored, users)
+
+
+def _damaged(stream: str, number: int) -> StoreDamaged:
+    return StoreDamaged(f"the journal of {stream} is damaged at record {number}: put back a backup")
 
 
 def _head(value: Any, stream: str) -> bytes:

@@ -5,6 +5,7 @@ and replaces its rows in one transaction, so a crash leaves the one or the other
 """
 
 from collections.abc import Mapping
+from itertools import takewhile
 
 import apsw
 
@@ -59,12 +60,13 @@ class Packing:
         stream = next(iter(self._waiting))
         after, _ = self._looked[stream]
         found = self._journal.loose(stream, after)
-        rows = together(found) or found[:1]
+        beside = list(takewhile(lambda row: row.stands_beside, found))
+        rows = beside or together(found) or found[:1]
         if not rows:
             raise StoreDamaged(f"the journal of {stream} breaks off: put back a backup")
         end = rows[-1]
         self._looked[stream] = end.number, end.first_position + end.examples
-        if len(rows) < 2 or not worth_packing(rows):
+        if beside or len(rows) < 2 or not worth_packing(rows):
             return None
         point = self._journal.record_point(stream, after)
         if point is None:

@@ -7,7 +7,8 @@ without the head at its end being another one.
 
 A segment holds no restore, and every producer in it goes on without a gap: then positions and
 sequence numbers follow from the first ones and from the counts. What does not fit into one stays in
-rows, for ever if need be.
+rows, for ever if need be, and so do records whose columns stand beside the database: of these there
+is little to pack.
 """
 
 from collections.abc import Mapping, Sequence
@@ -55,6 +56,11 @@ class Loose(NamedTuple):
     head: bytes
     users: bytes
     identity: int
+
+    @property
+    def stands_beside(self) -> bool:
+        """Whether its columns, which are left out here, stand beside the database."""
+        return self.examples > 0 and not self.x
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +152,7 @@ def together(rows: Sequence[Loose]) -> list[Loose]:
     room, width = SEGMENT_BYTES_MAX, None
     for row in rows[:SEGMENT_RECORDS_MAX]:
         count, sequence = row.examples, row.sequence
-        if not count or following.get(row.identity, sequence) != sequence:
+        if not count or row.stands_beside or following.get(row.identity, sequence) != sequence:
             break
         own = len(row.x) / count
         room -= len(row.x) + len(row.y) + len(row.users)

@@ -6,6 +6,8 @@ from typing import Any, Final
 
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
+from littled.limits import COLUMNS_BESIDE_COMMIT_BYTES_MIN, COLUMNS_BESIDE_RECORD_BYTES_MIN
+from littled.store.columns import Columns
 from littled.store.database import Facts, record_key
 from littled.store.errors import StoreDamaged
 from littled.store.history import History
@@ -62,6 +64,9 @@ class Batch:
         self._ends: dict[str, tuple[int, int, int, bytes]] = {}
         self.stored: list[Record] = []
         self.rows: list[Row] = []
+        # By index of the row.
+        self._large: dict[int, Columns] = {}
+        self._large_bytes = 0
         self.producers: Producers = {}
 
     def add(self, new: NewRecord) -> None:
@@ -86,11 +91,30 @@ class Batch:
             raise ValueError(f"stream {stream} is full")
         head = record_head(head, number, position, count, sequence, name, x, y, users)
         row = (key, position, count, sequence, producer, x, y, head)
+        size = len(x) + count + len(users)
+        if size >= COLUMNS_BESIDE_RECORD_BYTES_MIN:
+            self._large[len(self.rows)] = x, y, users
+            self._large_bytes += size
         self.rows.append((*row, users) if self._facts.of_users else row)
         record = Record(stream, number, position, name, sequence, count, x, y, head, users)
         self.stored.append(record)
         self.producers[stream, name] = producer, sequence + count
         self._ends[stream] = key + 1, number + 1, position + count, head
+
+    def take_out(self) -> dict[int, Columns]:
+        """Leave the columns of large records out of their rows, if they are worth a file.
+
+        Returns them by the keys of their records; once the last record was added.
+        """
+        if self._large_bytes < COLUMNS_BESIDE_COMMIT_BYTES_MIN:
+            return {}
+        taken = {}
+        for index, columns in self._large.items():
+            key, position, count, sequence, producer, _, _, head, *users = self.rows[index]
+            empty = (b"",) * len(users)
+            self.rows[index] = key, position, count, sequence, producer, b"", b"", head, *empty
+            taken[key] = columns
+        return taken
 
     def _end(self, stream: str) -> tuple[int, int, int, bytes]:
         """Key, number and first position of the stream's next record, and the head before it."""

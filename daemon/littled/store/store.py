@@ -1,6 +1,7 @@
 """The store: one folder, one writer, everything in it durable before the call returns.
 
     STORE/store.sqlite       journal, producers, ledger, releases, predictions, snapshots
+    STORE/columns-000001     columns of large records, of which there may be several files, or none
     STORE/noise.key          the noise key, or wherever the operator keeps it
     STORE/high-water-mark    how far the store had come, or wherever the operator keeps it
     STORE/lock               locked by the process that serves the store
@@ -34,8 +35,9 @@ from littled.limits import (
 from littled.store.ahead import ReadAhead
 from littled.store.archive import Archive, StoreArchived, Stretch
 from littled.store.archiving import Archiving, put_moved
+from littled.store.columns import Columns
 from littled.store.creation import create_store
-from littled.store.database import Facts, Readers, Writing, plan_of, read_facts
+from littled.store.database import Facts, Readers, Writing, begin_beside, plan_of, read_facts
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
 from littled.store.files import FolderLock, refuse_readable, sync_folder
 from littled.store.history import History
@@ -57,6 +59,7 @@ from littled.store.staging import Arrivals, Batch, Producer, Producers, Row
 
 _INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_RECORD_OF_USERS = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_INSERT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
 _INSERT_ENTRY = "INSERT INTO ledger VALUES (?, ?, ?, ?)"
 _INSERT_RELEASE = "INSERT INTO releases VALUES (?, ?, ?, ?, ?)"
 _INSERT_PREDICTION = "INSERT INTO predictions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -205,6 +208,7 @@ class Store:
         if self._writing is None:
             return
         self._writing.complete()
+        self._writing.settle_columns()
         for stream in self._facts.streams:
             self._check_producers(stream, progress)
             # The mark may be an older one: then it knows less of producers than is stored.
@@ -421,10 +425,11 @@ class Store:
             for each in records:
                 batch.add(each)
             self._reserve(batch.producers)
-            if len(batch.rows) == 1:
+            taken = batch.take_out()
+            if len(batch.rows) == 1 and not taken:
                 self._put_one(batch.producer_rows()[0], batch.rows[0])
             else:
-                self._put(batch)
+                self._put(batch, taken)
             marks = batch.marks()
             self._marks.update(marks)
             self._remember(batch.producers)
@@ -438,10 +443,15 @@ class Store:
         with self._ending_use():
             self._writing.run(self._append_one, (*producer, *record))
 
-    def _put(self, batch: Batch) -> None:
-        """Store any number of records."""
+    def _put(self, batch: Batch, beside: Mapping[int, Columns]) -> None:
+        """Store any number of records, some of whose columns stand beside the database."""
         assert self._writing is not None
         with self._transaction() as connection:
+            if beside:
+                begin_beside(connection, self._facts)
+                spans = self._writing.columns.append(list(beside.values()))
+                places = [(key, *span) for key, span in zip(beside, spans, strict=True)]
+                connection.executemany(_INSERT_BESIDE, places)
             if batch.rows:
                 connection.executemany(_PUT_PRODUCER, batch.producer_rows())
                 connection.executemany(self._insert_record, batch.rows)
@@ -562,6 +572,7 @@ class Store:
                 yield moved.stretch
         with self._lock, self._watched():
             assert self._writing is not None
+            self._writing.settle_columns()
             self._writing.shrink()
 
     # -- inside ------------------------------------------------------------------------------

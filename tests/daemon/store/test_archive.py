@@ -151,15 +151,25 @@ def test_the_next_archiving_goes_on(whole: Path, tmp_path: Path) -> None:
 
 def test_room_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("littled.store.archiving.ARCHIVE_FILE_BYTES", 1 << 20)
+    monkeypatch.setattr("littled.store.columns.COLUMN_FILE_BYTES", 1 << 19)
     path = make_store(tmp_path / "store")
     with Store.open(path) as store:
-        feed(store, [20_000] * 30)
-        for number in (27, 28):
+        for examples in (20_000, 3_000):
+            for _ in range(30):
+                feed(store, [examples])
+        for number in (57, 58):
             store.save_snapshot(STREAM, number, b"state")
-    before = (path / "store.sqlite").stat().st_size
+    for pattern in ("store.sqlite", "columns-*"):
+        assert size(path, pattern) > 500_000
     archived(path, tmp_path / "archive")
-    assert (path / "store.sqlite").stat().st_size < before / 5
+    assert size(path, "store.sqlite") < 300_000
+    assert not list(path.glob("columns-*"))
     assert verify(path, archive=tmp_path / "archive").findings == ()
+
+
+def size(path: Path, pattern: str) -> int:
+    """Bytes of some files of a store."""
+    return sum(each.stat().st_size for each in path.glob(pattern))
 
 
 def test_nothing_goes_that_a_daemon_may_need(tmp_path: Path) -> None:

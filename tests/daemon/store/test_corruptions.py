@@ -26,10 +26,11 @@ from littled.store.mark import HighWaterMark, Point, StreamMark
 from littled.store.restoring import Restoring
 from littled.store.store import Store
 from littled.store.verify import verify
+from support.crashing import small_columns
 from support.predictions import STREAM, Bench, make_store
 from support.segments import pack_all, small_segments
 
-FILES = ("store.sqlite", "noise.key", "high-water-mark")
+FILES = ("store.sqlite", "noise.key", "high-water-mark", "columns-000001", "columns-000002")
 # What the rows of each table are, without what nobody relies on.
 LOGICAL = {
     "meta": "SELECT name, value FROM meta WHERE name IN "
@@ -45,6 +46,7 @@ LOGICAL = {
     "restores": "SELECT * FROM restores ORDER BY key",
     "producer_checksums": "SELECT * FROM producer_checksums ORDER BY stream",
     "segments": "SELECT * FROM segments ORDER BY key",
+    "beside": "SELECT * FROM beside ORDER BY key",
 }
 CACHES = ("snapshots", "producer_checksums")
 # Where a finding has to point to for a row of a table.
@@ -60,6 +62,7 @@ PLACES = {
     "restores": r"restore",
     "producer_checksums": r"checksum",
     "segments": r"record|segment|journal|producer",
+    "beside": r"record|journal|columns",
 }
 
 
@@ -73,7 +76,10 @@ class Corrupted:
 
 
 def build(path: Path) -> Path:
-    """Two seasons, three producers, answers, snapshots, a restore, and everything closed."""
+    """Two seasons, three producers, answers, snapshots, a restore, and everything closed.
+
+    Columns of 90 examples stand beside the database.
+    """
     mark = path / "high-water-mark"
     opened = Bench(Store.open(make_store(path)))
     for number in range(6):
@@ -106,8 +112,10 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A sound store with a little of everything."""
     with pytest.MonkeyPatch.context() as patched:
         small_segments(patched, records=2)
+        small_columns(patched, size=150)
         path = build(tmp_path_factory.mktemp("sound") / "store")
     assert verify(path).findings == ()
+    assert {each.name for each in path.glob("columns-*")} == {*FILES[3:]}
     for table, rows in contents(path).items():
         assert rows, table
     return path
@@ -212,23 +220,40 @@ def in_a_table(chance: random.Random, path: Path) -> Corrupted:
 
 
 def in_the_file(chance: random.Random, path: Path) -> Corrupted:
-    """Some bits, or a run of bytes, somewhere in the database file."""
-    data = bytearray((path / "store.sqlite").read_bytes())
+    """Some bits, or a run of bytes, somewhere in the database file or in columns beside it."""
+    name, named = chance.choice(STORED)
+    data = bytearray((path / name).read_bytes())
     place = chance.randrange(len(data))
     if chance.random() < 0.1:
         place = chance.randrange(100)  # the header
     length = chance.choice([1, 1, 1, 8, 512])
     for at in range(place, min(place + length, len(data))):
         data[at] = chance.randrange(256) if length > 1 else data[at] ^ 1 << chance.randrange(8)
-    (path / "store.sqlite").write_bytes(data)
-    return Corrupted(path, f"{length} bytes of the file at {place}")
+    (path / name).write_bytes(data)
+    return Corrupted(path, f"{length} bytes of {name} at {place}", named)
 
 
 def cut_off(chance: random.Random, path: Path) -> Corrupted:
-    data = (path / "store.sqlite").read_bytes()
+    name, named = chance.choice(STORED)
+    data = (path / name).read_bytes()
     length = chance.randrange(len(data))
-    (path / "store.sqlite").write_bytes(data[:length])
-    return Corrupted(path, f"cut off at {length} of {len(data)}")
+    (path / name).write_bytes(data[:length])
+    return Corrupted(path, f"cut off at {length} of {len(data)} of {name}", named)
+
+
+def lost_or_swapped(chance: random.Random, path: Path) -> Corrupted:
+    """One file of columns is missing, or it is in the place of the other."""
+    (one, _), (other, _) = chance.sample(STORED[1:], 2)
+    data = (path / other).read_bytes()
+    (path / other).unlink()
+    if chance.random() < 0.5:
+        (path / one).rename(path / other)
+        (path / one).write_bytes(data)
+    return Corrupted(path, f"lost or swapped {other}", "journal|columns")
+
+
+# Files that bytes are changed in, and what a finding has to name.
+STORED = (("store.sqlite", ""), *((name, "journal|columns") for name in FILES[3:]))
 
 
 def in_the_key(chance: random.Random, path: Path) -> Corrupted:
@@ -295,6 +320,7 @@ WAYS = (
     in_a_table,
     in_the_file,
     cut_off,
+    lost_or_swapped,
     in_the_key,
     in_the_mark,
 )
@@ -340,7 +366,7 @@ def check(sound: Path, folder: Path, count: int, seed: int) -> Counter[str]:
 
 def test_a_hundred_and_fifty_random_corruptions_are_found(sound: Path, tmp_path: Path) -> None:
     kinds = check(sound, tmp_path, 150, seed=1)
-    assert {"change", "delete", "duplicate", "swap", "cut", "the", "digit"} <= set(kinds)
+    assert {"change", "delete", "duplicate", "swap", "cut", "the", "digit", "lost"} <= set(kinds)
 
 
 @pytest.mark.campaign

@@ -97,6 +97,29 @@ def test_a_copy_of_the_log_and_the_end_notice(
     store.close()
 
 
+def columns_removed(path: Path) -> None:
+    (path / "columns-000001").unlink()
+
+
+def columns_replaced(path: Path) -> None:
+    shutil.copy(path / "columns-000001", path / "copy")
+    (path / "copy").rename(path / "columns-000001")
+
+
+@pytest.mark.parametrize("way", [columns_removed, columns_replaced])
+def test_a_pulse_and_the_end_notice_lost_columns(
+    tmp_path: Path, way: Callable[[Path], None]
+) -> None:
+    for end in False, True:
+        store = Store.open(make_store(tmp_path / f"store {end}"))
+        feed(store, [8_000])
+        store.append(())
+        way(tmp_path / f"store {end}")
+        with pytest.raises(StoreFailed, match=f"columns-000001 {LOST}"):
+            store.close() if end else store.append(())
+        store.close()
+
+
 def test_what_stays_where_it_is_is_looked_at_seldom(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,6 +12,7 @@ from littled.store.mark import Numbers, read_mark
 from littled.store.restoring import Restoring
 from littled.store.store import Store
 from littled.store.verify import verify
+from support.crashing import small_columns
 from support.stores import STREAM, make_store, new_record
 
 
@@ -83,9 +84,9 @@ class Lives:
         """A copy of the store at this moment, without its mark."""
         copy = self.path.with_name(name)
         copy.mkdir(mode=0o700)
-        for file in ("store.sqlite", "store.sqlite-wal", "noise.key"):
-            if (self.path / file).exists():
-                shutil.copy(self.path / file, copy / file)
+        for pattern in ("store.sqlite", "store.sqlite-wal", "noise.key", "columns-*"):
+            for file in self.path.glob(pattern):
+                shutil.copy(file, copy / file.name)
         return copy
 
     def restore(self) -> None:
@@ -115,6 +116,7 @@ def test_whatever_copy_is_restored_nothing_is_taken_twice(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     few_names(monkeypatch, 3)
+    small_columns(monkeypatch)
     lives = restore_many_times(tmp_path, clock, 1, times=4, commits=40)
     assert len(numbers(lives.mark).named) == 3
     assert len(lives.acknowledged) > 10
@@ -126,6 +128,7 @@ def test_whatever_copies_are_restored_nothing_is_taken_twice(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch, seed: int
 ) -> None:
     few_names(monkeypatch, 1 + seed % 7)
+    small_columns(monkeypatch)
     restore_many_times(tmp_path, clock, seed, times=8, commits=60)
 
 

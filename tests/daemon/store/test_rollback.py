@@ -10,6 +10,7 @@ from littled.store.errors import StoreRefused
 from littled.store.mark import MARK_NAME
 from littled.store.store import Store
 from littled.store.verify import verify
+from support.crashing import small_columns
 from support.stores import LEARNER, RATE, STREAM, answer, entry, feed, make_store, paid, release
 
 FILES = ("store.sqlite", "store.sqlite-wal", "noise.key")
@@ -24,6 +25,8 @@ def copied(path: Path, to: Path) -> Path:
     for name in FILES:
         if (path / name).exists():
             shutil.copy(path / name, to / name)
+    for each in path.glob("columns-*"):
+        shutil.copy(each, to / each.name)
     return to
 
 
@@ -96,13 +99,17 @@ def roll_back(tmp_path: Path, moments: int, wanted: range) -> None:
     assert verify(copies[-1], mark_path=mark).sound
 
 
-def test_a_hundred_old_copies_are_refused(tmp_path: Path) -> None:
+def test_a_hundred_old_copies_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    small_columns(monkeypatch, size=2 * 9)
     roll_back(tmp_path, 101, range(100))
 
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("part", range(10))
-def test_a_thousand_old_copies_are_refused(tmp_path: Path, part: int) -> None:
+def test_a_thousand_old_copies_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: int
+) -> None:
+    small_columns(monkeypatch, size=2 * 9)
     roll_back(tmp_path, 1_001, range(part, 1_000, 10))
 
 
