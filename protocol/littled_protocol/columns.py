@@ -155,7 +155,7 @@ def encode_labels(array: NDArray[Any]) -> bytes:
     if array.ndim != 1 or array.dtype not in (np.uint8, np.bool_):
         raise _invalid("labels need an array (n,) of uint8 or bool")
     column = array.tobytes()
-    _check_labels(column)
+    check_labels(column, len(column))
     return column
 
 
@@ -165,13 +165,11 @@ def decode_labels(data: bytes | Sequence[Any], count: int) -> Labels:
     data: one byte a label, or a list of 0, 1, False and True. Raises ProtocolError
     (invalid_examples) otherwise.
     """
-    if len(data) != count:
-        raise _invalid("y needs as many labels as the batch has examples")
     if not isinstance(data, bytes):
         if not set(map(type, data)) <= {int, bool} or not set(data) <= _LABEL_VALUES:
             raise _invalid("y needs labels 0 and 1, or false and true")
         data = bytes(data)
-    _check_labels(data)
+    check_labels(data, count)
     return np.frombuffer(data, dtype=np.uint8)
 
 
@@ -192,7 +190,10 @@ def decode_users(data: bytes, count: int) -> Users:
     return np.frombuffer(data, dtype=_USER_DTYPE).astype(np.uint64).reshape(count, 2)
 
 
-def _check_labels(column: bytes) -> None:
+def check_labels(column: bytes, count: int) -> None:
+    """Raise ProtocolError (invalid_examples) unless a column of bytes holds `count` labels."""
+    if len(column) != count:
+        raise _invalid("y needs as many labels as the batch has examples")
     # Either looks at every byte, whatever they are; the first is quicker for a few of them.
     if len(column) < _LABELS_OF_ARRAY_MIN:
         wrong = bool(column.translate(None, _LABEL_BYTES))  # what is left without zeros and ones

@@ -219,6 +219,16 @@ class Connection:
             self._forget_bytes()
         return message
 
+    def is_drained(self) -> bool:
+        """Return whether every byte was returned as a message and more may come.
+
+        Quicker than `next_event`, which would say NEED_DATA.
+        """
+        if self._ended or len(self._buffer) > self._offset:
+            return False
+        self._let_go()
+        return True
+
     def next_burst(self) -> Burst | None:
         """Return two or more waiting examples messages as one, None where they are not alike.
 
@@ -226,6 +236,8 @@ class Connection:
         that for None. Raises nothing: what is wrong is left to `next_event`.
         """
         buffer, start = self._buffer, self._offset
+        if len(buffer) < start + 2 * FRAME_BYTES_MIN:
+            return None
         first = start + limits.frame_prefix_bytes
         length = limits.frame_prefix_bytes + int.from_bytes(buffer[start:first], "big")
         second = start + length

@@ -624,6 +624,16 @@ RESTORES = (
         (f"{STORE}/test_places.py::test_a_pulse_notices",),
     ),
     Mutant(
+        "who goes alone is acknowledged before its example is stored",
+        "service/intake.py",
+        "        self._committed(self._append((record,)), {lane: Taken([run], 1)})",
+        "        if lane.feeder is not None:\n"
+        "            end = run.sequence + run.count\n"
+        "            lane.feeder.acknowledge(end, lane.stream.position)\n"
+        "        self._committed(self._append((record,)), {lane: Taken([run], 1)})",
+        (f"{SERVICE}/test_intake.py::test_a_failure_on_the_loop_is_the_writers_last_as_well",),
+    ),
+    Mutant(
         "a lone record that is not synced before it counts as stored",
         "store/store.py",
         "            self._writing.run(self._append_one, (*producer, *record))",

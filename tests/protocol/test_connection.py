@@ -587,3 +587,21 @@ def test_errors_name_places_and_not_values() -> None:
     assert isinstance(error, ProtocolError)
     assert error.__cause__ is None
     assert error.__suppress_context__
+
+
+def test_a_connection_is_drained_when_nothing_can_come_of_what_it_has() -> None:
+    connection, data = Connection(Role.SERVER), encode_frame(HELLO)
+    assert connection.is_drained()
+    connection.receive_data(data[:5])
+    assert not connection.is_drained()
+    connection.receive_data(data[5:] + data[:1])
+    assert connection.next_event() == HELLO
+    assert not connection.is_drained()  # one byte of the next frame
+    whole = Connection(Role.SERVER)
+    whole.receive_data(data)
+    assert whole.next_event() == HELLO
+    assert whole.is_drained()
+    assert not whole._buffer  # its memory is free
+    whole.receive_data(b"")
+    assert not whole.is_drained()  # its end is to be told
+    assert whole.next_event() is CLOSED

@@ -151,7 +151,10 @@ class HypothesisClass(ABC):
 
     @abstractmethod
     def contains(self, points: Points) -> bool:
-        """Whether every point lies in the domain; the door's check, before anything is stored."""
+        """Whether every point lies in the domain; the door's check, before anything is stored.
+
+        A domain has with a point all those whose numbers, or features, are not greater.
+        """
 
     @abstractmethod
     def first_rule(self) -> Rule:

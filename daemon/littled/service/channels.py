@@ -18,7 +18,7 @@ from littled.service.lanes import Lane, Run
 from littled.service.users import UserHash
 from littled_protocol import limits
 from littled_protocol.bursts import Burst
-from littled_protocol.columns import Points, PointType, decode_labels
+from littled_protocol.columns import Points, PointType, check_labels, decode_labels
 from littled_protocol.errors import ErrorCode, ProtocolError
 from littled_protocol.messages import Ack, Examples, Message
 
@@ -43,19 +43,21 @@ class Peer(Protocol):
 class Door:
     """What a stream's examples must look like before anything of them is stored.
 
-    `contains` says whether all points of a decoded column lie in the domain of every learner.
-    `users` hashes the users of a stream that protects them; None on a stream without.
+    `contains` says whether all points of a decoded column lie in the domain of every learner; None
+    where every point does. `users` hashes the users of a stream that protects them; None on a
+    stream without.
     """
 
     points: PointType
-    contains: Callable[[Points], bool]
+    contains: Callable[[Points], bool] | None
     users: UserHash | None = None
 
     def check(self, x: bytes, y: bytes, count: int) -> None:
         """Raise ProtocolError (invalid_examples) unless the columns hold `count` good examples."""
-        points = self.points.decode(x, count)
-        decode_labels(y, count)
-        if not self.contains(points):
+        if len(x) != count * self.points.itemsize_bytes:
+            raise ProtocolError(ErrorCode.INVALID_EXAMPLES, "the points have not the right length")
+        check_labels(y, count)
+        if self.contains is not None and not self.contains(self.points.decode(x, count)):
             raise ProtocolError(ErrorCode.INVALID_EXAMPLES, "a point is outside the domain")
 
     def users_of(self, message: Examples) -> bytes:
@@ -201,8 +203,10 @@ class Channel:
             return frame_bytes
         return message.count * (self._door.points.itemsize_bytes + 1) + len(message.users or b"")
 
-    def flush(self) -> None:
+    def flush(self, *, last: bool = False) -> None:
         """Check what was taken and hand it over.
+
+        last: whether the session has nothing more of it in hand; see `Intake.add`.
 
         Raises ProtocolError (invalid_examples) when a batch is wrong; those before it are handed
         over, the rest is dropped.
@@ -219,7 +223,7 @@ class Channel:
             good = self._good(x, y, batches)
             self._hand_over(first, *self._door.cut(x, y, users, slice(good)))
             raise
-        self._hand_over(first, x, y, users)
+        self._hand_over(first, x, y, users, last=last)
 
     def _take_out_of_order(self, sequence: int, x: bytes, y: bytes, users: bytes) -> None:
         """Take what is new of a batch that does not begin at the next sequence number."""
@@ -251,10 +255,12 @@ class Channel:
         # All beginnings up to some batch are good, and all that reach further are not.
         return ends[bisect_left(ends, True, key=is_wrong) - 1]
 
-    def _hand_over(self, sequence: int, x: bytes, y: bytes, users: bytes) -> None:
+    def _hand_over(
+        self, sequence: int, x: bytes, y: bytes, users: bytes, *, last: bool = False
+    ) -> None:
         if y:
             hashed = b"" if self._door.users is None else self._door.users.column(users)
-            self._intake.add(self._lane_open(), Run(sequence, len(y), x, y, hashed))
+            self._intake.add(self._lane_open(), Run(sequence, len(y), x, y, hashed), last=last)
 
     def _lane_open(self) -> Lane:
         assert self._lane is not None, "examples came through a channel that is not open"

@@ -33,7 +33,7 @@ Next = Future[Any] | Rest | None
 class Course:
     """An iterator that takes its turns; `over` is set when it has ended."""
 
-    __slots__ = ("_courses", "due", "over", "steps", "woken")
+    __slots__ = ("_courses", "idle", "over", "steps", "woken")
 
     def __init__(self, courses: Courses, steps: Iterator[Next]) -> None:
         """Made by `Courses.start`."""
@@ -41,9 +41,9 @@ class Course:
         self.steps = steps
         self.over = threading.Event()
         # Both belong to who holds the lock of `courses`: whether it was woken since its last step
-        # began, and when its rest may end, None while it does not rest.
+        # began, and whether it has rested for as long as it wanted and waits to be woken.
         self.woken = False
-        self.due: float | None = None
+        self.idle = False
 
     def wake(self) -> None:
         """End its rest, or the next one if it does not rest; never waits. From any thread."""
@@ -61,7 +61,9 @@ class Courses:
         self._threads: list[threading.Thread] = []
         self._news = threading.Condition()
         self._line: deque[Course] = deque()
+        # Courses that rest, by when that may end; and the end that a waiting thread wakes up for.
         self._later: list[tuple[float, int, Course]] = []
+        self._watched: float | None = None
         self._numbers = count()
         self._closed = False
 
@@ -82,8 +84,10 @@ class Courses:
         """See `Course.wake`."""
         with self._news:
             course.woken = True
-            if course.due is not None:
-                self._postpone(course, course.due)
+            if course.idle:
+                course.idle = False
+                self._line.append(course)
+                self._news.notify()
 
     def close(self) -> None:
         """End the threads after the steps in hand, without waiting for them."""
@@ -112,9 +116,11 @@ class Courses:
             return course
         if isinstance(comes, Rest):
             with self._news:
-                course.due = time.monotonic() + comes.seconds
-                if course.woken:
-                    self._postpone(course, course.due)
+                if comes.seconds:
+                    due = time.monotonic() + comes.seconds
+                    heappush(self._later, (due, next(self._numbers), course))
+                else:
+                    self._end_rest(course)
         else:
             comes.add_done_callback(lambda _: self._line_up(course))
         return None
@@ -124,11 +130,12 @@ class Courses:
             self._line.append(course)
             self._news.notify()
 
-    def _postpone(self, course: Course, due: float) -> None:
-        """Let a course that rests go on when it is due; the lock is held."""
-        course.due = None
-        heappush(self._later, (due, next(self._numbers), course))
-        self._news.notify()
+    def _end_rest(self, course: Course) -> None:
+        """Let a course that has rested go on if it was woken meanwhile; the lock is held."""
+        if course.woken:
+            self._line.append(course)
+        else:
+            course.idle = True
 
     def _next(self, again: Course | None) -> Course | None:
         """Wait for a course whose turn it is, None at the end; `again` takes the last place."""
@@ -138,12 +145,32 @@ class Courses:
             while not self._closed:
                 now = time.monotonic()
                 while self._later and self._later[0][0] <= now:
-                    self._line.append(heappop(self._later)[2])
+                    self._end_rest(heappop(self._later)[2])
                 if self._line:
                     found = self._line.popleft()
                     found.woken = False
-                    if self._line:
+                    if self._line or self._unwatched:
                         self._news.notify()
                     return found
-                self._news.wait(self._later[0][0] - now if self._later else None)
+                self._wait(now)
             return None
+
+    @property
+    def _unwatched(self) -> bool:
+        """Whether a rest may end before any waiting thread looks; the lock is held."""
+        if not self._later:
+            return False
+        return self._watched is None or self._later[0][0] < self._watched
+
+    def _wait(self, now: float) -> None:
+        """Wait for news, or for the end of the next rest; one thread is enough for that.
+
+        A course that is woken while it rests needs no thread before that: who feeds one example
+        after the other would wake up one for each.
+        """
+        if self._unwatched:
+            self._watched = self._later[0][0]
+            self._news.wait(self._watched - now)
+            self._watched = None
+        else:
+            self._news.wait()

@@ -598,8 +598,8 @@ class _Show:
     def status(self, stream: str, status: Status) -> None:
         self._post(self._daemon.set_status, stream, status)
 
-    def learned(self, stream: str, record: Record) -> None:
-        self._daemon.intake.learned(stream, record)
+    def learned(self, stream: str, records: Sequence[Record]) -> None:
+        self._daemon.intake.learned(stream, records)
 
     def progress(self, stream: str) -> None:
         self._post(self._daemon.extend_start, stream)
@@ -621,13 +621,17 @@ def _protected(plan: StreamPlan) -> dict[str, Any]:
 
 
 def _door(plan: StreamPlan, key: bytes) -> Door:
-    domains = [each.hypotheses.contains for each in plan.plans]
+    points = point_type(plan.x_type)
+    greatest = points.decode(b"\xff" * points.itemsize_bytes, 1)
+    # A domain with the greatest point has every point, and nothing needs to be looked at.
+    classes = [each.hypotheses for each in plan.plans]
+    domains = [each.contains for each in classes if not each.contains(greatest)]
 
     def contains(points: Points) -> bool:
         return all(domain(points) for domain in domains)
 
     users = UserHash(key, plan.stream) if plan.unit == "user" else None
-    return Door(point_type(plan.x_type), contains, users)
+    return Door(points, contains if domains else None, users)
 
 
 def _window_samples(learner: str, facts: Status) -> Iterator[Sample]:

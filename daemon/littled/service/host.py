@@ -97,8 +97,8 @@ class Show(Protocol):
     def status(self, stream: str, status: Status) -> None:
         """Replace what the daemon says about `stream`."""
 
-    def learned(self, stream: str, record: Record) -> None:
-        """Say that a record was learned and takes no memory any more."""
+    def learned(self, stream: str, records: Sequence[Record]) -> None:
+        """Say that records were learned and take no memory any more."""
 
     def progress(self, stream: str) -> None:
         """Say that the replay at the start goes on."""
@@ -235,7 +235,8 @@ class Host:
     def put(self, record: Record) -> None:
         """Hand over the next record without waiting."""
         self._waiting.append(record)
-        if self._course is not None:
+        # Where others wait before it, they have woken the engine, which takes it along with them.
+        if len(self._waiting) == 1 and self._course is not None:
             self._course.wake()
 
     def stop(self) -> None:
@@ -299,8 +300,7 @@ class Host:
             if training is None and self._stopping.is_set():
                 return
             yield training
-        for record in records:
-            self._show.learned(self.stream, record)
+        self._show.learned(self.stream, records)
         if self._outlet.published:
             self._show.status(self.stream, engine.status())
         self._replay_seconds += sum(map(_replay_seconds, records))

@@ -15,7 +15,9 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Protocol
 
 from littled.limits import (
@@ -67,6 +69,8 @@ class Intake:
         self._pace = Pace(loop.time)
         # What ends a rest of those who feed at full speed, if something waits for that.
         self._rest_end: asyncio.TimerHandle | None = None
+        # Whose run was committed last, if that was a lone small one, committed on the loop.
+        self._alone: Lane | None = None
         self._underway = 0
         # Commits that the writer has made, and those of them that the loop has heard of.
         self._made = self._heard = 0
@@ -118,8 +122,13 @@ class Intake:
             lane.owner = lane.feeder = None
             self._forget(lane)
 
-    def add(self, lane: Lane, run: Run) -> None:
-        """Take a run that starts at `lane.next_sequence`."""
+    def add(self, lane: Lane, run: Run, *, last: bool = False) -> None:
+        """Take a run that starts at `lane.next_sequence`.
+
+        last: whether nothing more of what its session has received is to follow. Then, if whoever
+        was alone at the last commit still is, the run is durable and acknowledged on return: a
+        producer that waits for each acknowledgement does not wait for the loop's next turn.
+        """
         stream = lane.stream
         if self._underway and not lane.underway and run.cost_bytes <= LANE_LITTLE_BYTES:
             self._pace.hurry()
@@ -128,6 +137,17 @@ class Intake:
         lane.quiet.clear()
         self._underway += 1
         self._drained.clear()
+        if (
+            last
+            and self._alone is lane
+            and self._underway == 1
+            and self._commit_seconds <= QUICK_COMMIT_SECONDS
+            and run.count <= LIGHT_COMMIT_EXAMPLES_MAX
+            and stream.takes_more
+            and self._writer.run_here(partial(self._commit_alone, lane, run))
+        ):
+            return
+        self._alone = None
         with self._lock:
             lane.put(run)
             wake = self._schedule()
@@ -140,10 +160,14 @@ class Intake:
             stream.paused[lane.feeder] = lane
             lane.feeder.pause()
 
-    def learned(self, stream: str, record: Record) -> None:
-        """Say that the engine of `stream` has taken `record` in; called on the engine's thread."""
+    def learned(self, stream: str, records: Sequence[Record]) -> None:
+        """Say that the engine of `stream` has taken records in; called on the engine's thread."""
+        costs = Counter[str]()
+        for record in records:
+            costs[record.producer] += cost_bytes(record)
         with self._lock:
-            self._streams[stream].learned(record.producer, cost_bytes(record))
+            for producer, cost in costs.items():
+                self._streams[stream].learned(producer, cost)
             wake = self._schedule()
         if wake:
             self._writer.submit(self._commit_there)
@@ -233,6 +257,14 @@ class Intake:
         done = self._commit()
         if done is not None:
             self._committed(*done)
+            self._alone = next(iter(done[1]))
+
+    def _commit_alone(self, lane: Lane, run: Run) -> None:
+        """Commit a run that waits for nobody, and acknowledge it."""
+        record = _record(lane.stream.name, lane.producer, (run,))
+        with self._lock:
+            lane.stream.put_before_engine(lane.producer, cost_bytes(record))
+        self._committed(self._append((record,)), {lane: Taken([run], 1)})
 
     def _commit_there(self) -> None:
         """Commit on the writer thread, acknowledge on the loop."""
@@ -264,10 +296,13 @@ class Intake:
             self._writer.submit(self._commit_there)
         if not taken:
             return None
+        return self._append(records), taken
+
+    def _append(self, records: Sequence[NewRecord]) -> list[Record]:
         started = time.monotonic()
         stored = self._journal.append(records)
         self._commit_seconds = time.monotonic() - started
-        return stored, taken
+        return stored
 
     def _committed(self, records: list[Record], taken: dict[Lane, Taken]) -> None:
         """Acknowledge, then let the engines learn; runs on the loop."""

@@ -203,11 +203,16 @@ class StreamIntake:
         # Who is not read from, and on which lane.
         self.paused: dict[Owner, Lane] = {}
 
+    @property
+    def takes_more(self) -> bool:
+        """Whether the engine is not behind."""
+        return self.unlearned_bytes < ENGINE_QUEUE_BYTES_MAX
+
     def has_work(self, *, little: bool = False) -> bool:
         """Whether anything may be committed now; little: of a lane with little in it."""
         if little:
             return any(lane.has_little for lane in self.ready())
-        if self.unlearned_bytes < ENGINE_QUEUE_BYTES_MAX:
+        if self.takes_more:
             return bool(self.waiting)
         return bool(self.ready())
 

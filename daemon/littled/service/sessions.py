@@ -261,7 +261,7 @@ class Session(Guest):
             self._house.log.error("message not sent", code=error.code.value)
             self.fail(ErrorCode.INTERNAL_ERROR)
             return
-        if self._outgoing is None:
+        if self._outgoing is None or not (self._outgoing or self._connection.frame_begun):
             self._write(frame)
         else:
             self._outgoing.append(frame)
@@ -375,7 +375,12 @@ class Session(Guest):
         allowance, left = self._allowance, units
         at: Channel | None = None
         try:
-            while left > 0 and not allowance.is_spent and self._opening < OPENING_MAX:
+            while (
+                left > 0
+                and not connection.is_drained()
+                and not allowance.is_spent
+                and self._opening < OPENING_MAX
+            ):
                 burst = connection.next_burst()
                 if burst is not None:
                     at = channels[burst.channel]
@@ -408,7 +413,7 @@ class Session(Guest):
                     self._handlers.get(type(event), self._other)(event)
             while touched:
                 at = touched.pop()
-                at.flush()
+                at.flush(last=not touched)
         except ProtocolError as error:
             self._fail_late(error, at)
         except Exception as error:

@@ -1,12 +1,18 @@
 """Channels over real sockets: what producers may feed, what is refused, what is acknowledged."""
 
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from littled.classes import class_from_name
+from littled.planner import LearnerRequest, StreamRequest, plan_stream
+from littled.service.channels import Door
+from littled.service.daemon import _door
 from littled.store.store import Store
+from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import Ack, Examples, Open
 from support.serving import Peer, Serving, serving
 
@@ -256,3 +262,22 @@ def test_a_gap_in_a_burst_is_refused_and_what_came_before_it_is_kept(daemon: Ser
         assert peer.error() == "sequence_gap"
     with Peer.greet(daemon.unix) as again:
         assert again.open("flights", "burst-gap").next_sequence == 60
+
+
+# --- Domains --------------------------------------------------------------------------------------
+
+
+def test_a_door_looks_at_points_only_where_some_are_outside() -> None:
+    def door(name: str) -> Door:
+        learner = LearnerRequest("rule", class_from_name(name), noise_rate=Fraction(0))
+        request = StreamRequest("s", Fraction(1), Fraction(1, 10**6), 1000, (learner,))
+        return _door(plan_stream(request), bytes(32))
+
+    assert door("thresholds:256").contains is None
+    door("thresholds:256").check(bytes([0, 255]), bytes(2), 2)
+    with pytest.raises(ProtocolError, match="right length"):
+        door("thresholds:256").check(bytes(3), bytes(2), 2)
+    door("thresholds:200").check(bytes([0, 199]), bytes(2), 2)
+    for points in (b"\xc8", bytes([0, 255, 0])):
+        with pytest.raises(ProtocolError, match="outside the domain"):
+            door("thresholds:200").check(points, bytes(len(points)), len(points))

@@ -141,6 +141,49 @@ def test_a_rest_lasts_at_least_as_long_as_it_says(rooms: Any) -> None:
     assert all(later - earlier >= 0.05 for earlier, later in pairwise(times))
 
 
+def test_all_that_are_woken_while_they_rest_go_on(rooms: Any) -> None:
+    room, steps = rooms(2), [0] * 10
+
+    def course(number: int) -> Iterator[Next]:
+        for _ in range(20):
+            steps[number] += 1
+            yield Rest(0.001 * (1 + 7 * number % 10))
+
+    courses = [room.courses.start(course(number)) for number in range(len(steps))]
+    deadline = time.monotonic() + WAIT
+    while not all(each.over.is_set() for each in courses):
+        for each in courses:
+            each.wake()
+        time.sleep(0.002)
+        assert time.monotonic() < deadline, "somebody was woken and does not go on"
+    assert steps == [20] * len(steps)
+
+
+def test_waking_a_course_that_rests_needs_no_thread(
+    rooms: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody but the end of the rest: else every single example would wake up a thread."""
+    room, resting, notified = rooms(2), threading.Event(), []
+
+    def course() -> Iterator[Next]:
+        resting.set()
+        yield Rest(0.3)
+        notified.append("went on")
+
+    made = room.courses.start(course())
+    assert resting.wait(WAIT)
+    while not room.courses._later:
+        time.sleep(0.001)
+    real = room.courses._news.notify
+    monkeypatch.setattr(
+        room.courses._news, "notify", lambda *_: (notified.append("woke a thread"), real())
+    )
+    made.wake()
+    made.wake()
+    assert made.over.wait(WAIT)
+    assert notified == ["went on"]
+
+
 def test_a_course_that_raises_ends_and_the_others_go_on(rooms: Any) -> None:
     room = rooms(1)
 

@@ -48,8 +48,8 @@ class Shown:
         assert stream == STREAM
         self.statuses.append(status)
 
-    def learned(self, stream: str, record: Record) -> None:
-        self.records.append(record.number)
+    def learned(self, stream: str, records: Sequence[Record]) -> None:
+        self.records += [record.number for record in records]
 
     def progress(self, stream: str) -> None:
         self.reports += 1

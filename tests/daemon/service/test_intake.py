@@ -251,7 +251,7 @@ async def test_commits_wait_for_an_engine_that_is_behind(
     assert free.acks == [(1, 1)]  # another stream's engine is not behind
     while len(feeder.acks) == 0 or feeder.acks[-1][0] < 20:
         for record in bench.delivered["flights"]:
-            await asyncio.to_thread(bench.intake.learned, "flights", record)
+            await asyncio.to_thread(bench.intake.learned, "flights", [record])
         bench.delivered["flights"].clear()
         await asyncio.sleep(0.005)
     await asyncio.wait_for(bench.intake.drain(), 5)
@@ -403,7 +403,7 @@ async def test_a_small_run_is_stored_while_the_engine_is_behind_with_others(
     assert loud.acks[-1][0] < 800_000  # the others wait
     while loud.acks[-1][0] < 800_000:
         for record in bench.delivered["flights"]:
-            await asyncio.to_thread(bench.intake.learned, "flights", record)
+            await asyncio.to_thread(bench.intake.learned, "flights", [record])
         bench.delivered["flights"].clear()
         await asyncio.sleep(0.005)
     await asyncio.wait_for(bench.intake.drain(), 5)
@@ -494,6 +494,56 @@ async def test_a_small_run_is_committed_on_the_loop_while_others_rest(
     await asyncio.wait_for(quick.intake.drain(), 20)
 
 
+async def test_who_goes_alone_is_acknowledged_before_the_next_turn_of_the_loop(
+    quick: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake_module, "QUICK_COMMIT_SECONDS", 60)
+    alone, other = Feeder(), Feeder()
+    lane = await quick.intake.attach("flights", "p", alone)
+    crowd = await quick.intake.attach("flights", "q", other)
+
+    def feed(lane: Lane, *, last: bool = True) -> None:
+        quick.intake.add(lane, Run(lane.next_sequence, 1, b"a", b"\0"), last=last)
+
+    while quick.intake._alone is not lane:  # the writer may not be at rest yet
+        feed(lane)
+        assert not alone.acks or alone.acks[-1][0] < lane.next_sequence
+        await quick.intake.drain()
+    for _ in range(5):
+        feed(lane)
+        assert alone.acks[-1] == (lane.next_sequence,) * 2
+        assert quick.store.position("flights") == lane.next_sequence
+    # more is to follow: it waits, and what follows joins it
+    before = len(quick.commits)
+    feed(lane, last=False)
+    feed(crowd)
+    assert len(quick.commits) == before
+    await quick.intake.drain()
+    assert len(quick.commits) == before + 1
+    feed(crowd)  # who was not alone waits as well
+    assert other.acks == [(1, quick.store.position("flights"))]
+    await quick.intake.drain()
+
+
+async def test_who_goes_alone_waits_for_an_engine_that_is_behind(
+    quick: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(intake_module, "QUICK_COMMIT_SECONDS", 60)
+    feeder = Feeder()
+    lane = await quick.intake.attach("flights", "p", feeder)
+    while quick.intake._alone is not lane:
+        quick.feed(lane, b"a")
+        await quick.intake.drain()
+    monkeypatch.setattr(lanes, "ENGINE_QUEUE_BYTES_MAX", RECORD_OVERHEAD_BYTES)
+    monkeypatch.setattr(lanes, "ENGINE_QUEUE_RESERVE_BYTES", 0)
+    acknowledged = len(feeder.acks)
+    quick.intake.add(lane, Run(lane.next_sequence, 1, b"a", b"\0"), last=True)
+    await asyncio.sleep(0.02)
+    assert len(feeder.acks) == acknowledged
+    await asyncio.to_thread(quick.intake.learned, "flights", quick.delivered["flights"])
+    await asyncio.wait_for(quick.intake.drain(), 5)
+
+
 async def test_larger_runs_and_crowds_are_committed_by_the_writer(quick: Bench) -> None:
     lane = await quick.intake.attach("flights", "p", Feeder())
     other = await quick.intake.attach("ids", "q", Feeder())
@@ -527,10 +577,19 @@ async def test_a_slow_disk_keeps_commits_off_the_loop(quick: Bench) -> None:
     assert not any(await one_by_one(quick, lane, 5))
 
 
-async def test_a_failure_on_the_loop_is_the_writers_last_as_well(quick: Bench) -> None:
+@pytest.mark.parametrize("alone", [False, True])
+async def test_a_failure_on_the_loop_is_the_writers_last_as_well(
+    quick: Bench, monkeypatch: pytest.MonkeyPatch, *, alone: bool
+) -> None:
+    monkeypatch.setattr(intake_module, "QUICK_COMMIT_SECONDS", 60)
     feeder = Feeder()
     lane = await quick.intake.attach("flights", "p", feeder)
-    quick.intake.add(lane, Run(5, 1, b"a", b"\0"))  # not the next number: the store refuses
+    while quick.intake._alone is not lane:
+        quick.feed(lane, b"a")
+        await quick.intake.drain()
+    feeder.acks.clear()
+    wrong = lane.next_sequence + 5  # not the next number: the store refuses
+    quick.intake.add(lane, Run(wrong, 1, b"a", b"\0"), last=alone)
     await asyncio.sleep(0.05)
     assert [type(each) for each in quick.failures] == [ValueError]
     assert feeder.acks == []
