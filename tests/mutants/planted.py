@@ -695,6 +695,13 @@ SURFACES = (
         ("test_privacy_surfaces.py",),
     ),
     Mutant(
+        "noise other than that of stores made before",
+        "mechanisms/noise.py",
+        '_PERSON = b"littled noise 1"',
+        '_PERSON = b"littled noise 2"',
+        (f"{STORE}/test_old_stores.py",),
+    ),
+    Mutant(
         "what opening a store has read is read again",
         "store/store.py",
         "ahead = self._ahead.pop(stream, None)",

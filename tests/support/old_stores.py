@@ -1,0 +1,307 @@
+"""Stores that an older version of the program has made: their configurations, and their examples.
+
+    python -m support.old_stores FOLDER
+
+makes the files of `tests/fixtures/stores` with the program that is imported, and is run in the
+environment of the older one: `git worktree add OLD 17e11b0`, and the three packages of OLD before
+those of this version. Nothing here may need more than that version had.
+"""
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from littled.store.store import Store
+from littled_client import Client
+
+FIXTURES = Path(__file__).parents[1] / "fixtures" / "stores"
+PRODUCER = "p"
+# Examples of each stream, and how many of them a frame has.
+EXAMPLES = 1_500
+EXAMPLES_OF_WINDOWS = 4_100
+LEARN_SECONDS_MAX = 10.0
+FRAMES = (1, 7, 120, 500)
+ANSWERED_MAX = 12
+
+_STREAM = """
+[streams.{name}]
+epsilon = {epsilon}
+delta = 1e-5
+horizon = {horizon}
+{more}
+"""
+_LEARNER = """
+[streams.{name}.learners.{learner}]
+class = "{kind}"
+{more}
+"""
+
+
+def stream(
+    name: str, kind: str, more: str = "", *, epsilon: int = 20, horizon: int = 5_000, unit: str = ""
+) -> str:
+    """A stream with one learner."""
+    head = _STREAM.format(name=name, epsilon=epsilon, horizon=horizon, more=unit)
+    return head + _LEARNER.format(name=name, learner="one", kind=kind, more=more)
+
+
+CLASSES = {
+    "thresholds": "thresholds:64",
+    "points": "points:8",
+    "wide": "points:128",
+    "sets": "sparse_sets:8:2",
+    "prefixes": "prefixes:16",
+    "addresses": "prefixes:128",
+    "affine": "affine:8:2",
+    "stumps": "stumps:3:16",
+    "conjunctions": "conjunctions:6",
+    "table": "table:rules.csv",
+}
+TABLE = """rule,0,1,2,3,4,5,6,7
+none,0,0,0,0,0,0,0,0
+most,0,0,1,1,1,1,1,1
+half,0,0,0,0,1,1,1,1
+few,0,0,0,0,0,0,1,1
+"""
+SELECTIONS = {
+    "auto": "thresholds:64",
+    "dense": "thresholds:64",
+    "fresh": "thresholds:64",
+    "sparse": "prefixes:16",
+    "closure": "affine:16:2",
+    "histogram": "sparse_sets:16:2",
+    "paper": "thresholds:16",
+}
+PAPER = "paper = {teachers = 8, threshold = 0.001}"
+METHODS = ("dense", "stability", "relabelling", "realizable", "averaging", "majority")
+ANSWERS = 'kind = "prediction"\nexcess_error = 0.45\nwindow = '
+USERS = 'unit = "user"\nuser_examples_max = 4\n'
+
+CONFIGURATIONS = {
+    "classes": "".join(stream(name, kind) for name, kind in CLASSES.items()),
+    "selections": "".join(
+        stream(name, kind, f'selection = "{name}"\n{PAPER if name == "paper" else ""}')
+        for name, kind in SELECTIONS.items()
+    ),
+    "answers": "".join(
+        stream(name, "thresholds:16", f'{ANSWERS}4000\nmethod = "{name}"', horizon=8_000)
+        for name in METHODS
+    ),
+    "users": stream("late", "thresholds:64", unit=USERS, epsilon=8, horizon=20_000),
+    "seasons": stream("late", "thresholds:64", "noise_rate = 0.05", horizon=400)
+    + stream(
+        "turns", "thresholds:16", f'{ANSWERS}200\nmethod = "averaging"', horizon=400, epsilon=100
+    ),
+    "restored": stream("late", "thresholds:64"),
+    "killed": stream("late", "thresholds:64") + stream("ids", "points:64"),
+}
+"""By name of a store: what it was made with."""
+
+
+# --- examples -------------------------------------------------------------------------------------
+
+
+def examples(name: str, x_type: str, first: int, count: int) -> tuple[list[Any], list[int]]:
+    """Points and labels of a stream; they follow from their numbers alone."""
+    x: list[Any] = []
+    y: list[int] = []
+    for number in range(first, first + count):
+        chance = random.Random(f"{name} {number}")
+        high = chance.random() < 0.5
+        if "x" in x_type:
+            flags = name == "conjunctions"
+            row = [chance.randrange(2 if flags else 16) for _ in range(width(x_type))]
+            x.append(row)
+            y.append(int(row[0] == 1 if flags else row[1] >= 9))
+        else:
+            limit = LIMITS.get(name, 16)
+            point = chance.randrange(limit // 2, limit) if high else chance.randrange(limit // 2)
+            point = 5 if name in OF_IDS and high else point
+            x.append(point)
+            y.append(int(high if point != 5 else 1))
+    return x, y
+
+
+OF_IDS = ("points", "wide", "sets", "ids", "sparse", "histogram")
+LIMITS = {
+    "thresholds": 64, "points": 256, "wide": 1 << 100, "sets": 256, "prefixes": 1 << 16,
+    "addresses": 1 << 128, "affine": 256, "table": 8, "auto": 64, "dense": 16, "fresh": 64,
+    "sparse": 1 << 16, "closure": 1 << 16, "histogram": 1 << 16, "late": 64, "ids": 1 << 64,
+}  # fmt: skip
+
+
+def width(x_type: str) -> int:
+    """Numbers in a row."""
+    return int(x_type.partition("x")[2])
+
+
+def users(first: int, count: int) -> list[str]:
+    """Users of a stream's examples, each with six of them one after the other."""
+    return [f"user {number // 6}" for number in range(first, first + count)]
+
+
+# --- a program at work ----------------------------------------------------------------------------
+
+
+def littled(*arguments: str, folder: Path) -> str:
+    """Run a command; its output. CalledProcessError."""
+    command = [sys.executable, "-m", "littled.cli", *arguments]
+    done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+@contextmanager
+def served(store: Path, *, kill: bool = False) -> Iterator[Client]:
+    """A daemon on a store, and a client; stopped, or killed, in the end."""
+    address = store.parent / "s"
+    command = [sys.executable, "-m", "littled.cli", "serve", str(store), "--unix", str(address)]
+    daemon = subprocess.Popen([*command, "--log", "json"], stderr=subprocess.PIPE, text=True)
+    assert daemon.stderr is not None
+    try:
+        said = []
+        while not said or '"ready"' not in said[-1]:
+            said.append(daemon.stderr.readline())
+            assert said[-1], "".join(said)
+        with Client(f"unix:{address}", producer=PRODUCER) as client:
+            yield client
+    finally:
+        daemon.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
+        daemon.stderr.read()
+        status = daemon.wait(60)
+        daemon.stderr.close()
+    assert kill or status == 0, status
+
+
+def feed(client: Client, store: Path, count: int, *, wait: bool = True) -> None:
+    """Send so many examples more to each stream, in frames of several lengths."""
+    for name in plans(store):
+        with client.feed(name) as feeder:
+            end, frames = feeder.next_sequence + count, 0
+            while (first := feeder.next_sequence) < end:
+                size = min(FRAMES[frames % len(FRAMES)], end - first)
+                x, y = examples(name, feeder.x_type, first, size)
+                if feeder.names_users:
+                    feeder.send(x, y, users=users(first, size))
+                else:
+                    feeder.send(x, y)
+                frames += 1
+            feeder.flush()
+    deadline = time.monotonic() + LEARN_SECONDS_MAX
+    while wait and not learned(client) and time.monotonic() < deadline:
+        time.sleep(0.05)
+
+
+def learned(client: Client) -> bool:
+    """Whether every stream has its first rule beyond the one without data, if it has rules."""
+    found = client.status()["streams"]
+    return all(
+        learner.get("version", 2) > 1
+        for each in found.values() for learner in each["learners"].values()
+    )  # fmt: skip
+
+
+def ask(client: Client, store: Path) -> None:
+    """Ask some questions wherever answers are given; half of what a window may answer."""
+    for name, plan in plans(store).items():
+        for learner, each in plan.get("learners", {}).items():
+            if each.get("kind") == "prediction":
+                most = each["parameters"]["answers_max"] // 2
+                points = list(range(min(most, ANSWERED_MAX)))
+                client.predict(f"{name}/{learner}", points, request=bytes(16))
+
+
+def plans(store: Path) -> dict[str, Any]:
+    """The plan of each stream."""
+    with Store.open(store, read_only=True) as opened:
+        return opened.plans
+
+
+# --- what a store says ----------------------------------------------------------------------------
+
+
+def said(store: Path) -> dict[str, dict[str, list[str]]]:
+    """Short digests of each release, charge and answer, by learner or stream, in order."""
+    found: dict[str, dict[str, list[str]]] = {"releases": {}, "charges": {}, "answers": {}}
+    with Store.open(store, read_only=True) as opened:
+        for name, plan in opened.plans.items():
+            for learner in plan["learners"]:
+                releases = opened.releases(f"{name}/{learner}")
+                found["releases"][f"{name}/{learner}"] = [_digest(each.body) for each in releases]
+            charges = opened.ledger(name)
+            found["charges"][name] = [_digest(each.to_bytes()) for each in charges]
+            answers = opened.predictions(name)
+            found["answers"][name] = [_digest(each.x + each.y + each.head) for each in answers]
+    return found
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=4).hexdigest()
+
+
+def verified(store: Path) -> dict[str, Any]:
+    """What `littled verify --replay` says; CalledProcessError where it found something."""
+    found: dict[str, Any] = json.loads(
+        littled("verify", str(store), "--replay", "--json", folder=store.parent)
+    )
+    return found
+
+
+# --- making them ----------------------------------------------------------------------------------
+
+
+def make(name: str, folder: Path) -> None:
+    """Make one of the stores in a folder."""
+    (folder / "rules.csv").write_text(TABLE)
+    (folder / "littled.toml").write_text(CONFIGURATIONS[name])
+    store = folder / "store"
+    littled("init", "store", "--config", "littled.toml", folder=folder)
+    with served(store, kill=name == "killed") as client:
+        feed(client, store, EXAMPLES_OF_WINDOWS if name == "answers" else EXAMPLES)
+        ask(client, store)
+        if name == "killed":
+            feed(client, store, 200, wait=False)
+    if name == "restored":
+        older = shutil.copytree(store, folder / "older")
+        with served(store) as client:
+            feed(client, store, 2 * EXAMPLES)
+        for each in ("store.sqlite", "store.sqlite-wal", "store.sqlite-shm"):
+            (store / each).unlink(missing_ok=True)
+            if (older / each).exists():
+                shutil.copy(older / each, store / each)
+        littled("restore", "store", "--yes", folder=folder)
+        with served(store) as client:
+            feed(client, store, EXAMPLES)
+
+
+def main(target: str) -> None:
+    """Make all of them, each with what the program says of it."""
+    folder = Path(target).absolute()
+    everything: dict[str, Any] = {}
+    for name in CONFIGURATIONS:
+        work = folder / "work" / name
+        work.mkdir(parents=True)
+        make(name, work)
+        (work / "store" / "store.sqlite-shm").unlink(missing_ok=True)
+        with tarfile.open(folder / f"{name}.tar.xz", "w:xz", preset=9) as archive:
+            archive.add(work / "store", name)
+        copy = shutil.copytree(work / "store", work / "copy")
+        everything[name] = {"verify": verified(copy), "said": said(copy)}
+    text = json.dumps(everything, indent=None, separators=(",", ":"), sort_keys=True)
+    (folder / "said.json").write_text(text + "\n")
+    shutil.rmtree(folder / "work")
+
+
+if __name__ == "__main__":
+    os.umask(0o077)
+    main(sys.argv[1])
