@@ -22,9 +22,12 @@ from littled_client.errors import ExampleError
 from littled_protocol import limits
 from littled_protocol.columns import Users, decode_users
 
-# Digests kept after a batch: some 20 MB, and many times as fast for users that come again soon.
+# Digests kept after a batch, and bytes of the ids that they are of: some 20 MB for short ids, and
+# several times as fast for users that come again soon.
 REMEMBERED_USERS_MAX = 1 << 17
+REMEMBERED_BYTES_MAX = 1 << 24
 
+_NAMELESS = "a user needs a name: a text, bytes or an integer, and no empty one"
 _ID_TYPES = frozenset({str, bytes, int})
 # A copy of an empty hash is made faster than a new one; this runs for every new user.
 _EMPTY = blake2b(digest_size=limits.user_bytes)
@@ -37,18 +40,10 @@ def user_digest(user: Any) -> bytes:
     """
     text = user_text(user)
     if text is None:
-        raise ExampleError("a user needs a name: a text, bytes or an integer, and no empty one")
+        raise ExampleError(_NAMELESS)
     digest = _EMPTY.copy()
     digest.update(text)
     return digest.digest()
-
-
-class _Known(dict[str | bytes | int, bytes]):
-    """Digests by user; one that is asked for is made."""
-
-    def __missing__(self, user: str | bytes | int) -> bytes:
-        digest = self[user] = user_digest(user)
-        return digest
 
 
 class UserDigests:
@@ -56,7 +51,8 @@ class UserDigests:
 
     def __init__(self) -> None:
         """Know nobody."""
-        self._known = _Known()
+        self._known: dict[str | bytes | int, bytes] = {}
+        self._known_bytes = 0
 
     def one(self, user: Any) -> bytes:
         """Return the 16 bytes of one user; raises ExampleError as `user_digest` does."""
@@ -78,13 +74,53 @@ class UserDigests:
         return decode_users(b"".join(self._digests(ids)), len(ids))
 
     def _digests(self, ids: list[Any]) -> list[bytes]:
-        if not set(map(type, ids)) <= _ID_TYPES:
+        kinds = set(map(type, ids))
+        if not kinds <= _ID_TYPES:
             # True equals 1 as a key, and integers of numpy are not found at once.
             return [user_digest(user) for user in ids]
-        digests = list(map(self._known.__getitem__, ids))
-        if len(self._known) > REMEMBERED_USERS_MAX:
-            self._known.clear()
+        known = self._known
+        found: list[Any] = list(map(known.get, ids))
+        if None not in found:
+            return found
+        missing = (user for user, digest in zip(ids, found, strict=True) if digest is None)
+        new = list(dict.fromkeys(missing))
+        texts = _texts(new, kinds)
+        made = _digests_of(texts)
+        known.update(zip(new, made, strict=True))
+        self._known_bytes += sum(map(len, texts))
+        # Where all of a batch are new, and no two are one user, they stand as the ids do.
+        digests = made if len(new) == len(ids) else list(map(known.__getitem__, ids))
+        if len(known) > REMEMBERED_USERS_MAX or self._known_bytes > REMEMBERED_BYTES_MAX:
+            self._known = {}
+            self._known_bytes = 0
         return digests
+
+
+def _texts(ids: list[Any], kinds: set[type]) -> list[bytes]:
+    """Return the texts of ids of these types at once; raises ExampleError as `user_digest` does."""
+    texts = ids
+    try:
+        if kinds == {str}:
+            texts = list(map(str.encode, ids))
+        elif kinds == {int}:
+            texts = list(map(b"%d".__mod__, ids))
+        elif kinds != {bytes}:
+            texts = [user_text(user) or b"" for user in ids]
+    except ValueError:  # no UTF-8, or more digits than Python writes
+        texts = [b""]
+    if not all(texts):
+        raise ExampleError(_NAMELESS)
+    return texts
+
+
+def _digests_of(texts: list[bytes]) -> list[bytes]:
+    """Return the digests of texts; nothing is called for each of them but the hash itself."""
+    empty, digests = _EMPTY.copy, []
+    for text in texts:
+        digest = empty()
+        digest.update(text)
+        digests.append(digest.digest())
+    return digests
 
 
 def hash_users(users: Any) -> Users:

@@ -86,6 +86,27 @@ def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert encode_users(digests.array(many)) == b"".join(digest(b"%d" % i) for i in many)
 
 
+def test_long_ids_are_not_remembered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "REMEMBERED_BYTES_MAX", 10_000)
+    digests = UserDigests()
+    for start in range(0, 50, 5):
+        users = [f"{i}" * 1000 for i in range(start, start + 5)]
+        assert encode_users(digests.array(users)) == b"".join(digest(u.encode()) for u in users)
+        assert sum(map(len, map(str, digests._known))) <= 10_000
+
+
+@given(st.lists(st.lists(ids, max_size=8), max_size=8), st.integers(1, 10))
+def test_what_is_remembered_is_never_another_users(batches: list[list[Any]], most: int) -> None:
+    """Batches of one kind of id and of several, with repeats, and a memory that overflows."""
+    digests = UserDigests()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "REMEMBERED_USERS_MAX", most)
+        for batch in (*batches, *batches, *[[*batch, *batch] for batch in batches]):
+            expected = b"".join(map(user_digest, batch))
+            assert encode_users(digests.array(batch)) == expected
+            assert len(digests._known) <= most
+
+
 def test_true_is_not_taken_for_a_user_who_was_seen() -> None:
     digests = UserDigests()
     digests.array([1])
