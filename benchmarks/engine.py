@@ -10,17 +10,17 @@ class of rules, one JSON line with, in processor time of the thread,
   ChaCha20, one comparison of points and one of labels, one count of the points; `ratio` of the two;
 - `waiting_us`: a record of one example, where 1,000 wait, and `alone_us`, where none does.
 
-Both are measured in turns, and the figures are lower quartiles: whatever else runs on the machine
-slows both.
+Both are measured in turns, and the figures are medians; whatever else runs here slows both.
 """
 
 import argparse
 import json
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from hashlib import blake2b
+from statistics import median
 from typing import Any
 
 import numpy as np
@@ -116,11 +116,6 @@ def seconds(call: Callable[[], Any]) -> float:
     return time.thread_time() - begun
 
 
-def quartile(times: Sequence[float]) -> float:
-    """The lower quartile."""
-    return sorted(times)[len(times) // 4]
-
-
 def measure(case: Case, repeats: int) -> dict[str, float]:
     """All figures of one case, one kind of work after the other in each repeat."""
     trainers = Trainers()
@@ -136,7 +131,7 @@ def measure(case: Case, repeats: int) -> dict[str, float]:
             times[kind].append(spent / count)
         times["plain"].append(seconds(lambda: plain_pass(case)))
     trainers.close()
-    found = {kind: quartile(each) for kind, each in times.items()}
+    found = {kind: median(each) for kind, each in times.items()}
     return {
         "batches_ns": round(found["batches"] / BATCH_EXAMPLES * 1e9, 2),
         "plain_ns": round(found["plain"] / BATCH_EXAMPLES * 1e9, 2),

@@ -65,8 +65,9 @@ _INTEGER_MAX = (1 << 64) - 1
 _NUMBERS = struct.Struct("<QQ")
 # Chain heads of the journal's records.
 HEAD_BYTES = 32
-# Addresses of one word each from which on their key streams are computed side by side.
-SINGLE_WORDS_MIN = 64
+# Addresses of one word each from which on their key streams are computed side by side: beside other
+# work, with nothing of it near the processor, that takes as long as some thirty of them one by one.
+SINGLE_WORDS_MIN = 32
 # Key streams are zeros, encrypted in pieces of at most so many bytes.
 _ZEROS = bytes(1 << 17)
 _ZEROS_VIEW = memoryview(_ZEROS)
