@@ -2,9 +2,9 @@
 
 Half a minute after its start each life of the daemon is killed, with everything that it has
 written; once an hour the disk is full, once a sync fails, and once the power goes. Producers send
-all the while, subscribers and people who ask come back. After every hour the auditor opens the
-store, and in the end the journal is learned again. The memory of this process, which holds the
-daemon, must not grow from hour to hour.
+all the while, subscribers and people who ask come back. After every hour the auditor opens a copy
+of the store, in a process of its own, and in the end the journal is learned again. The memory of
+this process, which holds the daemon, must not grow from hour to hour.
 """
 
 import ctypes
@@ -18,6 +18,7 @@ import tempfile
 import traceback
 from pathlib import Path
 
+from sim.peers import Wrong
 from sim.run import (
     Faults,
     Load,
@@ -57,11 +58,39 @@ def faults_of(life: int) -> Faults:
     return faults
 
 
+def begin_audit(machine: Machine, path: Path, *, replay: bool) -> int:
+    """Let another process look at a copy of the store; its id.
+
+    What the auditor takes in memory grows with the journal, and is not the daemon's.
+    """
+    copy = shutil.copytree(path, machine.folder / "audited")
+    child = os.fork()
+    if child:
+        return child
+    status = 1
+    try:
+        audit(machine, copy, replay=replay)
+        status = 0
+    except BaseException:  # noqa: BLE001 - the process ends here, whatever it was
+        traceback.print_exc()
+    finally:
+        os._exit(status)
+
+
+def end_audit(machine: Machine, child: int) -> None:
+    """Wait for the auditor; raise Wrong if it has found something."""
+    _, status = os.waitpid(child, 0)
+    shutil.rmtree(machine.folder / "audited")
+    if status:
+        raise Wrong("the auditor has found something")
+
+
 def soak(hours: int, seed: int = 0) -> list[int]:
     """Run so many hours of simulated time; return the memory after each."""
     with tempfile.TemporaryDirectory(prefix="soak", dir=quick_folder()) as name:
         machine = Machine(seed, Path(name), random.Random(seed), load=LOAD)
         path, memory, life = new_store(machine), [], 0
+        auditor: int | None = None
         for hour in range(1, hours + 1):
             while machine.now < hour * HOUR_SECONDS:
                 left, _ = one_life(machine, path, faults_of(life))
@@ -70,12 +99,16 @@ def soak(hours: int, seed: int = 0) -> list[int]:
                 path = left
                 life += 1
             machine.lines.clear()
-            audit(machine, path, replay=hour == hours)
+            if auditor is not None:
+                end_audit(machine, auditor)
+            auditor = begin_audit(machine, path, replay=hour == hours)
             memory.append(resident_bytes())
             sent = sum(machine.seen.acknowledged.values())
             print(
                 f"hour {hour}: {life} lives, {sent:,} examples, {memory[-1] >> 20} MiB", flush=True
             )
+        if auditor is not None:
+            end_audit(machine, auditor)
         print(f"{machine.kills} kills, {machine.crashes} power cuts, {machine.failures} failures")
     return memory
 
