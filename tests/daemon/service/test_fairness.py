@@ -23,11 +23,19 @@ from littled_protocol.messages import Pong
 from support.attacks import ATTACKS, attacking, outcome
 from support.serving import Peer, Serving, serving
 
-# What the watchdog of the tests expects, and what an acknowledgement counts as at least at rest: on
-# a busy machine the scheduler alone takes some milliseconds now and then.
+# What the watchdog of the tests expects.
 WATCHDOG_SECONDS = 3.0
-P50_SECONDS_MIN = 0.008
-P99_SECONDS_MIN = 0.06
+# How much longer acknowledgements may take beside anybody, and what one counts as at least at rest.
+# Alone a round trip finds both processors idle, and half of it takes less than a millisecond; a
+# process that uses one of them up, as every attack does, is interrupted for others at ticks of the
+# kernel, 4 ms apart.
+P50_TIMES = 3
+P99_TIMES = 5
+P50_SECONDS_MIN = 0.001
+P99_SECONDS_MIN = 0.004
+# The same where other tests run as well: then the scheduler alone takes some milliseconds.
+BUSY_P50_SECONDS_MIN = 0.008
+BUSY_P99_SECONDS_MIN = 0.06
 # An attack of the campaign takes so long.
 ATTACK_SECONDS = 4.0
 
@@ -167,12 +175,12 @@ def outcome_of(store: Path, folder: Path, kind: str, peers: int, seconds: float)
     return Outcome(rest, beside, first_second, grown, log_bytes, sent, silence)
 
 
-def check(found: Outcome) -> None:
-    """Compare with rest, with room for a busy machine."""
-    p50, p99 = max(found.rest.p50, P50_SECONDS_MIN), max(found.rest.p99, P99_SECONDS_MIN)
-    assert found.beside.p50 <= 3 * p50
-    assert found.beside.p99 <= 5 * p99
-    assert found.first_second.p50 <= 3 * p50
+def check(found: Outcome, p50_seconds_min: float, p99_seconds_min: float) -> None:
+    """Compare with rest, which counts as so long at least."""
+    p50, p99 = max(found.rest.p50, p50_seconds_min), max(found.rest.p99, p99_seconds_min)
+    assert found.beside.p50 <= P50_TIMES * p50
+    assert found.beside.p99 <= P99_TIMES * p99
+    assert found.first_second.p50 <= P50_TIMES * p50
     assert found.watchdog_seconds < WATCHDOG_SECONDS
     assert found.grown_bytes < 128 << 20
 
@@ -185,7 +193,7 @@ def test_a_producer_is_acknowledged_beside_a_crowd_that_asks(
 ) -> None:
     seconds = 2.5
     found = outcome_of(store, tmp_path, kind, peers, seconds)
-    check(found)
+    check(found, BUSY_P50_SECONDS_MIN, BUSY_P99_SECONDS_MIN)
     if kind == "ping":  # what was done for them is what they may ask for
         allowed = ALLOWANCE_UNITS_MAX + ALLOWANCE_UNITS_PER_SECOND * (seconds + 1)
         pong_bytes = len(encode_frame(Pong(7)))
@@ -193,18 +201,14 @@ def test_a_producer_is_acknowledged_beside_a_crowd_that_asks(
 
 
 @pytest.mark.campaign
+@pytest.mark.parametrize("kind", ATTACKS)
 def test_every_attack_in_one_table(
-    template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    kind: str, template: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = {}
+    store = Path(shutil.copytree(template, tmp_path / "store"))
+    found = outcome_of(store, tmp_path, kind, 100, ATTACK_SECONDS)
     with capsys.disabled():
-        sys.stdout.write(f"\n{HEADING}\n")
-        for number, kind in enumerate(ATTACKS):
-            folder = tmp_path / str(number)
-            folder.mkdir()
-            store = Path(shutil.copytree(template, folder / "store"))
-            found[kind] = outcome_of(store, folder, kind, 100, ATTACK_SECONDS)
-            sys.stdout.write(found[kind].row(kind) + "\n")
-            sys.stdout.flush()
-    for result in found.values():
-        check(result)
+        if kind == next(iter(ATTACKS)):
+            sys.stdout.write(f"\n{HEADING}\n")
+        sys.stdout.write(found.row(kind) + "\n")
+    check(found, P50_SECONDS_MIN, P99_SECONDS_MIN)
