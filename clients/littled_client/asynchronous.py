@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+import socket
 import ssl
 import time
 from collections import deque
@@ -52,6 +53,7 @@ from littled_client.published import Published
 from littled_client.recordings import RecordingWriter
 from littled_client.sources import skip_examples
 from littled_client.tls import Tls, secured, tls_failure
+from littled_client.unix import has_connected, pauses
 from littled_client.waits import Retry, Waits
 from littled_protocol import limits
 from littled_protocol.columns import point_type
@@ -665,8 +667,9 @@ class _Link(asyncio.Protocol):
         try:
             async with asyncio.timeout(waits.answer_seconds):
                 if isinstance(address, UnixAddress):
+                    connection = await _connected_to_unix(address.path)
                     connecting = loop.create_unix_connection(
-                        lambda: cls(waits, deliver), address.path
+                        lambda: cls(waits, deliver), sock=connection
                     )
                     return (await connecting)[1]
                 host, port = address.host, address.port
@@ -859,3 +862,18 @@ def _ignore(_anything: object) -> None:
 
 async def _nothing(_link: _Link) -> None:
     """Prepare nothing after the greeting."""
+
+
+async def _connected_to_unix(path: str) -> socket.socket:
+    """Return a connected socket, however long that takes; raise OSError."""
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.setblocking(False)
+        for pause in pauses():
+            if has_connected(connection, path):
+                break
+            await asyncio.sleep(pause)
+    except BaseException:
+        connection.close()
+        raise
+    return connection

@@ -52,6 +52,7 @@ from littled_client.recordings import RecordingWriter
 from littled_client.sources import skip_examples
 from littled_client.tails import Tail
 from littled_client.tls import Tls, secured, tls_failure
+from littled_client.unix import has_connected, pauses
 from littled_client.waits import Retry, Waits
 from littled_protocol.columns import point_type
 from littled_protocol.errors import ProtocolError
@@ -774,15 +775,7 @@ def _connected(address: Address, seconds: float, tls: Tls | None) -> socket.sock
     """
     try:
         if isinstance(address, UnixAddress):
-            connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-            try:
-                connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
-                connection.settimeout(seconds)
-                connection.connect(address.path)
-            except BaseException:
-                connection.close()
-                raise
-            return connection
+            return _connected_to_unix(address.path, seconds)
         connection = socket.create_connection((address.host, address.port), seconds)
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         if tls is not None:
@@ -796,6 +789,26 @@ def _connected(address: Address, seconds: float, tls: Tls | None) -> socket.sock
     else:
         return connection
     raise ConnectionLostError(failure)
+
+
+def _connected_to_unix(path: str, seconds: float) -> socket.socket:
+    """Return a connected socket; raise OSError, of which TimeoutError where no place is free."""
+    ends = time.monotonic() + seconds
+    connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    try:
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER_BYTES)
+        connection.setblocking(False)
+        for pause in pauses():
+            if has_connected(connection, path):
+                break
+            if time.monotonic() > ends:
+                raise TimeoutError
+            time.sleep(pause)
+        connection.settimeout(seconds)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
 
 
 def _shaken(connection: socket.socket, tls: Tls, server_name: str) -> ssl.SSLSocket:
