@@ -1,9 +1,9 @@
 """Faults to plant, each of which breaks a promise of PRIVACY.md or SPEC.md, and who must notice.
 
-A fault is one piece of text of one file of `daemon/littled` and what takes its place. `tests` are
-the fewest that should notice: the whole suite has others that do. Wherever the fault changes the
-law of what is released, they are enumerations, laws or twins that see the guarantee itself broken,
-and no golden value of an address or a word.
+A fault is one piece of text of one file, named from `daemon/littled`, and what takes its place.
+`tests` are the fewest that should notice: the whole suite has others that do. Wherever the fault
+changes the law of what is released, they are enumerations, laws or twins that see the guarantee
+itself broken, and no golden value of an address or a word.
 """
 
 from dataclasses import dataclass
@@ -28,6 +28,8 @@ LEARNERS = "daemon/learners"
 BUDGETS = "daemon/budget"
 STORE = "daemon/store"
 SERVICE = "daemon/service"
+PROTOCOL = "../../protocol/littled_protocol"
+BURSTS_ALONE = "protocol/test_bursts.py"
 ENGINE = "daemon/test_engine.py"
 ANSWERING = "daemon/test_predictions.py"
 ONLINE = f"{LEARNERS}/test_online.py"
@@ -912,7 +914,90 @@ COLUMNS = (
     ),
 )
 
+BURSTS = (
+    Mutant(
+        "headers of a burst compared for the first frame alone",
+        f"{PROTOCOL}/bursts.py",
+        "rows = rows[: _leading((part == part[0]).all(axis=1))]",
+        "pass",
+        (BURSTS_ALONE,),
+    ),
+    Mutant(
+        "a burst whose numbers need not go on",
+        f"{PROTOCOL}/bursts.py",
+        "return rows[: _leading(numbers == due)]",
+        "return rows",
+        (BURSTS_ALONE,),
+    ),
+    Mutant(
+        "a part of a burst acknowledged as all of it",
+        f"{PROTOCOL}/connection.py",
+        "done = min(left, (message.next_sequence - end) // count + 1)",
+        "done = left",
+        (f"{BURSTS_ALONE}::test_an_acknowledgement_of_a_part_gives_back_the_credit_of_its_frames",),
+    ),
+    Mutant(
+        "a burst for the credit of one frame",
+        f"{PROTOCOL}/connection.py",
+        "self._used_bytes += burst.frames * credit",
+        "self._used_bytes += credit",
+        (f"{BURSTS_ALONE}::test_credit_ends_a_burst",),
+    ),
+    Mutant(
+        "labels that are not looked at",
+        f"{PROTOCOL}/columns.py",
+        "    if wrong:",
+        "    if wrong and column is None:",
+        (f"{SERVICE}/test_channels.py::test_a_wrong_batch_in_the_middle_of_a_burst",),
+    ),
+    Mutant(
+        "a wrong batch stored with the rest of its burst",
+        "service/channels.py",
+        "good = self._good(x, y, batches)",
+        "good = len(y)",
+        (f"{SERVICE}/test_channels.py::test_a_wrong_batch_in_the_middle_of_a_burst",),
+    ),
+    Mutant(
+        "a burst of columns that are too long",
+        "service/channels.py",
+        "len(burst.x) == examples * self.points.itemsize_bytes",
+        "len(burst.x) >= examples * self.points.itemsize_bytes",
+        (f"{SERVICE}/test_channels.py::test_every_batch_of_a_burst_has_a_wrong_length",),
+    ),
+    Mutant(
+        "a way to the acknowledgement that depends on labels",
+        "service/channels.py",
+        "        if y:\n",
+        "        if y and (any(y) or all(y) or True):\n",
+        (
+            f"{SERVICE}/test_label_timing.py"
+            "::test_every_label_takes_the_same_way_to_its_acknowledgement",
+        ),
+    ),
+)
+
 FAIRNESS = (
+    Mutant(
+        "a lobby without an end",
+        "service/reception.py",
+        "if len(self._lobby) >= LOBBY_MAX:",
+        "if False:",
+        (f"{SERVICE}/test_crowds.py::test_newcomers_who_say_nothing_make_room_for_others",),
+    ),
+    Mutant(
+        "unsent bytes limited for each peer alone",
+        "service/sessions.py",
+        "if counters.unsent_bytes > UNSENT_BYTES_MAX:",
+        "if False:",
+        (f"{SERVICE}/test_crowds.py::test_unsent_bytes_of_all_peers_are_limited_together",),
+    ),
+    Mutant(
+        "a share of the connections for everybody together",
+        "service/admission.py",
+        "if self._from_origin[origin] >= self._origin_max:",
+        "if len(self._guests) >= self._origin_max:",
+        (f"{SERVICE}/test_crowds.py::test_each_user_has_a_share_of_the_connections",),
+    ),
     Mutant(
         "an allowance that is never spent",
         "service/turns.py",
@@ -985,4 +1070,7 @@ FAIRNESS = (
     ),
 )
 
-MUTANTS = (*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES, *FAIRNESS)
+MUTANTS = (
+    *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
+    *(*BURSTS, *FAIRNESS),
+)
