@@ -958,13 +958,6 @@ BURSTS = (
         (f"{SERVICE}/test_channels.py::test_a_wrong_batch_in_the_middle_of_a_burst",),
     ),
     Mutant(
-        "a burst of columns that are too long",
-        "service/channels.py",
-        "len(burst.x) == examples * self.points.itemsize_bytes",
-        "len(burst.x) >= examples * self.points.itemsize_bytes",
-        (f"{SERVICE}/test_channels.py::test_every_batch_of_a_burst_has_a_wrong_length",),
-    ),
-    Mutant(
         "a way to the acknowledgement that depends on labels",
         "service/channels.py",
         "        if y:\n",

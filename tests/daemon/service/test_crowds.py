@@ -93,7 +93,10 @@ def test_newcomers_who_say_nothing_make_room_for_others(store: Path) -> None:
 
 def test_unsent_bytes_of_all_peers_are_limited_together(store: Path) -> None:
     """No peer is slow enough to be dropped alone: some 330 KB wait for each."""
-    limits = {"littled.service.sessions.UNSENT_BYTES_MAX": 2 << 20}
+    limits = {
+        "littled.service.sessions.UNSENT_BYTES_MAX": 2 << 20,
+        "littled_protocol.limits.send_seconds": 600.0,  # after which each would be dropped anyway
+    }
     with serving(store, engine="chatty", limits=limits) as daemon, ExitStack() as peers:
         quick = peers.enter_context(Peer.greet(daemon.unix))
         feeder = peers.enter_context(Peer.greet(daemon.unix))
