@@ -110,6 +110,15 @@ def _rows() -> dict[tuple[Role, State, str], State]:
 TRANSITIONS: Final = MappingProxyType(_rows())
 """(sender, state, type of the message) -> next state; what has no row is not allowed."""
 
+# The same for who sends and where it stands; every connection looks it up in each of its states.
+_FOLLOWING: Final = {
+    (who, at): {
+        name: to for (role, state, name), to in TRANSITIONS.items() if (role, state) == (who, at)
+    }
+    for who in Role
+    for at in State
+}
+
 # Frames that a first burst has at most; it grows while there are more.
 _BURST_FRAMES_FIRST: Final = 16
 
@@ -340,14 +349,7 @@ class Connection:
     def _enter(self, state: State) -> None:
         """Change the state and look up which messages of the peer and of ours it allows."""
         self.state = state
-        self._rows = tuple(
-            {
-                name: to
-                for (sender, at, name), to in TRANSITIONS.items()
-                if (sender, at) == (who, state)
-            }
-            for who in (self.role.peer, self.role)
-        )
+        self._rows = _FOLLOWING[self.role.peer, state], _FOLLOWING[self.role, state]
 
     def _hello(self, message: Hello) -> None:
         if message.version < PROTOCOL_VERSION_MIN:
