@@ -301,7 +301,7 @@ STORE_AHEAD_BYTES_MAX = 96 * 1024 * 1024
 # commit has so many bytes of them. Shorter ones are packed; and a commit then syncs twice, which
 # few bytes do not make up for.
 COLUMNS_BESIDE_RECORD_BYTES_MIN = 4 * 1024
-COLUMNS_BESIDE_COMMIT_BYTES_MIN = 64 * 1024
+COLUMNS_BESIDE_COMMIT_BYTES_MIN = 256 * 1024
 # A file of columns that has so many bytes is followed by another one. Archiving gives them back
 # one file at a time.
 COLUMN_FILE_BYTES = 64 * 1024 * 1024

@@ -154,7 +154,7 @@ def test_room_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("littled.store.columns.COLUMN_FILE_BYTES", 1 << 19)
     path = make_store(tmp_path / "store")
     with Store.open(path) as store:
-        for examples in (20_000, 3_000):
+        for examples in (30_000, 3_000):
             for _ in range(30):
                 feed(store, [examples])
         for number in (57, 58):

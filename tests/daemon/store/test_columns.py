@@ -36,6 +36,12 @@ LARGE, SMALL = 8_000, 400
 BACKUP = "put back a backup"
 
 
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One large record is enough for a commit."""
+    monkeypatch.setattr("littled.store.staging.COLUMNS_BESIDE_COMMIT_BYTES_MIN", 64 * 1024)
+
+
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return make_store(tmp_path / "store")

@@ -106,6 +106,7 @@ class FailingDisk(HookedDisk):
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Copy the log into the main file often, so that faults strike there too."""
     monkeypatch.setattr("littled.store.database.STORE_CHECKPOINT_BYTES", 1 << 17)
+    monkeypatch.setattr("littled.store.staging.COLUMNS_BESIDE_COMMIT_BYTES_MIN", 1 << 16)
     small_segments(monkeypatch, records=2)
 
 
@@ -238,7 +239,7 @@ store.close()
 
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize(
-    ("room_bytes", "count"), [(200_000, 1000), (1_000_000, 1000), (200_000, 9000)]
+    ("room_bytes", "count"), [(200_000, 1000), (1_000_000, 1000), (1_000_000, 30_000)]
 )
 def test_a_process_that_may_not_write_more_stops_cleanly(
     tmp_path: Path, room_bytes: int, count: int

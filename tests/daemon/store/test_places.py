@@ -112,7 +112,7 @@ def test_a_pulse_and_the_end_notice_lost_columns(
 ) -> None:
     for end in False, True:
         store = Store.open(make_store(tmp_path / f"store {end}"))
-        feed(store, [8_000])
+        feed(store, [30_000])
         store.append(())
         way(tmp_path / f"store {end}")
         with pytest.raises(StoreFailed, match=f"columns-000001 {LOST}"):
