@@ -41,9 +41,7 @@ def user_digest(user: Any) -> bytes:
     text = user_text(user)
     if text is None:
         raise ExampleError(_NAMELESS)
-    digest = _EMPTY.copy()
-    digest.update(text)
-    return digest.digest()
+    return _digests_of([text])[0]
 
 
 class UserDigests:
