@@ -1,6 +1,8 @@
-"""Stores for the tests of the service: one is made, the others are copies of it."""
+"""Stores for the tests of the service: one is made, the others are copies of it. And a folder."""
 
 import shutil
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -37,3 +39,11 @@ def prediction_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def prediction_store(prediction_template: Path, tmp_path: Path) -> Path:
     """A store whose learners answer requests, of the test's own."""
     return Path(shutil.copytree(prediction_template, tmp_path / "store"))
+
+
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user can reach."""
+    with tempfile.TemporaryDirectory(dir="/tmp") as name:
+        Path(name).chmod(0o755)
+        yield Path(name)

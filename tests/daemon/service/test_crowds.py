@@ -4,8 +4,6 @@ import json
 import os
 import subprocess
 import sys
-import tempfile
-from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -36,14 +34,6 @@ for first in json.loads(sys.argv[3]):
 sys.stdout.flush()
 sys.stdin.read()
 """
-
-
-@pytest.fixture
-def open_folder() -> Iterator[Path]:
-    """A folder that every user can reach."""
-    with tempfile.TemporaryDirectory(dir="/tmp") as name:
-        Path(name).chmod(0o755)
-        yield Path(name)
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be two users")

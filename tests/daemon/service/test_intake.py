@@ -647,22 +647,28 @@ def test_users_count_in_the_length_of_records_and_are_joined() -> None:
     assert b"".join(each.users for each in records) == b"".join(run.users for run in runs)
 
 
-async def test_a_commit_on_the_loop_never_overtakes_one_of_the_writer(
-    quick: Bench, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The writer's commit is durable, but the loop has not heard of it when the next run comes."""
-    monkeypatch.setattr(intake_module, "QUICK_COMMIT_SECONDS", 60)
-    append, started = quick.store.append, threading.Event()
+def slow_appends(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """Let commits take a while from now on; the event is set when the first one has begun."""
+    append, started = bench.store.append, threading.Event()
 
     def slow(records: Sequence[NewRecord]) -> list[Record]:
         started.set()
         time.sleep(0.2)
         return append(records)
 
+    monkeypatch.setattr(bench.store, "append", slow)
+    return started
+
+
+async def test_a_commit_on_the_loop_never_overtakes_one_of_the_writer(
+    quick: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The writer's commit is durable, but the loop has not heard of it when the next run comes."""
+    monkeypatch.setattr(intake_module, "QUICK_COMMIT_SECONDS", 60)
     learned: list[int] = []
     quick.intake.add_stream("flights", 0, lambda record: learned.append(record.number))
     lane = await quick.intake.attach("flights", "p", Feeder())
-    monkeypatch.setattr(quick.store, "append", slow)
+    started = slow_appends(quick, monkeypatch)
     quick.feed(lane, bytes(LIGHT_COMMIT_EXAMPLES_MAX + 1))
     await asyncio.to_thread(started.wait)
     quick.feed(lane, b"b")
@@ -677,13 +683,6 @@ async def test_it_overtakes_none_either_while_others_rest(
     monkeypatch.setattr(intake_module, "QUICK_COMMIT_SECONDS", 60)
     monkeypatch.setattr(pace, "HURRIED_REST_SECONDS_MIN", 60)
     monkeypatch.setattr(pace, "HURRIED_REST_SECONDS_MAX", 60)
-    append, started = quick.store.append, threading.Event()
-
-    def slow(records: Sequence[NewRecord]) -> list[Record]:
-        started.set()
-        time.sleep(0.2)
-        return append(records)
-
     learned: list[int] = []
     quick.intake.add_stream("flights", 0, lambda record: learned.append(record.number))
     busy = await quick.intake.attach("flights", "loud", Feeder())
@@ -691,7 +690,7 @@ async def test_it_overtakes_none_either_while_others_rest(
     quick.feed(busy, bytes(25_000))
     quick.feed(lone, b"a")
     await quick.intake.drain()
-    monkeypatch.setattr(quick.store, "append", slow)
+    started = slow_appends(quick, monkeypatch)
     monkeypatch.setattr(quick.intake._pace, "_rest_until", 0.0)
     quick.feed(busy, bytes(25_000))
     await asyncio.to_thread(started.wait)
