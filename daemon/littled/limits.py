@@ -118,6 +118,9 @@ COMMIT_BYTES_MAX = 8 * 1024 * 1024
 # What waits of a producer up to which a commit takes it whole: more than single examples that are
 # acknowledged one by one come to, less than anybody has waiting who feeds at full speed.
 LANE_LITTLE_BYTES = 16 * 1024
+# Messages in a row, each after the acknowledgement of the one before, that show that a producer
+# waits for it: the end of a burst can look like that too, once.
+WAITS_MIN = 3
 # A producer that waits for each acknowledgement beside others keeps commits short for so long; who
 # sends less often than that may meet with a long one.
 HURRIED_SECONDS = 5.0

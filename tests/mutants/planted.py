@@ -1036,8 +1036,8 @@ FAIRNESS = (
     Mutant(
         "who waits on another stream does not count",
         "service/intake.py",
-        "if self._underway and not lane.underway and run.cost_bytes <= LANE_LITTLE_BYTES:",
-        "if stream.pending_bytes and not lane.underway and run.cost_bytes <= LANE_LITTLE_BYTES:",
+        "if self._underway and lane.waits >= WAITS_MIN:",
+        "if stream.pending_bytes and lane.waits >= WAITS_MIN:",
         (f"{SERVICE}/test_intake.py::test_a_small_run_does_not_stand_behind_anothers_backlog",),
     ),
     Mutant(

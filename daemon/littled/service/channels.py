@@ -206,7 +206,7 @@ class Channel:
     def flush(self, *, last: bool = False) -> None:
         """Check what was taken and hand it over.
 
-        last: whether the session has nothing more of it in hand; see `Intake.add`.
+        last: whether the session has nothing more in hand.
 
         Raises ProtocolError (invalid_examples) when a batch is wrong; those before it are handed
         over, the rest is dropped.
@@ -223,7 +223,8 @@ class Channel:
             good = self._good(x, y, batches)
             self._hand_over(first, *self._door.cut(x, y, users, slice(good)))
             raise
-        self._hand_over(first, x, y, users, last=last)
+        lone = last and len(batches) == 1 and batches[0][1] == 1
+        self._hand_over(first, x, y, users, lone=lone)
 
     def _take_out_of_order(self, sequence: int, x: bytes, y: bytes, users: bytes) -> None:
         """Take what is new of a batch that does not begin at the next sequence number."""
@@ -256,11 +257,11 @@ class Channel:
         return ends[bisect_left(ends, True, key=is_wrong) - 1]
 
     def _hand_over(
-        self, sequence: int, x: bytes, y: bytes, users: bytes, *, last: bool = False
+        self, sequence: int, x: bytes, y: bytes, users: bytes, *, lone: bool = False
     ) -> None:
         if y:
             hashed = b"" if self._door.users is None else self._door.users.column(users)
-            self._intake.add(self._lane_open(), Run(sequence, len(y), x, y, hashed), last=last)
+            self._intake.add(self._lane_open(), Run(sequence, len(y), x, y, hashed), lone=lone)
 
     def _lane_open(self) -> Lane:
         assert self._lane is not None, "examples came through a channel that is not open"

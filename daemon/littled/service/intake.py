@@ -26,6 +26,7 @@ from littled.limits import (
     PRODUCER_LOOKUPS_MAX,
     QUICK_COMMIT_SECONDS,
     RECORD_BYTES_MAX,
+    WAITS_MIN,
 )
 from littled.service.lanes import Lane, Owner, Run, StreamIntake, Taken, cost_bytes, take_shares
 from littled.service.pace import Pace
@@ -122,15 +123,18 @@ class Intake:
             lane.owner = lane.feeder = None
             self._forget(lane)
 
-    def add(self, lane: Lane, run: Run, *, last: bool = False) -> None:
+    def add(self, lane: Lane, run: Run, *, lone: bool = False) -> None:
         """Take a run that starts at `lane.next_sequence`.
 
-        last: whether nothing more of what its session has received is to follow. Then, if whoever
-        was alone at the last commit still is, the run is durable and acknowledged on return: a
-        producer that waits for each acknowledgement does not wait for the loop's next turn.
+        lone: whether it came in one message, and is all that its session has in hand. Then, if
+        whoever was alone at the last commit still is, the run is durable and acknowledged on
+        return: a producer that waits for each acknowledgement does not wait for the loop's next
+        turn.
         """
         stream = lane.stream
-        if self._underway and not lane.underway and run.cost_bytes <= LANE_LITTLE_BYTES:
+        waits = lone and not lane.underway and run.cost_bytes <= LANE_LITTLE_BYTES
+        lane.waits = lane.waits + 1 if waits else 0
+        if self._underway and lane.waits >= WAITS_MIN:
             self._pace.hurry()
         lane.next_sequence = run.sequence + run.count
         lane.underway += 1
@@ -138,7 +142,7 @@ class Intake:
         self._underway += 1
         self._drained.clear()
         if (
-            last
+            lone
             and self._alone is lane
             and self._underway == 1
             and self._commit_seconds <= QUICK_COMMIT_SECONDS

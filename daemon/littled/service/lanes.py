@@ -90,7 +90,8 @@ class Lane:
     were accepted and are not durable yet, and `quiet` is set while there are none. `owner` is who
     claimed the producer last, and `feeder` the same once everything of the one before is durable.
     `pending` are the runs that no commit has taken yet. `turn` is greater the later a commit took
-    of this lane: of two that wait, the lesser is the next.
+    of this lane: of two that wait, the lesser is the next. `waits` counts the little runs in a row
+    that came by themselves, each after all before it was acknowledged.
     """
 
     __slots__ = (
@@ -106,6 +107,7 @@ class Lane:
         "stream",
         "turn",
         "underway",
+        "waits",
     )
 
     def __init__(self, stream: StreamIntake, producer: str) -> None:
@@ -118,6 +120,7 @@ class Lane:
         self.next_sequence = 0
         self.durable_sequence = 0
         self.underway = 0
+        self.waits = 0
         self.quiet = asyncio.Event()
         self.quiet.set()
         self.pending: deque[Run] = deque()

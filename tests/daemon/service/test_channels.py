@@ -3,15 +3,18 @@
 from collections.abc import Iterator
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from littled.classes import class_from_name
 from littled.planner import LearnerRequest, StreamRequest, plan_stream
-from littled.service.channels import Door
+from littled.service.channels import Channel, Door
 from littled.service.daemon import _door
 from littled.store.store import Store
+from littled_protocol.bursts import Burst
+from littled_protocol.columns import point_type
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import Ack, Examples, Open
 from support.serving import Peer, Serving, serving
@@ -281,3 +284,38 @@ def test_a_door_looks_at_points_only_where_some_are_outside() -> None:
     for points in (b"\xc8", bytes([0, 255, 0])):
         with pytest.raises(ProtocolError, match="outside the domain"):
             door("thresholds:200").check(points, bytes(len(points)), len(points))
+
+
+# --- Who waits ------------------------------------------------------------------------------------
+
+
+class Watched:
+    """In the place of an intake: notes whether what a channel hands over is called lone."""
+
+    def __init__(self) -> None:
+        self.lone: list[bool] = []
+
+    def add(self, lane: object, run: object, *, lone: bool) -> None:
+        """Note it."""
+        self.lone.append(lone)
+
+
+@pytest.mark.parametrize(
+    ("messages", "last", "lone"), [(1, True, True), (1, False, False), (2, True, False)]
+)
+def test_a_message_is_lone_if_nothing_is_in_hand_beside_it(
+    messages: int, last: bool, lone: bool
+) -> None:
+    watched: Any = Watched()
+    session: Any = None
+    channel = Channel(session, watched, Door(point_type("u8"), lambda _: True), 0)
+    lane: Any = SimpleNamespace(next_sequence=0)
+    channel.open(lane)
+    for number in range(messages):
+        channel.take(Examples(0, number, 1, b"a", b"\0"))
+    channel.flush(last=last)
+    assert watched.lone == [lone]
+    burst = Burst(0, messages, 1, 2, 10, b"ab", b"\0\1", None)
+    channel.take_burst(burst)
+    channel.flush(last=True)
+    assert watched.lone == [lone, False]

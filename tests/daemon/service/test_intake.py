@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from littled.limits import (
+    COMMIT_BYTES_MAX,
     HURRIED_BYTES_MAX,
     LIGHT_COMMIT_EXAMPLES_MAX,
     QUICK_COMMIT_SECONDS,
     RECORD_BYTES_MAX,
     RECORD_OVERHEAD_BYTES,
+    WAITS_MIN,
 )
 from littled.service import intake as intake_module
 from littled.service import lanes, pace
@@ -85,6 +87,12 @@ class Bench:
 
     def feed(self, lane: Lane, points: bytes) -> None:
         self.intake.add(lane, Run(lane.next_sequence, len(points), points, bytes(len(points))))
+
+    def feed_waiting(self, lane: Lane, points: bytes) -> None:
+        """Feed as somebody who has waited for the acknowledgements of some messages before."""
+        lane.waits = WAITS_MIN
+        run = Run(lane.next_sequence, len(points), points, bytes(len(points)))
+        self.intake.add(lane, run, lone=True)
 
 
 def wait_for(gate: threading.Event) -> None:
@@ -295,7 +303,7 @@ async def test_a_small_run_does_not_stand_behind_anothers_backlog(
     await asyncio.sleep(0.02)
     for _ in range(40):
         bench.feed(busy, bytes(100_000))
-    bench.feed(lone, b"x")
+    bench.feed_waiting(lone, b"x")
     bench.open.set()
     await bench.intake.drain()
     assert loud.acks[-1][0] == 4_000_001
@@ -327,7 +335,7 @@ async def backlogs_beside(bench: Bench, streams: Sequence[str], runs: int) -> La
         for lane in busy:
             bench.feed(lane, bytes(25_000))
         if number == 0:
-            bench.feed(lone, b"x")
+            bench.feed_waiting(lone, b"x")
     return lone
 
 
@@ -369,6 +377,22 @@ async def test_short_commits_are_shared_by_all_streams(
             counts[each.producer] += each.count
     # The one of the other stream comes no later than those of a crowd.
     assert counts["loud-12"] >= 0.5 * max(counts.values())
+
+
+async def test_who_waits_is_seen_by_messages_that_come_by_themselves(bench: Bench) -> None:
+    """Not by the ends of bursts, of which several in a row look alike."""
+    busy = await bench.intake.attach("flights", "loud", Feeder())
+    small = await bench.intake.attach("ids", "quiet", Feeder())
+    paces = []
+    for lone in [True] * (WAITS_MIN - 1) + [False] + [True] * WAITS_MIN:
+        bench.open.clear()
+        bench.feed(busy, b"0")
+        bench.intake.add(small, Run(small.next_sequence, 1, b"x", b"\0"), lone=lone)
+        paces.append(bench.intake._pace.room_bytes)
+        bench.open.set()
+        await bench.intake.drain()
+    assert paces == [COMMIT_BYTES_MAX] * (2 * WAITS_MIN - 1) + [paces[-1]]
+    assert paces[-1] <= HURRIED_BYTES_MAX
 
 
 async def test_commits_are_long_while_nobody_waits_beside_them(bench: Bench) -> None:
@@ -502,8 +526,8 @@ async def test_who_goes_alone_is_acknowledged_before_the_next_turn_of_the_loop(
     lane = await quick.intake.attach("flights", "p", alone)
     crowd = await quick.intake.attach("flights", "q", other)
 
-    def feed(lane: Lane, *, last: bool = True) -> None:
-        quick.intake.add(lane, Run(lane.next_sequence, 1, b"a", b"\0"), last=last)
+    def feed(lane: Lane, *, lone: bool = True) -> None:
+        quick.intake.add(lane, Run(lane.next_sequence, 1, b"a", b"\0"), lone=lone)
 
     while quick.intake._alone is not lane:  # the writer may not be at rest yet
         feed(lane)
@@ -515,7 +539,7 @@ async def test_who_goes_alone_is_acknowledged_before_the_next_turn_of_the_loop(
         assert quick.store.position("flights") == lane.next_sequence
     # more is to follow: it waits, and what follows joins it
     before = len(quick.commits)
-    feed(lane, last=False)
+    feed(lane, lone=False)
     feed(crowd)
     assert len(quick.commits) == before
     await quick.intake.drain()
@@ -537,7 +561,7 @@ async def test_who_goes_alone_waits_for_an_engine_that_is_behind(
     monkeypatch.setattr(lanes, "ENGINE_QUEUE_BYTES_MAX", RECORD_OVERHEAD_BYTES)
     monkeypatch.setattr(lanes, "ENGINE_QUEUE_RESERVE_BYTES", 0)
     acknowledged = len(feeder.acks)
-    quick.intake.add(lane, Run(lane.next_sequence, 1, b"a", b"\0"), last=True)
+    quick.intake.add(lane, Run(lane.next_sequence, 1, b"a", b"\0"), lone=True)
     await asyncio.sleep(0.02)
     assert len(feeder.acks) == acknowledged
     await asyncio.to_thread(quick.intake.learned, "flights", quick.delivered["flights"])
@@ -589,7 +613,7 @@ async def test_a_failure_on_the_loop_is_the_writers_last_as_well(
         await quick.intake.drain()
     feeder.acks.clear()
     wrong = lane.next_sequence + 5  # not the next number: the store refuses
-    quick.intake.add(lane, Run(wrong, 1, b"a", b"\0"), last=alone)
+    quick.intake.add(lane, Run(wrong, 1, b"a", b"\0"), lone=alone)
     await asyncio.sleep(0.05)
     assert [type(each) for each in quick.failures] == [ValueError]
     assert feeder.acks == []
@@ -688,7 +712,7 @@ async def test_it_overtakes_none_either_while_others_rest(
     busy = await quick.intake.attach("flights", "loud", Feeder())
     lone = await quick.intake.attach("flights", "quiet", Feeder())
     quick.feed(busy, bytes(25_000))
-    quick.feed(lone, b"a")
+    quick.feed_waiting(lone, b"a")
     await quick.intake.drain()
     started = slow_appends(quick, monkeypatch)
     monkeypatch.setattr(quick.intake._pace, "_rest_until", 0.0)
