@@ -877,6 +877,16 @@ COLUMNS = (
         (f"{STORE}/test_crashes.py::test_two_thousand_images_of_a_power_cut_lack_nothing",),
     ),
     Mutant(
+        "users beside the database that the chain does not cover",
+        "store/records.py",
+        "blake3(x).update(y).update(users)",
+        "blake3(x).update(y)",
+        (
+            f"{STORE}/test_records.py"
+            "::test_the_head_of_a_record_beside_the_database_is_the_documented_hash",
+        ),
+    ),
+    Mutant(
         "columns that are overwritten after a start",
         "store/columns.py",
         "self._end = named.get(self._number, 0)",

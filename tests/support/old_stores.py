@@ -1,10 +1,11 @@
 """Stores that an older version of the program has made: their configurations, and their examples.
 
-    python -m support.old_stores FOLDER
+    python -m support.old_stores FOLDER NAME ...
 
-makes the files of `tests/fixtures/stores` with the program that is imported, and is run in the
+makes files of `tests/fixtures/stores` with the program that is imported, and is run in the
 environment of the older one: `git worktree add OLD 17e11b0`, and the three packages of OLD before
-those of this version. Nothing here may need more than that version had.
+those of this version. Nothing here may need more than that version had. "columns" is of da941a9,
+all others are of 17e11b0.
 """
 
 import json
@@ -33,6 +34,8 @@ EXAMPLES_OF_WINDOWS = 4_100
 LEARN_SECONDS_MAX = 10.0
 FRAMES = (1, 7, 120, 500)
 ANSWERED_MAX = 12
+# Of u64 points: enough for columns beside the database.
+FRAMES_OF_COLUMNS = (40_000, 3)
 
 _STREAM = """
 [streams.{name}]
@@ -105,6 +108,8 @@ CONFIGURATIONS = {
     ),
     "restored": stream("late", "thresholds:64"),
     "killed": stream("late", "thresholds:64") + stream("ids", "points:64"),
+    "columns": stream("rows", "points:64", horizon=45_000)
+    + stream("members", "thresholds:64", unit=USERS, epsilon=8, horizon=45_000),
 }
 """By name of a store: what it was made with."""
 
@@ -133,7 +138,7 @@ def examples(name: str, x_type: str, first: int, count: int) -> tuple[list[Any],
     return x, y
 
 
-OF_IDS = ("points", "wide", "sets", "ids", "sparse", "histogram")
+OF_IDS = ("points", "wide", "sets", "ids", "rows", "sparse", "histogram")
 LIMITS = {
     "thresholds": 64, "points": 256, "wide": 1 << 100, "sets": 256, "prefixes": 1 << 16,
     "addresses": 1 << 128, "affine": 256, "table": 8, "auto": 64, "dense": 16, "fresh": 64,
@@ -183,13 +188,20 @@ def served(store: Path, *, kill: bool = False) -> Iterator[Client]:
     assert kill or status == 0, status
 
 
-def feed(client: Client, store: Path, count: int, *, wait: bool = True) -> None:
+def feed(
+    client: Client,
+    store: Path,
+    count: int,
+    *,
+    wait: bool = True,
+    lengths: tuple[int, ...] = FRAMES,
+) -> None:
     """Send so many examples more to each stream, in frames of several lengths."""
     for name in plans(store):
         with client.feed(name) as feeder:
             end, frames = feeder.next_sequence + count, 0
             while (first := feeder.next_sequence) < end:
-                size = min(FRAMES[frames % len(FRAMES)], end - first)
+                size = min(lengths[frames % len(lengths)], end - first)
                 x, y = examples(name, feeder.x_type, first, size)
                 if feeder.names_users:
                     feeder.send(x, y, users=users(first, size))
@@ -268,6 +280,8 @@ def make(name: str, folder: Path) -> None:
     littled("init", "store", "--config", "littled.toml", folder=folder)
     with served(store, kill=name == "killed") as client:
         feed(client, store, EXAMPLES_OF_WINDOWS if name == "answers" else EXAMPLES)
+        if name == "columns":
+            feed(client, store, sum(FRAMES_OF_COLUMNS), lengths=FRAMES_OF_COLUMNS)
         ask(client, store)
         if name == "killed":
             feed(client, store, 200, wait=False)
@@ -284,11 +298,12 @@ def make(name: str, folder: Path) -> None:
             feed(client, store, EXAMPLES)
 
 
-def main(target: str) -> None:
-    """Make all of them, each with what the program says of it."""
+def main(target: str, *names: str) -> None:
+    """Make some of them, each with what the program says of it."""
     folder = Path(target).absolute()
-    everything: dict[str, Any] = {}
-    for name in CONFIGURATIONS:
+    said_of = folder / "said.json"
+    everything: dict[str, Any] = json.loads(said_of.read_text()) if said_of.exists() else {}
+    for name in names:
         work = folder / "work" / name
         work.mkdir(parents=True)
         make(name, work)
@@ -298,10 +313,10 @@ def main(target: str) -> None:
         copy = shutil.copytree(work / "store", work / "copy")
         everything[name] = {"verify": verified(copy), "said": said(copy)}
     text = json.dumps(everything, indent=None, separators=(",", ":"), sort_keys=True)
-    (folder / "said.json").write_text(text + "\n")
+    said_of.write_text(text + "\n")
     shutil.rmtree(folder / "work")
 
 
 if __name__ == "__main__":
     os.umask(0o077)
-    main(sys.argv[1])
+    main(*sys.argv[1:])

@@ -20,7 +20,7 @@ import msgpack
 from littled.store.database import Facts
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.files import PRIVATE_FOLDER, replace_private, sync_folder
-from littled.store.records import Record, record_head
+from littled.store.records import Record, continues
 from littled.store.segments import Loose, Segment, unpack
 
 _FORMAT: Final = 1
@@ -213,6 +213,6 @@ def _piece(values: Any) -> Piece:
 def _record(stream: str, row: Loose, head: bytes) -> Record:
     """The record of a row, if it continues the chain."""
     number, position, count, sequence, producer, x, y, stored, users, _ = row
-    if record_head(head, number, position, count, sequence, producer, x, y, users) != stored:
+    if not continues(stored, head, number, position, count, sequence, producer, x, y, users):
         raise StoreDamaged(f"record {number} of {stream} is damaged in the archive")
     return Record(stream, number, position, producer, sequence, count, x, y, stored, users)

@@ -43,7 +43,10 @@ FORMAT_PACKED_OF_USERS = 4
 # And the four, each by so much more, once columns of large records stand in files beside this one:
 # a version that knows nothing of them would find records without columns.
 FORMATS_BESIDE = 4
-FORMAT_MAX = FORMAT_PACKED_OF_USERS + FORMATS_BESIDE
+# Or by so much, once any such columns are in the chain by their BLAKE3: a version that does not
+# know that would take their records for damaged.
+FORMATS_BLAKE3 = 8
+FORMAT_MAX = FORMAT_PACKED_OF_USERS + FORMATS_BLAKE3
 # "ltld": what the file says about itself to anybody who finds it.
 APPLICATION_ID = 0x6C746C64
 # A record's key holds the stream in the upper bits, its number in these.
@@ -222,7 +225,7 @@ def make_database(path: Path, facts: Facts) -> None:
                 if facts.of_users:
                     connection.execute(_USERS)
                 connection.pragma("application_id", APPLICATION_ID)
-                number = format_number(packed=False, of_users=facts.of_users, beside=False)
+                number = FORMAT_OF_USERS if facts.of_users else FORMAT
                 connection.pragma("user_version", number)
                 _write_facts(connection, facts)
         finally:
@@ -273,7 +276,12 @@ def read_facts(connection: apsw.Connection) -> Facts:
                 for name, identity, plan, start in rows
             },
         )
-        number = format_number(packed=packed, of_users=facts.of_users, beside=beside)
+        number = format_number(
+            packed=packed,
+            of_users=facts.of_users,
+            beside=beside,
+            of_blake3=found > FORMATS_BLAKE3,
+        )
         sound = found == number and all(
             each.genesis == genesis(facts.salt, name, facts.configuration, each.plan)
             for name, each in facts.streams.items()
@@ -339,25 +347,37 @@ def has_segments(connection: apsw.Connection) -> bool:
     return connection.execute(_HAS_SEGMENTS).fetchall() == [(1,)]
 
 
-def format_number(*, packed: bool, of_users: bool, beside: bool) -> int:
-    """The format of a store's file."""
-    number = FORMAT_OF_USERS if of_users else FORMAT
-    if packed:
-        number = FORMAT_PACKED_OF_USERS if of_users else FORMAT_PACKED
-    return number + FORMATS_BESIDE if beside else number
-
-
 def begin_packing(connection: apsw.Connection, facts: Facts) -> None:
     """Make room for segments inside a transaction, unless there is; older versions then refuse."""
     if not has_segments(connection):
         connection.execute(_SEGMENTS)
-        _put_format(connection, facts)
+        _put_format(connection, facts, of_blake3=_is_of_blake3(connection))
 
 
-def _put_format(connection: apsw.Connection, facts: Facts) -> None:
-    packed, beside = has_segments(connection), has_beside(connection)
-    number = format_number(packed=packed, of_users=facts.of_users, beside=beside)
+def format_number(*, packed: bool, of_users: bool, beside: bool, of_blake3: bool) -> int:
+    """The format of a store's file."""
+    number = FORMAT_OF_USERS if of_users else FORMAT
+    if packed:
+        number = FORMAT_PACKED_OF_USERS if of_users else FORMAT_PACKED
+    if not beside:
+        return number
+    return number + (FORMATS_BLAKE3 if of_blake3 else FORMATS_BESIDE)
+
+
+def _put_format(connection: apsw.Connection, facts: Facts, *, of_blake3: bool) -> None:
+    number = format_number(
+        packed=has_segments(connection),
+        of_users=facts.of_users,
+        beside=has_beside(connection),
+        of_blake3=of_blake3,
+    )
     connection.pragma("user_version", number)
+
+
+def _is_of_blake3(connection: apsw.Connection) -> bool:
+    """Whether columns beside the database are in the chain by their BLAKE3; once so, it stays."""
+    found: Any = connection.pragma("user_version")
+    return bool(found > FORMATS_BLAKE3)
 
 
 def has_beside(connection: apsw.Connection) -> bool:
@@ -367,9 +387,11 @@ def has_beside(connection: apsw.Connection) -> bool:
 
 def begin_beside(connection: apsw.Connection, facts: Facts) -> None:
     """Make room for places of columns inside a transaction, unless there is; see above."""
+    if _is_of_blake3(connection):
+        return
     if not has_beside(connection):
         connection.execute(_BESIDE)
-        _put_format(connection, facts)
+    _put_format(connection, facts, of_blake3=True)
 
 
 def named_columns(connection: apsw.Connection) -> dict[int, int]:

@@ -34,7 +34,7 @@ from littled.store.database import (
     record_key,
 )
 from littled.store.errors import StoreDamaged
-from littled.store.records import Record, record_head
+from littled.store.records import Record, continues
 from littled.store.restoration import RESTORER
 from littled.store.segments import Loose, Segment, damaged, unpack
 from littled_protocol.limits import user_bytes
@@ -524,15 +524,15 @@ def _record(
     try:
         if not count and producer == RESTORER:
             position = max(position, first_position)
-        after = record_head(head, number, position, count, sequence, producer, x, y, users)
         sound = (
             key == record_key(facts.identity, number)
             and first_position == position
             and len(users) == (count * user_bytes if facts.of_users else 0)
+            and continues(stored, head, number, position, count, sequence, producer, x, y, users)
         )
     except (TypeError, AttributeError, struct_error):
         sound = False
-    if not sound or after != stored:
+    if not sound:
         raise _damaged(stream, number)
     return Record(stream, number, position, producer, sequence, count, x, y, stored, users)
 

@@ -1,6 +1,6 @@
 """What a transaction is about to add: checked and chained in memory before the disk is touched."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from littled.store.records import (
     prediction_head,
     question_head,
     record_head,
+    record_head_beside,
     release_genesis,
     release_head,
 )
@@ -37,11 +38,19 @@ Producers = dict[tuple[str, str], Producer]
 Row = tuple[Any, ...]
 
 
+def worth_a_file(records: Sequence[NewRecord]) -> bool:
+    """Whether the columns of large records stand beside the database when these are committed."""
+    sizes = (len(each.x) + len(each.y) + len(each.users) for each in records)
+    large = sum(size for size in sizes if size >= COLUMNS_BESIDE_RECORD_BYTES_MIN)
+    return large >= COLUMNS_BESIDE_COMMIT_BYTES_MIN
+
+
 class Batch:
     """Records that continue the journals of their streams.
 
-    stored: the records as they will be. rows: of the table `records`. producers: those that take
-    part, with what their sequence numbers will be.
+    stored: the records as they will be. rows: of the table `records`. beside: by the keys of
+    records, the columns that stand beside the database, and not in their rows. producers: those
+    that take part, with what their sequence numbers will be.
     """
 
     def __init__(
@@ -51,10 +60,13 @@ class Batch:
         find: Callable[[str, str], Producer | None],
         producers_known: int,
         firsts: Mapping[str, int] | None = None,
+        *,
+        beside: bool = False,
     ) -> None:
         """Continue from `marks`; `find` looks up a producer, new ones follow `producers_known`.
 
         firsts: by stream, the first number of a producer that was never seen; 0 unless given.
+        beside: whether columns of large records are left out of their rows (`worth_a_file`).
         """
         self._facts = facts
         self._marks = marks
@@ -64,9 +76,8 @@ class Batch:
         self._ends: dict[str, tuple[int, int, int, bytes]] = {}
         self.stored: list[Record] = []
         self.rows: list[Row] = []
-        # By index of the row.
-        self._large: dict[int, Columns] = {}
-        self._large_bytes = 0
+        self._beside_from = COLUMNS_BESIDE_RECORD_BYTES_MIN if beside else INTEGER_MAX
+        self.beside: dict[int, Columns] = {}
         self.producers: Producers = {}
 
     def add(self, new: NewRecord) -> None:
@@ -89,32 +100,18 @@ class Batch:
             raise ValueError(f"the users of a record of stream {stream} do not fit its count")
         if position + count > INTEGER_MAX:
             raise ValueError(f"stream {stream} is full")
-        head = record_head(head, number, position, count, sequence, name, x, y, users)
-        row = (key, position, count, sequence, producer, x, y, head)
-        size = len(x) + count + len(users)
-        if size >= COLUMNS_BESIDE_RECORD_BYTES_MIN:
-            self._large[len(self.rows)] = x, y, users
-            self._large_bytes += size
-        self.rows.append((*row, users) if self._facts.of_users else row)
+        apart = len(x) + count + len(users) >= self._beside_from
+        of_record = record_head_beside if apart else record_head
+        head = of_record(head, number, position, count, sequence, name, x, y, users)
         record = Record(stream, number, position, name, sequence, count, x, y, head, users)
         self.stored.append(record)
+        if apart:
+            self.beside[key] = x, y, users
+            x = y = users = b""
+        row = (key, position, count, sequence, producer, x, y, head)
+        self.rows.append((*row, users) if self._facts.of_users else row)
         self.producers[stream, name] = producer, sequence + count
         self._ends[stream] = key + 1, number + 1, position + count, head
-
-    def take_out(self) -> dict[int, Columns]:
-        """Leave the columns of large records out of their rows, if they are worth a file.
-
-        Returns them by the keys of their records; once the last record was added.
-        """
-        if self._large_bytes < COLUMNS_BESIDE_COMMIT_BYTES_MIN:
-            return {}
-        taken = {}
-        for index, columns in self._large.items():
-            key, position, count, sequence, producer, _, _, head, *users = self.rows[index]
-            empty = (b"",) * len(users)
-            self.rows[index] = key, position, count, sequence, producer, b"", b"", head, *empty
-            taken[key] = columns
-        return taken
 
     def _end(self, stream: str) -> tuple[int, int, int, bytes]:
         """Key, number and first position of the stream's next record, and the head before it."""

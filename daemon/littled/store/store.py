@@ -35,7 +35,6 @@ from littled.limits import (
 from littled.store.ahead import ReadAhead
 from littled.store.archive import Archive, StoreArchived, Stretch
 from littled.store.archiving import Archiving, put_moved
-from littled.store.columns import Columns
 from littled.store.creation import create_store
 from littled.store.database import Facts, Readers, Writing, begin_beside, plan_of, read_facts
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
@@ -55,7 +54,7 @@ from littled.store.records import (
     snapshot_checksum,
 )
 from littled.store.reserving import Reserves
-from littled.store.staging import Arrivals, Batch, Producer, Producers, Row
+from littled.store.staging import Arrivals, Batch, Producer, Producers, Row, worth_a_file
 
 _INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_RECORD_OF_USERS = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -420,16 +419,20 @@ class Store:
         with self._lock:
             self._usable(writing=True)
             batch = Batch(
-                self._facts, self._marks, self._producer, self._producers_known, self._firsts
+                self._facts,
+                self._marks,
+                self._producer,
+                self._producers_known,
+                self._firsts,
+                beside=worth_a_file(records),
             )
             for each in records:
                 batch.add(each)
             self._reserve(batch.producers)
-            taken = batch.take_out()
-            if len(batch.rows) == 1 and not taken:
+            if len(batch.rows) == 1 and not batch.beside:
                 self._put_one(batch.producer_rows()[0], batch.rows[0])
             else:
-                self._put(batch, taken)
+                self._put(batch)
             marks = batch.marks()
             self._marks.update(marks)
             self._remember(batch.producers)
@@ -443,14 +446,14 @@ class Store:
         with self._ending_use():
             self._writing.run(self._append_one, (*producer, *record))
 
-    def _put(self, batch: Batch, beside: Mapping[int, Columns]) -> None:
+    def _put(self, batch: Batch) -> None:
         """Store any number of records, some of whose columns stand beside the database."""
         assert self._writing is not None
         with self._transaction() as connection:
-            if beside:
+            if batch.beside:
                 begin_beside(connection, self._facts)
-                spans = self._writing.columns.append(list(beside.values()))
-                places = [(key, *span) for key, span in zip(beside, spans, strict=True)]
+                spans = self._writing.columns.append(list(batch.beside.values()))
+                places = [(key, *span) for key, span in zip(batch.beside, spans, strict=True)]
                 connection.executemany(_INSERT_BESIDE, places)
             if batch.rows:
                 connection.executemany(_PUT_PRODUCER, batch.producer_rows())

@@ -1,7 +1,6 @@
 """Columns of large records: in files beside the database, durable before anything names them."""
 
 import os
-import shutil
 import signal
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,8 +12,10 @@ import pytest
 
 import littled.store.store
 from littled.store.columns import ColumnReader, ColumnWriter, Disk, Span
+from littled.store.database import FORMATS_BESIDE
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.files import create_private
+from littled.store.records import record_head, record_head_beside
 from littled.store.restoring import Restoring
 from littled.store.store import Store
 from littled.store.verify import verify
@@ -93,20 +94,34 @@ def test_columns_of_large_records_stand_beside_the_database(path: Path) -> None:
     assert verify(path).findings == ()
 
 
-def test_heads_are_those_of_records_inside_the_database(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    path = make_store(tmp_path / "store")
-    twin = Path(shutil.copytree(path, tmp_path / "twin"))
+def test_each_head_is_that_of_where_the_columns_stand(path: Path) -> None:
     with Store.open(path) as store:
         feed(store, [LARGE, 1, LARGE])
-        expected = contents(store)
-    monkeypatch.setattr("littled.store.staging.COLUMNS_BESIDE_COMMIT_BYTES_MIN", 1 << 40)
-    with Store.open(twin) as store:
-        feed(store, [LARGE, 1, LARGE])
-        assert contents(store) == expected
-    assert (format_of(path), format_of(twin)) == (5, 1)
-    assert not files(twin)
+        first, small, last = store.records(STREAM)
+    for of_record, before, each in (
+        (record_head, first, small),
+        (record_head_beside, small, last),
+    ):
+        values = each.sequence, each.producer, each.x, each.y
+        head = of_record(before.chain_head, each.number, each.first_position, each.count, *values)
+        assert each.chain_head == head
+
+
+def test_columns_of_an_older_version_go_on(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their heads are those of records in the database, and the format is another one."""
+    with monkeypatch.context() as older:
+        older.setattr("littled.store.staging.record_head_beside", record_head)
+        older.setattr("littled.store.database.FORMATS_BLAKE3", FORMATS_BESIDE)
+        with Store.open(path) as store:
+            feed(store, [LARGE, 1])
+    assert format_of(path) == 5
+    with Store.open(path) as store:
+        feed(store, [1])
+        assert format_of(path) == 5
+        feed(store, [LARGE])
+        assert format_of(path) == 9
+        assert len(list(store.records(STREAM))) == 4
+    assert verify(path).findings == ()
 
 
 def test_users_stand_beside_the_database_too(tmp_path: Path) -> None:
@@ -121,7 +136,7 @@ def test_users_stand_beside_the_database_too(tmp_path: Path) -> None:
         assert list(store.records(STREAM)) == stored
         assert [each.users for each in stored] == [each.users for each in new]
     assert files(path) == {"columns-000001": 3 * 25 * 3000}
-    assert format_of(path) == 6
+    assert format_of(path) == 10
     assert verify(path).findings == ()
     change(path / "store.sqlite", "UPDATE beside SET size = size - 16 WHERE start = 0")
     assert BACKUP in verify(path).findings[0]
@@ -145,8 +160,8 @@ def test_a_store_changes_its_format_with_its_first_large_record(
     """Not before: what an older version can read it should be given. Packing may come first."""
     small_segments(monkeypatch, records=4)
     for unit, first, formats in (
-        ("example", SMALL, [1, 5, 7]),
-        ("user", 1, [2, 6, 8]),
+        ("example", SMALL, [1, 9, 11]),
+        ("user", 1, [2, 10, 12]),
     ):
         path = tmp_path / unit
         Store.create(path, {}, {STREAM: plan_values() | {"unit": unit}})
@@ -160,7 +175,7 @@ def test_a_store_changes_its_format_with_its_first_large_record(
                 pack_all(store)
             found.append(format_of(path))
         assert found == formats
-        for wrong in formats[0], formats[2] - 4:
+        for wrong in formats[0], formats[1], formats[2] - 8:
             change(path / "store.sqlite", f"PRAGMA user_version = {wrong}")
             with pytest.raises(StoreRefused, match="is not the one that the store was made with"):
                 Store.open(path)
@@ -170,7 +185,7 @@ def test_a_store_changes_its_format_with_its_first_large_record(
         pack_all(store)
         assert format_of(packed) == 3
         feed(store, [LARGE])
-    assert format_of(packed) == 7
+    assert format_of(packed) == 11
     assert verify(packed).findings == ()
 
 

@@ -6,14 +6,17 @@ from hashlib import blake2b, sha256
 from typing import Any
 
 import pytest
+from blake3 import blake3
 from hypothesis import given
 from hypothesis import strategies as st
 
+from littled.limits import COLUMNS_BESIDE_RECORD_BYTES_MIN
 from littled.store.records import (
     HEAD_BYTES,
     NewRecord,
     Record,
     StoredRelease,
+    continues,
     genesis,
     ledger_genesis,
     ledger_head,
@@ -21,6 +24,7 @@ from littled.store.records import (
     prediction_head,
     question_head,
     record_head,
+    record_head_beside,
     release_genesis,
     release_head,
     snapshot_checksum,
@@ -62,6 +66,34 @@ def test_the_head_of_a_record_with_users_is_the_documented_hash() -> None:
     assert expected.hex()[:16] == "e0d65cd262f5af5a"
 
 
+def test_the_head_of_a_record_beside_the_database_is_the_documented_hash() -> None:
+    lengths = struct.pack(">8Q", 3, 70, 2, 9, 5, 4, 2, 32)
+    users = bytes(range(32))
+    columns = b"\1\2\3\4" + b"\0\1"
+    for of_users, length in ((users, 32), (b"", 0)):
+        frame = lengths[:-8] + struct.pack(">Q", length)
+        expected = blake2b(
+            HEAD + frame + b"tower" + blake3(columns + of_users).digest(),
+            digest_size=32,
+            person=b"littled beside",
+        ).digest()
+        values = (HEAD, 3, 70, 2, 9, "tower", columns[:4], columns[4:], of_users)
+        assert record_head_beside(*values) == expected
+    assert expected.hex()[:16] == "05139c6b344918d1"
+
+
+@given(RECORDS, RECORDS)
+def test_a_record_continues_by_either_of_its_heads_and_no_other(one: Any, other: Any) -> None:
+    for of_record in (record_head, record_head_beside):
+        assert continues(of_record(HEAD, *one), HEAD, *one)
+        assert continues(of_record(HEAD, *other), HEAD, *one) == (one == other)
+    large = (*one[:5], bytes(COLUMNS_BESIDE_RECORD_BYTES_MIN), *one[6:])
+    for of_record in (record_head, record_head_beside):
+        assert continues(of_record(HEAD, *large), HEAD, *large)
+        assert not continues(of_record(HEAD, *one), HEAD, *large)
+    assert record_head(HEAD, *one) != record_head_beside(HEAD, *one)
+
+
 def test_heads_never_change_between_versions() -> None:
     """Noise is bound to heads: another value would be another history of the same store."""
     start = genesis(bytes(32), "flights", b"{}", b'{"horizon":1}')
@@ -87,12 +119,14 @@ def test_heads_never_change_between_versions() -> None:
 
 @given(RECORDS, RECORDS)
 def test_different_records_have_different_heads(one: tuple[Any, ...], other: Any) -> None:
-    assert (record_head(HEAD, *one) == record_head(HEAD, *other)) == (one == other)
+    for of_record in (record_head, record_head_beside):
+        assert (of_record(HEAD, *one) == of_record(HEAD, *other)) == (one == other)
 
 
 def test_a_byte_that_moves_to_the_next_column_changes_the_head() -> None:
     heads = {
-        record_head(HEAD, 0, 0, 1, 0, producer, x, y)
+        of_record(HEAD, 0, 0, 1, 0, producer, x, y)
+        for of_record in (record_head, record_head_beside)
         for producer, x, y in [
             ("ab", b"c", b"d"),
             ("a", b"bc", b"d"),
@@ -100,7 +134,7 @@ def test_a_byte_that_moves_to_the_next_column_changes_the_head() -> None:
             ("abcd", b"", b""),
         ]
     }
-    assert len(heads) == 4
+    assert len(heads) == 8
 
 
 @pytest.mark.parametrize("part", range(4))
