@@ -124,7 +124,12 @@ class Segment:
 
     def sources(self) -> list[int]:
         """Which of the producers each record is from; ValueError for a column that is none."""
-        return _integers(self.indices, self.records) if self.indices else [0] * self.records
+        if not self.indices:
+            return [0] * self.records
+        found = _integers(self.indices, self.records)
+        if not any(found):
+            raise ValueError("the one producer has indices")
+        return found
 
     def sizes(self) -> list[int]:
         """Examples of each record; ValueError for a column that is none."""
@@ -299,4 +304,6 @@ def _integers(data: bytes, count: int) -> list[int]:
     if rest or width not in (1, 2, 4, 8):
         raise ValueError("a column of integers has another length")
     values: list[int] = np.frombuffer(data, dtype=f"<u{width}").tolist()
+    if _column(values) != data:
+        raise ValueError("a column of integers has more bytes than it needs")
     return values
