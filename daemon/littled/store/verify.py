@@ -318,6 +318,8 @@ def _journal(check: _Check, history: History, stream: str, extent: Extent) -> _J
         if history.journal.archived(stream) and not history.journal.has_archive:
             journal = _Journal.after_archived(history, stream)
         points = history.journal.archived_points(stream)
+        if max(points, default=-1) > history.journal.archived_end(stream):
+            findings.append(f"a place of archived records of {stream} is of none in the archive")
         for record in history.records(stream, journal.records - 1, extent.records[stream]):
             if not _as_noted(record, points):
                 findings.append(

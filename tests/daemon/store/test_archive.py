@@ -423,3 +423,15 @@ def test_a_damaged_store_is_not_archived(tmp_path: Path) -> None:
     connection = apsw.Connection(str(path / "store.sqlite"))
     assert connection.execute("SELECT count(*) FROM segments").fetchall()[0][0] > 10
     connection.close()
+
+
+def test_a_place_of_no_archived_record_is_found(tmp_path: Path) -> None:
+    path, folder = fill(tmp_path / "store"), tmp_path / "archive"
+    archived(path, folder)
+    insert = (
+        "INSERT INTO archived_points SELECT key + 1000, 0, 1, head FROM archived_points LIMIT 1"
+    )
+    change(path / "store.sqlite", insert)
+    for where in folder, None:
+        (finding,) = verify(path, archive=where).findings
+        assert finding == "a place of archived records of flights is of none in the archive"

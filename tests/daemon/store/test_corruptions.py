@@ -2,9 +2,9 @@
 
 A corruption counts if it changes what the store says: the rows of its tables, by name and in order,
 its key or its mark. Left out is what nobody relies on: free space, the pulse, which numbers
-producers have inside the file, names in `meta` that are none, a snapshot or a checksum of producers
-that is missing (they are caches: the journal leads to the same), and a mark that knows less than it
-did, which is the same as an older one.
+producers have inside the file, names in `meta` that are none, a snapshot, a checksum of producers
+or an archived place that is missing (they are caches: the journal, with its archive, leads to the
+same), and a mark that knows less than it did, which is the same as an older one.
 """
 
 import random
@@ -30,6 +30,8 @@ from support.crashing import small_columns
 from support.predictions import STREAM, Bench, make_store
 from support.segments import pack_all, small_segments
 
+# In the store's folder here, so that a copy has it too.
+ARCHIVE = "archive"
 FILES = ("store.sqlite", "noise.key", "high-water-mark", "columns-000001", "columns-000002")
 # What the rows of each table are, without what nobody relies on.
 LOGICAL = {
@@ -47,8 +49,10 @@ LOGICAL = {
     "producer_checksums": "SELECT * FROM producer_checksums ORDER BY stream",
     "segments": "SELECT * FROM segments ORDER BY key",
     "beside": "SELECT * FROM beside ORDER BY key",
+    "archived": "SELECT * FROM archived ORDER BY key",
+    "archived_points": "SELECT * FROM archived_points ORDER BY key",
 }
-CACHES = ("snapshots", "producer_checksums")
+CACHES = ("snapshots", "producer_checksums", "archived_points")
 # Where a finding has to point to for a row of a table.
 PLACES = {
     "meta": r"configuration|plan|mark|key|description",
@@ -63,6 +67,8 @@ PLACES = {
     "producer_checksums": r"checksum",
     "segments": r"record|segment|journal|producer",
     "beside": r"record|journal|columns",
+    "archived": r"record|journal|archive",
+    "archived_points": r"record|journal|archive",
 }
 
 
@@ -78,14 +84,13 @@ class Corrupted:
 def build(path: Path) -> Path:
     """Two seasons, three producers, answers, snapshots, a restore, and everything closed.
 
-    Columns of 90 examples stand beside the database.
+    Columns of 90 examples stand beside the database, and the oldest records in an archive.
     """
     mark = path / "high-water-mark"
     opened = Bench(Store.open(make_store(path)))
     for number in range(6):
         opened.feed(40, seed=number)
         opened.ask(number)
-    opened.store.save_snapshot(STREAM, 3, b"not of this version")
     opened.close()
     copy = Path(shutil.copytree(path, path.with_name("copy")))
     opened = Bench(Store.open(path))
@@ -100,9 +105,12 @@ def build(path: Path) -> Path:
         opened.feed(90, seed=20 + number)
         opened.ask(20 + number)
     end = opened.engine.record_number
+    opened.store.save_snapshot(STREAM, 4, b"not of this version")
     opened.store.save_snapshot(STREAM, end, opened.engine.snapshot())
     pack_all(opened.store)
     opened.close()
+    with Store.open(copy) as store:
+        assert len(list(store.archive(copy / ARCHIVE))) > 1
     shutil.rmtree(path)
     return copy
 
@@ -113,8 +121,9 @@ def sound(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with pytest.MonkeyPatch.context() as patched:
         small_segments(patched, records=2)
         small_columns(patched, size=150)
+        patched.setattr("littled.store.archiving.ARCHIVE_FILE_BYTES", 100)
         path = build(tmp_path_factory.mktemp("sound") / "store")
-    assert verify(path).findings == ()
+    assert verify(path, archive=path / ARCHIVE).findings == ()
     assert {each.name for each in path.glob("columns-*")} == {*FILES[3:]}
     for table, rows in contents(path).items():
         assert rows, table
@@ -256,6 +265,22 @@ def lost_or_swapped(chance: random.Random, path: Path) -> Corrupted:
 STORED = (("store.sqlite", ""), *((name, "journal|columns") for name in FILES[3:]))
 
 
+def in_the_archive(chance: random.Random, path: Path) -> Corrupted:
+    """A file of the archive is damaged, cut off, missing, or in the place of another."""
+    one, other = chance.sample(sorted((path / ARCHIVE).iterdir()), 2)
+    data, way = one.read_bytes(), chance.randrange(4)
+    place = chance.randrange(len(data))
+    if way == 0:
+        one.unlink()
+    elif way == 1:
+        one.write_bytes(data[:place])
+    elif way == 2:
+        one.write_bytes(other.read_bytes())
+    else:
+        one.write_bytes(data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :])
+    return Corrupted(path, f"archive, way {way} at byte {place} of {one.name}", "archive")
+
+
 def in_the_key(chance: random.Random, path: Path) -> Corrupted:
     text = bytearray((path / "noise.key").read_bytes())
     place = chance.randrange(64)
@@ -321,9 +346,20 @@ WAYS = (
     in_the_file,
     cut_off,
     lost_or_swapped,
+    in_the_archive,
     in_the_key,
     in_the_mark,
 )
+
+
+def files(path: Path) -> dict[str, bytes]:
+    """What every file holds, without the database and what belongs to it."""
+    every = (each for each in path.rglob("*") if each.is_file())
+    return {
+        str(each.relative_to(path)): each.read_bytes()
+        for each in every
+        if not each.name.startswith("store.sqlite") and each.name != "lock"
+    }
 
 
 def corrupted(chance: random.Random, sound: Path, folder: Path) -> Corrupted:
@@ -334,9 +370,7 @@ def corrupted(chance: random.Random, sound: Path, folder: Path) -> Corrupted:
         shutil.rmtree(copy, ignore_errors=True)
         shutil.copytree(sound, copy)
         found = chance.choice(WAYS)(chance, copy)
-        same = all((copy / f).exists() for f in FILES[1:]) and all(
-            (copy / f).read_bytes() == (sound / f).read_bytes() for f in FILES[1:]
-        )
+        same = files(copy) == files(sound)
         if not same or matters(before, contents(copy)):
             return found
 
@@ -344,7 +378,7 @@ def corrupted(chance: random.Random, sound: Path, folder: Path) -> Corrupted:
 def found_in(path: Path) -> list[str]:
     """What a check says; what cannot be checked at all is a sentence as well."""
     try:
-        return list(verify(path).findings)
+        return list(verify(path, archive=path / ARCHIVE).findings)
     except StoreError as error:
         return [str(error)]
 
@@ -366,7 +400,8 @@ def check(sound: Path, folder: Path, count: int, seed: int) -> Counter[str]:
 
 def test_a_hundred_and_fifty_random_corruptions_are_found(sound: Path, tmp_path: Path) -> None:
     kinds = check(sound, tmp_path, 150, seed=1)
-    assert {"change", "delete", "duplicate", "swap", "cut", "the", "digit", "lost"} <= set(kinds)
+    ways = {"change", "delete", "duplicate", "swap", "cut", "the", "digit", "lost", "archive,"}
+    assert ways <= set(kinds)
 
 
 @pytest.mark.campaign
@@ -385,4 +420,4 @@ def test_what_does_not_matter_is_no_finding(sound: Path, tmp_path: Path) -> None
     connection.execute("VACUUM")
     connection.close()
     assert not matters(contents(sound), contents(copy))
-    assert verify(copy).findings == ()
+    assert verify(copy, archive=copy / ARCHIVE).findings == ()
