@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tomllib
 import zipfile
 from collections.abc import Iterator
 from functools import cache
@@ -198,6 +199,30 @@ def imported_modules(path: Path) -> Iterator[str]:
             yield from (f"{base}.{alias.name}" for alias in node.names)
 
 
+def imported_first(path: Path) -> Iterator[str]:
+    """First names of what the module imports when it is imported itself, outside of functions."""
+    waiting: list[ast.AST] = [tree_of(path)]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.Import):
+            yield from (alias.name.partition(".")[0] for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            yield node.module.partition(".")[0]
+        elif not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            waiting.extend(ast.iter_child_nodes(node))
+
+
+def requirements() -> dict[str, list[str]]:
+    """What pyproject.toml asks for: at run time under "", and for each extra under its name."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return {"": project["dependencies"], **project["optional-dependencies"]}
+
+
+def distributions(wanted: list[str]) -> set[str]:
+    """Requirements without their versions, as the names of modules: {"prometheus_client"}."""
+    return {re.split(r"[^\w-]", each)[0].replace("-", "_") for each in wanted}
+
+
 def used_names(path: Path) -> Iterator[tuple[int, str]]:
     """Line and full dotted name of every import and attribute, with import aliases resolved."""
     aliases: dict[str, str] = {}
@@ -307,6 +332,23 @@ def test_the_protocol_needs_only_msgpack_and_numpy() -> None:
         for module in imported_modules(path)
     }
     assert used - set(sys.stdlib_module_names) - {"littled_protocol"} <= PROTOCOL_THIRD_PARTY
+
+
+def test_what_is_installed_is_what_is_imported_and_the_rest_are_extras() -> None:
+    own = set(PACKAGES) | set(sys.stdlib_module_names) | {"pydantic_core"}  # a part of pydantic
+    at_once = {name for path in SOURCES for name in imported_first(path)} - own
+    ever = {name.partition(".")[0] for path in SOURCES for name in imported_modules(path)} - own
+    wanted = requirements()
+    assert at_once <= distributions(wanted[""]) <= ever
+    assert {"parquet": {"pyarrow"}, "audit": {"scipy"}} == {
+        extra: distributions(wanted[extra]) for extra in ("parquet", "audit")
+    }
+    assert ever - distributions(wanted[""]) == {"pyarrow", "scipy"}
+
+
+def test_no_version_of_anything_is_ruled_out_by_being_new() -> None:
+    every = [each for wanted in requirements().values() for each in wanted]
+    assert [each for each in every if not re.fullmatch(r"[\w-]+>=[\d.]+", each)] == []
 
 
 def test_no_module_uses_a_banned_name() -> None:

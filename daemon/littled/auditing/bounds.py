@@ -21,7 +21,6 @@ from math import log
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import betaincinv
 
 # What all bounds of one audit together may be wrong with.
 DOUBT = 0.001
@@ -67,6 +66,8 @@ def epsilon_at_least(
     hits: float, false_hits: float, games: int, delta: float, doubt: float = DOUBT
 ) -> float:
     """log((p - delta) / r), p and r at the ends of intervals that both hold but for `doubt`."""
+    from scipy.special import betaincinv  # noqa: PLC0415 - only audits need it, an extra
+
     tail = doubt / 2
     p = betaincinv(hits, games - hits + 1, tail) if hits > 0 else 0.0
     r = betaincinv(false_hits + 1, games - false_hits, 1 - tail) if false_hits < games else 1.0

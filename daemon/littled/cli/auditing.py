@@ -1,5 +1,6 @@
 """`littled audit`: what runs of the daemon's own code prove about what it claims."""
 
+import importlib.util
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -80,6 +81,8 @@ def audit(
     wrong, learns from some runs which public transcripts to believe, and proves with new runs how
     large epsilon is at least (Clopper and Pearson). Exit status 1 if a claim is exceeded.
     """
+    if importlib.util.find_spec("scipy") is None:
+        raise Failure("audits need scipy; install it with: pip install 'littled[audit]'")
     chosen = list(_controls(configuration, stream, learner) if controls else
                   _subjects(configuration, stream, learner))  # fmt: skip
     key = secrets.token_bytes(KEY_BYTES) if seed is None else key_of_seed(seed)

@@ -1,6 +1,9 @@
 """`littled audit`: what is proven, what is asked wrongly, and what a person is told."""
 
+import importlib.util
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -103,6 +106,28 @@ def test_controls_that_are_missed_fail(littled: Littled, monkeypatch: pytest.Mon
     assert "NOT FOUND" in said.out
     missed = "known faults were not found with so few runs: variant 3, variant 4"
     assert said.sentence.startswith(missed)
+
+
+def test_without_scipy_an_audit_says_what_to_install(
+    littled: Littled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name: None if name == "scipy" else found(name)
+    )
+    said = littled(*SMALLEST)
+    assert (said.status, said.out) == (1, "")
+    assert said.sentence == "audits need scipy; install it with: pip install 'littled[audit]'"
+    assert littled("audit", "--help").status == 0
+
+
+def test_nothing_but_the_bounds_of_an_audit_needs_scipy() -> None:
+    program = (
+        "import sys, littled.cli.auditing; assert 'scipy' not in sys.modules; "
+        "from littled.auditing.bounds import epsilon_at_least; "
+        "epsilon_at_least(90, 0, 100, 0.0); assert 'scipy' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-P", "-c", program], check=True, timeout=60)
 
 
 @pytest.mark.parametrize(
