@@ -28,7 +28,7 @@ from _streams import Flags, Generator, parsed, table_matrix
 from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass
-from littled.demo import DemoError, Flights, read_flights
+from littled.cli.flights import DemoError, Flights, read_flights
 from littled_protocol.columns import point_type, smallest_point_type
 from littled_protocol.rules import Rule
 

@@ -12,7 +12,7 @@ import pytest
 
 from littled.budget.events import PredictionStableVoting, price
 from littled.budget.predictions import unstable_as_stable
-from littled.demo import Flights
+from littled.cli.flights import Flights
 from littled.learners.prediction import (
     PredictionLearner,
     PredictionParameters,

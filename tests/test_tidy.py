@@ -54,8 +54,8 @@ ARROWS: dict[str, set[str]] = {
         *("budget", "store", "limits", "predictions"),
     },
 }
-# The shell may use every room.
-SHELL = {"cli", "demo"}
+# The shell may use every room, and no room uses it.
+SHELL = {"cli"}
 
 PURE_ROOMS = {"learners", "classes", "littlestone", "mechanisms", "budget"}
 # Clocks, entropy, files, sockets, threads and logs come to a pure room as values, or not at all.

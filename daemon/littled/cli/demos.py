@@ -11,8 +11,17 @@ from rich.table import Table
 from rich.text import Text
 
 from littled.cli.failures import explained
+from littled.cli.flights import (
+    DELTA,
+    EPSILON,
+    DemoError,
+    Outcome,
+    Release,
+    Sight,
+    run_demo,
+    write_demo,
+)
 from littled.cli.output import amount, number, print_json
-from littled.demo import DELTA, EPSILON, DemoError, Outcome, Release, Sight, run_demo, write_demo
 
 RELEASES_SHOWN = 6
 # In a terminal the year takes long enough to be watched.

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 
 from littled.cli.demos import release_line, summary, view
-from littled.demo import Outcome, Release, Sight
+from littled.cli.flights import Outcome, Release, Sight
 from littled_protocol.rules import ThresholdRule
 from support.commands import Littled
 

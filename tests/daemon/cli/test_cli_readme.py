@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 
 from littled.cli.entry import COMMANDS
-from littled.demo import CONFIGURATION
+from littled.cli.flights import CONFIGURATION
 from support.commands import Daemon
 
 README = Path(__file__).parents[3] / "README.md"

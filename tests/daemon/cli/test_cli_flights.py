@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from littled import demo
-from littled.demo import (
+from littled.cli.flights import (
     CONFIGURATION,
     HORIZON,
     WORDS,
@@ -77,7 +76,7 @@ def test_without_the_flights_the_demo_says_what_to_install(monkeypatch: pytest.M
 
 def test_a_process_that_fails_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
     wrong = CONFIGURATION.replace("epsilon = 1.0", "epsilon = 0")
-    monkeypatch.setattr(demo, "CONFIGURATION", wrong)
+    monkeypatch.setattr("littled.cli.flights.CONFIGURATION", wrong)
     with pytest.raises(
         DemoError, match=r"the init stopped: littled: streams\.flights\.epsilon must"
     ):
