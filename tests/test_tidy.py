@@ -308,6 +308,36 @@ def test_the_arrows_form_no_circle() -> None:
         settled |= ready
 
 
+def in_circles(uses: dict[str, set[str]]) -> set[str]:
+    """The modules that, by way of others, use themselves, with those on the way between such."""
+    left = {module: set(used) - {module} for module, used in uses.items()}
+    while True:
+        used_by_none = set(left) - {each for used in left.values() for each in used}
+        outside = {module for module, used in left.items() if not used} | used_by_none
+        if not outside:
+            return set(left)
+        left = {module: used - outside for module, used in left.items() if module not in outside}
+
+
+def test_no_modules_import_each_other_wherever_the_import_stands() -> None:
+    modules = {module_name(path) for path in SOURCES}
+    uses: dict[str, set[str]] = {}
+    for path in SOURCES:
+        # `from littled.planner import PlanError` names a module and something in it
+        found = {name if name in modules else name.rpartition(".")[0]
+                 for name in imported_modules(path)}  # fmt: skip
+        uses[module_name(path)] = found & modules
+    assert sum(map(len, uses.values())) > len(modules)
+    assert in_circles(uses) == set()
+
+
+def test_a_circle_of_imports_is_found() -> None:
+    line = {"top": {"middle"}, "middle": {"bottom"}, "bottom": set[str]()}
+    assert in_circles(line) == set()
+    assert in_circles({**line, "bottom": {"middle"}}) == {"middle", "bottom"}
+    assert in_circles({**line, "bottom": {"top"}}) == set(line)
+
+
 def test_every_room_is_on_the_list() -> None:
     assert {room_of(module_name(path)) for path in SOURCES} <= set(ARROWS) | SHELL
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from itertools import count
 
 from littled.budget.ledger import own_numbers, without_answers
-from littled.cli.verifying import Comparison
+from littled.cli.comparing import Comparison
 from littled.engine import Transcript, replay
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan

@@ -5,12 +5,12 @@ runs the learners again.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
+from littled.cli.comparing import Comparison
 from littled.cli.failures import Failure, explained
 from littled.cli.options import StoreFiles, archive_option, store_options
 from littled.cli.output import console, number, print_json
@@ -18,24 +18,6 @@ from littled.store.errors import StoreError
 from littled.store.store import Store
 from littled.store.verify import Report, Restored, StreamReport
 from littled.store.verify import verify as check_store
-
-
-@dataclass(frozen=True, slots=True)
-class Comparison:
-    """What a replay of one stream came to.
-
-    releases, entries, predictions: how many stored ones were compared; the entries that charge
-    answers are no function of the journal and not among them. findings: one sentence for each that
-    differs. pending: releases that the journal leads to and that are not published yet, since the
-    daemon was stopped before it had learned the journal's end.
-    """
-
-    stream: str
-    releases: int
-    entries: int
-    findings: tuple[str, ...]
-    pending: int
-    predictions: int = 0
 
 
 @click.command()
