@@ -32,7 +32,7 @@ from typing import Any
 
 from littled.cli.entry import run
 from littled.cli.output import amount
-from littled.cli.plans import mistakes
+from littled.cli.planning import mistakes
 from littled.cli.prediction_plans import amount_of_error
 
 FOLDER = Path(__file__).parent

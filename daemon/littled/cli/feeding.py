@@ -16,7 +16,8 @@ from rich.progress import Progress, TaskID
 from littled.cli.columns import SourceChoice, source_options
 from littled.cli.failures import INTERRUPTED, WRONG_USE, Failure, explained
 from littled.cli.options import DaemonChoice, daemon_options, with_options
-from littled.cli.output import console, feeding_progress, notes, number, print_json
+from littled.cli.output import console, notes, number, print_json
+from littled.cli.progress import feeding_progress
 from littled_client.blocking import Feeder
 from littled_client.errors import ClientError
 from littled_client.sources import STANDARD_INPUT, Source, skip_examples

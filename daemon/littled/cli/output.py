@@ -7,15 +7,6 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    ProgressColumn,
-    SpinnerColumn,
-    Task,
-    TextColumn,
-    TimeElapsedColumn,
-)
 from rich.table import Table
 from rich.text import Text
 
@@ -77,32 +68,3 @@ def size(count: int | None) -> str:
     if count is None:
         return "-"
     return f"{count / 2**20:.0f} MiB" if count >= 2**20 else f"{max(1, count >> 10)} KiB"
-
-
-class RateColumn(ProgressColumn):
-    """Examples per second, from the field `done` of a task that counts examples."""
-
-    def render(self, task: Task) -> Text:
-        """The rate since the task began."""
-        elapsed = task.elapsed or 0.0
-        rate = task.fields.get("since_start", 0) / elapsed if elapsed > 0.05 else 0.0
-        return Text(f"{rate:,.0f}/s", style="cyan")
-
-
-def feeding_progress() -> Progress:
-    """A bar for examples on their way: part of the source, acknowledged examples, rate, time.
-
-    Drawn on standard error, and only in a terminal. A task's fields are `acknowledged` (text) and
-    `since_start` (examples).
-    """
-    return Progress(
-        SpinnerColumn(),
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=30),
-        TextColumn("{task.fields[acknowledged]} acknowledged", markup=False),
-        RateColumn(),
-        TimeElapsedColumn(),
-        console=notes(),
-        transient=True,
-        disable=not sys.stderr.isatty(),
-    )

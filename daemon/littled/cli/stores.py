@@ -7,7 +7,7 @@ import click
 from littled.cli.failures import WRONG_USE, explained
 from littled.cli.options import StoreFiles, store_options
 from littled.cli.output import console, notes
-from littled.cli.plans import plan_tables, ways_table
+from littled.cli.planning import plan_tables, ways_table
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
 from littled.planner import PlanError, StreamPlan, compare_ways, plan_stream
 from littled.store.errors import StoreError, StoreRefused

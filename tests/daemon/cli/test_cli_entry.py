@@ -10,7 +10,15 @@ from littled.cli import entry
 from littled.cli.entry import COMMANDS
 from support.commands import Littled, start
 
-HEAVY = ("aiohttp", "apsw", "dp_accounting", "pandas", "pyarrow", "pydantic", "scipy")
+HEAVY = {
+    *("aiohttp", "apsw", "cryptography", "dp_accounting", "pandas", "prometheus_client"),
+    *("pyarrow", "pydantic", "scipy", "structlog"),
+}
+# What only a daemon, a store or a plan needs.
+DAEMONS = {
+    f"littled.{room}"
+    for room in ("classes", "configuration", "engine", "learners", "planner", "service", "store")
+}
 
 
 def test_help_lists_every_command_with_a_line(littled: Littled) -> None:
@@ -112,10 +120,8 @@ def test_a_reader_that_went_away_is_no_news() -> None:
     assert process.wait(20) == 1
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["feed", "--help"], ["watch", "a/b"], ["status"]]
-)
-def test_commands_that_talk_to_a_daemon_start_lightly(arguments: list[str]) -> None:
+def loaded(*arguments: str) -> set[str]:
+    """What a process has imported, packages of modules included, once it has run a command."""
     program = (
         "import sys; from littled.cli.entry import run; "
         f"run({[*arguments]!r}); print('loaded', *sys.modules)"
@@ -128,7 +134,36 @@ def test_commands_that_talk_to_a_daemon_start_lightly(arguments: list[str]) -> N
         timeout=20,
         env={"LITTLED_ADDRESS": "unix:/no/such.sock"},
     )
-    loaded = done.stdout.splitlines()[-1].split()
-    assert loaded[0] == "loaded"
-    assert "littled.cli.entry" in loaded
-    assert set(loaded).isdisjoint(HEAVY)
+    first, *modules = done.stdout.splitlines()[-1].split()
+    assert first == "loaded"
+    assert "littled.cli.entry" in modules
+    return set(modules)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["--help"], ["feed", "--help"], ["watch", "a/b"], ["status", "--help"], ["status"]],
+)
+def test_commands_that_talk_to_a_daemon_start_lightly(arguments: list[str]) -> None:
+    modules = loaded(*arguments)
+    assert modules.isdisjoint(HEAVY)
+    assert modules.isdisjoint(DAEMONS)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], ["plan", "--help"]])
+def test_help_needs_nothing_that_computes(arguments: list[str]) -> None:
+    modules = loaded(*arguments)
+    assert modules.isdisjoint(HEAVY)
+    ours = {each for each in modules if each.partition(".")[0].startswith("littled")}
+    assert {each for each in ours if not each.startswith("littled.cli")} == {"littled"}
+    assert modules.isdisjoint({"numpy", "rich", "asyncio", "ssl"})
+
+
+def test_a_status_draws_no_bars() -> None:
+    assert "rich.table" in loaded("status")
+    assert "rich.progress" not in loaded("status")
+
+
+def test_a_plan_is_made_by_what_help_leaves_out() -> None:
+    budget = ["--epsilon", "1", "--delta", "1e-6", "--horizon", "1000"]
+    assert {"littled.planner", "numpy"} <= loaded("plan", "--class", "thresholds:4", *budget)

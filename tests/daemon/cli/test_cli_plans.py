@@ -4,9 +4,17 @@ from fractions import Fraction
 
 import pytest
 
+from littled.cli import plans
+from littled.learners.parameters import USER_EXAMPLES_MAX
+from littled.planner import METHODS, UNITS
 from support.commands import Littled
 
 BUDGET = ["--epsilon", "1", "--delta", "1e-6", "--horizon", "1000000"]
+
+
+def test_options_offer_what_the_planner_knows() -> None:
+    known = (plans.METHODS, plans.UNITS, plans.USER_EXAMPLES_MAX)
+    assert known == (METHODS, UNITS, USER_EXAMPLES_MAX)
 
 
 def test_a_plan_keeps_its_promise(littled: Littled) -> None:
