@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
@@ -20,13 +19,11 @@ from littled.service.daemon import serve as serve_store
 from littled.service.grants import read_access
 from littled.service.listeners import ListenError
 from littled.service.logs import guard_process, make_log
+from littled.service.tls import TlsFiles
 from littled.store.errors import StoreError
 from littled.store.keys import KEY_NAME
 from littled_client.addresses import UnixAddress, default_address
 from littled_client.errors import AddressError
-
-if TYPE_CHECKING:
-    from littled.service.tls import TlsFiles
 
 _FILE = click.Path(dir_okay=False, path_type=Path)
 
@@ -127,9 +124,6 @@ def _tls_files(cert: Path | None, key: Path | None, client_ca: Path | None) -> T
         if (cert, key, client_ca) != (None, None, None):
             raise Failure("TLS needs both --tls-cert and --tls-key", WRONG_USE)
         return None
-    # It reads certificates with a library that takes its time to import.
-    from littled.service.tls import TlsFiles  # noqa: PLC0415
-
     return TlsFiles(cert, key, client_ca)
 
 

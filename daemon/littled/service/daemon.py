@@ -28,7 +28,7 @@ from fractions import Fraction
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from littled.engine import Engine
 from littled.limits import (
@@ -70,6 +70,7 @@ from littled.service.reception import Newcomer, Reception
 from littled.service.samples import Sample
 from littled.service.sessions import House, Session
 from littled.service.subscribers import Releases
+from littled.service.tls import TlsFiles
 from littled.service.training import Trainers
 from littled.service.users import UserHash
 from littled.service.writer import Writer
@@ -81,12 +82,21 @@ from littled_protocol.columns import Points, point_type
 from littled_protocol.errors import ErrorCode, RefusalCode
 from littled_protocol.messages import Predict
 
-if TYPE_CHECKING:
-    from littled.service.http import HttpServer
-    from littled.service.tls import TlsFiles
-
 # The name that a socket unit gives to a socket for HTTP; every other name means the protocol.
 HTTP_SOCKET_NAME = "http"
+
+
+class Pages(Protocol):
+    """The HTTP side on one socket, as the daemon knows it before it imports what speaks HTTP."""
+
+    async def start(self, listener: socket.socket, tls: ssl.SSLContext | None = None) -> None:
+        """Begin to answer on a bound socket."""
+
+    def check_rights(self) -> None:
+        """Look again at who may see what, as the rules have changed."""
+
+    async def stop(self) -> None:
+        """Stop answering."""
 
 
 async def serve(
@@ -222,7 +232,7 @@ class Daemon:
         self._http = listeners.http
         self._gate = gate
         self._rules = rules
-        self._pages: list[HttpServer] = []
+        self._pages: list[Pages] = []
         self._notifier = notifier
         self._log = log
         self._build = build
@@ -440,7 +450,7 @@ class Daemon:
 
         return Reception(self._protocol, house.admission, make, refused, self._log)
 
-    def _pages_for(self, listener: Listener) -> HttpServer:
+    def _pages_for(self, listener: Listener) -> Pages:
         """Return the HTTP side of a listener, which lets those in whom the protocol lets in.
 
         Only where nobody but this machine comes in is it known which names it goes by.

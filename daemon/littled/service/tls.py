@@ -10,15 +10,7 @@ import ssl
 from dataclasses import dataclass
 from pathlib import Path
 
-from cryptography import x509
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    PublicFormat,
-    load_pem_private_key,
-)
-
 from littled.service.access import AccessError
-from littled.service.grants import read_private
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +26,10 @@ class TlsFiles:
 
     def context(self) -> ssl.SSLContext:
         """Read the files; raises AccessError, which says what is wrong with which."""
-        self._check_pair()
+        # What reads certificates takes its time to import, and most daemons have none.
+        from littled.service.certificates import check_pair, read_certificates  # noqa: PLC0415
+
+        check_pair(self.certificate, self.key)
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_2
         context.options |= ssl.OP_NO_TICKET | ssl.OP_NO_RENEGOTIATION
@@ -46,7 +41,7 @@ class TlsFiles:
                 f"the certificate {self.certificate} and its key {self.key} cannot be used for TLS"
             ) from None
         if self.client_ca is not None:
-            _certificates(self.client_ca, "the client authority")
+            read_certificates(self.client_ca, "the client authority")
             context.load_verify_locations(cafile=self.client_ca)
             context.verify_mode = ssl.CERT_REQUIRED
         return context
@@ -59,30 +54,3 @@ class TlsFiles:
         """
         self.context()
         context.load_cert_chain(self.certificate, self.key)
-
-    def _check_pair(self) -> None:
-        first = _certificates(self.certificate, "the certificate")[0]
-        text = read_private(self.key, "the key")
-        try:
-            key = load_pem_private_key(text.encode(), None)
-        except TypeError:
-            raise AccessError(
-                f"the key {self.key} is encrypted; give one without a password"
-            ) from None
-        except ValueError:
-            raise AccessError(f"the key {self.key} holds no private key in PEM") from None
-        form = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
-        if key.public_key().public_bytes(*form) != first.public_key().public_bytes(*form):
-            raise AccessError(
-                f"the key {self.key} is not the one of the certificate {self.certificate}"
-            )
-
-
-def _certificates(path: Path, what: str) -> list[x509.Certificate]:
-    """Return the certificates in a file, at least one; raises AccessError."""
-    try:
-        return x509.load_pem_x509_certificates(path.read_bytes())
-    except OSError as error:
-        raise AccessError(f"cannot read {what} {path}: {error.strerror}") from None
-    except ValueError:
-        raise AccessError(f"{what} {path} holds no certificate in PEM") from None

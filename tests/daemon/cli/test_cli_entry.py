@@ -164,6 +164,12 @@ def test_a_status_draws_no_bars() -> None:
     assert "rich.progress" not in loaded("status")
 
 
+def test_a_daemon_starts_without_what_most_never_need() -> None:
+    modules = loaded("serve", "--help")
+    assert "littled.service.daemon" in modules
+    assert modules.isdisjoint({"aiohttp", "cryptography.x509", "prometheus_client", "scipy"})
+
+
 def test_a_plan_is_made_by_what_help_leaves_out() -> None:
     budget = ["--epsilon", "1", "--delta", "1e-6", "--horizon", "1000"]
     assert {"littled.planner", "numpy"} <= loaded("plan", "--class", "thresholds:4", *budget)
