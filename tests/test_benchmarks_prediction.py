@@ -13,15 +13,11 @@ import pytest
 from littled.budget.events import PredictionStableVoting, price
 from littled.budget.predictions import unstable_as_stable
 from littled.cli.flights import Flights
-from littled.learners.prediction import (
-    PredictionLearner,
-    PredictionParameters,
-    StableVoting,
-    StableVotingState,
-)
+from littled.learners.prediction import PredictionLearner, PredictionParameters
 from littled.mechanisms.noise import Address, KeyedNoise
 from littled.mechanisms.noisy_majority import ConcentratedLead
 from littled.mechanisms.votes import VoteCoin
+from oracle.learners.stable_voting import StableVoting, StableVotingState
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
 prediction, windows, errors, choices, runs, bounds, report = (

@@ -341,7 +341,7 @@ def code_names() -> list[str]:
 def find(name: str) -> Any:
     """What a dotted name stands for: a module, then attributes; fields of dataclasses count."""
     parts = name.split(".")
-    if parts[0] != "littled_protocol":
+    if parts[0] not in ("littled_protocol", "oracle"):
         parts.insert(0, "littled")
     found: Any = importlib.import_module(parts[0])
     for depth, part in enumerate(parts[1:], start=1):

@@ -88,6 +88,7 @@ FLOATING = re.compile(
 # What computes plans, floating point included: it has to come to the same bits on every processor.
 PORTABLE = (
     *sorted((ROOT / "daemon/littled/planner").glob("*.py")),
+    *sorted((ROOT / "tests/oracle/planner").glob("*.py")),
     ROOT / "daemon/littled/budget/conversion.py",
 )
 # Functions that do not: they choose among versions of themselves, or an order of additions.

@@ -29,6 +29,7 @@ BUDGETS = "daemon/budget"
 STORE = "daemon/store"
 SERVICE = "daemon/service"
 PROTOCOL = "../../protocol/littled_protocol"
+ORACLE = "../../tests/oracle"
 BURSTS_ALONE = "protocol/test_bursts.py"
 ENGINE = "daemon/test_engine.py"
 ANSWERING = "daemon/test_predictions.py"
@@ -98,7 +99,7 @@ NOISE = (
     ),
     Mutant(
         "a tie counted for the wrong side of a stable vote",
-        "learners/prediction/stable_voting.py",
+        f"{ORACLE}/learners/stable_voting.py",
         "    if ones > zeros:\n        return 1, (ones - zeros + 1) // 2 - 1",
         "    if ones >= zeros:\n        return 1, (ones - zeros) // 2",
         (

@@ -27,9 +27,8 @@ from littled.planner import (
     compare_predictions,
     compare_ways,
     plan_stream,
-    relabelling_parameters,
-    stability_parameters,
 )
+from oracle.planner.relabelling import relabelling_parameters, stability_parameters
 
 TINY = Fraction(1, 10**6)
 TENTH = Fraction(1, 10)

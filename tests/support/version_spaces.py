@@ -11,13 +11,10 @@ from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass
 from littled.classes.base import ClassError, DataSet
-from littled.littlestone import (
-    essential_hypotheses,
-    littlestone_dimension,
-    standard_optimal_algorithm,
-)
+from littled.littlestone import littlestone_dimension, standard_optimal_algorithm
 from littled_protocol.columns import point_type
 from littled_protocol.rules import Rule
+from oracle.littlestone.essential import essential_hypotheses
 
 Matrix = NDArray[np.bool_]
 Part = list[tuple[int, int]]

@@ -362,11 +362,11 @@ class PredictionAnswersMajority(PrivacyEvent):
 
 @dataclass(frozen=True, slots=True)
 class PredictionStableVoting(PrivacyEvent):
-    """All answers of `littled.learners.prediction.stable_voting` from one window.
+    """All answers of stable voting from one window; the daemon does not serve them.
 
     Up to and with the c-th unstable one, c = `unstable`: pure c (e + 2v), and c times
-    `predictions.unstable_as_stable` in delta, however many stable ones there are. The proof stands
-    there.
+    `predictions.unstable_as_stable` in delta, however many stable ones there are. The proof is in
+    PRIVACY.md, section 13.
     """
 
     name: ClassVar[str] = "prediction_stable_voting"

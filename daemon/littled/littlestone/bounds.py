@@ -19,34 +19,24 @@ class Bounds(NamedTuple):
     upper: int
 
 
-def littlestone_bounds(
+def bounds_and_witness(
     matrix: NDArray[np.bool_], *, subclasses_max: int = SUBCLASSES_MAX
-) -> Bounds:
-    """Certified bounds (lower, upper) on the Littlestone dimension, equal where it is found.
+) -> tuple[Bounds, ShatteredTree]:
+    """Certified bounds on the Littlestone dimension, equal where it is found, and a witness.
 
-    Shapes: `matrix` is boolean, (hypotheses, points). (-1, -1) for the empty class.
+    The witness is a tree of depth `lower` that the class shatters.
+
+    Shapes: `matrix` is boolean, (hypotheses, points), with at least one row.
 
     Finding the dimension is hard. n^O(log n) steps are enough for a matrix of n cells; a polynomial
     number most probably is not (Frances and Litman 1998), and under the randomised exponential-time
     hypothesis even a good approximation takes almost n^O(log n) (Manurangsi and Rubinstein 2017).
     So the search stops after `subclasses_max` sub-classes, and then
 
-    - `lower` is the depth of a tree that the class shatters (`bounds_and_witness` returns it);
+    - `lower` is the depth of the witness;
     - `upper` is the greatest depth that is not refuted: a class that shatters a tree of depth k has
       2^k rows, and a point that leaves dimension k - 1 on both sides. It is refuted by counting
       rows, by what the search has refuted, and by both for every root and its children.
-    """
-    if not len(as_class(matrix)):
-        return Bounds(-1, -1)
-    return bounds_and_witness(matrix, subclasses_max=subclasses_max)[0]
-
-
-def bounds_and_witness(
-    matrix: NDArray[np.bool_], *, subclasses_max: int = SUBCLASSES_MAX
-) -> tuple[Bounds, ShatteredTree]:
-    """`littlestone_bounds` of a non-empty class, and a shattered tree of depth `lower`.
-
-    Shapes: `matrix` is boolean, (hypotheses, points).
 
     Raises ValueError for the empty class, which shatters no tree.
     """

@@ -5,7 +5,7 @@ integer whose bit i stands for the i-th *distinct* row, so that a restriction is
 operation and everything found out about a sub-class is kept under the sub-class itself. The
 functions of this package put these sets together; callers only ever see matrices.
 
-Finding the dimension is hard (`littlestone_bounds` says how hard), so every search here obeys a
+Finding the dimension is hard (`bounds_and_witness` says how hard), so every search here obeys a
 cost limit.
 """
 
@@ -29,19 +29,6 @@ def as_class(matrix: NDArray[np.bool_]) -> NDArray[np.bool_]:
             f"a class is a matrix of hypotheses by points, not an array of {found.ndim} dimensions"
         )
     return found
-
-
-def check_point(point: int, points: int) -> None:
-    """ValueError unless `point` numbers one of the class's points."""
-    if not 0 <= point < points:
-        raise ValueError(f"the class has points 0 to {points - 1}, and {point} is none of them")
-
-
-def bits_of(rows: int) -> Iterable[int]:
-    """The members of a bit set, in rising order."""
-    while rows:
-        yield (rows & -rows).bit_length() - 1
-        rows &= rows - 1
 
 
 class SubClasses:
@@ -150,15 +137,6 @@ class SubClasses:
         assert part is not None
         return self.point_of(rows, part)
 
-    def shattering_rows(self, rows: int, depth: int) -> int:
-        """Rows enough to shatter a tree of this depth, one for each leaf; it must exist."""
-        if depth == 0:
-            return rows & -rows
-        part = self._shattering_part(rows, depth)
-        assert part is not None
-        one = self.shattering_rows(part, depth - 1)
-        return one | self.shattering_rows(rows ^ part, depth - 1)
-
     # -- the standard optimal algorithm ------------------------------------------------------
 
     def standard_optimal(self, rows: int) -> int:
@@ -185,10 +163,6 @@ class SubClasses:
         """Hypotheses as a boolean matrix, shape (hypotheses, points)."""
         found = [[bool(each >> point & 1) for point in range(self.points)] for each in hypotheses]
         return np.array(found, dtype=bool).reshape(len(found), self.points)
-
-    def matrix_of(self, rows: int) -> NDArray[np.bool_]:
-        """The sub-class as a matrix, shape (members, points)."""
-        return self.as_rows(map(self.hypothesis, bits_of(rows)))
 
 
 def _bit_set(column: NDArray[np.bool_]) -> int:

@@ -7,10 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-import numpy as np
-from numpy.typing import NDArray
-
-from littled.littlestone.subclasses import SUBCLASSES_MAX, SubClasses, as_class, check_point
+from littled.littlestone.subclasses import SubClasses
 
 Examples: TypeAlias = tuple[tuple[int, int], ...]
 
@@ -54,45 +51,6 @@ def branches(tree: ShatteredTree, above: Examples = ()) -> Iterator[tuple[Exampl
     else:
         yield from branches(tree.zero, (*above, (tree.point, 0)))
         yield from branches(tree.one, (*above, (tree.point, 1)))
-
-
-def is_shattered(matrix: NDArray[np.bool_], tree: ShatteredTree) -> bool:
-    """Whether `tree` is complete and every leaf names a row that explains its branch.
-
-    Shapes: `matrix` is boolean, (hypotheses, points).
-
-    Raises ValueError for a point or a row that the class does not have.
-    """
-    matrix = as_class(matrix)
-    found = list(branches(tree))
-    for examples, hypothesis in found:
-        if not 0 <= hypothesis < len(matrix):
-            raise ValueError(f"the class has {len(matrix)} rows, and {hypothesis} is none of them")
-        for point, _ in examples:
-            check_point(point, matrix.shape[1])
-    complete = len({len(examples) for examples, _ in found}) == 1
-    return complete and all(
-        matrix[hypothesis, point] == bool(label)
-        for examples, hypothesis in found
-        for point, label in examples
-    )
-
-
-def witness_tree(
-    matrix: NDArray[np.bool_], *, subclasses_max: int = SUBCLASSES_MAX
-) -> ShatteredTree:
-    """A complete tree, as deep as the Littlestone dimension, that a non-empty class shatters.
-
-    Shapes: `matrix` is boolean, (hypotheses, points). Leaves name rows of `matrix`, of equal rows
-    the first.
-
-    Raises ValueError for an empty class, which shatters no tree, CostExceeded like
-    `littlestone_dimension`.
-    """
-    classes = SubClasses(matrix, subclasses_max)
-    if not classes.everything:
-        raise ValueError("a shattered tree needs at least one hypothesis")
-    return tree_of_depth(classes, classes.everything, classes.dimension(classes.everything))
 
 
 def tree_of_depth(classes: SubClasses, rows: int, depth: int) -> ShatteredTree:

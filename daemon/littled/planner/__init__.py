@@ -2,7 +2,6 @@
 
 from littled.planner.plans import AnyPlan, LearnerPlan, PredictionPlan, StreamPlan
 from littled.planner.prediction_search import PredictionComparison
-from littled.planner.relabelling import relabelling_parameters, stability_parameters
 from littled.planner.requests import (
     EXCESS_ERROR,
     METHODS,
@@ -45,7 +44,5 @@ __all__ = [
     "compare_predictions",
     "compare_ways",
     "plan_stream",
-    "relabelling_parameters",
     "season_cost",
-    "stability_parameters",
 ]

@@ -28,7 +28,6 @@ from littled.classes import table as table_module
 from littled.classes.base import DataSet
 from littled.littlestone import (
     dual_vapnik_chervonenkis_dimension,
-    essential_hypotheses,
     littlestone_dimension,
     standard_optimal_algorithm,
 )
@@ -43,6 +42,7 @@ from littled_protocol.rules import (
     Rule,
     TableRule,
 )
+from oracle.littlestone.essential import essential_hypotheses
 from support.rules import cleared, reduced_basis
 
 BITS = 3

@@ -11,12 +11,9 @@ from numpy.typing import NDArray
 from littled.classes import conjunction_spaces
 from littled.classes.base import ClassError, DataSet
 from littled.classes.conjunctions import Conjunctions
-from littled.littlestone import (
-    essential_hypotheses,
-    littlestone_dimension,
-    standard_optimal_algorithm,
-)
+from littled.littlestone import littlestone_dimension, standard_optimal_algorithm
 from littled_protocol.rules import ConjunctionRule
+from oracle.littlestone.essential import essential_hypotheses
 
 Part = list[tuple[int, int]]
 

@@ -13,12 +13,12 @@ from littled.classes.base import ClassError, DataSet
 from littled.classes.stumps import OPTIMAL_RULES_MAX, Stumps, StumpVersionSpace
 from littled.littlestone import (
     dual_vapnik_chervonenkis_dimension,
-    essential_hypotheses,
     littlestone_dimension,
     standard_optimal_algorithm,
 )
 from littled_protocol import limits
 from littled_protocol.rules import MajorityRule, StumpRule
+from oracle.littlestone.essential import essential_hypotheses
 
 SHAPES = [(2, 2), (2, 3), (3, 2), (2, 4)]
 

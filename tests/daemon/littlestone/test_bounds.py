@@ -5,15 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from littled.littlestone import (
-    CostExceeded,
-    bounds_and_witness,
-    is_shattered,
-    littlestone_bounds,
-    littlestone_dimension,
-    tree_depth,
-)
+from littled.littlestone import CostExceeded, bounds_and_witness, littlestone_dimension, tree_depth
 from littled.littlestone.bounds import greedy_tree
+from oracle.littlestone.trees import is_shattered
 from support.littlestone import NAMED, Matrix, classes, points, sparse_sets, thresholds
 
 
@@ -24,7 +18,6 @@ def test_bounds_hold_wherever_the_search_stops(matrix: Matrix, subclasses_max: i
     assert lower <= littlestone_dimension(matrix) <= upper
     assert is_shattered(matrix, tree)
     assert tree_depth(tree) == lower
-    assert littlestone_bounds(matrix, subclasses_max=subclasses_max) == (lower, upper)
 
 
 @settings(max_examples=20)
@@ -40,7 +33,7 @@ def test_bounds_hold_for_larger_classes(seed: int, subclasses_max: int) -> None:
 @pytest.mark.parametrize("name", NAMED)
 def test_bounds_are_exact_where_the_search_ends(name: str) -> None:
     found = littlestone_dimension(NAMED[name])
-    assert littlestone_bounds(NAMED[name]) == (found, found)
+    assert bounds_and_witness(NAMED[name])[0] == (found, found)
 
 
 @pytest.mark.parametrize(
@@ -56,7 +49,7 @@ def test_without_any_search_bounds_come_from_counting(
 ) -> None:
     with pytest.raises(CostExceeded):
         littlestone_dimension(matrix, subclasses_max=0)
-    assert littlestone_bounds(matrix, subclasses_max=0) == bounds
+    assert bounds_and_witness(matrix, subclasses_max=0)[0] == bounds
 
 
 @given(classes(points_max=6, rows_max=24), st.integers(0, 6))
@@ -68,12 +61,10 @@ def test_a_greedy_tree_is_shattered_and_not_too_deep(matrix: Matrix, depth: int)
 
 def test_a_large_class_is_bounded_at_once() -> None:
     cells = np.random.default_rng(0).random((4000, 60)) < 0.5
-    lower, upper = littlestone_bounds(cells, subclasses_max=50)
+    (lower, upper), _ = bounds_and_witness(cells, subclasses_max=50)
     assert 8 <= lower <= upper <= 11
 
 
-def test_the_empty_class_has_bounds_but_no_witness() -> None:
-    nothing = np.zeros((0, 3), dtype=bool)
-    assert littlestone_bounds(nothing) == (-1, -1)
+def test_the_empty_class_has_no_witness() -> None:
     with pytest.raises(ValueError, match="at least one hypothesis"):
-        bounds_and_witness(nothing)
+        bounds_and_witness(np.zeros((0, 3), dtype=bool))

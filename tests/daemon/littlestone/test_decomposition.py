@@ -5,14 +5,13 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from littled.littlestone import (
-    CostExceeded,
+from littled.littlestone import CostExceeded, littlestone_dimension
+from oracle.littlestone.decomposition import (
     DecompositionTree,
     Split,
     Whole,
     decomposition_leaves,
     is_valid_decomposition,
-    littlestone_dimension,
     valid_decomposition,
 )
 from support.littlestone import (

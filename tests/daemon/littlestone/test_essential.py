@@ -10,17 +10,17 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from littled.littlestone import (
-    CostExceeded,
+from littled.littlestone import CostExceeded, littlestone_dimension, standard_optimal_algorithm
+from oracle.littlestone.decomposition import (
     Whole,
-    decomposition_dimension,
     decomposition_leaves,
-    essential_hypotheses,
     is_valid_decomposition,
-    littlestone_dimension,
-    optimal_decomposition,
-    standard_optimal_algorithm,
     valid_decomposition,
+)
+from oracle.littlestone.essential import (
+    decomposition_dimension,
+    essential_hypotheses,
+    optimal_decomposition,
 )
 from support.littlestone import (
     NAMED,
@@ -254,6 +254,6 @@ def test_cost_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     # seven points are 4-irreducible, so they may stay together; but six splits part them all
     assert valid_decomposition(points(7), 2, 2) == Whole()
     assert essential(points(7), 2, 2) == set(as_rows(points(7)))
-    monkeypatch.setattr("littled.littlestone.essential.SEARCH_DEPTH_MAX", 3)
+    monkeypatch.setattr("oracle.littlestone.essential.SEARCH_DEPTH_MAX", 3)
     with pytest.raises(CostExceeded, match="not searched beyond 3 splits on a branch"):
         essential_hypotheses(points(7), 2, 2)

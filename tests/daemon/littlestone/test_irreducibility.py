@@ -7,16 +7,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from littled.littlestone import (
-    CostExceeded,
-    is_irreducible,
-    littlestone_dimension,
-    reducibility,
-    restrict,
-    standard_optimal_algorithm,
-)
-from littled.littlestone.irreducibility import Reductions
-from littled.littlestone.subclasses import SubClasses
+from littled.littlestone import CostExceeded, littlestone_dimension, standard_optimal_algorithm
+from oracle.littlestone.dimension import restrict
+from oracle.littlestone.irreducibility import Reductions, is_irreducible, reducibility
+from oracle.littlestone.subclasses import ListedSubClasses
 from support.littlestone import (
     NAMED,
     Matrix,
@@ -55,7 +49,7 @@ def test_a_reducible_class_is_covered_by_classes_of_smaller_dimension(
     matrix: Matrix, k: int
 ) -> None:
     # Lyu, section 4.1: "H can be covered by k + 1 restriction classes".
-    found = SubClasses(matrix)
+    found = ListedSubClasses(matrix)
     path = Reductions(found).path(found.everything, k)
     if path is None:
         assert is_k_irreducible(as_rows(matrix), k)
@@ -127,7 +121,7 @@ def test_named_classes_equal_the_definition(name: str) -> None:
 
 
 def test_no_more_points_than_needed_are_on_a_path() -> None:
-    found = SubClasses(sparse_sets(6, 2))
+    found = ListedSubClasses(sparse_sets(6, 2))
     path = Reductions(found).path(found.everything, 6)
     assert path is not None
     soa = found.standard_optimal(found.everything)
@@ -150,7 +144,7 @@ def test_points_none_of_which_can_be_spared_need_not_be_fewest(
     rows: list[str], first_found: int, least: int
 ) -> None:
     matrix = np.array([list(map(int, row)) for row in rows], dtype=bool)
-    found = SubClasses(matrix)
+    found = ListedSubClasses(matrix)
     paths = [Reductions(found).path(found.everything, k) for k in (first_found, least, least - 1)]
     assert [path and len(path) for path in paths] == [first_found, least, None]
     assert reducibility(matrix) == least

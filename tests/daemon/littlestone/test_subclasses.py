@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 
-from littled.littlestone.subclasses import CostExceeded, SubClasses, bits_of
+from littled.littlestone.subclasses import CostExceeded, SubClasses
+from oracle.littlestone.subclasses import ListedSubClasses, bits_of
 from support.littlestone import Matrix, as_rows, classes, dimension_of, soa_of, thresholds
 
 
 @given(classes())
 def test_every_bit_stands_for_the_first_of_equal_rows(matrix: Matrix) -> None:
-    found = SubClasses(matrix)
+    found = ListedSubClasses(matrix)
     assert as_rows(found.matrix_of(found.everything)) == as_rows(matrix)
     assert len(found.rows) == len(as_rows(matrix))
     for bit, row in enumerate(found.rows):
@@ -37,7 +38,7 @@ def test_parts_are_the_different_ways_to_divide(matrix: Matrix) -> None:
 
 @given(classes(rows_max=6))
 def test_every_sub_class_gets_its_own_dimension_and_soa(matrix: Matrix) -> None:
-    found = SubClasses(matrix)
+    found = ListedSubClasses(matrix)
     for rows in range(1, found.everything + 1):
         naive = as_rows(found.matrix_of(rows))
         assert found.dimension(rows) == dimension_of(naive)
@@ -49,7 +50,7 @@ def test_every_sub_class_gets_its_own_dimension_and_soa(matrix: Matrix) -> None:
 
 
 def test_the_rows_that_shatter_a_tree_are_no_more_than_its_leaves() -> None:
-    found = SubClasses(thresholds(20))
+    found = ListedSubClasses(thresholds(20))
     rows = found.shattering_rows(found.everything, 4)
     assert rows.bit_count() == 16
     assert found.dimension(rows) == 4

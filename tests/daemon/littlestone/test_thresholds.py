@@ -13,16 +13,17 @@ from littled.littlestone import (
     Leaf,
     Node,
     ShatteredTree,
-    are_thresholds,
-    is_shattered,
-    largest_thresholds,
     littlestone_dimension,
-    thresholds_from_tree,
     tree_depth,
-    tree_from_thresholds,
-    witness_tree,
 )
 from littled.littlestone.trees import branches
+from oracle.littlestone.thresholds import (
+    are_thresholds,
+    largest_thresholds,
+    thresholds_from_tree,
+    tree_from_thresholds,
+)
+from oracle.littlestone.trees import is_shattered, witness_tree
 from support.littlestone import NAMED, Matrix, all_functions, classes, parities, points, thresholds
 
 

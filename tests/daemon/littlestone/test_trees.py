@@ -5,16 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled.littlestone import (
-    Leaf,
-    Node,
-    describe_tree,
-    is_shattered,
-    littlestone_dimension,
-    tree_depth,
-    witness_tree,
-)
+from littled.littlestone import Leaf, Node, describe_tree, littlestone_dimension, tree_depth
 from littled.littlestone.trees import branches
+from oracle.littlestone.trees import is_shattered, witness_tree
 from support.littlestone import NAMED, Matrix, classes, thresholds
 
 SEARCH = Node(1, Node(2, Leaf(3), Leaf(2)), Node(0, Leaf(1), Leaf(0)))  # of three points

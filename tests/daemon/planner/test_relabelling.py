@@ -10,7 +10,7 @@ from littled.budget.events import (
     PredictionAnswersStability,
     price,
 )
-from littled.planner.relabelling import (
+from oracle.planner.relabelling import (
     RelabellingChoice,
     examples_needed,
     relabelling_parameters,

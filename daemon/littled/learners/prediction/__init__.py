@@ -3,19 +3,11 @@
 from littled.learners.prediction.learner import PredictionLearner, Prepared
 from littled.learners.prediction.parameters import Method, PredictionParameters
 from littled.learners.prediction.stable import StablePredictor
-from littled.learners.prediction.stable_voting import (
-    StableAnswers,
-    StableVoting,
-    StableVotingState,
-)
 
 __all__ = [
     "Method",
     "PredictionLearner",
     "PredictionParameters",
     "Prepared",
-    "StableAnswers",
     "StablePredictor",
-    "StableVoting",
-    "StableVotingState",
 ]

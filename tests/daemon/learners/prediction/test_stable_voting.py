@@ -14,12 +14,8 @@ from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 from littled.budget.events import PrecisionLoss, PredictionStableVoting, price
-from littled.learners.prediction.stable_voting import (
-    StableVoting,
-    StableVotingState,
-    majority_and_distance,
-)
 from littled.mechanisms.noise import Address, KeyedNoise
+from oracle.learners.stable_voting import StableVoting, StableVotingState, majority_and_distance
 from support.rows import Rows, all_rows
 
 VOTERS, THRESHOLD = 7, 3

@@ -13,15 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.littlestone.subclasses import (
-    SUBCLASSES_MAX,
-    SubClasses,
-    as_class,
-    bits_of,
-    check_point,
-)
-from littled.littlestone.trees import Leaf, Node, ShatteredTree, branches, is_shattered, tree_depth
-from littled.littlestone.trees import witness_tree as deepest_tree
+from littled.littlestone.subclasses import SUBCLASSES_MAX, SubClasses, as_class
+from littled.littlestone.trees import Leaf, Node, ShatteredTree, branches, tree_depth
+from oracle.littlestone.subclasses import bits_of, check_point
+from oracle.littlestone.trees import is_shattered
+from oracle.littlestone.trees import witness_tree as deepest_tree
 
 
 class ThresholdsInside(NamedTuple):

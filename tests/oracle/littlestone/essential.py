@@ -21,13 +21,9 @@ two numbers per sub-class say all that is known. Three remarks make the search s
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.littlestone.decomposition import DecompositionTree, Problem, Split, leaves
-from littled.littlestone.subclasses import (
-    SUBCLASSES_MAX,
-    CostExceeded,
-    SubClasses,
-    as_class,
-)
+from littled.littlestone.subclasses import SUBCLASSES_MAX, CostExceeded, as_class
+from oracle.littlestone.decomposition import DecompositionTree, Problem, Split, leaves
+from oracle.littlestone.subclasses import ListedSubClasses
 
 # Splits on one branch that the search follows; each is two levels of recursion.
 SEARCH_DEPTH_MAX = 300
@@ -47,7 +43,7 @@ def decomposition_dimension(
     """
     if not len(matrix):
         return -1
-    return _best(Problem(SubClasses(matrix, subclasses_max), p, d))[0]
+    return _best(Problem(ListedSubClasses(matrix, subclasses_max), p, d))[0]
 
 
 def optimal_decomposition(
@@ -61,7 +57,7 @@ def optimal_decomposition(
 
     Raises like `decomposition_dimension`, and ValueError for the empty class.
     """
-    return _best(Problem(SubClasses(matrix, subclasses_max), p, d))[1]
+    return _best(Problem(ListedSubClasses(matrix, subclasses_max), p, d))[1]
 
 
 def essential_hypotheses(
@@ -82,7 +78,7 @@ def essential_hypotheses(
     """
     if not len(matrix):
         return as_class(matrix)
-    problem = Problem(SubClasses(matrix, subclasses_max), p, d)
+    problem = Problem(ListedSubClasses(matrix, subclasses_max), p, d)
     classes = problem.classes
     degree, tree = _best(problem)
     if degree == 0:
@@ -120,7 +116,7 @@ def _best(problem: Problem) -> tuple[int, DecompositionTree]:
     return degree, tree
 
 
-def _degree(classes: SubClasses, tree: DecompositionTree) -> int:
+def _degree(classes: ListedSubClasses, tree: DecompositionTree) -> int:
     """The largest dimension at a leaf."""
     return max(classes.dimension(rows) for rows in leaves(classes, tree))
 

@@ -14,8 +14,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.littlestone.irreducibility import Reductions
-from littled.littlestone.subclasses import SUBCLASSES_MAX, SubClasses, check_point
+from littled.littlestone.subclasses import SUBCLASSES_MAX
+from oracle.littlestone.irreducibility import Reductions
+from oracle.littlestone.subclasses import ListedSubClasses, check_point
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ def valid_decomposition(
     Raises ValueError for an empty class, p below 1 and d below the Littlestone dimension,
     CostExceeded after `subclasses_max` sub-classes.
     """
-    problem = Problem(SubClasses(matrix, subclasses_max), p, d)
+    problem = Problem(ListedSubClasses(matrix, subclasses_max), p, d)
     return problem.greedy(problem.classes.everything)
 
 
@@ -64,7 +65,7 @@ def is_valid_decomposition(
 
     Raises like `valid_decomposition`, and ValueError for a point that the class does not have.
     """
-    problem = Problem(SubClasses(matrix, subclasses_max), p, d)
+    problem = Problem(ListedSubClasses(matrix, subclasses_max), p, d)
     return all(
         node is not None
         and rows != 0
@@ -84,11 +85,11 @@ def decomposition_leaves(
 
     Raises ValueError for a point that the class does not have.
     """
-    classes = SubClasses(matrix)
+    classes = ListedSubClasses(matrix)
     return [classes.matrix_of(rows) for rows in leaves(classes, tree)]
 
 
-def leaves(classes: SubClasses, tree: DecompositionTree) -> Iterator[int]:
+def leaves(classes: ListedSubClasses, tree: DecompositionTree) -> Iterator[int]:
     """The sub-class of every leaf, from left to right."""
     for node, rows, _ in _nodes(classes, tree):
         if isinstance(node, Whole):
@@ -96,7 +97,7 @@ def leaves(classes: SubClasses, tree: DecompositionTree) -> Iterator[int]:
 
 
 def _nodes(
-    classes: SubClasses, tree: DecompositionTree
+    classes: ListedSubClasses, tree: DecompositionTree
 ) -> Iterator[tuple[DecompositionTree | None, int, int]]:
     """Every node, absent ones too, with its sub-class and its depth."""
     ahead: list[tuple[DecompositionTree | None, int, int]] = [(tree, classes.everything, 0)]
@@ -112,7 +113,7 @@ def _nodes(
 class Problem:
     """One class with one p and d, d at least its dimension: what Definition 4.2 allows in it."""
 
-    def __init__(self, classes: SubClasses, p: int, d: int) -> None:
+    def __init__(self, classes: ListedSubClasses, p: int, d: int) -> None:
         """ValueError for an empty class, p below 1 and d below the Littlestone dimension."""
         if p < 1:
             raise ValueError(f"p must be at least 1, not {p}")

@@ -7,7 +7,8 @@ Golowich, Kumar and Manurangsi 2021.
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.littlestone.subclasses import SUBCLASSES_MAX, CostExceeded, SubClasses
+from littled.littlestone.subclasses import SUBCLASSES_MAX, CostExceeded
+from oracle.littlestone.subclasses import ListedSubClasses
 
 # Points on one path of the search for fewest; each is one level of recursion.
 SEARCH_DEPTH_MAX = 300
@@ -23,7 +24,7 @@ def reducibility(matrix: NDArray[np.bool_], *, subclasses_max: int = SUBCLASSES_
 
     Raises CostExceeded after `subclasses_max` sub-classes.
     """
-    classes = SubClasses(matrix, subclasses_max)
+    classes = ListedSubClasses(matrix, subclasses_max)
     found = Reductions(classes).fewest(classes.everything)
     return None if found is None else len(found)
 
@@ -42,14 +43,14 @@ def is_irreducible(
     """
     if k < 0:
         raise ValueError(f"irreducibility is defined for k of at least 0, not {k}")
-    classes = SubClasses(matrix, subclasses_max)
+    classes = ListedSubClasses(matrix, subclasses_max)
     return Reductions(classes).path(classes.everything, k) is None
 
 
 class Reductions:
     """Points that witness reducibility of sub-classes, memoised."""
 
-    def __init__(self, classes: SubClasses) -> None:
+    def __init__(self, classes: ListedSubClasses) -> None:
         """Nothing is searched before it is asked for."""
         self._classes = classes
         self._searches: dict[int, _Search] = {}
@@ -90,7 +91,7 @@ class _Search:
     `enough` are the fewest points found so far that reduce it; none of them can be spared.
     """
 
-    def __init__(self, classes: SubClasses, rows: int) -> None:
+    def __init__(self, classes: ListedSubClasses, rows: int) -> None:
         self._classes, self._rows = classes, rows
         self._dimension = classes.dimension(rows)
         self._point_of = self._smallest_sides()
