@@ -24,6 +24,7 @@ from statistics import mean, stdev
 import numpy as np
 from _prediction_errors import noises
 
+from littled.budget.rounding import exp_upper
 from littled.classes import Table
 from littled.learners.prediction import StablePredictor
 from littled.planner.prediction_search import below
@@ -58,7 +59,9 @@ def bound_point(dimension: int, size: int, wanted: float, windows: int, draws: i
     rate, q = _best(dimension, size, wanted, alpha)
     table = Table.from_matrix([f"rule {number}" for number in range(2**dimension)], _all(dimension))
     learner = StablePredictor("bench/l", table, size, below(rate), below(q))
-    assert learner.stability <= Fraction(wanted)
+    k = exp_upper(learner.rate)
+    exact = learner.subset_rate + (1 - learner.subset_rate) * (k - 1) / (k + 1)
+    assert exact <= Fraction(wanted)
     rng = np.random.default_rng([dimension, size, round(1 / wanted)])
     errors = [_measured(learner, alpha, rng, window, draws) for window in range(windows)]
     return BoundPoint(

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from littled.budget import predictions
 from littled.budget.conversion import guarantee
 from littled.budget.events import (
     CohenLyuStageTest,
@@ -33,6 +32,7 @@ from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stre
 from littled.planner.costs import CANDIDATE_BYTES
 from littled.planner.requests import Asked
 from littled.planner.sizes import CANDIDATES_MAX, MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX
+from oracle.budget.stability import stability
 
 TEXT = (Path(__file__).parent.parent / "PRIVACY.md").read_text(encoding="utf-8")
 # The class and the budget of the worked example in section 2.
@@ -240,10 +240,10 @@ def test_the_limits_of_a_plan_are_the_ones_of_section_nine() -> None:
 def test_the_example_of_private_prediction_is_what_the_code_computes() -> None:
     (example,) = re.findall(r"\*In numbers\.\* With e = (.*?)\n\n", TEXT, re.DOTALL)
     numbers = re.findall(r"\d+/\d+|0\.\d+", example)
-    e, q, a, stability, alone, pure, zcdp = map(Fraction, numbers)
+    e, q, a, said, alone, pure, zcdp = map(Fraction, numbers)
     k, tiny = exp_upper(e), Fraction(1, 10**6)
-    s = predictions.stability(k, q)
-    assert stability - tiny < s <= stability
+    s = stability(k, q)
+    assert said - tiny < s <= said
     assert alone - tiny < ln_upper(1 + (1 - 2 * a) * s / a) <= alone
     answer = PredictionAnswersStability(e, q, a, 1, "pure")
     assert pure - tiny < price(answer).epsilon_pure <= pure

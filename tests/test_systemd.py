@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from littled.cli.failures import STORE_NEEDS_ATTENTION
-from littled.limits import DESCRIPTORS_MAX, TASKS_MAX
+from littled.limits import DESCRIPTORS_MAX
+from support.tasks import TASKS_MAX
 
 UNITS = Path(__file__).parent.parent / "systemd"
 INSTALLED = "/opt/littled/bin/littled"

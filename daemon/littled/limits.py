@@ -162,11 +162,6 @@ ENGINE_THREADS = 4
 DESK_THREADS = 4
 # Threads for what the event loop must not wait for: checks and replays at the start, old releases.
 LOOP_THREADS = 4
-# Processes and threads of joint training: one thread; and where teachers list hypotheses, a process
-# of two threads, two more here that feed it, and the one that tidies up after it.
-TRAINING_TASKS = 1 + 2 + 2 + 1
-# All of them with the main thread and the writer, and a few to spare: what a unit has to allow.
-TASKS_MAX = 2 + ENGINE_THREADS + DESK_THREADS + LOOP_THREADS + TRAINING_TASKS + 8
 
 # --- Engines --------------------------------------------------------------------------------------
 

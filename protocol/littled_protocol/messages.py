@@ -15,7 +15,6 @@ import re
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, fields
 from operator import attrgetter, itemgetter
-from types import MappingProxyType
 from typing import Any, ClassVar, Final
 
 from littled_protocol import limits
@@ -475,9 +474,6 @@ MESSAGE_CLASSES: Final = (
     *(Predict, Prediction, PredictionRefused),
 )
 """Every message, in the order of SPEC.md; append-only."""
-
-MESSAGES: Final = MappingProxyType({cls.type_name: cls for cls in MESSAGE_CLASSES})
-"""From the name on the wire to the class."""
 
 
 def error_message(error: ProtocolError, channel: int | None = None) -> Error:

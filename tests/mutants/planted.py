@@ -65,8 +65,8 @@ NOISE = (
     Mutant(
         "half the noise of every table",
         "mechanisms/discrete_laplace.py",
-        "return int(tail[gap - 1]) if gap <= len(tail) else 0",
-        "return int(tail[2 * gap - 1]) if 2 * gap <= len(tail) else 0",
+        "tail = np.append(_upper_tail(self.rate), np.uint64(0))",
+        "tail = np.append(_upper_tail(2 * self.rate), np.uint64(0))",
         (f"{TRIGGERS}[above threshold]",),
     ),
     Mutant(

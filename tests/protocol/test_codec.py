@@ -16,7 +16,6 @@ from littled_protocol import limits
 from littled_protocol.codec import _decode_any, decode, encode, encode_frame, frame, scan
 from littled_protocol.errors import ErrorCode, ProtocolError, RefusalCode
 from littled_protocol.messages import (
-    MESSAGES,
     Ack,
     Error,
     Examples,
@@ -36,6 +35,7 @@ from littled_protocol.messages import (
     Welcome,
     message_from_fields,
 )
+from support.messages import MESSAGES
 from support.vectors import from_json, load
 
 FRAMES = load("frames.json")["frames"]

@@ -29,7 +29,6 @@ from littled_protocol.errors import (
     RemoteProtocolError,
 )
 from littled_protocol.messages import (
-    MESSAGES,
     Ack,
     Error,
     Examples,
@@ -50,6 +49,7 @@ from littled_protocol.messages import (
     error_message,
     message_from_fields,
 )
+from support.messages import MESSAGES
 from support.vectors import from_json, load
 
 FRAMES = load("frames.json")["frames"]

@@ -11,7 +11,6 @@ from littled_protocol import messages
 from littled_protocol.errors import ERROR_SENTENCES, ErrorCode, ProtocolError, RefusalCode
 from littled_protocol.messages import (
     MESSAGE_CLASSES,
-    MESSAGES,
     Ack,
     Error,
     Examples,
@@ -30,6 +29,7 @@ from littled_protocol.messages import (
     fields_of,
     message_from_fields,
 )
+from support.messages import MESSAGES
 from support.vectors import from_json, load
 
 FRAMES = load("frames.json")["frames"]

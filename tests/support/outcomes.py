@@ -42,6 +42,7 @@ from littled.mechanisms.noise import Address, NoiseSource
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.subset import SIZE_WORDS, BernoulliSubset
 from littled.mechanisms.votes import VoteCoin
+from support.tails import tail_of
 
 BITS = 160
 ONE = 1 << BITS
@@ -170,7 +171,7 @@ def unmarked(number: int) -> tuple[int, ...]:
 @lru_cache(maxsize=1 << 16)
 def fires(rate: Fraction, gap: int, fired: bool) -> int:
     """The probability that a test of this gap fires, or does not."""
-    heads = DiscreteLaplace(rate).survival(gap)
+    heads = tail_of(rate, gap)
     return share(heads if fired else WHOLE - heads, WHOLE)
 
 
@@ -303,7 +304,7 @@ class Outcomes:
     def _fires(self, rate: Fraction, gap: int, words: _Words) -> bool:
         gap, *times = unmarked(gap)
         if not any(times):
-            return bool(self.choose(coin(DiscreteLaplace(rate).survival(gap), WHOLE), words))
+            return bool(self.choose(coin(tail_of(rate, gap), WHOLE), words))
         fired = bool(self.choose(EITHER, words))
         self._tests.append(HeldTest(rate, gap, tuple(times), fired))
         return fired
@@ -335,7 +336,7 @@ class Outcomes:
 
         def passing(of: StableHistogram, scores: NDArray[np.int64], words: _Words) -> Any:
             noise = DiscreteLaplace(of.rate)
-            chances = [coin(noise.survival(of.threshold - s), WHOLE) for s in scores.tolist()]
+            chances = [coin(tail_of(noise.rate, of.threshold - s), WHOLE) for s in scores.tolist()]
             bits = [choose(law, words[i : i + 1]) for i, law in enumerate(chances)]
             return np.flatnonzero(bits).astype(np.int64)
 

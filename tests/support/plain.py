@@ -11,6 +11,7 @@ from littled.classes.base import NumberedPoints
 from littled.classes.conjunctions import Conjunctions
 from littled.mechanisms.above_threshold import AboveThreshold, Gaps
 from littled.mechanisms.cohen_lyu import CohenLyuTest
+from support.tails import tail_of
 
 
 def plain_gaps(gaps: Gaps) -> list[int]:
@@ -25,7 +26,7 @@ def plain_gaps(gaps: Gaps) -> list[int]:
 def plain_fire(test: Any, gaps: Gaps, words: NDArray[np.uint64]) -> int | None:
     """The first step whose word is below the survival of its gap, each looked at by itself."""
     for step, (gap, word) in enumerate(zip(plain_gaps(gaps), words.tolist(), strict=True)):
-        if word < test._noise.survival(gap):
+        if word < tail_of(test._noise.rate, gap):
             return step
     return None
 

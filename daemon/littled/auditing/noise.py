@@ -9,7 +9,7 @@ from hashlib import blake2b, shake_128
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.mechanisms.noise import KEY_BYTES, Address
+from littled.mechanisms.noise import KEY_BYTES
 
 SEED_MAX = (1 << 64) - 1
 
@@ -25,18 +25,6 @@ def derived_key(key: bytes, *numbers: int) -> bytes:
 def key_of_seed(seed: int) -> bytes:
     """The key with which an audit can be repeated; `seed` is from 0 to `SEED_MAX`."""
     return derived_key(b"seed", seed)
-
-
-class QuickNoise:
-    """Words of SHAKE-128 from key and address: as independent as the daemon's, and sooner there."""
-
-    def __init__(self, key: bytes) -> None:
-        """Use this key."""
-        self._key = key
-
-    def words(self, address: Address, count: int, offset: int = 0) -> NDArray[np.uint64]:
-        """Words `offset` to `offset + count` of this address: uint64 (count,)."""
-        return quick_words(self._key + address.to_bytes(), offset + count)[offset:]
 
 
 def quick_words(key: bytes, count: int) -> NDArray[np.uint64]:

@@ -43,19 +43,8 @@ from littled.budget.rounding import exp_upper, ln_upper
 ROOT_BITS = 240
 
 
-def stability(k: Fraction, q: Fraction) -> Fraction:
-    """What |P[y] - P'[y]| can be for the answer h(x), h drawn from the candidates of T, no flip.
-
-    It is q + (1 - q) (k - 1) / (k + 1) = q + (1 - q) tanh(e / 2). *Proof.* Given T without i, the
-    difference is at most max over p of g(p) - p = (k - 1) / (k + 1), at p = 1 / (k + 1) (Lemma P);
-    given T with i it is at most 1. Equality: the probability is 1 / (k + 1) for every T without i,
-    and the answer turns from certainly 0 to certainly 1 for every T with i.
-    """
-    return q + (1 - q) * (k - 1) / (k + 1)
-
-
 def stable_ratio(k: Fraction, q: Fraction, flip: Fraction) -> Fraction:
-    """What P[y] / P'[y] can be where that answer is then flipped with probability a = `flip`.
+    """What P[y] / P'[y] can be where the answer h(x) is flipped with probability a = `flip`.
 
     Let b = 1 - 2a, and p the mean over T without i of the probability of y under P'. By Lemma P,
     and by Jensen's inequality as g is concave,

@@ -52,31 +52,24 @@ class DiscreteLaplace:
 
     @property
     def reach(self) -> int:
-        """The largest gap g with P[Z >= g] >= 2^-64; beyond it `survival` is 0."""
+        """The largest gap g with P[Z >= g] >= 2^-64; beyond it the tail rounds down to 0."""
         return len(_upper_tail(self.rate))
-
-    def survival(self, gap: int) -> int:
-        """floor(2^64 * P[Z >= gap]), exact, for every integer gap; at most 2^64 - 1."""
-        tail = _upper_tail(self.rate)
-        if gap > 0:
-            return int(tail[gap - 1]) if gap <= len(tail) else 0
-        # P[Z >= g] = 1 - P[Z >= 1 - g], and 2^64 times the latter is never an integer
-        return (1 << SURVIVAL_BITS) - 1 - self.survival(1 - gap)
 
     @cached_property
     def survival_table(self) -> NDArray[np.uint64]:
-        """`survival(g)` for g = -reach, ..., reach + 1: uint64 (2 * reach + 2,), read-only.
+        """floor(2^64 * P[Z >= g]), exact: uint64 (2 * reach + 2,), g = -reach, ..., reach + 1.
 
         The first entry holds for all smaller gaps as well (2^64 - 1 - 0 at g = -reach), the last
-        one (0) for all larger ones.
+        one (0) for all larger ones. Read-only.
         """
+        # P[Z >= g] = 1 - P[Z >= 1 - g], and 2^64 times the latter is never an integer
         tail = np.append(_upper_tail(self.rate), np.uint64(0))
         table = np.concatenate((~tail[::-1], tail))
         table.flags.writeable = False
         return table
 
     def survival_word(self, gap: int) -> np.uint64:
-        """`survival(gap)` looked up in the table: what a word has to be below to reach the gap."""
+        """The table's entry for any gap: what a word has to be below for noise to reach the gap."""
         table = self.survival_table
         reach = len(table) // 2 - 1
         word: np.uint64 = table[min(max(gap, -reach), reach + 1) + reach]

@@ -93,11 +93,6 @@ class ExponentialMechanism:
         sums = np.cumsum(limbs[:, distances] * counts, axis=1, dtype=np.uint64)
         return WeighedScores(behind, distances, limbs[:, distances], sums)
 
-    def weight(self, distance: int) -> int:
-        """floor(2^127 * exp(-rate * distance)): the weight of a score so far below the largest."""
-        limbs = _weight_limbs(self.rate)
-        return _joined(limbs[:, distance]) if distance < limbs.shape[1] else 0
-
     def total_variation(self, candidate_count: int) -> Fraction:
         """Bound on the total variation of a draw from the ideal one, at most this many candidates.
 

@@ -85,10 +85,6 @@ class Admission(Generic[Guest]):
         """Say that a guest feeds or subscribes, so that it never makes room again."""
         self._idle.pop(guest, None)
 
-    def is_idle(self, guest: Guest) -> bool:
-        """Return whether a guest neither feeds nor subscribes."""
-        return guest in self._idle
-
     def _free(self, listener: int) -> int:
         """Places left at a listener, with those kept that other listeners have not used."""
         kept = sum(

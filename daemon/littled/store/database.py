@@ -486,11 +486,6 @@ class Writing:
         with self.transaction() as connection:
             connection.execute(_PREDICTIONS)
 
-    @property
-    def log_pages(self) -> int:
-        """Pages in the write-ahead log after the last commit."""
-        return self._log_pages
-
     @contextmanager
     def transaction(self) -> Iterator[apsw.Connection]:
         """Lend the connection for one transaction that is durable on leaving. Raises StoreError.

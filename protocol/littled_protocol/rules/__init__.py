@@ -13,7 +13,7 @@ converted when every value fits. What a rule or its map cannot be raises RuleErr
 from littled_protocol.rules.affine import AffineRule
 from littled_protocol.rules.base import Rule, RuleError, Words
 from littled_protocol.rules.conjunctions import ConjunctionRule
-from littled_protocol.rules.kinds import RULE_CLASSES, MajorityRule, rule_from_dict
+from littled_protocol.rules.kinds import MajorityRule, rule_from_dict
 from littled_protocol.rules.points import PointsRule
 from littled_protocol.rules.prefixes import PrefixRule
 from littled_protocol.rules.stumps import StumpRule
@@ -21,7 +21,6 @@ from littled_protocol.rules.tables import TableRule
 from littled_protocol.rules.thresholds import ThresholdRule
 
 __all__ = [
-    "RULE_CLASSES",
     "AffineRule",
     "ConjunctionRule",
     "MajorityRule",

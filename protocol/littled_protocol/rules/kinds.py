@@ -85,12 +85,6 @@ class MajorityRule(Rule):
         return cls(tuple(rule_from_dict(member) for member in members))
 
 
-RULE_CLASSES: Final[tuple[type[Rule], ...]] = (
-    *(ThresholdRule, PointsRule, PrefixRule, TableRule, MajorityRule),
-    *(StumpRule, AffineRule, ConjunctionRule),
-)
-"""Every kind of rule; append-only."""
-
 _Reader = tuple[frozenset[str], Callable[[dict[str, Any]], Rule]]
 
 _READERS: Final[MappingProxyType[str, _Reader]] = MappingProxyType(
@@ -108,6 +102,7 @@ _READERS: Final[MappingProxyType[str, _Reader]] = MappingProxyType(
         "conjunction": (frozenset({"bits", "ones", "zeros"}), ConjunctionRule._from_fields),
     }
 )
+"""Every kind of rule; append-only."""
 
 
 def rule_from_dict(values: dict[str, Any]) -> Rule:

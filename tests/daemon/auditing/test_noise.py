@@ -4,8 +4,9 @@ from itertools import product
 
 import numpy as np
 
-from littled.auditing.noise import SEED_MAX, QuickNoise, derived_key, key_of_seed
+from littled.auditing.noise import SEED_MAX, derived_key, key_of_seed
 from littled.mechanisms.noise import KEY_BYTES, Address
+from support.quick_noise import QuickNoise
 
 HERE = Address(bytes(32), "s/l", "select", 7)
 

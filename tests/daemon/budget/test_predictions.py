@@ -30,6 +30,7 @@ from littled.budget.events import (
 )
 from littled.budget.price import Price
 from littled.budget.rounding import exp_upper
+from oracle.budget.stability import stability
 
 ZERO = Fraction(0)
 STEP = Fraction(1, 1 << 80)
@@ -107,16 +108,23 @@ def test_the_bound_by_stability_alone_is_never_smaller(
 ) -> None:
     """ln(1 + (1 - 2a) s / a), the bound of Corollary 2, holds as well."""
     k = exp_upper(rate)
-    plain = 1 + (1 - 2 * flip) * predictions.stability(k, q) / flip
+    plain = 1 + (1 - 2 * flip) * stability(k, q) / flip
     assert predictions.stable_ratio(k, q, flip) <= plain
 
 
 def test_the_bound_by_stability_alone_is_often_much_larger() -> None:
     rate, q, flip = Fraction(1, 10), Fraction(1, 1000), Fraction(1, 20)
     k = exp_upper(rate)
-    plain = mpmath.log(real(1 + (1 - 2 * flip) * predictions.stability(k, q) / flip))
+    plain = mpmath.log(real(1 + (1 - 2 * flip) * stability(k, q) / flip))
     ours = price(PredictionAnswersStability(rate, q, flip, 1, "pure")).epsilon_pure
     assert 5 * real(ours) < plain
+
+
+def test_stability_grows_with_both_rates() -> None:
+    k, q = exp_upper(Fraction(1, 2)), Fraction(1, 3)
+    found = stability(k, q)
+    assert float(found) == pytest.approx(1 / 3 + 2 / 3 * np.tanh(0.25))
+    assert stability(k, Fraction(1, 4)) < found < stability(exp_upper(Fraction(1)), q)
 
 
 @given(RATES, SHARES)
@@ -124,12 +132,12 @@ def test_stability_is_the_largest_difference(rate: Fraction, q: Fraction) -> Non
     k = exp_upper(rate)
     with mpmath.workprec(300):
         ideal = real(q) + (1 - real(q)) * mpmath.tanh(real(rate) / 2)
-        bound = real(predictions.stability(k, q))
+        bound = real(stability(k, q))
         assert ideal <= bound <= ideal + mpmath.mpf(10) ** -40
     p = np.linspace(0, 1, 2001)
     e = float(k) ** 2
     searched = float((e * p / (1 + (e - 1) * p) - p).max())
-    assert searched <= float(predictions.stability(k, ZERO)) <= searched + 1e-5
+    assert searched <= float(stability(k, ZERO)) <= searched + 1e-5
 
 
 @given(RATES, ANSWERS, ACCOUNTING)

@@ -42,6 +42,7 @@ from support.enumeration import (
 from support.learning import HEAD
 from support.outcomes import BITS, ONE, Outcomes, coin, drawn, laplace, share, to_words, weights
 from support.small_classes import Cubes
+from support.tails import tail_of
 
 F = Fraction
 # The one call comes after four examples; nothing is spent on a trigger.
@@ -635,7 +636,7 @@ def test_laws_of_tests_and_votes_are_those_of_their_words() -> None:
     test, histogram = AboveThreshold(F(1, 2)), StableHistogram(F(1, 2), 2)
     votes = VoteCoin(F(1, 2), 4)
     for gap in gaps:
-        heads = DiscreteLaplace(F(1, 2)).survival(int(gap))
+        heads = tail_of(F(1, 2), int(gap))
         for word, fires in ((heads - 1, True), (heads, False)):
             words = np.array([word], dtype=np.uint64)
             assert (test.first_above(np.array([gap]), words) is not None) == fires

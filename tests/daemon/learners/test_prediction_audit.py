@@ -15,7 +15,6 @@ import pytest
 from numpy.typing import NDArray
 
 from littled.auditing.bounds import Verdict
-from littled.auditing.noise import QuickNoise
 from littled.auditing.prediction import Game, Poison, audit
 from littled.budget.conversion import guarantee
 from littled.budget.events import price
@@ -24,6 +23,7 @@ from littled.classes.base import Labels, Points
 from littled.learners.prediction import PredictionLearner, PredictionParameters
 from littled.mechanisms.noise import Address, NoiseSource
 from littled_protocol.rules import Rule
+from support.quick_noise import QuickNoise
 from support.rows import RowCandidates, RowLabelings, Rows, all_rows
 
 

@@ -17,6 +17,7 @@ from littled.mechanisms.above_threshold import AboveThreshold, Gaps
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from support.plain import plain_fire, plain_gaps
+from support.tails import tail_of
 
 Law = NDArray[np.float64]
 Queries = NDArray[np.int64]
@@ -163,7 +164,9 @@ def test_an_epoch_with_a_lost_branch_costs_twice_as_much() -> None:
 def by_definition(rate: Fraction, gaps: list[int], words: list[int]) -> int | None:
     """The first step whose word is below the tail of its gap, one by one."""
     noise = DiscreteLaplace(rate)
-    fires = (i for i, (g, w) in enumerate(zip(gaps, words, strict=True)) if w < noise.survival(g))
+    fires = (
+        i for i, (g, w) in enumerate(zip(gaps, words, strict=True)) if w < tail_of(noise.rate, g)
+    )
     return next(fires, None)
 
 
@@ -183,7 +186,7 @@ def test_vectors_agree_with_the_definition(steps: list[tuple[int, int]], rate: F
 @pytest.mark.parametrize("gap", [-100, -3, 0, 1, 2, 40, 87])
 def test_a_step_fires_exactly_below_its_tail(gap: int) -> None:
     trigger = AboveThreshold(RATE)
-    tail = DiscreteLaplace(RATE).survival(gap)
+    tail = tail_of(RATE, gap)
     gaps = np.array([gap], dtype=np.int64)
     assert tail > 0
     assert trigger.first_above(gaps, np.array([tail - 1], dtype=np.uint64)) == 0

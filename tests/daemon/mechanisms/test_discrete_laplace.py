@@ -13,6 +13,7 @@ from scipy.stats import chisquare
 
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.powers import RATE_MIN
+from support.tails import tail_of
 
 RATES = [Fraction(1, 10), Fraction(1, 3), Fraction(1), Fraction(22_937, 65_536), Fraction(7)]
 
@@ -45,19 +46,19 @@ def test_tails_are_exact_floors_on_both_sides(rate: Fraction) -> None:
     noise = DiscreteLaplace(rate)
     with mpmath.workprec(400):
         for gap in range(-noise.reach - 4, noise.reach + 5):
-            assert noise.survival(gap) == int(mpmath.floor(tail(rate, gap) * 2**64))
-    assert noise.survival(noise.reach) > 0
-    assert noise.survival(noise.reach + 1) == 0
+            assert tail_of(noise.rate, gap) == int(mpmath.floor(tail(rate, gap) * 2**64))
+    assert tail_of(noise.rate, noise.reach) > 0
+    assert tail_of(noise.rate, noise.reach + 1) == 0
 
 
 @pytest.mark.parametrize("rate", RATES)
 def test_the_table_holds_the_tails_and_its_ends_hold_beyond(rate: Fraction) -> None:
     noise = DiscreteLaplace(rate)
     gaps = range(-noise.reach, noise.reach + 2)
-    assert noise.survival_table.tolist() == [noise.survival(gap) for gap in gaps]
+    assert noise.survival_table.tolist() == [tail_of(noise.rate, gap) for gap in gaps]
     assert noise.survival_table.dtype == np.uint64
-    assert noise.survival(-noise.reach - 1) == noise.survival_table[0] == 2**64 - 1
-    assert noise.survival(noise.reach + 10**30) == noise.survival_table[-1] == 0
+    assert tail_of(noise.rate, -noise.reach - 1) == noise.survival_table[0] == 2**64 - 1
+    assert tail_of(noise.rate, noise.reach + 10**30) == noise.survival_table[-1] == 0
     with pytest.raises(ValueError, match="read-only"):
         noise.survival_table[0] = 1
 
@@ -69,7 +70,7 @@ def test_one_step_costs_at_most_the_rate(rate: Fraction) -> None:
         factor = mpmath.exp(mpmath.mpf(rate.numerator) / rate.denominator)
         for gap in range(-noise.reach, noise.reach):
             # (floor(2^64 G(g)) - 0) / 2^64 <= G(g) <= e^rate G(g + 1) < e^rate (floor + 1) / 2^64
-            assert noise.survival(gap) < factor * (noise.survival(gap + 1) + 1)
+            assert tail_of(noise.rate, gap) < factor * (tail_of(noise.rate, gap + 1) + 1)
 
 
 @pytest.mark.parametrize("rate", RATES)

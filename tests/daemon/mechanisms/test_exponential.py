@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from scipy.stats import chisquare
 
 from littled.mechanisms.exponential import ExponentialMechanism
+from support.tails import weight_of
 
 RATES = [Fraction(1, 2), Fraction(1, 7), Fraction(3)]
 INT64 = st.integers(-(2**63), 2**63 - 1)
@@ -80,7 +81,7 @@ def test_the_law_of_a_draw_is_the_ideal_one_up_to_its_bound(
 @pytest.mark.parametrize("rate", RATES)
 def test_the_law_is_that_of_the_integer_weights(rate: Fraction) -> None:
     mechanism, scores = ExponentialMechanism(rate), [2, 0, 2, -1, 1]
-    weights = [mechanism.weight(2 - score) for score in scores]
+    weights = [weight_of(mechanism.rate, 2 - score) for score in scores]
     for index, probability in law_of(mechanism, scores).items():
         difference = probability - Fraction(weights[index], sum(weights))
         assert abs(difference) <= Fraction(1, 2**256)
@@ -96,7 +97,7 @@ def test_equal_scores_are_drawn_in_the_order_of_their_indices() -> None:
 @given(st.lists(INT64, min_size=1, max_size=6), st.integers(0, 2**256 - 1))
 def test_any_scores_are_drawn_as_by_the_definition(scores: list[int], uniform: int) -> None:
     mechanism, highest = ExponentialMechanism(Fraction(1, 3)), max(scores)
-    weights = [mechanism.weight(highest - score) for score in scores]
+    weights = [weight_of(mechanism.rate, highest - score) for score in scores]
     point = (uniform * sum(weights)) >> 256
     for index in sorted(range(len(scores)), key=lambda i: -scores[i]):
         if point < weights[index]:
@@ -158,7 +159,7 @@ EXAMPLE_VECTORS = [np.array(each) for each in product((0, 1), repeat=CANDIDATES)
 
 def probabilities(mechanism: ExponentialMechanism, scores: NDArray[np.int64]) -> list[Fraction]:
     """The law of the integer weights, to which draws are equal up to 2^-256 (tested above)."""
-    weights = [mechanism.weight(int(scores.max() - score)) for score in scores]
+    weights = [weight_of(mechanism.rate, int(scores.max() - score)) for score in scores]
     return [Fraction(weight, sum(weights)) for weight in weights]
 
 

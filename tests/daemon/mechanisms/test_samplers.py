@@ -28,6 +28,7 @@ from littled.mechanisms.sparse_sample import SparseSample
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.subset import SIZE_WORDS, BernoulliSubset, _size_table
 from littled.mechanisms.votes import PRECISION, VoteCoin
+from support.tails import tail_of, weight_of
 
 Words = NDArray[np.uint64]
 # Integers (low, high) with low <= 2^BITS times the number <= high.
@@ -113,7 +114,7 @@ def test_intervals_are_narrow_and_agree_with_the_powers_of_others(exponent: Frac
 def test_every_weight_of_a_selection_is_the_floor_of_its_exponential(rate: Fraction) -> None:
     mechanism = ExponentialMechanism(rate)
     for distance, power in enumerate(powers(exponential(rate))):
-        weight = mechanism.weight(distance)
+        weight = weight_of(mechanism.rate, distance)
         assert weight == floor_of(power, 127)
         if not weight:
             break
@@ -145,7 +146,7 @@ def test_every_tail_decides_every_test_that_reads_it(rate: Fraction) -> None:
     exact, reach = survival(rate), DiscreteLaplace(rate).reach
     gaps = np.arange(-reach - 3, reach + 4, dtype=np.int64)
     tails = [exact(int(gap)) for gap in gaps]
-    assert [DiscreteLaplace(rate).survival(int(gap)) for gap in gaps] == tails
+    assert [tail_of(rate, int(gap)) for gap in gaps] == tails
     assert exact(reach) > 0 == exact(reach + 1)
     first = np.array(tails, dtype=np.uint64)
     last = np.array([max(each - 1, 0) for each in tails], dtype=np.uint64)
@@ -219,7 +220,7 @@ def test_every_entry_of_long_tables_is_exact(rate: Fraction) -> None:
     test_every_weight_of_a_selection_is_the_floor_of_its_exponential(rate)
     exact, noise = survival(rate), DiscreteLaplace(rate)
     for gap in range(-noise.reach - 1, noise.reach + 2):
-        assert noise.survival(gap) == exact(gap)
+        assert tail_of(noise.rate, gap) == exact(gap)
 
 
 # --- Error bounds hold, and say something ---------------------------------------------------------

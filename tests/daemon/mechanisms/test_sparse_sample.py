@@ -16,6 +16,7 @@ from scipy.stats import chisquare
 from littled.budget.events import SparseSelection
 from littled.mechanisms.exponential import ExponentialMechanism
 from littled.mechanisms.sparse_sample import BOTTOM_SCORE_MAX, SparseSample
+from support.tails import weight_of
 
 CANDIDATES, LIST_CAP = 3, 2
 BOTTOM = "bottom"
@@ -55,7 +56,7 @@ def law(rate: Fraction, bottom: int, examples: tuple[Behaviour, ...]) -> Law:
     scores: dict[Outcome, int] = {BOTTOM: bottom}
     scores.update(offered(examples))
     highest = max(scores.values())
-    weights = {key: mechanism.weight(highest - score) for key, score in scores.items()}
+    weights = {key: weight_of(mechanism.rate, highest - score) for key, score in scores.items()}
     return {key: Fraction(weight, sum(weights.values())) for key, weight in weights.items()}
 
 

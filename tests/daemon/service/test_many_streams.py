@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from littled.limits import TASKS_MAX
 from littled.store.store import Store
 from littled_client import Client
 from support.predictions import TARGET, stream_plan
 from support.serving import Peer, Serving, serving
+from support.tasks import TASKS_MAX
 from test_systemd import Unit
 
 STREAMS = [f"stream{number}" for number in range(200)]

@@ -197,12 +197,12 @@ def test_a_reader_that_never_ends_holds_up_a_commit_for_a_moment_only(
     for number in range(10):
         write(writing, f"part {number}", 300_000)
     assert log_bytes(path) > 2 << 20
-    pages = writing.log_pages
+    pages = writing._log_pages
     stranger.execute("COMMIT")
     stranger.close()
     write(writing, "last", 100)
     write(writing, "last", 100)
-    assert writing.log_pages < pages
+    assert writing._log_pages < pages
     assert log_bytes(path) <= 1 << 20
     writing.close()
 

@@ -18,7 +18,6 @@ from littled_protocol import limits
 from littled_protocol.codec import decode, encode
 from littled_protocol.messages import Release
 from littled_protocol.rules import (
-    RULE_CLASSES,
     AffineRule,
     MajorityRule,
     PointsRule,
@@ -31,6 +30,7 @@ from littled_protocol.rules import (
     Words,
     rule_from_dict,
 )
+from littled_protocol.rules.kinds import _READERS
 from support.rules import Case, Point, cases, cases_with_points, column, labels_by_sql, labels_of
 from support.vectors import load
 
@@ -70,7 +70,7 @@ def test_maps_that_are_no_rules(vector: dict[str, Any]) -> None:
 
 
 def test_the_vectors_hold_every_kind() -> None:
-    kinds = [cls.kind for cls in RULE_CLASSES]
+    kinds = list(_READERS)
     assert kinds[:5] == ["threshold", "points", "prefix", "table", "majority"]
     assert kinds[5:8] == ["stump", "affine", "conjunction"]
     assert {vector["rule"]["kind"] for vector in RULES} == set(kinds)

@@ -49,7 +49,6 @@ from littled.mechanisms.noisy_majority import Noise, NoisyMajority
 from littled.mechanisms.votes import PRECISION, VoteCoin
 
 _OF_CHUNKS = frozenset({"realizable", "averaging", "majority"})
-_OF_SUBSETS = frozenset({"stability", "relabelling"})
 
 # The answer to point j with this noise.
 _Answering = Callable[[int, Draw], bool]

@@ -9,7 +9,7 @@ drawn with probability proportional to exp(e * agreements with all n examples); 
 Every answer draws T and h anew.
 
 Guarantee: replacing one example changes the probability of an answer by at most
-s = q + (1 - q) tanh(e / 2) (proof and equality: `littled.budget.predictions.stability`). That is
+s = q + (1 - q) tanh(e / 2) (proof: PRIVACY.md, section 13). That is
 uniform stability s, which limits what one example can do to an answer, whoever wrote it. It is
 (0, s)-DP and no more: an answer that is impossible without an example may give it away, so the
 private learner adds a flip.
@@ -21,8 +21,6 @@ from functools import cached_property
 
 import numpy as np
 
-from littled.budget.predictions import stability
-from littled.budget.rounding import exp_upper, round_up
 from littled.classes import HypothesisClass
 from littled.classes.base import Candidates, Labelings, Labels, Points
 from littled.classes.labelings import LABELINGS_MAX
@@ -57,11 +55,6 @@ class StablePredictor:
                 f"{self.hypotheses.name} may have more than {LABELINGS_MAX} labelings of a subset "
                 f"of {self._subset.size_max} examples; use a smaller subset_rate"
             )
-
-    @property
-    def stability(self) -> Fraction:
-        """s of the guarantee, rounded up; the loss of finite precision is not in it."""
-        return round_up(stability(exp_upper(self.rate), self.subset_rate))
 
     @property
     def candidates_max(self) -> int:

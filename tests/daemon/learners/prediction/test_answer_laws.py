@@ -31,7 +31,6 @@ from littled.budget.predictions import (
     differing_max,
     no_net,
     relabelled_ratio,
-    stability,
     stable_odds,
     stable_ratio,
 )
@@ -40,6 +39,7 @@ from littled.classes import HypothesisClass, PointFunctions
 from littled.classes.base import Labels, Points
 from littled.classes.table import Table
 from littled.classes.thresholds import Thresholds
+from oracle.budget.stability import stability
 from support.answer_laws import (
     Law,
     Window,

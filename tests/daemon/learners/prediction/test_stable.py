@@ -57,17 +57,6 @@ def test_many_answers_follow_the_law_of_their_definition(hypotheses: HypothesisC
     check_law(hypotheses, 40_000)
 
 
-def test_stability_is_rounded_up_and_grows_with_the_rates() -> None:
-    def predictor(rate: Fraction, q: Fraction) -> StablePredictor:
-        return StablePredictor("s/l", Thresholds(3), 100, rate, q)
-
-    tanh = np.tanh(0.25)
-    stability = predictor(RATE, Q).stability
-    assert float(stability) == pytest.approx(1 / 3 + 2 / 3 * tanh)
-    assert (1 << 80) % stability.denominator == 0
-    assert predictor(RATE, Fraction(1, 4)).stability < stability < predictor(2 * RATE, Q).stability
-
-
 def test_finite_precision_is_that_of_subset_and_selection() -> None:
     predictor = StablePredictor("s/l", Thresholds(3), 100, RATE, Q)
     subset = BernoulliSubset(100, Q)
