@@ -11,9 +11,11 @@ from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass
 from littled.classes.base import ClassError, DataSet
-from littled.littlestone import littlestone_dimension, standard_optimal_algorithm
+from littled.littlestone import littlestone_dimension
 from littled_protocol.columns import point_type
 from littled_protocol.rules import Rule
+from oracle.classes.spaces import solved
+from oracle.littlestone.dimension import standard_optimal_algorithm
 from oracle.littlestone.essential import essential_hypotheses
 
 Matrix = NDArray[np.bool_]
@@ -98,7 +100,7 @@ def check_dimension_and_soa(
     hypotheses: HypothesisClass, matrix: Matrix, parts: list[Part], tolerance: Fraction
 ) -> None:
     """The version space's dimension and SOA are those of the explicit matrix."""
-    space = hypotheses.version_space([data_set(hypotheses, part) for part in parts], tolerance)
+    space = solved(hypotheses, [data_set(hypotheses, part) for part in parts], tolerance)
     rows = restricted(matrix, parts, tolerance)
     assert space.littlestone_dimension == littlestone_dimension(rows)
     if not len(rows):

@@ -100,15 +100,6 @@ class Labelings(ABC):
 class VersionSpace(ABC):
     """The rules of a class that are approximately consistent with one teacher's data sets."""
 
-    @property
-    @abstractmethod
-    def littlestone_dimension(self) -> int:
-        """Littlestone dimension, -1 when empty; exact, or an upper bound where a class says so."""
-
-    @abstractmethod
-    def standard_optimal_rule(self) -> Rule:
-        """The SOA of the version space (Lyu, section 4); ClassError when it is empty."""
-
     @abstractmethod
     def essential(self, cap: int) -> list[Hashable]:
         """Keys of the essential hypotheses (Lyu, Definition 4.3), cut to at most `cap`.
@@ -394,11 +385,6 @@ class NumberedVersionSpace(VersionSpace):
 
     numbers: NDArray[np.int64]
 
-    @property
-    def littlestone_dimension(self) -> int:
-        """floor(log2(number of rules)), -1 for none: exact where any set of rules can be halved."""
-        return len(self.numbers).bit_length() - 1
-
     def essential(self, cap: int) -> list[Hashable]:
         """The numbers of all rules, evenly cut.
 
@@ -409,11 +395,6 @@ class NumberedVersionSpace(VersionSpace):
         decomposition is one rule and all rules are essential (Corollary 4.1, item 4).
         """
         return [int(number) for number in self.numbers[evenly_cut(len(self.numbers), cap)]]
-
-    def require_rules(self) -> None:
-        """Raise ClassError when the version space is empty."""
-        if not len(self.numbers):
-            raise ClassError("an empty version space has no standard optimal rule")
 
 
 def counts_by_label(x: Points, y: Labels, point_count: int) -> NDArray[np.int64]:

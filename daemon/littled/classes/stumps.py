@@ -24,15 +24,12 @@ from littled.classes.base import (
     Points,
     Scores,
     consistent_numbers,
-    evenly_cut,
 )
 from littled.classes.chunks import ChunkCuts
 from littled.classes.labelings import NumberedLabelings, first_equal, hash_weights
 from littled_protocol import limits
-from littled_protocol.rules import MajorityRule, Rule, StumpRule
+from littled_protocol.rules import Rule, StumpRule
 
-# Of more rules no majority can be published, as which the SOA of a set of stumps is written.
-OPTIMAL_RULES_MAX = (1 << (limits.majority_members_max.bit_length() - 1)) - 1
 # Cells of a comparison of stumps on examples, a byte each.
 _COMPARED_MAX = 1 << 22
 
@@ -146,9 +143,15 @@ class Stumps(HypothesisClass):
 
     def version_space(
         self, data_sets: Sequence[DataSet], tolerance: Fraction
-    ) -> "StumpVersionSpace":
-        """The stumps that err little enough on every data set, exactly."""
-        return StumpVersionSpace(consistent_numbers(self, data_sets, tolerance), self)
+    ) -> NumberedVersionSpace:
+        """The stumps that err little enough on every data set, exactly.
+
+        The essential list is the whole version space for every p >= 2, however many rows there are.
+        Where the SOA changes between two rows that differ by one step of one feature, their labels
+        leave one stump; where it is constant, the row of zeros and the row of greatest features
+        leave that constant. So irreducible means a single rule (Corollary 4.1, item 4).
+        """
+        return NumberedVersionSpace(consistent_numbers(self, data_sets, tolerance))
 
     def essential_rule(self, key: Hashable) -> StumpRule:
         """The rule with this number."""
@@ -293,30 +296,3 @@ class _Cuts:
         above = self.points.take(self.feature[cuts], axis=1) >= self.threshold[cuts]
         labels: NDArray[np.bool_] = above == self.says[cuts]
         return labels
-
-
-@dataclass(frozen=True, eq=False)
-class StumpVersionSpace(NumberedVersionSpace):
-    """Any set of stumps; its dimension floor(log2(rules)) is exact, as it can be halved.
-
-    The essential list is the whole version space for every p >= 2, however many rows there are.
-    Where the SOA changes between two rows that differ by one step of one feature, their labels
-    leave one stump; where it is constant, the row of zeros and the row of greatest features leave
-    that constant. So irreducible means a single rule (Corollary 4.1, item 4).
-    """
-
-    hypotheses: Stumps
-
-    def standard_optimal_rule(self) -> Rule:
-        """The SOA, a majority; of more than OPTIMAL_RULES_MAX rules, that of so many of them.
-
-        With n rules and dimension L, label 0 keeps the dimension where at least 2^L rules say 0. So
-        the SOA says 1 where more than n - 2^L rules do: where they are most of 2^(L + 1) - 1 rules
-        once the constant 1 fills up that number.
-        """
-        self.require_rules()
-        chosen = self.numbers[evenly_cut(len(self.numbers), OPTIMAL_RULES_MAX)]
-        members = [self.hypotheses.rule(int(number)) for number in chosen]
-        always = self.hypotheses.rule(0)
-        members += [always] * ((1 << len(members).bit_length()) - 1 - len(members))
-        return MajorityRule(tuple(members)) if members[1:] else members[0]

@@ -28,13 +28,10 @@ from littled.classes.labelings import NumberedLabelings, first_equal, hash_weigh
 from littled.littlestone import (
     CostExceeded,
     littlestone_dimension,
-    standard_optimal_algorithm,
     vapnik_chervonenkis_dimension,
 )
 from littled_protocol.rules import Rule, TableRule
 
-# The rule name under which the SOA of a version space is published when it is no row.
-STANDARD_OPTIMAL_NAME = "standard optimal rule"
 # Exact dimensions are only searched for in tables of at most this many cells, and this much work.
 DIMENSION_CELLS_MAX = 1 << 16
 DIMENSION_SUBCLASSES_MAX = 20_000
@@ -165,9 +162,11 @@ class Table(NumberedPoints):
     def _name_bytes(self, index: int) -> int:
         return len(self.rule_names[index].encode())
 
-    def version_space(self, data_sets: Sequence[DataSet], tolerance: Fraction) -> "RowVersionSpace":
+    def version_space(
+        self, data_sets: Sequence[DataSet], tolerance: Fraction
+    ) -> NumberedVersionSpace:
         """The rows that err little enough on every data set, exactly."""
-        return RowVersionSpace(consistent_numbers(self, data_sets, tolerance), self)
+        return NumberedVersionSpace(consistent_numbers(self, data_sets, tolerance))
 
     def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
         """What the rows with these numbers say to one point."""
@@ -245,49 +244,6 @@ class Table(NumberedPoints):
         rows = np.zeros((len(self.packed), -(-width // 8) * 8), dtype=np.uint8)
         rows[:, :width] = self.byte_columns.T
         return rows.view(np.uint64)
-
-
-@dataclass(frozen=True, eq=False)
-class RowVersionSpace(NumberedVersionSpace):
-    """Some rows of a table."""
-
-    hypotheses: Table
-
-    @cached_property
-    def littlestone_dimension(self) -> int:
-        """Exact where that is cheap, else the smaller of the table's and floor(log2(rows))."""
-        if not len(self.numbers):
-            return -1
-        return min(_dimension(self._rows), self.hypotheses.dimension)
-
-    def standard_optimal_rule(self) -> TableRule:
-        """The SOA where that is cheap, else the majority of the rows; a row, if it equals one.
-
-        The majority is what the bound floor(log2(rows)) stands for: a mistake halves the rows.
-        """
-        self.require_rules()
-        values = _standard_optimal_values(self._rows)
-        table = self.hypotheses
-        equal = np.flatnonzero((table.matrix == values).all(axis=1))
-        if len(equal):
-            return table.rule(int(equal[0]))
-        packed = np.packbits(values).tobytes()
-        return TableRule(STANDARD_OPTIMAL_NAME, table.digest, packed, table.points)
-
-    @property
-    def _rows(self) -> NDArray[np.bool_]:
-        return self.hypotheses.matrix[self.numbers]
-
-
-def _standard_optimal_values(rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """The SOA of these rows where that is cheap, else their majority, (points,)."""
-    if rows.size <= DIMENSION_CELLS_MAX:
-        try:
-            return standard_optimal_algorithm(rows, subclasses_max=DIMENSION_SUBCLASSES_MAX)
-        except CostExceeded:
-            pass
-    majority: NDArray[np.bool_] = 2 * rows.sum(axis=0) > len(rows)
-    return majority
 
 
 def _subset_sums(

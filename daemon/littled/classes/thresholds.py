@@ -96,9 +96,14 @@ class Thresholds(NumberedPoints):
 
     def version_space(
         self, data_sets: Sequence[DataSet], tolerance: Fraction
-    ) -> "ThresholdVersionSpace":
-        """The thresholds that err little enough on every data set, exactly: a union of runs."""
-        return ThresholdVersionSpace(consistent_numbers(self, data_sets, tolerance), self)
+    ) -> NumberedVersionSpace:
+        """The thresholds that err little enough on every data set, exactly: a union of runs.
+
+        The essential list is the whole version space for every p >= 2, however large the domain:
+        where the SOA of a set of thresholds says 0 and then 1, these two points leave one
+        threshold, and where it is constant, the first or the last point does.
+        """
+        return NumberedVersionSpace(consistent_numbers(self, data_sets, tolerance))
 
     def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
         """What the thresholds with these numbers say to one point."""
@@ -147,28 +152,6 @@ class Thresholds(NumberedPoints):
         least, greatest = cuts.gaps(cuts.items.best(cuts.gains, chunks))
         middles = (least + greatest + 1) // 2
         return [self.rule(threshold) for threshold in middles.tolist()]
-
-
-@dataclass(frozen=True, eq=False)
-class ThresholdVersionSpace(NumberedVersionSpace):
-    """Any set of thresholds, a chain of rules: binary search halves it, so dimensions are exact.
-
-    The essential list is the whole version space for every p >= 2, however large the domain: where
-    the SOA of a set of thresholds says 0 and then 1, these two points leave one threshold, and
-    where it is constant, the first or the last point does.
-    """
-
-    hypotheses: Thresholds
-
-    def standard_optimal_rule(self) -> ThresholdRule:
-        """The SOA, which is a threshold of the version space itself.
-
-        With n rules and dimension L, label 0 keeps the dimension where at least 2^L rules say 0:
-        below the threshold that n - 2^L others precede.
-        """
-        self.require_rules()
-        rules = len(self.numbers)
-        return self.hypotheses.rule(int(self.numbers[rules - (1 << self.littlestone_dimension)]))
 
 
 def _agreements(statistics: NDArray[np.int64]) -> Scores:

@@ -5,7 +5,7 @@ where that would cost more than the caller allows.
 """
 
 from littled.littlestone.bounds import Bounds, bounds_and_witness
-from littled.littlestone.dimension import littlestone_dimension, standard_optimal_algorithm
+from littled.littlestone.dimension import littlestone_dimension
 from littled.littlestone.subclasses import CostExceeded
 from littled.littlestone.trees import Leaf, Node, ShatteredTree, describe_tree, tree_depth
 from littled.littlestone.vapnik import (
@@ -23,7 +23,6 @@ __all__ = [
     "describe_tree",
     "dual_vapnik_chervonenkis_dimension",
     "littlestone_dimension",
-    "standard_optimal_algorithm",
     "tree_depth",
     "vapnik_chervonenkis_dimension",
 ]

@@ -1,4 +1,4 @@
-"""Littlestone dimension and the standard optimal algorithm of a finite class.
+"""Littlestone dimension of a finite class.
 
 Source: Littlestone 1988; Lyu, "Private Learning of Littlestone Classes, Revisited", section 4.
 """
@@ -25,19 +25,3 @@ def littlestone_dimension(
     """
     classes = SubClasses(matrix, subclasses_max)
     return classes.dimension(classes.everything)
-
-
-def standard_optimal_algorithm(
-    matrix: NDArray[np.bool_], *, subclasses_max: int = SUBCLASSES_MAX
-) -> NDArray[np.bool_]:
-    """The SOA hypothesis of a non-empty class, shape (points,).
-
-    Source: Lyu, section 4: 0 where restricting to label 0 keeps the dimension, else 1.
-
-    Raises ValueError for an empty class, CostExceeded like `littlestone_dimension`.
-    """
-    classes = SubClasses(matrix, subclasses_max)
-    if not classes.everything:
-        raise ValueError("the standard optimal algorithm needs at least one hypothesis")
-    answer: NDArray[np.bool_] = classes.as_rows([classes.standard_optimal(classes.everything)])[0]
-    return answer

@@ -52,7 +52,6 @@ class SubClasses:
         self.subclasses_max = subclasses_max
         self._visited = 0
         self._bounds: dict[int, tuple[int, int]] = {}
-        self._soa: dict[int, int] = {}
 
     def charge(self, steps: int = 1, what: str = "sub-classes") -> None:
         """Count steps of a search, each a sub-class unless said; CostExceeded beyond the limit."""
@@ -136,33 +135,6 @@ class SubClasses:
         part = self._shattering_part(rows, depth)
         assert part is not None
         return self.point_of(rows, part)
-
-    # -- the standard optimal algorithm ------------------------------------------------------
-
-    def standard_optimal(self, rows: int) -> int:
-        """The SOA hypothesis of a non-empty sub-class, as the bit set of the points it says 1 to.
-
-        Source: Lyu, section 4: 0 where restricting to label 0 keeps the dimension, else 1.
-        """
-        if rows not in self._soa:
-            whole = self.dimension(rows)
-            self._soa[rows] = sum(
-                1 << point
-                for point, ones in enumerate(self.ones)
-                if rows & ones and not self.at_least(rows & ~ones, whole)
-            )
-        return self._soa[rows]
-
-    # -- hypotheses as bit sets of the points they say 1 to ----------------------------------
-
-    def hypothesis(self, row: int) -> int:
-        """The hypothesis that bit `row` of a sub-class stands for."""
-        return sum(1 << point for point, ones in enumerate(self.ones) if ones >> row & 1)
-
-    def as_rows(self, hypotheses: Iterable[int]) -> NDArray[np.bool_]:
-        """Hypotheses as a boolean matrix, shape (hypotheses, points)."""
-        found = [[bool(each >> point & 1) for point in range(self.points)] for each in hypotheses]
-        return np.array(found, dtype=bool).reshape(len(found), self.points)
 
 
 def _bit_set(column: NDArray[np.bool_]) -> int:

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from littled.classes import AffineSubspaces, ClassError, affine_spaces
 from littled.classes.affine_spaces import (
     NOWHERE,
-    AffineVersionSpace,
     canonical,
     hull,
     is_inside,
@@ -21,6 +20,8 @@ from littled.classes.affine_spaces import (
 )
 from littled.littlestone import littlestone_dimension
 from littled_protocol.rules import AffineRule
+from oracle.classes import affine
+from oracle.classes.spaces import solved
 from support.version_spaces import (
     Part,
     all_subspaces,
@@ -39,7 +40,7 @@ matrix_of = cache(all_subspaces)
 
 
 def space(hypotheses: AffineSubspaces, parts: list[Part], tolerance: Fraction) -> Any:
-    return hypotheses.version_space([data_set(hypotheses, part) for part in parts], tolerance)
+    return solved(hypotheses, [data_set(hypotheses, part) for part in parts], tolerance)
 
 
 @given(points=st.lists(st.integers(0, 63), min_size=1, max_size=8), other=st.integers(0, 63))
@@ -192,8 +193,8 @@ def test_beyond_a_limit_the_dimension_is_an_upper_bound(
     limit: str, parts: list[Part], tolerance: Fraction, dimension: int
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(affine_spaces, limit, 0)
-        found: AffineVersionSpace = space(AffineSubspaces(3, dimension), parts, tolerance)
+        patch.setattr(affine, limit, 0)
+        found = space(AffineSubspaces(3, dimension), parts, tolerance)
         bound = found.littlestone_dimension
         if bound >= 0:
             found.standard_optimal_rule()

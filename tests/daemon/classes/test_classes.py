@@ -26,11 +26,7 @@ from littled.classes import (
 )
 from littled.classes import table as table_module
 from littled.classes.base import DataSet
-from littled.littlestone import (
-    dual_vapnik_chervonenkis_dimension,
-    littlestone_dimension,
-    standard_optimal_algorithm,
-)
+from littled.littlestone import dual_vapnik_chervonenkis_dimension, littlestone_dimension
 from littled_protocol.codec import encode
 from littled_protocol.columns import point_type
 from littled_protocol.messages import Release
@@ -42,6 +38,8 @@ from littled_protocol.rules import (
     Rule,
     TableRule,
 )
+from oracle.classes.spaces import solved
+from oracle.littlestone.dimension import standard_optimal_algorithm
 from oracle.littlestone.essential import essential_hypotheses
 from support.rules import cleared, reduced_basis
 
@@ -258,15 +256,17 @@ def test_an_example_proposes_at_most_the_declared_number(hypotheses: HypothesisC
 def test_version_spaces_without_errors_have_exact_dimensions_and_soas(
     hypotheses: HypothesisClass, parts: list[Part]
 ) -> None:
-    space = hypotheses.version_space([data_set(hypotheses, p) for p in parts], Fraction(0))
+    sets = [data_set(hypotheses, p) for p in parts]
+    space = solved(hypotheses, sets, Fraction(0))
+    keys = hypotheses.version_space(sets, Fraction(0)).essential(1000)
     rows = consistent(hypotheses, parts, Fraction(0))
     assert space.littlestone_dimension == littlestone_dimension(rows)
     if len(rows):
         found = says(space.standard_optimal_rule(), hypotheses)
         assert found == tuple(map(int, standard_optimal_algorithm(rows)))
-        assert space.essential(1000)
+        assert keys
     else:
-        assert space.essential(1000) == []
+        assert keys == []
         with pytest.raises(ClassError, match="empty version space has no standard optimal rule"):
             space.standard_optimal_rule()
 
@@ -277,7 +277,7 @@ def test_version_spaces_with_errors_have_exact_dimensions_and_soas(
     hypotheses: HypothesisClass, parts: list[Part], tolerance: str
 ) -> None:
     sets = [data_set(hypotheses, part) for part in parts]
-    space = hypotheses.version_space(sets, Fraction(tolerance))
+    space = solved(hypotheses, sets, Fraction(tolerance))
     rows = consistent(hypotheses, parts, Fraction(tolerance))
     assert space.littlestone_dimension == littlestone_dimension(rows)
     if len(rows):
@@ -384,10 +384,10 @@ def test_bad_tables_get_a_sentence(names: list[str], rows: Any, sentence: str) -
 def test_the_soa_of_a_table_is_a_row_where_it_can_be() -> None:
     matrix = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 0], [1, 0, 0]], dtype=bool)
     table = Table.from_matrix(["none", "c", "b", "a"], matrix)
-    space = table.version_space([], Fraction(0))
+    space = solved(table, [], Fraction(0))
     assert space.standard_optimal_rule() == table.rule(0)
     others = Table.from_matrix(["c", "b", "a"], matrix[1:])
-    rule = others.version_space([], Fraction(0)).standard_optimal_rule()
+    rule = solved(others, [], Fraction(0)).standard_optimal_rule()
     assert isinstance(rule, TableRule)
     assert (rule.name, rule.digest) == ("standard optimal rule", others.digest)
     assert rule.evaluate(np.arange(3)).tolist() == [0, 0, 0]
@@ -404,7 +404,7 @@ def test_costly_tables_have_bounds_and_majorities(monkeypatch: pytest.MonkeyPatc
     matrix = np.array([[row >> bit & 1 for bit in range(5)] for row in range(1, 30)], dtype=bool)
     table = Table.from_matrix([str(row) for row in range(1, 30)], matrix)
     assert table.littlestone_dimension == 4
-    space = table.version_space([], Fraction(0))
+    space = solved(table, [], Fraction(0))
     assert space.littlestone_dimension == 4
     majority = 2 * matrix.sum(axis=0) > len(matrix)
     labels = space.standard_optimal_rule().evaluate(np.arange(5))
@@ -417,11 +417,11 @@ def test_large_tables_have_bounds_and_majorities() -> None:
     table = Table.from_matrix([f"r{i}" for i in range(400)], matrix)
     assert table.littlestone_dimension == 8
     y = matrix[7, :3].astype(np.uint8)
-    space = table.version_space([(np.arange(3, dtype=np.uint8), y)], Fraction(0))
+    space = solved(table, [(np.arange(3, dtype=np.uint8), y)], Fraction(0))
     rows = matrix[(matrix[:, :3] == y.astype(bool)).all(axis=1)]
     assert 20 < len(rows) < 100
     assert space.littlestone_dimension <= len(rows).bit_length() - 1
-    whole = table.version_space([], Fraction(0)).standard_optimal_rule()
+    whole = solved(table, [], Fraction(0)).standard_optimal_rule()
     majority = (2 * matrix.sum(axis=0) > 400).astype(int)
     assert whole.evaluate(np.arange(200)).tolist() == majority.tolist()
 

@@ -11,8 +11,11 @@ from numpy.typing import NDArray
 from littled.classes import conjunction_spaces
 from littled.classes.base import ClassError, DataSet
 from littled.classes.conjunctions import Conjunctions
-from littled.littlestone import littlestone_dimension, standard_optimal_algorithm
+from littled.littlestone import littlestone_dimension
 from littled_protocol.rules import ConjunctionRule
+from oracle.classes import conjunctions
+from oracle.classes.spaces import solved
+from oracle.littlestone.dimension import standard_optimal_algorithm
 from oracle.littlestone.essential import essential_hypotheses
 
 Part = list[tuple[int, int]]
@@ -69,7 +72,7 @@ tolerances = st.sampled_from([Fraction(n, 6) for n in (1, 2, 3)])
 @given(spaces())
 def test_without_errors_dimension_and_soa_are_exact(case: tuple[int, list[Part]]) -> None:
     bits, parts = case
-    space = Conjunctions(bits).version_space(data_sets(parts), Fraction(0))
+    space = solved(Conjunctions(bits), data_sets(parts), Fraction(0))
     rows = MATRICES[bits][consistent(MATRICES[bits], parts, Fraction(0))]
     assert space.littlestone_dimension == littlestone_dimension(rows)
     if len(rows):
@@ -85,7 +88,7 @@ def test_with_errors_the_dimension_is_a_bound_that_a_rule_attains(
     case: tuple[int, list[Part]], tolerance: Fraction
 ) -> None:
     bits, parts = case
-    space = Conjunctions(bits).version_space(data_sets(parts), tolerance)
+    space = solved(Conjunctions(bits), data_sets(parts), tolerance)
     rows = MATRICES[bits][consistent(MATRICES[bits], parts, tolerance)]
     bound = space.littlestone_dimension
     assert littlestone_dimension(rows) <= bound
@@ -102,7 +105,7 @@ def test_the_list_is_the_version_space_and_is_cut_best_first(
 ) -> None:
     bits, parts = case
     hypotheses = Conjunctions(bits)
-    space = hypotheses.version_space(data_sets(parts), tolerance)
+    space = solved(hypotheses, data_sets(parts), tolerance)
     matrix = MATRICES[bits]
     keys = space.essential(1000)
     rules = [hypotheses.essential_rule(key) for key in keys]
@@ -150,7 +153,7 @@ def test_a_long_search_finds_every_rule_around_a_positive_point(
 ) -> None:
     bits, parts = case
     hypotheses = Conjunctions(bits)
-    space = hypotheses.version_space(data_sets(parts), tolerance)
+    space = solved(hypotheses, data_sets(parts), tolerance)
     matrix = MATRICES[bits]
     rows = matrix[consistent(matrix, parts, tolerance)]
     positive = [point for part in parts for point, label in part if label]
@@ -177,7 +180,7 @@ def test_teachers_with_enough_examples_list_the_target(bits: int) -> None:
         if bits == 9:
             x = x.astype(np.uint16)
         y = np.repeat(np.array([1, 0], dtype=np.uint8), 20)
-        space = hypotheses.version_space([(x, y), (x[10:30], y[10:30])], tolerance)
+        space = solved(hypotheses, [(x, y), (x[10:30], y[10:30])], tolerance)
         rules = [hypotheses.essential_rule(key) for key in space.essential(32)]
         assert target in rules
         assert len(rules) <= 32
@@ -190,7 +193,7 @@ def test_teachers_with_enough_examples_list_the_target(bits: int) -> None:
 
 def test_without_data_the_version_space_is_the_class() -> None:
     hypotheses = Conjunctions(100)
-    space = hypotheses.version_space([], Fraction(1, 10))
+    space = solved(hypotheses, [], Fraction(1, 10))
     assert space.littlestone_dimension == hypotheses.littlestone_dimension == 101
     assert space.standard_optimal_rule().describe() == "always 1"
     keys = space.essential(10)
@@ -200,7 +203,7 @@ def test_without_data_the_version_space_is_the_class() -> None:
 def test_labels_0_at_all_points_leave_the_rule_that_is_always_0() -> None:
     hypotheses = Conjunctions(4)
     x, y = np.arange(16, dtype=np.uint8), np.zeros(16, dtype=np.uint8)
-    space = hypotheses.version_space([(x[:8], y[:8]), (x[8:], y[8:])], Fraction(0))
+    space = solved(hypotheses, [(x[:8], y[:8]), (x[8:], y[8:])], Fraction(0))
     assert space.littlestone_dimension == 0
     assert space.standard_optimal_rule() == hypotheses.first_rule()
     assert [hypotheses.essential_rule(key) for key in space.essential(9)] == [
@@ -214,9 +217,9 @@ def test_too_many_negative_points_leave_a_bound(monkeypatch: pytest.MonkeyPatch)
     y = np.zeros(60, dtype=np.uint8)
     y[0] = 1
     hypotheses = Conjunctions(32)
-    exact = hypotheses.version_space([(x, y)], Fraction(0)).littlestone_dimension
-    monkeypatch.setattr(conjunction_spaces, "HITTING_STEPS_MAX", 50)
-    space = hypotheses.version_space([(x, y)], Fraction(0))
+    exact = solved(hypotheses, [(x, y)], Fraction(0)).littlestone_dimension
+    monkeypatch.setattr(conjunctions, "HITTING_STEPS_MAX", 50)
+    space = solved(hypotheses, [(x, y)], Fraction(0))
     assert exact < space.littlestone_dimension < 32
     # the rule is then the closure of the one positive point
     only = int(x[0])

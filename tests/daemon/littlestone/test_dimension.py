@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled.littlestone import CostExceeded, littlestone_dimension, standard_optimal_algorithm
-from oracle.littlestone.dimension import restrict
+from littled.littlestone import CostExceeded, littlestone_dimension
+from oracle.littlestone.dimension import restrict, standard_optimal_algorithm
 from support.littlestone import (
     Matrix,
     affine_subspaces,

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from littled.littlestone import CostExceeded, littlestone_dimension, standard_optimal_algorithm
+from littled.littlestone import CostExceeded, littlestone_dimension
 from oracle.littlestone.decomposition import (
     Whole,
     decomposition_leaves,
     is_valid_decomposition,
     valid_decomposition,
 )
+from oracle.littlestone.dimension import standard_optimal_algorithm
 from oracle.littlestone.essential import (
     decomposition_dimension,
     essential_hypotheses,

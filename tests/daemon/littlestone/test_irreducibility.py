@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from littled.littlestone import CostExceeded, littlestone_dimension, standard_optimal_algorithm
-from oracle.littlestone.dimension import restrict
+from littled.littlestone import CostExceeded, littlestone_dimension
+from oracle.littlestone.dimension import restrict, standard_optimal_algorithm
 from oracle.littlestone.irreducibility import Reductions, is_irreducible, reducibility
 from oracle.littlestone.subclasses import ListedSubClasses
 from support.littlestone import (

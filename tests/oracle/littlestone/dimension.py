@@ -1,4 +1,4 @@
-"""Restriction of a finite class.
+"""Restriction and the standard optimal algorithm of a finite class.
 
 Source: Lyu, "Private Learning of Littlestone Classes, Revisited", section 4.
 """
@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.littlestone.subclasses import as_class
-from oracle.littlestone.subclasses import check_point
+from littled.littlestone.subclasses import SUBCLASSES_MAX, as_class
+from oracle.littlestone.subclasses import ListedSubClasses, check_point
 
 
 def restrict(matrix: NDArray[np.bool_], examples: Iterable[tuple[int, int]]) -> NDArray[np.bool_]:
@@ -29,3 +29,19 @@ def restrict(matrix: NDArray[np.bool_], examples: Iterable[tuple[int, int]]) -> 
             raise ValueError(f"a label is 0 or 1, not {label}")
         kept &= matrix[:, point] == bool(label)
     return matrix[kept]
+
+
+def standard_optimal_algorithm(
+    matrix: NDArray[np.bool_], *, subclasses_max: int = SUBCLASSES_MAX
+) -> NDArray[np.bool_]:
+    """The SOA hypothesis of a non-empty class, shape (points,).
+
+    Source: Lyu, section 4: 0 where restricting to label 0 keeps the dimension, else 1.
+
+    Raises ValueError for an empty class, CostExceeded like `littlestone_dimension`.
+    """
+    classes = ListedSubClasses(matrix, subclasses_max)
+    if not classes.everything:
+        raise ValueError("the standard optimal algorithm needs at least one hypothesis")
+    answer: NDArray[np.bool_] = classes.as_rows([classes.standard_optimal(classes.everything)])[0]
+    return answer

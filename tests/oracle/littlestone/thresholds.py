@@ -13,9 +13,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.littlestone.subclasses import SUBCLASSES_MAX, SubClasses, as_class
+from littled.littlestone.subclasses import SUBCLASSES_MAX, as_class
 from littled.littlestone.trees import Leaf, Node, ShatteredTree, branches, tree_depth
-from oracle.littlestone.subclasses import bits_of, check_point
+from oracle.littlestone.subclasses import ListedSubClasses, bits_of, check_point
 from oracle.littlestone.trees import is_shattered
 from oracle.littlestone.trees import witness_tree as deepest_tree
 
@@ -150,7 +150,7 @@ def largest_thresholds(
 
     Raises CostExceeded after `subclasses_max` choices of a threshold.
     """
-    return _Ladder(SubClasses(matrix, subclasses_max)).longest()
+    return _Ladder(ListedSubClasses(matrix, subclasses_max)).longest()
 
 
 class _State(NamedTuple):
@@ -165,7 +165,7 @@ class _State(NamedTuple):
 class _Ladder:
     """The search for most thresholds, depth first, most promising first."""
 
-    def __init__(self, classes: SubClasses) -> None:
+    def __init__(self, classes: ListedSubClasses) -> None:
         self._classes = classes
         self._says_one = [classes.hypothesis(row) for row in range(len(classes.rows))]
 

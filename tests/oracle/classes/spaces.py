@@ -1,0 +1,60 @@
+"""The version space of any class, with its dimension and its standard optimal rule."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.classes import (
+    AffineSubspaces,
+    Conjunctions,
+    HypothesisClass,
+    PointFunctions,
+    Prefixes,
+    SparseSets,
+    Stumps,
+    Table,
+    Thresholds,
+)
+from littled.classes.base import DataSet, consistent_numbers
+from oracle.classes.affine import SolvedSubspaces
+from oracle.classes.conjunctions import SolvedConjunctions
+from oracle.classes.numbered import SolvedRows, SolvedStumps, SolvedThresholds
+from oracle.classes.prefixes import SolvedPrefixes
+from oracle.classes.sets import SolvedSets
+from oracle.classes.solved import Solved
+
+
+def solved(
+    hypotheses: HypothesisClass, data_sets: Sequence[DataSet], tolerance: Fraction
+) -> Solved:
+    """The same rules as `hypotheses.version_space`; TypeError for a class that is not known."""
+    found: Solved
+    match hypotheses:
+        case AffineSubspaces(bits=bits, dimension=dimension):
+            found = SolvedSubspaces.of(bits, dimension, data_sets, tolerance)
+        case Conjunctions(bits=bits):
+            found = SolvedConjunctions.of(bits, data_sets, tolerance)
+        case PointFunctions(bits=bits):
+            found = SolvedSets.of(bits, 1, data_sets, tolerance)
+        case Prefixes(bits=bits):
+            found = SolvedPrefixes.of(bits, data_sets, tolerance)
+        case SparseSets(bits=bits, members=members):
+            found = SolvedSets.of(bits, members, data_sets, tolerance)
+        case _:
+            found = _numbered(hypotheses, consistent_numbers(hypotheses, data_sets, tolerance))
+    return found
+
+
+def _numbered(hypotheses: HypothesisClass, numbers: NDArray[np.int64]) -> Solved:
+    """The version space of the rules with these numbers."""
+    match hypotheses:
+        case Stumps():
+            return SolvedStumps(numbers, hypotheses)
+        case Table():
+            return SolvedRows(numbers, hypotheses)
+        case Thresholds():
+            return SolvedThresholds(numbers, hypotheses)
+        case _:
+            raise TypeError(f"no dimension of version spaces of {hypotheses.name} is known")
