@@ -7,13 +7,14 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from littled.cli.entry import COMMANDS
+from support.uses import Module, Reach
 
 ROOT = Path(__file__).parent.parent
 PACKAGES = {
@@ -164,6 +165,16 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
 }
 # Run as `python -m littled.cli`, so nothing imports it.
 ENTRY_POINTS = {"littled.cli.__main__"}
+# What users' programs call and no command does, each with the document that says so.
+PUBLIC_API = {
+    "littled_client.AsyncClient": "README.md",
+    "littled_client.AsyncFeeder.send_rest": "README.md",
+    "littled_client.Feeder.send_rest": "README.md",
+    "littled_client.RecordingReader.first_sequence": "README.md",
+    "littled_client.hash_users": "docs/speed.md",
+    "littled_protocol.Rule.to_json": "README.md",
+    "littled_protocol.limits.learner_characters_max": "protocol/SPEC.md",
+}
 
 
 def relative(path: Path) -> str:
@@ -542,12 +553,86 @@ def test_every_source_module_has_its_tests() -> None:
     assert all((ROOT / test).exists() for test, _ in TESTED_ELSEWHERE.values())
 
 
-def test_every_source_module_is_used() -> None:
-    used = {module for path in SOURCES for module in imported_modules(path)}
-    used |= {module.rpartition(".")[0] for module in used}
-    used |= {f"littled.cli.{module}" for module, _, _ in COMMANDS.values()}
-    modules = {module_name(path) for path in SOURCES if path.name != "__init__.py"}
-    assert modules - used == ENTRY_POINTS
+def reach_of(paths: Iterable[Path]) -> Reach:
+    """Nothing reached yet of these modules."""
+    return Reach(
+        Module.of(module_name(path), tree_of(path), is_package=path.name == "__init__.py")
+        for path in paths
+    )
+
+
+def reach_of_the_commands() -> Reach:
+    """What `littled` and its commands reach."""
+    reach = reach_of(SOURCES)
+    for entry in ENTRY_POINTS:
+        reach.start(entry)
+    for module, attribute, _ in COMMANDS.values():
+        reach.start(f"littled.cli.{module}.{attribute}")
+    return reach
+
+
+def test_everything_is_reached_by_a_command_or_by_programs_of_users() -> None:
+    """What only tests use belongs to `tests/oracle` or to `tests/support`."""
+    reach = reach_of_the_commands()
+    for name in PUBLIC_API:
+        reach.start(name)
+    assert sorted(reach.unreached()) == []
+
+
+@pytest.mark.parametrize("name", PUBLIC_API)
+def test_the_public_api_is_documented_and_needed(name: str) -> None:
+    """Every name on the list is in its document, and would be unreached without it."""
+    text = (ROOT / PUBLIC_API[name]).read_text(encoding="utf-8")
+    last = name.rpartition(".")[2]
+    assert re.search(rf"\b{last}\b", text)
+    assert any(each.endswith(f".{last}") for each in reach_of_the_commands().unreached())
+
+
+def test_nothing_in_the_packages_imports_from_the_tests() -> None:
+    rooms = {path.name for path in (ROOT / "tests").iterdir() if path.is_dir()}
+    wrong = [
+        f"{relative(path)} imports {module}"
+        for path in SOURCES
+        for module in imported_modules(path)
+        if module.partition(".")[0] in rooms
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    ("text", "unreached"),
+    [
+        ("def main(): helper()\ndef helper(): pass", []),
+        ("def main(): pass\ndef helper(): helper()", ["helper"]),
+        ("LIMIT = 3\ndef main(): return LIMIT", []),
+        ("LIMIT = 3\nTWICE = 2 * LIMIT\ndef main(): pass", ["LIMIT", "TWICE"]),
+        ("class C:\n def used(self): 0\n def idle(self): 0\ndef main(): C().used()", ["C.idle"]),
+        ("import click\nclass C(click.Group):\n def called(self): 0\ndef main(): C()", []),
+        ("class C:\n pass\ndef main(c: 'C'): pass", []),
+        ("def kept(f): return f\n@kept\ndef listed(): pass\ndef main(): pass", []),
+        ("import functools\n@functools.cache\ndef idle(): pass\ndef main(): pass", ["idle"]),
+        ("from littled.cli import failures\ndef idle(): pass\ndef main(): pass", ["idle"]),
+    ],
+)
+def test_what_nothing_reaches_is_found(text: str, unreached: list[str]) -> None:
+    reach = Reach([Module.of("sample", ast.parse(text), is_package=False)])
+    reach.start("sample.main")
+    assert list(reach.unreached()) == [f"sample.{name}" for name in unreached]
+
+
+def test_a_package_that_passes_a_name_on_does_not_use_it() -> None:
+    package = "from package.inner import idle, used\n__all__ = ['idle', 'used']"
+    texts = {
+        "package": package,
+        "package.inner": "def idle(): pass\ndef used(): pass",
+        "program": "from package import used\ndef main(): used()",
+    }
+    reach = Reach(
+        Module.of(name, ast.parse(text), is_package=name == "package")
+        for name, text in texts.items()
+    )
+    reach.start("program.main")
+    assert list(reach.unreached()) == ["package.inner.idle"]
 
 
 def test_test_folders_are_no_packages() -> None:
