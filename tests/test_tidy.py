@@ -39,7 +39,7 @@ ARROWS: dict[str, set[str]] = {
     "classes": {"littled_protocol", "littlestone"},
     "mechanisms": set(),
     "budget": {"portable"},
-    "learners": {"littled_protocol", "classes", "littlestone", "mechanisms", "budget"},
+    "learners": {"littled_protocol", "classes", "mechanisms", "budget"},
     "planner": {"littled_protocol", "classes", "learners", "budget", "portable"},
     "store": {"littled_protocol", "budget", "limits"},
     "engine": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},

@@ -1,14 +1,7 @@
 """Hypothesis classes: everything that a learner has to know about the rules it may publish."""
 
 from littled.classes.affine import AffineSubspaces
-from littled.classes.base import (
-    Candidates,
-    ClassError,
-    HypothesisClass,
-    Labelings,
-    Proposals,
-    VersionSpace,
-)
+from littled.classes.base import ClassError, HypothesisClass
 from littled.classes.conjunctions import Conjunctions
 from littled.classes.points import PointFunctions
 from littled.classes.prefixes import Prefixes
@@ -20,19 +13,15 @@ from littled.classes.thresholds import Thresholds
 
 __all__ = [
     "AffineSubspaces",
-    "Candidates",
     "ClassError",
     "Conjunctions",
     "HypothesisClass",
-    "Labelings",
     "PointFunctions",
     "Prefixes",
-    "Proposals",
     "SparseSets",
     "Stumps",
     "Table",
     "Thresholds",
-    "VersionSpace",
     "class_from_dict",
     "class_from_name",
 ]

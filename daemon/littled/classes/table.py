@@ -25,11 +25,7 @@ from littled.classes.base import (
     members_of_chunks,
 )
 from littled.classes.labelings import NumberedLabelings, first_equal, hash_weights
-from littled.littlestone import (
-    CostExceeded,
-    littlestone_dimension,
-    vapnik_chervonenkis_dimension,
-)
+from littled.littlestone import CostExceeded, littlestone_dimension, vapnik_chervonenkis_dimension
 from littled_protocol.rules import Rule, TableRule
 
 # Exact dimensions are only searched for in tables of at most this many cells, and this much work.

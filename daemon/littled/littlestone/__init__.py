@@ -4,25 +4,22 @@ A class is a boolean matrix, (hypotheses, points). Everything is exact, and stop
 where that would cost more than the caller allows.
 """
 
-from littled.littlestone.bounds import Bounds, bounds_and_witness
+from littled.littlestone.bounds import bounds_and_witness
 from littled.littlestone.dimension import littlestone_dimension
 from littled.littlestone.subclasses import CostExceeded
-from littled.littlestone.trees import Leaf, Node, ShatteredTree, describe_tree, tree_depth
+from littled.littlestone.trees import Leaf, ShatteredTree, describe_tree
 from littled.littlestone.vapnik import (
     dual_vapnik_chervonenkis_dimension,
     vapnik_chervonenkis_dimension,
 )
 
 __all__ = [
-    "Bounds",
     "CostExceeded",
     "Leaf",
-    "Node",
     "ShatteredTree",
     "bounds_and_witness",
     "describe_tree",
     "dual_vapnik_chervonenkis_dimension",
     "littlestone_dimension",
-    "tree_depth",
     "vapnik_chervonenkis_dimension",
 ]

@@ -5,8 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from littled.littlestone import CostExceeded, bounds_and_witness, littlestone_dimension, tree_depth
+from littled.littlestone import CostExceeded, bounds_and_witness, littlestone_dimension
 from littled.littlestone.bounds import greedy_tree
+from littled.littlestone.trees import tree_depth
 from oracle.littlestone.trees import is_shattered
 from support.littlestone import NAMED, Matrix, classes, points, sparse_sets, thresholds
 

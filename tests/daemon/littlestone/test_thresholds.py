@@ -8,15 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from littled.littlestone import (
-    CostExceeded,
-    Leaf,
-    Node,
-    ShatteredTree,
-    littlestone_dimension,
-    tree_depth,
-)
-from littled.littlestone.trees import branches
+from littled.littlestone import CostExceeded, Leaf, ShatteredTree, littlestone_dimension
+from littled.littlestone.trees import Node, branches, tree_depth
 from oracle.littlestone.thresholds import (
     are_thresholds,
     largest_thresholds,

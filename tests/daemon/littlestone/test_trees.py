@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled.littlestone import Leaf, Node, describe_tree, littlestone_dimension, tree_depth
-from littled.littlestone.trees import branches
+from littled.littlestone import Leaf, describe_tree, littlestone_dimension
+from littled.littlestone.trees import Node, branches, tree_depth
 from oracle.littlestone.trees import is_shattered, witness_tree
 from support.littlestone import NAMED, Matrix, classes, thresholds
 

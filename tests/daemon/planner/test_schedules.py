@@ -10,14 +10,7 @@ import pytest
 from littled.budget.conversion import guarantee
 from littled.classes import class_from_name
 from littled.learners.online import OnlineLearner, Published
-from littled.planner import (
-    CANDIDATES_MAX,
-    LearnerRequest,
-    PlanError,
-    StreamRequest,
-    compare_ways,
-    plan_stream,
-)
+from littled.planner import LearnerRequest, PlanError, StreamRequest, compare_ways, plan_stream
 from littled.planner.budgets import Budget
 from littled.planner.schedules import (
     ScheduledDraft,
@@ -28,6 +21,7 @@ from littled.planner.schedules import (
     spanning,
     spread_error,
 )
+from littled.planner.sizes import CANDIDATES_MAX
 from littled.planner.ways import Estimate
 from littled_protocol.rules import Rule
 from support.learning import Runner

@@ -12,14 +12,8 @@ from littled.budget.conversion import guarantee
 from littled.budget.events import price
 from littled.budget.price import Price
 from littled.classes import class_from_name
-from littled.planner import (
-    CANDIDATES_MAX,
-    LearnerRequest,
-    PlanError,
-    StreamPlan,
-    StreamRequest,
-    plan_stream,
-)
+from littled.planner import LearnerRequest, PlanError, StreamPlan, StreamRequest, plan_stream
+from littled.planner.sizes import CANDIDATES_MAX
 from littled_protocol.rules import Words
 
 TINY = Fraction(1, 10**6)

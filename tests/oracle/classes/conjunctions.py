@@ -7,10 +7,7 @@ import numpy as np
 
 from littled.classes import conjunction_spaces
 from littled.classes.base import ClassError
-from littled.classes.conjunction_spaces import (
-    ConjunctionVersionSpace,
-    _bits,
-)
+from littled.classes.conjunction_spaces import ConjunctionVersionSpace, _bits
 from littled.littlestone import CostExceeded
 from littled_protocol.rules import ConjunctionRule
 from oracle.classes.solved import Solved

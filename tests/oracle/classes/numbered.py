@@ -17,7 +17,7 @@ from oracle.littlestone.dimension import standard_optimal_algorithm
 
 # Of more rules no majority can be published, as which the SOA of a set of stumps is written.
 OPTIMAL_RULES_MAX = (1 << (limits.majority_members_max.bit_length() - 1)) - 1
-# The rule name under which the SOA of a version space is published when it is no row.
+# The name of the rule that is the SOA of a version space when it is no row.
 STANDARD_OPTIMAL_NAME = "standard optimal rule"
 
 

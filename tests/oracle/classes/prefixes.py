@@ -3,12 +3,7 @@
 from functools import cached_property
 
 from littled.classes.base import ClassError
-from littled.classes.prefix_spaces import (
-    PrefixVersionSpace,
-    _Edge,
-    _edges,
-    dimension_of_blocks,
-)
+from littled.classes.prefix_spaces import PrefixVersionSpace, _Edge, _edges, dimension_of_blocks
 from littled.littlestone import CostExceeded
 from littled_protocol.rules import MajorityRule, PrefixRule
 from oracle.classes.solved import Solved
