@@ -130,6 +130,7 @@ class _Question(Generic[Result]):
         self._answer.set_result(result)
 
     def abandon(self) -> None:
-        """Wake up who waits; does nothing where the question was answered."""
-        if not self._answer.done():
+        """Wake up who waits, in the place of running the job."""
+        # Asked and taken in one step: who waits may give up on another thread at any moment.
+        if self._answer.set_running_or_notify_cancel():
             self._answer.set_exception(WriterStopped("an earlier write failed"))

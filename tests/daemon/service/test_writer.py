@@ -4,9 +4,11 @@ import asyncio
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import Future
 
 import pytest
 
+import littled.service.writer as writer_module
 from littled.service.writer import Writer, WriterStopped
 
 
@@ -97,6 +99,33 @@ def test_a_failed_submission_wakes_up_who_waits(
     for thread in threads:
         thread.join(5)
     assert answers == ["stopped"] * 3
+    assert len(failures) == 1
+
+
+def test_a_question_may_be_given_up_while_it_is_abandoned(
+    writer: Writer, failures: list[BaseException], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The thread goes on, so that all others who wait are woken up too."""
+
+    class GivenUp(Future[int]):
+        """Cancelled by whoever waits for it right after the writer has looked."""
+
+        def done(self) -> bool:
+            found = super().done()
+            self.cancel()
+            return found
+
+    monkeypatch.setattr(writer_module, "Future", GivenUp)
+    gate = threading.Event()
+    writer.submit(lambda: wait_for(gate))
+    writer.submit(fail)
+    first = writer._ask(lambda: 1)
+    monkeypatch.undo()
+    other = writer._ask(lambda: 2)
+    gate.set()
+    with pytest.raises(WriterStopped, match="an earlier write failed"):
+        other.result(10)
+    assert isinstance(first.exception(10), WriterStopped)
     assert len(failures) == 1
 
 
