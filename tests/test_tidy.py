@@ -1,6 +1,7 @@
 """The style of this project as tests: who may import whom, what is banned, what must be said."""
 
 import ast
+import hashlib
 import re
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Iterable, Iterator
+from email import message_from_bytes
 from functools import cache
 from pathlib import Path
 
@@ -26,6 +28,8 @@ SOURCES = sorted(path for home in PACKAGES.values() for path in home.rglob("*.py
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 EVERYTHING = [*SOURCES, *TESTS, *sorted((ROOT / "benchmarks").rglob("*.py"))]
 FUNCTION_LINES_MAX = 70
+# Of the text at apache.org/licenses/LICENSE-2.0.txt.
+APACHE_2_SHA256 = "cfc7749b96f63bd31c3c42b5c471bf756814053e847c10f3eb003417bc523d30"
 
 # The one direction of imports. A room is a package or a top-level module of `littled`; it may use
 # the rooms named here and no others.
@@ -639,18 +643,25 @@ def test_test_folders_are_no_packages() -> None:
     assert [relative(path) for path in TESTS if path.name == "__init__.py"] == []
 
 
-def test_the_wheel_holds_the_three_packages_and_nothing_else(tmp_path: Path) -> None:
-    project = tmp_path / "project"
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel, built from a copy of what it needs."""
+    folder = tmp_path_factory.mktemp("wheel")
+    project = folder / "project"
     project.mkdir()
-    for name in ("pyproject.toml", "README.md"):
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, project / name)
     unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for home in PACKAGES.values():
         shutil.copytree(home, project / home.name, ignore=unwanted)
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    options = ["--no-cache-dir", "--disable-pip-version-check", "--wheel-dir", str(tmp_path)]
+    options = ["--no-cache-dir", "--disable-pip-version-check", "--wheel-dir", str(folder)]
     subprocess.run([*build, *options, str(project)], check=True, timeout=100)
-    (wheel,) = tmp_path.glob("littled-*.whl")
+    (built,) = folder.glob("littled-*.whl")
+    return built
+
+
+def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     packaged = {name for name in names if ".dist-info/" not in name}
     assert {name.partition("/")[0] for name in packaged} == set(PACKAGES)
@@ -661,3 +672,18 @@ def test_the_wheel_holds_the_three_packages_and_nothing_else(tmp_path: Path) -> 
         if path.suffix == ".py" or path.name == "py.typed"
     }
     assert packaged == expected
+
+
+def test_the_wheel_carries_the_licence(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+    fields = message_from_bytes(archive.read(metadata))
+    assert fields.get_all("License-Expression") == ["Apache-2.0"]
+    assert fields.get_all("License-File") == ["LICENSE"]
+    text = archive.read(metadata.replace("METADATA", "licenses/LICENSE"))
+    assert text == (ROOT / "LICENSE").read_bytes()
+
+
+def test_the_licence_is_the_published_text() -> None:
+    text = (ROOT / "LICENSE").read_bytes()
+    assert hashlib.sha256(text).hexdigest() == APACHE_2_SHA256
