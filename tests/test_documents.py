@@ -112,7 +112,7 @@ def broken_links(page: Path) -> list[str]:
     return broken
 
 
-@pytest.mark.parametrize("page", PAGES, ids=named)
+@pytest.mark.parametrize("page", [*PAGES, *sorted(ROOT.glob("*.md"))], ids=named)
 def test_every_link_leads_somewhere(page: Path) -> None:
     assert broken_links(page) == []
 

@@ -22,7 +22,10 @@ from mutants.planted import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("daemon", "protocol", "clients", "tests", "benchmarks", "docs", "systemd")
-FILES = ("pyproject.toml", "Makefile", "LICENSE", "README.md", "PRIVACY.md", "CHANGELOG.md")
+FILES = (
+    *("pyproject.toml", "Makefile", "LICENSE"),
+    *("README.md", "PRIVACY.md", "CHANGELOG.md", "CONTRIBUTING.md"),
+)
 PROCESSES = 2
 SECONDS_MAX = 300
 FAILED_TESTS = 1  # what pytest exits with when tests ran and some failed
