@@ -129,6 +129,17 @@ def test_every_page_can_be_found_from_the_index() -> None:
     assert {page for page in PAGES if page != index} <= linked
 
 
+def test_the_page_on_security_names_the_sections_that_it_means() -> None:
+    text, privacy = text_of(ROOT / "SECURITY.md"), text_of(ROOT / "PRIVACY.md")
+    named_sections = set(re.findall(r"[Ss]ection (\d+)", text))
+    titles = dict(re.findall(r"^## (\d+)\. (.+)$", privacy, re.MULTILINE))
+    assert {number: titles[number] for number in named_sections} == {
+        "8": "What may be shown, and what never is",
+        "9": "Limits, in plain words",
+        "10": "What is not proven yet",
+    }
+
+
 def test_the_readme_names_every_class_and_the_pages() -> None:
     readme = text_of(ROOT / "README.md")
     assert [name for name in CLASSES.values() if f"`{name}`" not in readme] == []

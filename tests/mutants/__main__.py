@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 FOLDERS = ("daemon", "protocol", "clients", "tests", "benchmarks", "docs", "systemd")
 FILES = (
     *("pyproject.toml", "Makefile", "LICENSE"),
-    *("README.md", "PRIVACY.md", "CHANGELOG.md", "CONTRIBUTING.md"),
+    *("README.md", "PRIVACY.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
 )
 PROCESSES = 2
 SECONDS_MAX = 300
