@@ -510,6 +510,17 @@ def test_nothing_is_left_to_do() -> None:
     assert left == []
 
 
+def test_hooks_before_a_commit_check_what_make_lint_checks() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    (recipe,) = re.findall(r"^lint: .*\n((?:\t.+\n)+)", makefile, re.MULTILINE)
+    checks = [line.strip().replace("$(BIN)", ".venv/bin") for line in recipe.splitlines()]
+    hooks = (ROOT / ".pre-commit-config.yaml").read_text(encoding="utf-8")
+    assert re.findall(r"^ +entry: (.+)$", hooks, re.MULTILINE) == checks
+    # each of them on the whole tree, whatever a commit touches
+    for setting in ("language: system", "always_run: true", "pass_filenames: false"):
+        assert hooks.count(f"        {setting}\n") == len(checks)
+
+
 def mechanism_modules() -> list[Path]:
     """Modules that hold a mechanism each."""
     folder = PACKAGES["littled"] / "littled" / "mechanisms"

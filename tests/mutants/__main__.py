@@ -23,7 +23,7 @@ from mutants.planted import MUTANTS, Mutant
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("daemon", "protocol", "clients", "tests", "benchmarks", "docs", "systemd")
 FILES = (
-    *("pyproject.toml", "Makefile", "LICENSE"),
+    *("pyproject.toml", "Makefile", "LICENSE", ".pre-commit-config.yaml"),
     *("README.md", "PRIVACY.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
 )
 PROCESSES = 2
