@@ -30,6 +30,9 @@ SLOWEST_TESTS := 15
 limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kill-after=15 $(1))
 PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 --dist=worksteal
 
+# What `make benchmarks` runs, and the service after them.
+BENCHMARKS := engine journal learning marks prediction retrain users
+
 .PHONY: help venv demo test lint types coverage other-tests campaign pythons mutants benchmarks clean
 
 help:
@@ -93,8 +96,8 @@ mutants: venv
 	PYTHONPATH=tests $(BIN)/python -m mutants
 
 benchmarks: venv
-	@for benchmark in benchmarks/[!_]*.py; do \
-	  echo "== $$benchmark"; $(BIN)/python "$$benchmark" || exit 1; \
+	@for benchmark in $(BENCHMARKS); do \
+	  echo "== benchmarks.$$benchmark"; $(BIN)/python -m benchmarks.$$benchmark || exit 1; \
 	done
 	@echo "== benchmarks.service"; $(BIN)/python -m benchmarks.service --quiet
 

@@ -1,6 +1,6 @@
 """The engine alone: nanoseconds an example, beside numpy's plain pass over the same bytes.
 
-    python benchmarks/engine.py [--repeats 40] [--only TEXT]
+    python -m benchmarks.engine [--repeats 40] [--only TEXT]
 
 No daemon, no disk: records are made beforehand and applied to an engine with real noise. For each
 class of rules, one JSON line with, in processor time of the thread,
@@ -143,7 +143,7 @@ def measure(case: Case, repeats: int) -> dict[str, float]:
 
 def main() -> None:
     """Parse the command line and run."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.engine", description=__doc__)
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--only", default="")
     arguments = parser.parse_args()

@@ -1,6 +1,6 @@
 """What a journal takes on disk, and how long a daemon takes to be ready after a kill.
 
-    python benchmarks/journal.py [--examples 10000000] [--singles 100000]
+    python -m benchmarks.journal [--examples 10000000] [--singles 100000]
 
 Each line is one JSON object. First bytes an example on disk, after all was packed: for batches of
 10,000, 1,000 and 100 examples, and for one at a time, of points of one and of eight bytes; `ratio`
@@ -154,7 +154,8 @@ def starts(path: Path, examples: int) -> None:
 
 def main() -> None:
     """Parse the command line and run."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    about = (__doc__ or "").splitlines()[0]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.journal", description=about)
     parser.add_argument("--examples", type=int, default=10_000_000, help="in batches")
     parser.add_argument("--singles", type=int, default=100_000, help="one at a time")
     chosen = parser.parse_args()

@@ -1,6 +1,6 @@
 """What it costs that the high-water mark is ahead of every acknowledgement.
 
-    python benchmarks/marks.py [--commits 2000]
+    python -m benchmarks.marks [--commits 2000]
 
 A store writes its mark, durably, before it acknowledges examples beyond the number that the mark
 has for their producer (`littled.store.mark`). Two stores get the same commits in turns, one of them
@@ -165,7 +165,8 @@ def mark_of(folder: Path) -> HighWaterMark:
 
 def main() -> None:
     """Parse the command line and run."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    about = (__doc__ or "").splitlines()[0]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.marks", description=about)
     parser.add_argument("--commits", type=int, default=2000, help="timed in each case")
     timed = parser.parse_args().commits
     for case in CASES:

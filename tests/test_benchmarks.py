@@ -1,11 +1,9 @@
 """The learning benchmark's streams and baselines: what they promise, on small examples."""
 
 import math
-import sys
 from collections import Counter
 from collections.abc import Callable
 from fractions import Fraction
-from importlib import import_module
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -13,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from benchmarks.learning import __main__ as command
+from benchmarks.learning import baselines, finite, measuring, report, runs, soa, streams
 from littled.budget.conversion import epsilon_of_rho
 from littled_protocol.rules import (
     AffineRule,
@@ -24,14 +24,7 @@ from littled_protocol.rules import (
     ThresholdRule,
 )
 
-BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
-sys.path.insert(0, str(BENCHMARKS))
-streams, finite, soa, baselines, runs, report, learning = (
-    import_module(name)
-    for name in ("_streams", "_finite", "_soa", "_baselines", "_runs", "_report", "learning")
-)
-
-CLASSES = learning.CLASSES
+CLASSES = measuring.CLASSES
 SMALL_FINITE = ("thresholds:20", "points:8", "stumps:3:5", "conjunctions:4", "table:12x9")
 HORIZON = 2000
 
@@ -304,17 +297,17 @@ def test_mistakes_are_where_they_are_counted() -> None:
 
 
 def test_a_small_run_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    command = "--classes thresholds:256 --kinds uniform --seeds 2 --horizon 4000 --jobs 1"
-    arguments = learning.parsed_arguments([*command.split(), "--output", str(tmp_path)])
+    options = "--classes thresholds:256 --kinds uniform --seeds 2 --horizon 4000 --jobs 1"
+    arguments = command.parsed_arguments([*options.split(), "--output", str(tmp_path)])
     arguments.tuning_seeds = 1
-    found, facts = learning.measure(arguments)
+    found, facts = measuring.measure(arguments)
     one = ("littled", "independent", "users", "soa", "realizable-experts", "dartboard")
     tuned = ("exponential", "doubling", "gradient")
     assert Counter((run.method, run.told) for run in found) == {
         **{(method, False): 2 for method in (*one, *tuned)},
         **{(method, True): 2 for method in tuned},
     }
-    learning.write(found, facts, arguments.horizon, tmp_path)
+    command.write(found, facts, arguments.horizon, tmp_path)
     table = (tmp_path / "learning.md").read_text()
     assert table.count("| thresholds:256 | 8 | uniform |") == 2
     assert "dense, scheduled from" in table
@@ -335,7 +328,7 @@ def test_one_setting_is_chosen_by_its_worst_kind_and_others_by_their_own() -> No
     (baseline,) = (each for each in baselines.BASELINES if each.name == "aggregate")
     variants = baseline.variants("affine:64:8")
     for kinds, number in ((["uniform"], 0), (["clustered"], 2), (["uniform", "clustered"], 1)):
-        chosen = learning.best_variants("affine:64:8", found, kinds)
+        chosen = measuring.best_variants("affine:64:8", found, kinds)
         assert chosen == {"soa": {}, "aggregate": variants[number]}
 
 
@@ -382,7 +375,7 @@ def test_p95_is_the_smallest_value_that_95_percent_reach() -> None:
 
 def test_unknown_classes_are_refused_in_one_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
-        learning.parsed_arguments(["--classes", "lines:3"])
+        command.parsed_arguments(["--classes", "lines:3"])
     assert "there are no streams for the class 'lines:3'" in capsys.readouterr().err
 
 

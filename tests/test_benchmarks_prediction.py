@@ -1,15 +1,16 @@
 """The prediction benchmark: its figures are those of the learners, and it runs to the end."""
 
 import math
-import sys
 from fractions import Fraction
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from benchmarks.prediction import __main__ as command
+from benchmarks.prediction import bound as bounds
+from benchmarks.prediction import choices, errors, measuring, report, runs, windows
 from littled.budget.events import PredictionStableVoting, price
 from littled.budget.predictions import unstable_as_stable
 from littled.cli.flights import Flights
@@ -18,20 +19,6 @@ from littled.mechanisms.noise import Address, KeyedNoise
 from littled.mechanisms.noisy_majority import ConcentratedLead
 from littled.mechanisms.votes import VoteCoin
 from oracle.learners.stable_voting import StableVoting, StableVotingState
-
-sys.path.insert(0, str(Path(__file__).parent.parent / "benchmarks"))
-prediction, windows, errors, choices, runs, bounds, report = (
-    import_module(name)
-    for name in (
-        "prediction",
-        "_prediction_windows",
-        "_prediction_errors",
-        "_prediction_choices",
-        "_prediction_runs",
-        "_prediction_bound",
-        "_prediction_report",
-    )
-)
 
 TENTH = Fraction(1, 10)
 NOISE = KeyedNoise(bytes(32))
@@ -270,16 +257,16 @@ def test_the_stable_learner_errs_as_expected_and_above_the_bound(stability: floa
 def test_a_small_run_end_to_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(prediction, "QUICK_SIZE", 500)
-    monkeypatch.setattr(prediction, "CLASSES", ("thresholds:256",))
+    monkeypatch.setattr(measuring, "QUICK_SIZE", 500)
+    monkeypatch.setattr(measuring, "CLASSES", ("thresholds:256",))
     monkeypatch.setattr(runs, "SEARCH_RATIO", 2)
-    monkeypatch.setattr(prediction, "flights", lambda: None)
-    arguments = prediction.parsed_arguments(["--quick", "--jobs", "1", "--output", str(tmp_path)])
-    rows = prediction.measure(arguments)
+    monkeypatch.setattr(measuring, "flights", lambda: None)
+    arguments = command.parsed_arguments(["--quick", "--jobs", "1", "--output", str(tmp_path)])
+    rows = measuring.measure(arguments)
     kinds = [type(row).__name__ for row in rows]
     assert kinds.count("AnswersRow") == 1
     assert kinds.count("ErrorRow") == 2 * len(runs.METHODS)
-    prediction.write(rows, tmp_path)
+    command.write(rows, tmp_path)
     text = (tmp_path / "prediction.md").read_text()
     for heading in ("Answers at", "Excess error", "Time", "The lower bound"):
         assert f"## {heading}" in text

@@ -6,27 +6,14 @@ import socket
 import subprocess
 import sys
 import threading
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from benchmarks.service import measuring, peers, plots, pumping, report, work
+
 ROOT = Path(__file__).parent.parent
-
-
-@pytest.fixture
-def service(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """The package, as the command finds it when it runs in the root."""
-    monkeypatch.syspath_prepend(ROOT)
-    names = ("bare", "contenders", "measuring", "peers", "plots", "pumping", "report", "work")
-
-    class Modules:
-        """The modules of the package by their names."""
-
-    for name in names:
-        setattr(Modules, name, import_module(f"benchmarks.service.{name}"))
-    return Modules
 
 
 @pytest.mark.timeout(180)  # two servers and eleven runs on a busy machine
@@ -49,46 +36,43 @@ def test_a_quick_run_of_the_command_ends_with_its_tables(tmp_path: Path) -> None
     assert list(tmp_path.glob("*")) == [path], "every folder is taken away"
 
 
-def test_a_peer_that_is_not_installed_is_named(
-    service: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(service.peers, "found_program", lambda _: None)
-    monkeypatch.setattr(service.peers, "find_spec", lambda _: None)
-    said = {peer.name: peer.missing() for peer in service.peers.peers()}
+def test_a_peer_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(peers, "found_program", lambda _: None)
+    monkeypatch.setattr(peers, "find_spec", lambda _: None)
+    said = {peer.name: peer.missing() for peer in peers.peers()}
     assert said.pop("SQLite") == ""
     assert len(said) == 4
     assert all(sentence.endswith("is not installed") for sentence in said.values())
-    text = service.report.markdown([], list(said.values()))
+    text = report.markdown([], list(said.values()))
     assert "Not measured: redis-server is not installed." in text
 
 
 @pytest.mark.parametrize("name", ["Redis", "NATS", "SQLite", "River", "Vowpal Wabbit"])
-def test_every_peer_that_is_there_takes_examples(service: Any, name: str, tmp_path: Path) -> None:
-    (peer,) = (peer for peer in service.peers.peers() if peer.name == name)
+def test_every_peer_that_is_there_takes_examples(name: str, tmp_path: Path) -> None:
+    (peer,) = (peer for peer in peers.peers() if peer.name == name)
     if peer.missing():
         pytest.skip(peer.missing())
     with peer.running(tmp_path):
-        for work in (service.work.Work(1, examples=200), service.work.Work(100, examples=2000)):
-            if peer.takes(work):
-                assert peer.rate(work).per_second > 0
+        for some in (work.Work(1, examples=200), work.Work(100, examples=2000)):
+            if peer.takes(some):
+                assert peer.rate(some).per_second > 0
         assert all(micros > 0 for micros in peer.trips(5))
 
 
-def test_ratios_are_of_the_same_turn_and_goals_stand_beside_them(service: Any) -> None:
+def test_ratios_are_of_the_same_turn_and_goals_stand_beside_them() -> None:
     """The machine was ten times as slow in the last turn, for both."""
 
     def samples(contender: str, rates: tuple[float, ...]) -> list[Any]:
         return [
-            service.measuring.Sample("batches", contender, turn, batch=1, per_second=rate)
+            measuring.Sample("batches", contender, turn, batch=1, per_second=rate)
             for turn, rate in enumerate(rates)
         ]
 
     daemon = samples("daemon", (4e6, 6e6, 0.5e6))
     bare = samples("bare server", (2e6, 2e6, 0.2e6))
-    report = service.report
     assert report.ratio(daemon, bare, lambda sample: sample.per_second) == 2.5
     redis = [
-        service.measuring.Sample("connections", name, 0, connections=number, per_second=rate)
+        measuring.Sample("connections", name, 0, connections=number, per_second=rate)
         for name, number, rate in (("daemon", 1, 3e6), ("Redis", 2, 1e6), ("Redis", 1, 0.5e6))
     ]
     text = report.markdown([*daemon, *bare, *redis], [])
@@ -96,7 +80,7 @@ def test_ratios_are_of_the_same_turn_and_goals_stand_beside_them(service: Any) -
     assert "| single examples | 4 M/s | 1 M/s (3) |" in text
 
 
-def test_a_flow_keeps_to_its_window_and_hears_every_acknowledgement(service: Any) -> None:
+def test_a_flow_keeps_to_its_window_and_hears_every_acknowledgement() -> None:
     ours, theirs = socket.socketpair()
     most = 0
 
@@ -108,7 +92,6 @@ def test_a_flow_keeps_to_its_window_and_hears_every_acknowledgement(service: Any
 
     thread = threading.Thread(target=acknowledge)
     thread.start()
-    pumping = service.pumping
     flow = pumping.Flow(ours, [b"0123456789"], 1000, 8, pumping.of_length(3), 400)
     assert pumping.pump([flow]) > 0
     assert flow.done == 1000
@@ -118,8 +101,7 @@ def test_a_flow_keeps_to_its_window_and_hears_every_acknowledgement(service: Any
     theirs.close()
 
 
-def test_a_server_that_refuses_or_leaves_is_noticed(service: Any) -> None:
-    pumping = service.pumping
+def test_a_server_that_refuses_or_leaves_is_noticed() -> None:
     with pytest.raises(pumping.Silent, match="refused"):
         pumping.counting(b"\n", 2, wrong=b"-ERR")(b"-ERR no\r\n")
     ours, theirs = socket.socketpair()
@@ -129,12 +111,12 @@ def test_a_server_that_refuses_or_leaves_is_noticed(service: Any) -> None:
         pumping.pump([flow])
 
 
-def test_curves_can_be_drawn(service: Any, tmp_path: Path) -> None:
+def test_curves_can_be_drawn(tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     samples = [
-        service.measuring.Sample(part, "daemon", 0, batch=batch, per_second=1e6)
+        measuring.Sample(part, "daemon", 0, batch=batch, per_second=1e6)
         for part in ("batches", "connections", "streams")
         for batch in (1, 1000)
     ]
-    service.plots.draw(samples, tmp_path / "curves.png")
+    plots.draw(samples, tmp_path / "curves.png")
     assert os.path.getsize(tmp_path / "curves.png") > 1000  # noqa: PTH202

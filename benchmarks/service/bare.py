@@ -22,8 +22,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from benchmarks.service.work import POINT, THRESHOLD
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms
+
+from benchmarks.service.work import POINT, THRESHOLD
 
 try:  # twice as fast for single examples
     from msgspec.msgpack import decode as unpacked

@@ -17,7 +17,6 @@ from benchmarks.service import bare
 from benchmarks.service.processes import Server, unix
 from benchmarks.service.pumping import Flow, Silent, of_length, pump, round_trips
 from benchmarks.service.work import Work, daemon_frames, payloads
-
 from littled_protocol import limits
 from littled_protocol.codec import decode, encode_frame
 from littled_protocol.connection import Connection, Role

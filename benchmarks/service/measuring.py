@@ -15,7 +15,6 @@ from benchmarks.service.contenders import Bare, Contender, Daemon, Rate
 from benchmarks.service.peers import peers
 from benchmarks.service.pumping import Silent
 from benchmarks.service.work import Work, columns, digests, ids, part
-
 from littled.limits import ENGINE_QUEUE_BYTES_MAX, STREAM_PENDING_BYTES_MAX
 from littled_client import AsyncClient, Client
 

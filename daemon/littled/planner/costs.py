@@ -31,7 +31,7 @@ from littled.classes.table import Table
 from littled.planner.plans import LearnerPlan
 from littled_protocol.columns import point_type
 
-# Seconds and bytes of one joint training, fitted to benchmarks/retrain.py.
+# Seconds and bytes of one joint training, fitted to benchmarks.retrain.
 FIXED_SECONDS = 0.002
 RULE_SECONDS, RULE_BYTES = 20e-9, 35
 # of a table, whose rows have to be gone through

@@ -9,8 +9,10 @@ from statistics import mean, median, stdev
 from typing import Any
 
 import numpy as np
-from _prediction_bound import BoundPoint, bound_point
-from _prediction_choices import (
+
+from benchmarks.learning.streams import make_stream
+from benchmarks.prediction.bound import BoundPoint, bound_point
+from benchmarks.prediction.choices import (
     ALPHA,
     NOISY_MAJORITY,
     PLANNED,
@@ -25,10 +27,8 @@ from _prediction_choices import (
     published_rate,
     vote_rate,
 )
-from _prediction_errors import ANSWERS_MAX, Measured
-from _prediction_windows import FLIGHTS, KINDS, Kind, make_window
-from _streams import make_stream
-
+from benchmarks.prediction.errors import ANSWERS_MAX, Measured
+from benchmarks.prediction.windows import FLIGHTS, KINDS, Kind, make_window
 from littled.learners.prediction import Method, PredictionLearner
 from littled.mechanisms.noise import Address, KeyedNoise
 
@@ -331,7 +331,7 @@ def _timed(learner: PredictionLearner, cell: Cell, x: np.ndarray, y: np.ndarray)
 
 @dataclass(frozen=True)
 class BoundTask:
-    """One stability; see `_prediction_bound`."""
+    """One stability; see `bound.py`."""
 
     dimension: int
     size: int

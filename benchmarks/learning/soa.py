@@ -12,7 +12,9 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from _streams import (
+from numpy.typing import NDArray
+
+from benchmarks.learning.streams import (
     ADDRESS_BITS,
     AffineTarget,
     ConjunctionTarget,
@@ -26,7 +28,6 @@ from _streams import (
     reduced_basis,
     table_matrix,
 )
-from numpy.typing import NDArray
 
 CHUNK = 1 << 16
 

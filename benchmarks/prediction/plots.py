@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
-from _prediction_bound import BoundPoint
-from _prediction_choices import NOISY_MAJORITY, PUBLISHED, STABLE_VOTING
-from _prediction_report import TITLES, cell_of
-from _prediction_runs import METHODS, ErrorRow
 from matplotlib import pyplot as plt
+
+from benchmarks.prediction.bound import BoundPoint
+from benchmarks.prediction.choices import NOISY_MAJORITY, PUBLISHED, STABLE_VOTING
+from benchmarks.prediction.report import TITLES, cell_of
+from benchmarks.prediction.runs import METHODS, ErrorRow
 
 # Colours that people with a colour vision deficiency can tell apart (Okabe and Ito), and markers.
 LOOKS: dict[str, tuple[str, str, str]] = {

@@ -28,9 +28,11 @@ from fractions import Fraction
 from functools import cache
 
 import numpy as np
-from _finite import FiniteClass, Labels, drawn_from, finite_class, finite_refusal
-from _soa import lazy_mistakes
-from _streams import (
+from numpy.typing import NDArray
+
+from benchmarks.learning.finite import FiniteClass, Labels, drawn_from, finite_class, finite_refusal
+from benchmarks.learning.soa import lazy_mistakes
+from benchmarks.learning.streams import (
     ADDRESS_BITS,
     AffineTarget,
     ConjunctionTarget,
@@ -43,8 +45,6 @@ from _streams import (
     parsed,
     reduced_basis,
 )
-from numpy.typing import NDArray
-
 from littled.budget.conversion import rho_of_epsilon
 
 EPSILON = Fraction(1)

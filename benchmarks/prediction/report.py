@@ -6,10 +6,17 @@ from fractions import Fraction
 from itertools import groupby
 from pathlib import Path
 
-from _prediction_bound import BoundPoint
-from _prediction_choices import ALPHA, EPSILON, NOISY_MAJORITY, PUBLISHED, STABLE_VOTING, Cell
-from _prediction_errors import ANSWERS_MAX
-from _prediction_runs import METHODS, AnswersRow, ErrorRow, Row, TimeRow, to_dict
+from benchmarks.prediction.bound import BoundPoint
+from benchmarks.prediction.choices import (
+    ALPHA,
+    EPSILON,
+    NOISY_MAJORITY,
+    PUBLISHED,
+    STABLE_VOTING,
+    Cell,
+)
+from benchmarks.prediction.errors import ANSWERS_MAX
+from benchmarks.prediction.runs import METHODS, AnswersRow, ErrorRow, Row, TimeRow, to_dict
 
 TITLES = {
     **{method: method for method in METHODS},

@@ -1,4 +1,4 @@
-"""How fast a daemon takes in examples of users, beside examples alone; a part of `users.py`.
+"""How fast a daemon takes in examples of users, beside examples alone.
 
 A real daemon on a new store with two streams for each type of points, fed over a unix socket by
 this process in batches of 10,000, every one acknowledged as durable. An engine learns behind the

@@ -1,24 +1,5 @@
-"""Joint trainings: how long they take, and what acknowledgements notice of them.
+"""What acknowledgements notice of trainings: a real daemon, one stream of which trains."""
 
-    python benchmarks/retrain.py [--runs 9] [--rounds 5] [--seconds 3] [--pace 1000]
-                                 [--only TEXT] [--part trainings|acknowledgements]
-
-Two parts, in JSON lines; the exit status is 1 if a goal is missed.
-
-- trainings: one call (`OnlineLearner.step` with `CallAdmitted`) of every way of selection, with
-  10^6 candidate rules or 4,000 teachers. Goal: at most 1 s in the median. `first` is the run that
-  also builds the noise tables of its rate, which are kept from then on; `peak_mib` is the memory
-  that a training takes at the most, beyond what was kept.
-- acknowledgements: a producer sends single examples at a steady pace to one stream of a real
-  daemon, while another stream trains without a pause and, in turn, while it rests. Goal: the 99th
-  percentile of the time to a durable acknowledgement is at most 2 times that at rest, in the median
-  of pairs of rounds.
-
-Whatever else runs on the machine is felt by both: `other_cpus` is what it took of the processors.
-"""
-
-import argparse
-import json
 import multiprocessing
 import os
 import select
@@ -27,7 +8,6 @@ import subprocess
 import sys
 import tempfile
 import time
-import tracemalloc
 from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -39,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _trainings import NOISE, WORKLOADS, Workload, coins
 
+from benchmarks.retrain.output import emit
+from benchmarks.retrain.workloads import Workload, coins
 from littled.classes import class_from_name
-from littled.learners.online import CallAdmitted, Place
 from littled.planner import LearnerRequest, StreamRequest, plan_stream
 from littled.store.store import Store
 from littled_protocol.columns import encode_labels, point_type
@@ -59,7 +39,6 @@ from littled_protocol.messages import (
     Welcome,
 )
 
-SECONDS_MAX = 1.0
 RATIO_MAX = 2.0
 START_SECONDS = 60.0
 # A stream that published nothing for so long has nothing left to do.
@@ -69,42 +48,6 @@ BATCHES_AHEAD = 2
 # They come in small frames at a steady pace: what is measured is training, not ingest.
 FRAME_EXAMPLES, FRAME_SECONDS = 1_000, 0.002
 TICKS = os.sysconf("SC_CLK_TCK")
-
-
-def emit(what: str, **figures: Any) -> None:
-    """One JSON line."""
-    print(json.dumps({"what": what} | figures), flush=True)
-
-
-# -- trainings -----------------------------------------------------------------------------------
-
-
-def train(workload: Workload, runs: int) -> bool:
-    """Time one workload; whether it meets the goal."""
-    learner, state = workload.prepared()
-    event = CallAdmitted(Place(bytes(32), 0, workload.kept))
-    seconds = []
-    for _ in range(runs + 1):
-        begun = time.perf_counter()
-        learner.step(state, event, NOISE)
-        seconds.append(time.perf_counter() - begun)
-    tracemalloc.start()
-    learner.step(state, event, NOISE)
-    _, peak = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    first, *later = seconds
-    median = float(np.median(later))
-    emit(
-        f"training of {workload.title}",
-        median_ms=round(median * 1e3, 1),
-        max_ms=round(max(later) * 1e3, 1),
-        first_ms=round(first * 1e3, 1),
-        peak_mib=round(peak / 2**20, 1),
-        kept=workload.kept,
-        runs=runs,
-        met=median <= SECONDS_MAX,
-    )
-    return median <= SECONDS_MAX
 
 
 # -- a real daemon, one stream of which trains ----------------------------------------------------
@@ -342,30 +285,3 @@ def percentiles(name: str, rounds: list[np.ndarray[Any, Any]]) -> dict[str, floa
         f"{name}_p{at}_ms": round(float(np.median([np.percentile(each, at) for each in rounds])), 2)
         for at in (50, 99)
     }
-
-
-def main() -> int:
-    """Parse the command line, run, and say whether all goals are met."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=9)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=3.0)
-    parser.add_argument("--pace", type=float, default=1_000.0)
-    parser.add_argument("--only", default="", help="workloads with this text in their title")
-    parser.add_argument("--part", choices=("trainings", "acknowledgements"))
-    arguments = parser.parse_args()
-    chosen = [each for each in WORKLOADS if arguments.only in each.title]
-    met = []
-    if arguments.part != "acknowledgements":
-        met += [train(each, arguments.runs) for each in chosen]
-    if arguments.part != "trainings":
-        met += [
-            acknowledge(each, arguments.rounds, arguments.seconds, arguments.pace)
-            for each in chosen
-            if each.batch
-        ]
-    return 0 if all(met) else 1
-
-
-if __name__ == "__main__":
-    sys.exit(main())

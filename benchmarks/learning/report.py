@@ -10,9 +10,9 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from _baselines import BASELINES, DELTA, EPSILON, Variant
-from _runs import INDEPENDENT, LITTLED, USER_EXAMPLES, USERS, WAYS, Run
-from _streams import KINDS, Kind
+from benchmarks.learning.baselines import BASELINES, DELTA, EPSILON, Variant
+from benchmarks.learning.runs import INDEPENDENT, LITTLED, USER_EXAMPLES, USERS, WAYS, Run
+from benchmarks.learning.streams import KINDS, Kind
 
 METHODS = (*WAYS, *(baseline.name for baseline in BASELINES))
 TITLES = {

@@ -14,9 +14,9 @@ from itertools import product
 from statistics import mean
 
 import numpy as np
-from _prediction_errors import Measured, StableSetting, with_missing
-from _prediction_windows import FLIGHTS, FLIGHTS_CLASS, hypotheses_for
 
+from benchmarks.prediction.errors import Measured, StableSetting, with_missing
+from benchmarks.prediction.windows import FLIGHTS, FLIGHTS_CLASS, hypotheses_for
 from littled.classes import HypothesisClass
 from littled.learners.prediction import Method, PredictionParameters
 from littled.planner import StreamRequest

@@ -7,10 +7,11 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-from _report import METHODS, TITLES, ClassFacts, Figures, log_line
-from _runs import LITTLED
-from _streams import KINDS, Kind
 from matplotlib import pyplot as plt
+
+from benchmarks.learning.report import METHODS, TITLES, ClassFacts, Figures, log_line
+from benchmarks.learning.runs import LITTLED
+from benchmarks.learning.streams import KINDS, Kind
 
 # Colours that people with a colour vision deficiency can tell apart (Okabe and Ito), and markers.
 LOOKS: dict[str, tuple[str, str]] = {

@@ -13,8 +13,9 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 import numpy as np
-from _streams import Flags, Numbers, Stream, parsed, table_matrix
 from numpy.typing import NDArray
+
+from benchmarks.learning.streams import Flags, Numbers, Stream, parsed, table_matrix
 
 Cells = NDArray[np.integer[Any]]
 Labels = NDArray[np.uint8]

@@ -15,10 +15,10 @@ from fractions import Fraction
 from typing import Any, Literal
 
 import numpy as np
-from _baselines import BASELINES, DELTA, EPSILON, Baseline, Variant
-from _streams import Kind, Numbers, Stream, make_stream, parsed, table_matrix
 from numpy.typing import NDArray
 
+from benchmarks.learning.baselines import BASELINES, DELTA, EPSILON, Baseline, Variant
+from benchmarks.learning.streams import Kind, Numbers, Stream, make_stream, parsed, table_matrix
 from littled.budget.price import Price
 from littled.classes import HypothesisClass, class_from_name
 from littled.classes.table import Table

@@ -18,9 +18,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from _prediction_windows import Floats, Window
 from numpy.typing import NDArray
 
+from benchmarks.prediction.windows import Floats, Window
 from littled.learners.prediction import PredictionParameters, StablePredictor
 from littled.learners.prediction.parts import Draw, chunk_rules, draws
 from littled.mechanisms.noise import Address, KeyedNoise

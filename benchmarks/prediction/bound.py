@@ -22,8 +22,8 @@ from fractions import Fraction
 from statistics import mean, stdev
 
 import numpy as np
-from _prediction_errors import noises
 
+from benchmarks.prediction.errors import noises
 from littled.budget.rounding import exp_upper
 from littled.classes import Table
 from littled.learners.prediction import StablePredictor

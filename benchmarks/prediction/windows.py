@@ -23,10 +23,10 @@ from functools import cache, cached_property
 from typing import Any, Literal, get_args
 
 import numpy as np
-from _runs import hypotheses_of
-from _streams import Flags, Generator, parsed, table_matrix
 from numpy.typing import NDArray
 
+from benchmarks.learning.runs import hypotheses_of
+from benchmarks.learning.streams import Flags, Generator, parsed, table_matrix
 from littled.classes import HypothesisClass
 from littled.cli.flights import DemoError, Flights, read_flights
 from littled_protocol.columns import point_type, smallest_point_type

@@ -1,0 +1,13 @@
+"""Measurements of the program; each runs by itself, in the root of the repository.
+
+    python -m benchmarks.engine        # the engine alone, nanoseconds an example
+    python -m benchmarks.journal       # bytes on disk, and starts after a kill
+    python -m benchmarks.learning      # mistakes, beside other methods
+    python -m benchmarks.marks         # what the high-water mark costs
+    python -m benchmarks.prediction    # private answers: errors, numbers, time
+    python -m benchmarks.retrain       # joint trainings, and acknowledgements beside them
+    python -m benchmarks.service       # the daemon, beside a bare server and others
+    python -m benchmarks.users         # what the protection of users costs
+
+All of them take `--help`; `make benchmarks` runs them one after the other.
+"""
