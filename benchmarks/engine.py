@@ -16,9 +16,10 @@ Both are measured in turns, and the figures are medians; whatever else runs here
 import argparse
 import json
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import partial
 from hashlib import blake2b
 from statistics import median
 from typing import Any
@@ -116,6 +117,12 @@ def seconds(call: Callable[[], Any]) -> float:
     return time.thread_time() - begun
 
 
+def applied(engine: Engine, parts: Sequence[Sequence[Record]]) -> None:
+    """Apply records to an engine, those of one part together."""
+    for part in parts:
+        engine.apply_all(part)
+
+
 def measure(case: Case, repeats: int) -> dict[str, float]:
     """All figures of one case, one kind of work after the other in each repeat."""
     trainers = Trainers()
@@ -127,8 +134,7 @@ def measure(case: Case, repeats: int) -> dict[str, float]:
         for kind, size, count in kinds:
             made = records(case, size, count, engine.record_number + 1, engine.position)
             together = [made] if kind == "waiting" else [[record] for record in made]
-            spent = seconds(lambda together=together: [engine.apply_all(part) for part in together])
-            times[kind].append(spent / count)
+            times[kind].append(seconds(partial(applied, engine, together)) / count)
         times["plain"].append(seconds(lambda: plain_pass(case)))
     trainers.close()
     found = {kind: median(each) for kind, each in times.items()}

@@ -169,7 +169,8 @@ def noises(count: int, window: int = 0) -> list[Draw]:
 
 def coin(ones: Numbers, chunks: int, rate: float) -> Floats:
     """The exponential mechanism on two vote counts."""
-    return 1 / (1 + np.exp(np.clip(rate * (chunks - 2 * ones), -700, 700)))
+    odds: Floats = np.exp(np.clip(rate * (chunks - 2 * ones), -700, 700))
+    return 1 / (1 + odds)
 
 
 def laplace(ones: Numbers, chunks: int, rate: float) -> Floats:

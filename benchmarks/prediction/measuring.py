@@ -18,6 +18,7 @@ from benchmarks.prediction.runs import (
     perform,
 )
 from benchmarks.prediction.windows import FLIGHTS, flights
+from littled.learners.prediction import Method
 
 CLASSES = ("thresholds:65536", "prefixes:32", "points:64", "stumps:16:64", "table:1000x500")
 NOISES = (Fraction(0), Fraction(1, 10))
@@ -26,7 +27,7 @@ EPSILONS = (0.3, 0.1, 0.03, 0.01, 0.003)
 ERROR_WINDOWS, ANSWER_WINDOWS = 3, 2
 # The most answers: the first class also at this size.
 LARGE = 1_000_000
-TIMES = {
+TIMES: dict[str, tuple[Method, ...]] = {
     "thresholds:65536": ("dense", "stability", "realizable", "majority"),
     "prefixes:128": ("stability", "realizable", "majority"),
     "table:10000x2000": ("dense", "stability", "realizable", "majority"),

@@ -151,14 +151,14 @@ def _errors(
     """Excess errors of so many answers by one method, one for each window."""
     if method == STABLE_VOTING:
         setting = voting.best_at(answers)
-        return setting and [
-            voting.error(setting, answers, each.stable_voting(setting)) for each in measured
-        ]
+        if setting is None:
+            return None
+        return [voting.error(setting, answers, each.stable_voting(setting)) for each in measured]
     if method == PUBLISHED:
         rate = published_rate(cell)
-        return rate and [each.one_of_all(rate) for each in measured]  # type: ignore[return-value]
+        return None if rate is None else [each.one_of_all(rate) for each in measured]
     excess = excess_at(cell, method, answers)
-    return excess and [excess(each) for each in measured]
+    return None if excess is None else [excess(each) for each in measured]
 
 
 def excess_at(cell: Cell, method: str, answers: int) -> Callable[[Measured], float] | None:
@@ -167,7 +167,9 @@ def excess_at(cell: Cell, method: str, answers: int) -> Callable[[Measured], flo
         choice = majority_choice(cell, answers)
         return lambda measured: measured.noisy_majority(*choice)
     parameters = parameters_of(cell, method, answers)  # type: ignore[arg-type]
-    return parameters and (lambda measured: measured.excess(parameters))
+    if parameters is None:
+        return None
+    return lambda measured: measured.excess(parameters)
 
 
 # --- Numbers of answers ---------------------------------------------------------------------------
@@ -188,12 +190,12 @@ def answers_row(task: AnswersTask) -> AnswersRow:
     """The most answers of every method, and what the planner promises."""
     cell = task.cell
     kinds: Kinds = {kind: windows_of(cell, task.windows, kind) for kind in KINDS}
-    most = {method: _most(cell, method, kinds) for method in (*PLANNED, NOISY_MAJORITY)}
+    most: dict[str, int | None] = {
+        method: _most(cell, method, kinds) for method in (*PLANNED, NOISY_MAJORITY)
+    }
     most[STABLE_VOTING] = min(_most_stable(cell, kind, kinds[kind]) for kind in KINDS)
     rate = published_rate(cell)
-    most[PUBLISHED] = rate and (
-        ANSWERS_MAX if _worst(kinds, lambda each: each.one_of_all(rate)) <= ALPHA else 0
-    )
+    most[PUBLISHED] = None if rate is None else _most_published(kinds, rate)
     best = planned(cell, "auto", None)
     promised = best and best.plan.parameters
     return AnswersRow(
@@ -204,6 +206,11 @@ def answers_row(task: AnswersTask) -> AnswersRow:
         most,
         _same_chunks(cell, most[NOISY_MAJORITY] or 0, kinds),
     )  # fmt: skip
+
+
+def _most_published(kinds: Kinds, rate: float) -> int:
+    """All answers that can be counted, or none, as one rule gives any number of them."""
+    return ANSWERS_MAX if _worst(kinds, lambda each: each.one_of_all(rate)) <= ALPHA else 0
 
 
 def _worst(kinds: Kinds, excess: Callable[[Measured], float]) -> float:

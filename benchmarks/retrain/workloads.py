@@ -106,7 +106,9 @@ class Workload:
         if state.statistics is not None:
             counted = learner.hypotheses.add(state.statistics, x, y)
             # just before they would have been counted anyway
-            return learner, replace(state, statistics=counted, pending=((x[:60_000], y[:60_000]),))
+            return learner, replace(
+                state, statistics=counted, pending=((x[:60_000], y[:60_000], None),)
+            )
         buffers = list(self._buffers(x, y))
         return learner, replace(state, archive=tuple(buffers[:-1]), buffer=buffers[-1])
 
@@ -196,7 +198,7 @@ def subcube(rng: Rng, count: int) -> Examples:
 
 KEPT = TEACHERS * EXAMPLES_PER_TEACHER
 DENSE = {"selection": "dense", "buffer": "examples"}
-DENSE_STREAM = {"batch": 200}
+DENSE_STREAM: dict[str, Any] = {"batch": 200}
 
 
 def sparse(list_cap: int) -> dict[str, Any]:
@@ -220,7 +222,7 @@ TEACHING = {
 }  # fmt: skip
 # Bottom is always drawn, so the rule stays 0 and half of the labels are mistakes: three epochs of
 # KEPT examples a season, with a call at the end of each.
-TEACHING_STREAM = {
+TEACHING_STREAM: dict[str, Any] = {
     "batch": KEPT + 1_000,
     "stream": {"trigger_threshold": KEPT // 2, "horizon": CALLS * KEPT + 4_000},
 }
@@ -229,7 +231,7 @@ CLOSING = {
     "buffer": "both", "background_max": KEPT,
 }  # fmt: skip
 # Bottom is always drawn here as well; the ladder makes every call after the first one an early one.
-CLOSING_STREAM = {
+CLOSING_STREAM: dict[str, Any] = {
     "warm": KEPT + 1_000,
     "batch": 100,
     "stream": {"trigger_threshold": KEPT // 3, "ladder": (Rung(20, TEACHERS),)},

@@ -69,9 +69,13 @@ def daemon(folder: Path, streams: str) -> Iterator[tuple[str, int]]:
     configuration, store, path = (folder / name for name in ("littled.toml", "store", "socket"))
     configuration.write_text(streams)
     littled = [sys.executable, "-m", "littled.cli"]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
-    subprocess.run([*littled, "init", store, "--config", configuration], check=True, **quiet)
-    serving = subprocess.Popen([*littled, "serve", store, "--unix", path], **quiet)
+    creating: list[str | Path] = [*littled, "init", store, "--config", configuration]
+    subprocess.run(creating, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    serving = subprocess.Popen(
+        [*littled, "serve", store, "--unix", path],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         while not answers(path):
             time.sleep(0.05)

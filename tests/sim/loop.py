@@ -8,7 +8,7 @@ written. Which of several ready sockets comes first is up to chance.
 import asyncio
 import selectors
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVarTuple
 
 from sim.world import World
 
@@ -52,19 +52,24 @@ class SimSelector(selectors.SelectSelector):
         return ready
 
 
+Arguments = TypeVarTuple("Arguments")
+
+
 class SimLoop(asyncio.SelectorEventLoop):
     """The event loop of asyncio on the simulated clock."""
 
     def __init__(self, world: World) -> None:
         self.world = world
-        self.handlers: dict[int, Callable[[], None]] = {}
+        self.handlers: dict[int, Callable[[], object]] = {}
         super().__init__(SimSelector(world))
 
     def time(self) -> float:
         """The simulated time."""
         return self.world.now
 
-    def add_signal_handler(self, sig: int, callback: Callable[..., Any], *args: Any) -> None:
+    def add_signal_handler(
+        self, sig: int, callback: Callable[[*Arguments], object], *args: *Arguments
+    ) -> None:
         """Remember what a signal would do."""
         self.handlers[sig] = lambda: callback(*args)
 

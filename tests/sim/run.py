@@ -174,7 +174,7 @@ class Disk(ForgetfulDisk):
         def opened(*arguments: Any, **more: Any) -> Store:
             return usual(*arguments, vfs=self.name, **more)
 
-        Store.open = opened  # type: ignore[method-assign,assignment]
+        Store.open = opened  # type: ignore[method-assign]
         try:
             yield
         finally:
@@ -244,12 +244,13 @@ async def live(machine: Machine, world: World, store: Path, faults: Faults) -> N
     listeners = [asyncio.create_task(each) for each in others]
     jumping = asyncio.create_task(_jump(world, faults))
     work = asyncio.gather(*peers)
+    watched: list[asyncio.Future[Any]] = [*listeners, work]
     try:
-        everybody = {daemon, work, *listeners}
+        everybody = {daemon, *watched}
         await asyncio.wait(everybody, timeout=LIFE_SECONDS_MAX, return_when=asyncio.FIRST_COMPLETED)
-        for each in (*listeners, work):
-            if each.done():
-                each.result()
+        for waiting in watched:
+            if waiting.done():
+                waiting.result()
         if not daemon.done() and not work.done():
             for thread in world.threads:
                 machine.note(f"waiting: {thread.name} {thread.where()}")
@@ -260,9 +261,9 @@ async def live(machine: Machine, world: World, store: Path, faults: Faults) -> N
             loop.handlers.get(signal.SIGTERM, lambda: None)()
         await daemon
     finally:
-        for each in (*listeners, work, jumping):
-            each.cancel()
-        await asyncio.wait({*listeners, work, jumping})
+        for waiting in (*watched, jumping):
+            waiting.cancel()
+        await asyncio.wait({*watched, jumping})
 
 
 async def _jump(world: World, faults: Faults) -> None:
@@ -342,7 +343,7 @@ def _bury(loop: SimLoop, world: World) -> None:
     for task in tasks:
         task._log_destroy_pending = False  # type: ignore[attr-defined]
         with suppress(BaseException):
-            task.get_coro().close()  # type: ignore[union-attr]
+            task.get_coro().close()
     with suppress(BaseException):
         loop.close()
 
@@ -390,9 +391,9 @@ def _check_budget(store: Store) -> None:
     for entry in store.ledger(STREAM):
         for name, amount in entry.price.to_dict().items():
             spent[entry.season, name] += Fraction(amount)
-    for (season, name), amount in spent.items():
-        if amount > Fraction(caps[name]):
-            raise Wrong(f"season {season} has spent {amount} of {name}, more than its cap")
+    for (season, name), total in spent.items():
+        if total > Fraction(caps[name]):
+            raise Wrong(f"season {season} has spent {total} of {name}, more than its cap")
 
 
 # --- One seed -------------------------------------------------------------------------------------
@@ -451,9 +452,11 @@ def leave_out_of_collections() -> None:
 
 def small_columns() -> None:
     """Let columns of a few examples stand beside the database, in files of a few records."""
-    staging.COLUMNS_BESIDE_RECORD_BYTES_MIN = 16
-    staging.COLUMNS_BESIDE_COMMIT_BYTES_MIN = 24
-    columns.COLUMN_FILE_BYTES = 100
+    staged: Any = staging  # both modules have these from others
+    staged.COLUMNS_BESIDE_RECORD_BYTES_MIN = 16
+    staged.COLUMNS_BESIDE_COMMIT_BYTES_MIN = 24
+    files: Any = columns
+    files.COLUMN_FILE_BYTES = 100
 
 
 def forget_syncs() -> None:

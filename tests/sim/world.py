@@ -127,7 +127,7 @@ class SimThread:
         self.finished = False
         self.until: Callable[[], bool] = lambda: True
         self.deadline: float | None = None
-        self._call = lambda: target(*args, **(kwargs or {}))
+        self._call: Callable[[], object] = lambda: target(*args, **(kwargs or {}))
         self.greenlet = greenlet.greenlet(self._run)
 
     def start(self) -> None:
@@ -279,7 +279,7 @@ class SimQueue:
 def simulated(world: World) -> Iterator[None]:
     """Put the simulated machine in the place of the real one."""
     for each in (SimThread, SimLock, SimQueue):
-        each.world = world  # type: ignore[attr-defined]
+        each.world = world
     changes: list[tuple[Any, str, Any]] = [
         (threading, "Thread", SimThread),
         (threading, "Lock", SimLock),

@@ -224,7 +224,7 @@ def _wrap_commits(passed: Callable[[], None], *, before: bool) -> None:
         if not before:
             passed()
 
-    Writing.transaction = transaction  # type: ignore[method-assign]
+    Writing.transaction = transaction  # type: ignore[method-assign,assignment]
 
 
 class KillingDisk(HookedDisk):
@@ -298,7 +298,7 @@ def states_of(store: Store, database: Path, steps: int) -> list[list[bytes]]:
         real(writing)
         found[-1].append(digest(database))
 
-    Writing._committed = committed  # type: ignore[method-assign]
+    Writing._committed = committed  # type: ignore[method-assign,assignment]
     try:
         for _ in itertools.islice(work(store), steps):
             found.append([found[-1][-1]])

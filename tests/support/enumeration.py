@@ -92,10 +92,10 @@ def stream_of(
     caps = sum(map(price, events + calls[: len(calls) - refused]), Price.zero())
     epsilon, delta = guarantee(caps, delta_z)
     p = online[0].parameters
-    plan = StreamPlan(STREAM, epsilon, delta, delta_z, p.horizon, caps, plans)
+    stream = StreamPlan(STREAM, epsilon, delta, delta_z, p.horizon, caps, plans)
     if p.user_examples_max is None:
-        return plan
-    return replace(plan, unit="user", user_examples_max=p.user_examples_max)
+        return stream
+    return replace(stream, unit="user", user_examples_max=p.user_examples_max)
 
 
 def online_plan(name: str, hypotheses: Any, parameters: Any) -> LearnerPlan:
@@ -259,7 +259,8 @@ class Transitions:
         found = self._known.get((state, move))
         if found is None:
             find = self._fed if isinstance(move, Example) else self._asked
-            found = self._known[state, move] = find(*self._values[state], move)
+            known, held = self._values[state]
+            found = self._known[state, move] = find(known, held, move)
         return found
 
     def _fed(self, known: int, held: Noises, example: Any) -> tuple[Branch, ...]:
@@ -437,6 +438,10 @@ class Turn:
     pairs: tuple[tuple[Move, Move], ...] = ()
     again: bool = False
 
+    def apart(self) -> list[tuple[Move, Move]]:
+        """What may be done on the two sides once the streams have differed."""
+        return [*((move, move) for move in self.moves), *(self.pairs if self.again else ())]
+
 
 def anything(
     points: Sequence[Any], teachers: Sequence[int] = (0,), priorities: Sequence[int] = (0,)
@@ -455,10 +460,7 @@ def worst(transitions: Transitions, turns: Sequence[Turn], measure: Measure[Valu
     last = max((at for at, turn in enumerate(turns) if turn.pairs), default=-1)
     last_again = max((at for at, turn in enumerate(turns) if turn.again), default=-1)
     # what may be done at each step once the streams have differed
-    apart = [
-        [*((move, move) for move in turn.moves), *(turn.pairs if turn.again else ())]
-        for turn in turns
-    ]
+    apart = [each.apart() for each in turns]
 
     def before(law: Side, at: int) -> Value_co:
         """Both streams are the same so far."""
@@ -512,7 +514,7 @@ def fixed(stream: Sequence[Example], points: Sequence[Any]) -> tuple[Turn, ...]:
 
 def transcripts(transitions: Transitions, stream: Sequence[Example]) -> dict[tuple[int, ...], int]:
     """How likely each transcript of this stream is; what is said at each step, by number."""
-    laws = {(): transitions.start}
+    laws: dict[tuple[int, ...], Side] = {(): transitions.start}
     for each in stream:
         laws = {
             (*before, said): law

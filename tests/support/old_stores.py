@@ -174,7 +174,7 @@ def served(store: Path, *, kill: bool = False) -> Iterator[Client]:
     daemon = subprocess.Popen([*command, "--log", "json"], stderr=subprocess.PIPE, text=True)
     assert daemon.stderr is not None
     try:
-        said = []
+        said: list[str] = []
         while not said or '"ready"' not in said[-1]:
             said.append(daemon.stderr.readline())
             assert said[-1], "".join(said)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import astuple
 from fractions import Fraction
+from functools import partial
 from itertools import product
 
 import numpy as np
@@ -28,6 +29,7 @@ from littled.planner import (
     compare_ways,
     plan_stream,
 )
+from littled.planner.requests import Adversary, Asked
 from oracle.planner.relabelling import relabelling_parameters, stability_parameters
 
 TINY = Fraction(1, 10**6)
@@ -37,7 +39,8 @@ CLASSES = (
     "sparse_sets:32:20", "prefixes:32", "affine:16:3", "stumps:8:32", "conjunctions:6",
     "conjunctions:20",
 )  # fmt: skip
-SELECTIONS = ("auto", "dense", "fresh", "sparse", "closure", "histogram")
+SELECTIONS: tuple[Asked, ...] = ("auto", "dense", "fresh", "sparse", "closure", "histogram")
+ADVERSARIES: tuple[Adversary, ...] = ("none", "oblivious", "adaptive")
 BUDGETS = ((1, TINY), (Fraction(1, 4), Fraction(1, 10**9)), (6, Fraction(1, 10**4)))
 Case = tuple[str, Callable[[], object]]
 
@@ -90,7 +93,7 @@ def _stream(learner: LearnerRequest | PredictionRequest, *, budget: int = 0) -> 
 
 def _online() -> Iterator[Case]:
     for (name, hypotheses), selection, adversary in product(
-        list(_classes()), SELECTIONS, ("none", "oblivious", "adaptive")
+        list(_classes()), SELECTIONS, ADVERSARIES
     ):
         noises = (Fraction(0), TENTH) if selection == "auto" else (Fraction(0),)
         budgets = range(len(BUDGETS)) if selection == "auto" and name in CLASSES[:6:2] else (0,)
@@ -108,9 +111,7 @@ def _online() -> Iterator[Case]:
 
 
 def _users() -> Iterator[Case]:
-    for (name, hypotheses), adversary, most in product(
-        list(_classes()), ("none", "oblivious", "adaptive"), (1, 5)
-    ):
+    for (name, hypotheses), adversary, most in product(list(_classes()), ADVERSARIES, (1, 5)):
         learner = LearnerRequest("l", hypotheses, adversary=adversary)
         request = StreamRequest(
             "s", Fraction(2), TINY, 200_000, (learner,), unit="user", user_examples_max=most
@@ -147,8 +148,8 @@ def _conversions() -> Iterator[Case]:
     """Prices converted, and parameters with proven errors."""
     for numerator, digits in product((1, 37, 999), (3, 6, 12, 30)):
         rho, delta = Fraction(numerator, 1000), Fraction(1, 10**digits)
-        yield f"epsilon of {rho} {delta}", lambda rho=rho, delta=delta: epsilon_of_rho(rho, delta)
-        yield f"rho of {rho} {delta}", lambda rho=rho, delta=delta: rho_of_epsilon(rho, delta)
+        yield f"epsilon of {rho} {delta}", partial(epsilon_of_rho, rho, delta)
+        yield f"rho of {rho} {delta}", partial(rho_of_epsilon, rho, delta)
 
     def labelings(n: int) -> int:
         return n + 1

@@ -16,7 +16,7 @@ class Relay:
         """Listen on `path` for connections to the socket `daemon`."""
         self._daemon = daemon
         self._losing_after: int | None = None
-        self._pairs: set[tuple[asyncio.Transport, ...]] = set()
+        self._pairs: set[tuple[asyncio.WriteTransport, ...]] = set()
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()

@@ -111,7 +111,8 @@ class Rows(HypothesisClass):
 
     def add(self, statistics: NDArray[np.int64], x: Points, y: Labels) -> NDArray[np.int64]:
         values = np.array(self.rows)
-        return statistics + (values[:, x.astype(np.int64)] == y).sum(axis=1)
+        agreed: NDArray[np.int64] = (values[:, x.astype(np.int64)] == y).sum(axis=1)
+        return statistics + agreed
 
     def scores(self, statistics: NDArray[np.int64]) -> NDArray[np.int64]:
         return statistics

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from hypothesis import strategies as st
@@ -28,11 +28,17 @@ from littled_protocol.rules import (
 Point = int | tuple[int, ...]
 
 
+def place(point: Point) -> tuple[int, ...]:
+    """Where a point stands among others of its kind."""
+    return point if isinstance(point, tuple) else (point,)
+
+
 def column(rule: Rule, points: Sequence[Point]) -> NDArray[Any]:
     """The array of points given as integers, or as rows of integers."""
     kind = point_type(rule.x_type)
     if kind.name == "u128":
-        pairs = [[point >> 64, point % 2**64] for point in points]
+        wide = cast("Sequence[int]", points)
+        pairs = [[point >> 64, point % 2**64] for point in wide]
         return np.array(pairs, dtype=np.uint64).reshape(-1, 2)
     shape = (-1, kind.columns) if kind.columns > 1 else -1
     return np.array(points, dtype=kind.dtype).reshape(shape)
@@ -216,8 +222,9 @@ def majorities(draw: st.DrawFn) -> Case:
     others = st.lists(kind.filter(lambda c: c.rule.x_type == first.rule.x_type), max_size=3)
     members = [first, *draw(others)]
     # The smallest domain of all, so that every point is one of every member.
-    least = min(members, key=lambda case: case.edges[-1])
-    edges = {edge for case in members for edge in case.edges if edge <= least.edges[-1]}
+    least = min(members, key=lambda case: place(case.edges[-1]))
+    last = place(least.edges[-1])
+    edges = {edge for case in members for edge in case.edges if place(edge) <= last}
 
     def brute(x: Point) -> bool:
         return 2 * sum(case.brute(x) for case in members) > len(members)

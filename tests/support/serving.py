@@ -420,9 +420,9 @@ def misbehave(answers: str, folder: Path) -> None:
         os.kill(os.getpid(), signal.SIGKILL)
 
     if answers == "slow":
-        PredictionLearner.answer = slow  # type: ignore[method-assign]
+        PredictionLearner.answer = slow  # type: ignore[method-assign,assignment]
     else:
-        Store.answer = killed  # type: ignore[method-assign]
+        Store.answer = killed  # type: ignore[method-assign,assignment]
 
 
 ENGINES: dict[str, Any] = {

@@ -243,9 +243,9 @@ def plan_of(
         caps += sum(map(price, events), Price.zero())
     caps = Price(caps.epsilon_pure * share, caps.rho * share, caps.delta)
     amounts = Fraction(50), Fraction(1, 2), Fraction(1, 100)
-    plan = StreamPlan(name, *amounts, horizon, caps, tuple(plans))
-    (most,) = {each.parameters.user_examples_max for each in plan.online} or {None}
-    return plan if most is None else replace(plan, unit="user", user_examples_max=most)
+    stream = StreamPlan(name, *amounts, horizon, caps, tuple(plans))
+    (most,) = {each.parameters.user_examples_max for each in stream.online} or {None}
+    return stream if most is None else replace(stream, unit="user", user_examples_max=most)
 
 
 # --- What a run does ------------------------------------------------------------------------------

@@ -1,11 +1,12 @@
 """Version spaces whose dimension and standard optimal rule are known."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 
+from littled.classes.base import VersionSpace
 from littled_protocol.rules import Rule
 
 
-class Solved(ABC):
+class Solved(VersionSpace):
     """What the definitions of Lyu, section 4, say of a version space."""
 
     @property
