@@ -31,7 +31,7 @@ SMALL = ("thresholds:256", "prefixes:32", "points:64", "stumps:16:64", "table:12
 
 @pytest.mark.parametrize("kind", windows.KINDS)
 @pytest.mark.parametrize("name", SMALL)
-def test_labels_are_a_rules_but_for_noise(name: str, kind: str) -> None:
+def test_labels_are_a_rules_but_for_noise(name: str, kind: windows.Kind) -> None:
     clean, noisy = (windows.make_window(name, each, 4000, kind, 3) for each in (Fraction(0), TENTH))
     np.testing.assert_array_equal(clean.x, noisy.x)
     assert (clean.y != noisy.y).mean() == pytest.approx(0.1, abs=0.02)
@@ -237,7 +237,7 @@ def test_the_largest_good_number_is_found(most: int, start: int) -> None:
 
 
 def test_nothing_limits_what_is_always_good() -> None:
-    assert runs.largest(lambda _: True, 3) == runs.ANSWERS_MAX
+    assert runs.largest(lambda _: True, 3) == errors.ANSWERS_MAX
 
 
 # --- The lower bound ------------------------------------------------------------------------------

@@ -7,6 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fuzzing import frames, live, targets
+from littled_protocol.codec import decode
+from littled_protocol.errors import ProtocolError
 
 FAILED = sorted((Path(__file__).parent / "fuzzing/failing").glob("*.bin"))
 
@@ -21,8 +23,8 @@ def test_mutations_reach_messages_and_errors() -> None:
     read = 0
     for payload in payloads:
         try:
-            targets.decode(payload)
-        except targets.ProtocolError:
+            decode(payload)
+        except ProtocolError:
             continue
         read += 1
     assert 0.02 < read / len(payloads) < 0.9

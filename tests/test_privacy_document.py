@@ -68,7 +68,7 @@ def example(selection: Asked) -> str:
 @pytest.mark.parametrize("selection", ["auto", "dense"])
 def test_the_worked_example_is_what_the_planner_takes(selection: Asked) -> None:
     stream, said = planned(selection), example(selection)
-    (plan,) = stream.plans
+    (plan,) = stream.online
     parameters = plan.parameters
     assert plan.hypotheses.rule_count == RULES
     assert parameters.selection == "dense"
@@ -90,7 +90,7 @@ def test_the_worked_example_is_what_the_planner_takes(selection: Asked) -> None:
 @pytest.mark.parametrize("selection", ["auto", "dense"])
 def test_the_worked_example_is_what_the_code_computes(selection: Asked) -> None:
     stream, said = planned(selection), example(selection)
-    p = stream.plans[0].parameters
+    p = stream.online[0].parameters
     trigger, mechanism = AboveThreshold(p.trigger_rate), ExponentialMechanism(p.selection_rate)
     loss = PrecisionLoss(
         total_variation=trigger.precision_error(HORIZON)
@@ -124,14 +124,14 @@ def test_the_worked_example_of_users_is_what_the_planner_takes_and_the_code_comp
     learner = LearnerRequest("l", class_from_name(name))
     budget = Fraction(1), Fraction(1, 10**6)
     stream = plan_stream(StreamRequest("s", *budget, HORIZON, (learner,), "user", 1))
-    p = stream.plans[0].parameters
+    p = stream.online[0].parameters
     assert "takes a fresh histogram, booked as pure," in said
     assert (p.selection, p.fresh, p.selection_accounting) == ("histogram", True, "pure")
     e_t, e_s, bottom = p.trigger_rate, p.selection_rate, p.bottom_score
     assert f"with e_t = {e_t}, e_s = {e_s} and B = {bottom}: " in said
     (pure,) = re.findall(r"epsilon_pure = 2 e_t \+ 2 e_s = (\S+),", said)
     assert Fraction(pure) == 2 * e_t + 2 * e_s == stream.caps.epsilon_pure
-    trigger, selection, loss = stream.plans[0].learner("s").season_events()
+    trigger, selection, loss = stream.online[0].learner("s").season_events()
     assert price(trigger).epsilon_pure == 2 * e_t
     # B > c, and mistakes are kept: the user's can be in other epochs than the other one's
     ((sides, votes, failure),) = re.findall(
@@ -161,7 +161,7 @@ def test_each_row_of_a_selection_names_what_such_a_learner_is_charged() -> None:
     ):
         learner = LearnerRequest("l", class_from_name(name), selection=selection)  # type: ignore[arg-type]
         stream = StreamRequest("s", Fraction(1), Fraction(1, 10**6), HORIZON, (learner,))
-        (plan,) = plan_stream(stream).plans
+        (plan,) = plan_stream(stream).online
         once = {event.name for event in plan.learner("s").season_events()}
         call = plan.learner("s").call_event().name
         if plan.parameters.fresh:

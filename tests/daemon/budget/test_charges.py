@@ -174,9 +174,10 @@ def answers_of(entries: list[LedgerEntry]) -> Any:
 
 
 def test_two_learners_are_charged_side_by_side() -> None:
-    learners = tuple(
-        LearnerRequest(name, class_from_name("thresholds:16"), selection=selection)
-        for name, selection in (("early", "dense"), ("late", "fresh"))
+    thresholds = class_from_name("thresholds:16")
+    learners = (
+        LearnerRequest("early", thresholds, selection="dense"),
+        LearnerRequest("late", thresholds, selection="fresh"),
     )
     stream = plan_stream(StreamRequest("s", Fraction(4), Fraction(1, 10**6), HORIZON, learners))
     assert problems(stream, ledger(stream)) == []
@@ -254,7 +255,7 @@ def test_a_prepaid_selection_is_refused_where_the_plan_is_not_fresh() -> None:
 
 def test_more_calls_than_planned_are_found() -> None:
     stream = plan("points:16")
-    most = stream.plans[0].parameters.calls_max
+    most = stream.online[0].parameters.calls_max
     (sentence,) = problems(stream, ledger(stream, most + 1))
     assert f"has {most + 1} calls, more than the {most} of its plan" in sentence
 
@@ -262,7 +263,7 @@ def test_more_calls_than_planned_are_found() -> None:
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_weaker_event_than_planned_is_found(number: int) -> None:
     stream = plan("prefixes:32")
-    events: list[Any] = [*stream.plans[0].learner("s").season_events()]
+    events: list[Any] = [*stream.online[0].learner("s").season_events()]
     events[number] = replace(events[number], rate=events[number].rate / 2)
     (sentence,) = problems(stream, [charge(n, each) for n, each in enumerate(events)])
     assert "does not begin with the charges" in sentence

@@ -69,8 +69,8 @@ def asked(place: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daem
 def facts(littled: Littled, daemon: Daemon, learner: str = "flights/ask") -> dict[str, Any]:
     stream, _, name = learner.partition("/")
     found: dict[str, Any] = littled("status", "-a", daemon.address, "--json").json
-    learners: dict[str, Any] = found["streams"][stream]["learners"]
-    return learners[name]
+    learner_facts: dict[str, Any] = found["streams"][stream]["learners"][name]
+    return learner_facts
 
 
 def test_answers_are_labels_and_cost_one_each(littled: Littled, asked: Daemon) -> None:

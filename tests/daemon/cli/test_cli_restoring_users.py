@@ -36,6 +36,7 @@ def feed(running: Daemon, users: str) -> None:
         published = client.latest("visits/late")
         assert published is not None
         point = np.zeros(1, dtype=np.uint8)
+        assert published.rule is not None
         wrong = 1 - published.rule.evaluate(point)
         with client.feed("visits") as feeder:
             for user in users:

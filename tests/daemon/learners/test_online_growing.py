@@ -63,7 +63,7 @@ STAGES = replace(
     CLOSURE, selection="sparse", teachers=8, list_cap=30, bottom_score=3, stage_rate=Fraction(3),
     selection_rate=Fraction(2), calls_max=9, trigger_threshold=20,
 )  # fmt: skip
-FRESH = {"tests": "cohen_lyu", "tests_failure": Fraction(1, 1000)}
+FRESH: dict[str, Any] = {"tests": "cohen_lyu", "tests_failure": Fraction(1, 1000)}
 
 
 def examples(seed: int, count: int, target: frozenset[int], bits: int, noisy: float = 0.0) -> Any:
@@ -613,6 +613,7 @@ def test_histograms_are_priced_by_what_one_example_can_change(
     assert (paid in learner.season_events()) == fresh
     # one word of 64 bits for each id, of which every example adds one to each call it is in
     words = 10_000 * (1 if fresh else 12)
+    assert learner._trigger is not None
     trigger = learner._trigger.precision_error(10_000) + 12 * learner._trigger.precision_error(0)
     assert learner.precision_error() == trigger + Fraction(words, 1 << 64)
 

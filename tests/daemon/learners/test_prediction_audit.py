@@ -266,7 +266,8 @@ class Forgetful:
         self.source, self.part = source, part
 
     def words(self, address: Address, count: int, offset: int = 0) -> NDArray[np.uint64]:
-        return self.source.words(replace(address, **{self.part: 0}), count, offset)
+        forgotten: dict[str, Any] = {self.part: 0}
+        return self.source.words(replace(address, **forgotten), count, offset)
 
 
 def votes_of(rate: Fraction, method: str) -> Case:

@@ -137,7 +137,7 @@ def test_learners_that_fit_alone_may_be_too_much_together(monkeypatch: pytest.Mo
         LearnerRequest(name, class_from_name("thresholds:256")) for name in ("early", "late")
     )
     request = StreamRequest("s", Fraction(1), DELTA, 10**6, learners)
-    plans = plan_stream(request).plans
+    plans = plan_stream(request).online
     assert misfit_together(plans) is None
     alone = max(map(snapshot_bytes_max, plans))
     monkeypatch.setattr("littled.planner.sizes.SNAPSHOT_BYTES_MAX", alone)
@@ -150,7 +150,7 @@ def test_windows_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     online = LearnerRequest("rules", class_from_name("thresholds:256"))
     windows = PredictionRequest("answers", class_from_name("thresholds:256"), 100_000)
     request = StreamRequest("s", Fraction(1), DELTA, 10**6, (online, windows))
-    plans = plan_stream(request).plans
+    plans = plan_stream(request).online
     assert misfit_together(plans) is None
     (alone,) = (each for each in plans if isinstance(each, LearnerPlan))
     monkeypatch.setattr("littled.planner.sizes.MEMORY_BYTES_MAX", retrain_memory_bytes(alone))
@@ -164,7 +164,7 @@ USUAL = ["thresholds:256", "points:64", "prefixes:128", "sparse_sets:64:4", "aff
 
 @pytest.mark.parametrize("name", [*USUAL, "conjunctions:128", "stumps:16:64"])
 def test_usual_plans_are_far_from_every_limit(name: str) -> None:
-    (plan,) = plan_stream(asked(name, 10**6, 1)).plans
+    (plan,) = plan_stream(asked(name, 10**6, 1)).online
     assert misfit(plan) is None
     assert snapshot_bytes_max(plan) < SNAPSHOT_BYTES_MAX // 50
     assert retrain_memory_bytes(plan) < MEMORY_BYTES_MAX // 10

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from littled.limits import HTTP_CONNECTIONS_MAX, HTTP_WAITING_MAX
 from littled.service import http_connections
 from littled.service.access import Access, Gate
 from littled.service.http import HttpServer
@@ -124,13 +125,13 @@ async def is_well(site: Site) -> bool:
 
 async def test_silent_connections_close_no_page(site: Site) -> None:
     """More than there are slots and waiting places together, some with half a request."""
-    most = http_connections.HTTP_WAITING_MAX + http_connections.HTTP_CONNECTIONS_MAX + 50
+    most = HTTP_WAITING_MAX + HTTP_CONNECTIONS_MAX + 50
     silent = [await site.connect(data) for data in (b"", b"GET /sta") * (most // 2)]
     assert await is_well(site)
     assert b"200 OK" in await site.ask(STATUS)
-    for oldest in silent[: most - http_connections.HTTP_WAITING_MAX - 2]:
+    for oldest in silent[: most - HTTP_WAITING_MAX - 2]:
         assert await site.rest(oldest) == b""
-    assert len(site.connections.waiting) <= http_connections.HTTP_WAITING_MAX
+    assert len(site.connections.waiting) <= HTTP_WAITING_MAX
 
 
 async def test_a_request_has_its_time(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:

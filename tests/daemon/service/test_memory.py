@@ -1,5 +1,6 @@
 """Freed memory stays with the process, where the C library can be told so."""
 
+import ctypes
 import platform
 import subprocess
 import sys
@@ -45,5 +46,5 @@ def test_another_library_is_left_alone(
             raise OSError
         return library
 
-    monkeypatch.setattr(memory.ctypes, "CDLL", load)
+    monkeypatch.setattr(ctypes, "CDLL", load)
     memory.keep_freed_memory()

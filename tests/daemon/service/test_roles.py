@@ -10,6 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -150,7 +151,8 @@ def test_pages_need_a_role(daemon: Serving, role: str) -> None:
     assert page(daemon, "/metrics", token) == (200 if role == "operate" else 403)
     for path in (f"/rules/{STREAM}/late", f"/rules/{STREAM}/none", "/rules/none/none/events"):
         assert (page(daemon, path, token) == 403) == (role != "subscribe")
-    for question in ({"learner": f"{STREAM}/near", "x": [1]}, {"learner": 5}, []):
+    questions: list[Any] = [{"learner": f"{STREAM}/near", "x": [1]}, {"learner": 5}, []]
+    for question in questions:
         assert (page(daemon, "/predict", token, question) == 403) == (role != "predict")
     assert page(daemon, "/nowhere", token) == 404
 

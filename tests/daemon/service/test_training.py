@@ -155,7 +155,7 @@ def replayed(path: Path) -> Transcript:
 def test_only_lists_of_teachers_need_a_process(own_trainers: Trainers) -> None:
     trainers, before = own_trainers, multiprocessing.active_children()
     dense, sparse = plan("thresholds:64", None), plan("points:16", None)
-    assert not any(lists_teacher_by_teacher(each) for each in (*dense.plans, *sparse.plans))
+    assert not any(lists_teacher_by_teacher(each) for each in (*dense.online, *sparse.online))
     assert isinstance(trainers.executor(dense), ThreadPoolExecutor)
     assert trainers.executor(dense) is trainers.executor(sparse)
     assert multiprocessing.active_children() == before
@@ -163,17 +163,17 @@ def test_only_lists_of_teachers_need_a_process(own_trainers: Trainers) -> None:
     assert with_teachers is not trainers.executor(dense)
     assert with_teachers is trainers.executor(plan("prefixes:16"))
     assert len(multiprocessing.active_children()) == len(before) + 1
-    (one,), (other,) = sparse.plans, plan().plans
+    (one,), (other,) = sparse.online, plan().online
     both = replace(plan(), plans=(replace(one, name="first"), other))
     assert trainers.executor(both) is with_teachers
 
 
 def test_closures_stay_on_the_thread() -> None:
     closures = replace(
-        plan().plans[0].parameters, selection="closure", list_cap=1, draws=1, stage_rate=None
+        plan().online[0].parameters, selection="closure", list_cap=1, draws=1, stage_rate=None
     )
     assert closures.teachers == TEACHERS
-    learner: LearnerPlan = replace(plan().plans[0], parameters=closures)
+    learner: LearnerPlan = replace(plan().online[0], parameters=closures)
     assert not lists_teacher_by_teacher(learner)
 
 

@@ -176,6 +176,7 @@ def test_a_killed_process_leaves_no_lock(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", HOLDER, path], stdout=subprocess.PIPE, text=True
     ) as holder:
+        assert holder.stdout is not None
         assert holder.stdout.readline() == "held\n"
         with pytest.raises(StoreRefused, match="another process serves the store"):
             FolderLock(path)
@@ -193,6 +194,7 @@ def test_a_forked_child_does_not_keep_the_lock(tmp_path: Path) -> None:
     with subprocess.Popen(
         [sys.executable, "-c", program, path], stdout=subprocess.PIPE, text=True
     ) as holder:
+        assert holder.stdout is not None
         child = int(holder.stdout.readline())
         try:
             holder.send_signal(signal.SIGKILL)

@@ -139,7 +139,7 @@ def test_a_byte_that_moves_to_the_next_column_changes_the_head() -> None:
 
 @pytest.mark.parametrize("part", range(4))
 def test_the_genesis_binds_every_part(part: int) -> None:
-    parts = [bytes(32), "flights", b"configuration", b"plan"]
+    parts: list[Any] = [bytes(32), "flights", b"configuration", b"plan"]
     other = list(parts)
     other[part] = bytes([1] * 32) if part == 0 else "fligths" if part == 1 else b"else"
     assert genesis(*parts) != genesis(*other)

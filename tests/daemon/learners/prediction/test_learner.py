@@ -4,6 +4,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
 from itertools import islice
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ E, Q, A, V, K, ETA = (
 EXP_E, EXP_V = exp_upper(E), exp_upper(V)
 # Of the ideal laws, whose exponentials are rounded, and of tables; and what noise is tried.
 PRECISION, TAIL_BITS = Fraction(1, 1 << 56), 14
-BASE = {"epsilon": Fraction(1), "window": len(WINDOW), "answers_max": 100}
+BASE: dict[str, Any] = {"epsilon": Fraction(1), "window": len(WINDOW), "answers_max": 100}
 
 PARAMETERS: dict[str, PredictionParameters] = {
     "dense": PredictionParameters("dense", **BASE, rate=E),
@@ -66,7 +67,7 @@ PARAMETERS: dict[str, PredictionParameters] = {
     "majority, zcdp": PredictionParameters(
         "majority", **BASE, chunks=K, vote_rate=V, accounting="zcdp"
     ),
-}  # type: ignore[arg-type]
+}
 
 
 def votes(window: Window) -> list[int]:
