@@ -198,6 +198,8 @@ class SimLock:
     def release(self) -> None:
         """Give the lock back; like the real one, whoever took it."""
         if self.owner is None:
+            # Whoever the power cut drives out of a condition has not got its lock back.
+            self.world.check()
             raise RuntimeError("release of a lock that nobody has")
         self.owner = None
 
