@@ -15,8 +15,9 @@ PYTHONS ?= $(shell for minor in 11 12 13 14 15; do command -v python3.$$minor; d
 PURE_ROOMS := learners classes littlestone mechanisms budget
 PURE_COVERAGE_PERCENT_MIN := 97
 # Tests that run the learners millions of times; measured, they would take three times as long.
-LAW_TESTS := $(addprefix tests/daemon/learners/,test_online_laws.py test_online_transcripts.py \
-  test_prediction_audit.py test_user_laws.py prediction/test_answer_laws.py)
+LAW_TESTS := $(addprefix tests/daemon/learners/,online/test_laws.py \
+  online/test_transcripts.py online/test_user_laws.py prediction/test_audit.py \
+  prediction/test_answer_laws.py)
 PURE_TESTS := $(filter-out $(LAW_TESTS), \
   $(shell find $(addprefix tests/daemon/,$(PURE_ROOMS)) -name 'test_*.py'))
 

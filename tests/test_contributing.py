@@ -13,7 +13,7 @@ from littled.classes import Table
 from littled.classes.registry import _BY_NUMBERS
 from littled.cli.entry import COMMANDS
 from littled.configuration import KINDS
-from littled.learners.parameters import Selection
+from littled.learners.online.parameters import Selection
 from littled_protocol.messages import MESSAGE_CLASSES
 
 ROOT = Path(__file__).parent.parent

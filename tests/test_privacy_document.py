@@ -29,7 +29,7 @@ from littled.mechanisms.exponential import ExponentialMechanism
 from littled.mechanisms.subset import BernoulliSubset
 from littled.mechanisms.votes import PRECISION
 from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
-from littled.planner.costs import CANDIDATE_BYTES
+from littled.planner.online.costs import CANDIDATE_BYTES
 from littled.planner.requests import Asked
 from littled.planner.sizes import CANDIDATES_MAX, MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX
 from oracle.budget.stability import stability

@@ -119,7 +119,10 @@ NO_MECHANISMS = {"__init__.py", "noise.py", "chacha.py"}
 
 # Source modules without a test module of their own, each with the one that tests it and the reason.
 ALL_CLASSES = ("tests/daemon/classes/test_classes.py", "one suite for all, against brute force")
-ONE_LEARNER = ("tests/daemon/learners/test_online.py", "parts of one state machine, run as one")
+ONE_LEARNER = (
+    "tests/daemon/learners/online/test_learner.py",
+    "parts of one state machine, run as one",
+)
 TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
     "clients/littled_client/errors.py": ("tests/clients/test_blocking.py", "names only"),
     **{
@@ -154,16 +157,16 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         "what is asked and refused there",
     ),
     "daemon/littled/planner/budgets.py": (
-        "tests/daemon/planner/test_ways.py",
+        "tests/daemon/planner/online/test_ways.py",
         "rates of the ways that are planned there",
     ),
     **{
         f"daemon/littled/learners/{name}.py": ONE_LEARNER
-        for name in ("buffer", "parameters", "snapshot")
+        for name in ("contract", "online/buffer", "online/parameters", "snapshot")
     },
     "daemon/littled/limits.py": ("tests/daemon/service/test_sessions.py", "numbers only"),
     "daemon/littled/auditing/prediction.py": (
-        "tests/daemon/learners/test_prediction_audit.py",
+        "tests/daemon/learners/prediction/test_audit.py",
         "every method by games, and faults that they find",
     ),
 }

@@ -27,7 +27,7 @@ from benchmarks.prediction.errors import noises
 from littled.budget.rounding import exp_upper
 from littled.classes import Table
 from littled.learners.prediction import StablePredictor
-from littled.planner.prediction_search import below
+from littled.planner.prediction.search import below
 
 SIZE = 2000
 DIMENSIONS = (5, 9)

@@ -21,8 +21,8 @@ from littled.classes import HypothesisClass
 from littled.learners.prediction import Method, PredictionParameters
 from littled.planner import StreamRequest
 from littled.planner.budgets import Budget
-from littled.planner.prediction_errors import ErrorModel, Link
-from littled.planner.prediction_search import PredictionEstimate
+from littled.planner.prediction.errors import ErrorModel, Link
+from littled.planner.prediction.search import PredictionEstimate
 from littled.planner.requests import METHODS, AskedMethod, PredictionRequest
 from littled.planner.search import best_prediction_of
 

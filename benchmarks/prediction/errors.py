@@ -24,7 +24,7 @@ from benchmarks.prediction.windows import Floats, Window
 from littled.learners.prediction import PredictionParameters, StablePredictor
 from littled.learners.prediction.parts import Draw, chunk_rules, draws
 from littled.mechanisms.noise import Address, KeyedNoise
-from littled.planner.prediction_errors import LEADS, LOG_ODDS, Link
+from littled.planner.prediction.errors import LEADS, LOG_ODDS, Link
 from littled_protocol.rules import Rule
 
 # Rules drawn where a subset is random, and windows relabelled.

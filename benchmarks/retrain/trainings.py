@@ -7,7 +7,7 @@ import numpy as np
 
 from benchmarks.retrain.output import emit
 from benchmarks.retrain.workloads import NOISE, Workload
-from littled.learners.online import CallAdmitted, Place
+from littled.learners.contract import CallAdmitted, Place
 
 SECONDS_MAX = 1.0
 

@@ -17,9 +17,10 @@ from numpy.typing import NDArray
 from littled.budget.price import Price
 from littled.classes import HypothesisClass, class_from_name
 from littled.classes.table import Table
-from littled.learners.buffer import Buffer
-from littled.learners.online import OnlineLearner, OnlineState, SeasonOpened
-from littled.learners.parameters import OnlineParameters, Rung
+from littled.learners.contract import SeasonOpened
+from littled.learners.online import OnlineLearner, OnlineState
+from littled.learners.online.buffer import Buffer
+from littled.learners.online.parameters import OnlineParameters, Rung
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import LearnerPlan, StreamPlan
 from littled_protocol.columns import point_type

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from littled import portable
-from littled.planner import histograms, prediction_errors, schedules
+from littled.planner.online import histograms, schedules
+from littled.planner.prediction import errors as prediction_errors
 from littled.portable import Floats
 
 # Relative error that is allowed.

@@ -1,7 +1,7 @@
 """Several learners on one stream against every adaptive adversary: their prices add up, no more.
 
 The real engine and the real desk are run through every outcome of the noise, as single learners are
-in `tests/daemon/learners/test_online_laws.py`. The adversary sees the releases of all learners, the
+in `tests/daemon/learners/online/test_laws.py`. The adversary sees the releases of all learners, the
 ledger, and the answers to questions that it chooses as it goes.
 """
 
@@ -16,7 +16,7 @@ from littled.budget.events import PrivacyEvent
 from littled.classes import class_from_name
 from littled.classes.table import Table
 from littled.learners.online import OnlineLearner
-from littled.learners.parameters import OnlineParameters
+from littled.learners.online.parameters import OnlineParameters
 from littled.learners.prediction import PredictionLearner, PredictionParameters
 from littled.planner import PredictionPlan
 from littled_protocol.rules import Words

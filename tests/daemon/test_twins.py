@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from littled.classes import Thresholds
 from littled.classes.base import Proposals
-from littled.learners import online
 from littled.learners.online import OnlineLearner
+from littled.learners.online import learner as online
 from littled.learners.prediction import PredictionLearner, learner, parts
 from littled.learners.prediction.parts import Draw
 from littled.learners.prediction.stable import StablePredictor

@@ -31,17 +31,17 @@ SERVICE = "daemon/service"
 PROTOCOL = "../../protocol/littled_protocol"
 ORACLE = "../../tests/oracle"
 BURSTS_ALONE = "protocol/test_bursts.py"
-ENGINE = "daemon/test_engine.py"
-ANSWERING = "daemon/test_predictions.py"
-ONLINE = f"{LEARNERS}/test_online.py"
-GROWING = f"{LEARNERS}/test_online_growing.py"
-USER_LAWS = f"{LEARNERS}/test_user_laws.py"
-LAWS = f"{LEARNERS}/test_online_laws.py"
+ENGINE = "daemon/engine/test_journal.py"
+ANSWERING = "daemon/engine/test_predictions.py"
+ONLINE = f"{LEARNERS}/online/test_learner.py"
+GROWING = f"{LEARNERS}/online/test_growing.py"
+USER_LAWS = f"{LEARNERS}/online/test_user_laws.py"
+LAWS = f"{LEARNERS}/online/test_laws.py"
 SELECTIONS = f"{LAWS}::test_selections_cost_what_they_are_charged"
 TRIGGERS = f"{LAWS}::test_learners_with_triggers_cost_what_they_are_charged"
 WITHOUT_FAULT = f"{LAWS}::test_planted_faults_exceed_what_is_charged"
-SEASONS = f"{LEARNERS}/test_online_transcripts.py::test_seasons_cost_what_they_are_charged"
-SPLITS = f"{LEARNERS}/test_online_transcripts.py::test_a_split_that_moves_other_examples_is_caught"
+SEASONS = f"{LEARNERS}/online/test_transcripts.py::test_seasons_cost_what_they_are_charged"
+SPLITS = f"{LEARNERS}/online/test_transcripts.py::test_a_split_that_moves_other_examples_is_caught"
 ANSWER_LAW = (
     f"{LEARNERS}/prediction/test_learner.py"
     "::test_every_outcome_of_the_noise_comes_to_the_law_of_the_definition"
@@ -139,7 +139,7 @@ NOISE = (
         "mechanisms/noise.py",
         "heads = [records[number][0] for number in singles.tolist()]",
         "heads = [records[0][0] for _ in singles]",
-        ("daemon/test_engine_together.py",),
+        ("daemon/engine/test_together.py",),
     ),
     Mutant(
         "two turns of one stream at a time",
@@ -157,14 +157,14 @@ NOISE = (
     ),
     Mutant(
         "records that are learned together go on behind a release",
-        "engine.py",
+        "engine/journal.py",
         "                if step.effects:\n",
         "                if len(step.effects) > 1:\n",
-        ("daemon/test_engine_together.py",),
+        ("daemon/engine/test_together.py",),
     ),
     Mutant(
         "threshold noise kept over epochs",
-        "learners/online.py",
+        "learners/online/learner.py",
         "            mistakes=0,\n            threshold_noise=None,\n        )\n"
         "        if self.parameters.fresh:",
         "            mistakes=0,\n        )\n        if self.parameters.fresh:",
@@ -172,28 +172,28 @@ NOISE = (
     ),
     Mutant(
         "no noise on the threshold",
-        "learners/online.py",
+        "learners/online/learner.py",
         "return self._trigger.threshold_noise(noise.words(address, AboveThreshold.WORDS))",
         "return 0 * len(address.purpose)",
         (f"{TRIGGERS}[above threshold]",),
     ),
     Mutant(
         "no noise on the query of a stage test",
-        "learners/online.py",
+        "learners/online/learner.py",
         "nu = for_query.sample(noise.words(address, DiscreteLaplace.WORDS))",
         "nu = 0 * len(address.purpose)",
         (f"{LAWS}::test_a_segment_of_stage_tests_costs_its_rate",),
     ),
     Mutant(
         "no noise on a stage test that has fresh noise",
-        "learners/online.py",
+        "learners/online/learner.py",
         "return state, above is not None",
         "return state, gap <= 0",
         (f"{TRIGGERS}[stage tests of five teachers]",),
     ),
     Mutant(
         "the noise of a record is cut off with its slice",
-        "learners/online.py",
+        "learners/online/learner.py",
         "            return noise.words(address, count, offset)\n",
         "            return noise.words(address, count)\n",
         (f"{GROWING}::test_no_two_steps_of_a_trigger_share_a_word_however_long_a_record_is",),
@@ -227,14 +227,14 @@ NOISE = (
     ),
     Mutant(
         "the threshold of a histogram is lower than booked",
-        "learners/online.py",
+        "learners/online/learner.py",
         "StableHistogram(self.parameters.selection_rate, self.parameters.bottom_score)",
         "StableHistogram(self.parameters.selection_rate, self.parameters.bottom_score - 1)",
         (f"{SELECTIONS}[histogram, points]",),
     ),
     Mutant(
         "the score of bottom is lower than booked",
-        "learners/online.py",
+        "learners/online/learner.py",
         "list_cap=p.list_cap, bottom_score=p.bottom_score)",
         "list_cap=p.list_cap, bottom_score=p.bottom_score - 1)",
         (f"{SELECTIONS}[proposals]",),
@@ -273,7 +273,7 @@ NOISE = (
     ),
     Mutant(
         "requests share their noise",
-        "predictions.py",
+        "engine/predictions.py",
         'address = Address(question, self.learner.name, "predict", number)',
         "address = Address(\n"
         '            bytes(len(question)), self.learner.name, "predict", 0 * number\n        )',
@@ -284,56 +284,56 @@ NOISE = (
 DATA = (
     Mutant(
         "teachers by the order of what is kept: an equal split",
-        "learners/online.py",
+        "learners/online/learner.py",
         "    teacher = _numbers(epoch.teacher, teachers)\n    order",
         "    teacher = np.arange(len(epoch)) % teachers\n    order",
         (f"{SPLITS}[essential lists]",),
     ),
     Mutant(
         "closures of an equal split",
-        "learners/online.py",
+        "learners/online/learner.py",
         "return _numbers(np.concatenate([epoch.teacher for epoch in archive]), teachers)",
         "return np.arange(sum(map(len, archive))) % teachers",
         (f"{SPLITS}[closures]",),
     ),
     Mutant(
         "an equal split after a shuffle",
-        "learners/online.py",
+        "learners/online/learner.py",
         "return (words % np.uint64(teachers)).astype(np.int64)",
         'return np.argsort(np.argsort(words, kind="stable")) % teachers',
         (f"{SPLITS}[closures]", f"{SPLITS}[essential lists]"),
     ),
     Mutant(
         "a background that looks at the labels",
-        "learners/online.py",
+        "learners/online/learner.py",
         "            mistake,\n            priority,\n",
         "            mistake,\n            priority >> event.y.astype(np.uint64),\n",
         (f"{SELECTIONS}[background of teachers]",),
     ),
     Mutant(
         "lists longer than their cap",
-        "learners/online.py",
+        "learners/online/learner.py",
         "key for each in lists for key in dict.fromkeys(each[: self.parameters.list_cap])",
         "key for each in lists for key in dict.fromkeys(each)",
         (f"{TRIGGERS}[lists that are too long]",),
     ),
     Mutant(
         "a list that names a rule twice counts twice",
-        "learners/online.py",
+        "learners/online/learner.py",
         "key for each in lists for key in dict.fromkeys(each[: self.parameters.list_cap])",
         "key for each in lists for key in each[: self.parameters.list_cap]",
         (f"{TRIGGERS}[lists that are too long]",),
     ),
     Mutant(
         "a fresh learner that remembers",
-        "learners/online.py",
+        "learners/online/learner.py",
         "        if self.parameters.fresh:\n            published = self._forgetful(published)\n",
         "",
         (f"{SEASONS}[fresh closures]", f"{WITHOUT_FAULT}[fresh but remembering]"),
     ),
     Mutant(
         "a season that begins with the examples of the one before",
-        "learners/online.py",
+        "learners/online/learner.py",
         "            self._without_data(state),\n            version=state.version + 1,\n"
         "            season",
         "            state if event.season else self._without_data(state),\n"
@@ -373,14 +373,14 @@ BUDGET = (
     ),
     Mutant(
         "vetoes are not paid for",
-        "learners/online.py",
+        "learners/online/learner.py",
         "change=2 if self._vetoes else 1,",
         "change=1,",
         (f"{LAWS}::test_every_order_is_bounded_where_candidates_are_the_same[histogram, vetoes]",),
     ),
     Mutant(
         "a learner that remembers pays like a fresh one",
-        "learners/online.py",
+        "learners/online/learner.py",
         "        if self.parameters.fresh:\n            return PrepaidSelection",
         "        if self.parameters.draws:\n            return PrepaidSelection",
         (f"{TRIGGERS}[dense]",),
@@ -398,7 +398,7 @@ BUDGET = (
         "_pure(ln_upper(predictions.stable_ratio(k, event.subset_rate, event.flip)))",
         "_pure(ln_upper(predictions.stable_ratio(k, Fraction(0), event.flip)))",
         (
-            f"{LEARNERS}/test_prediction_audit.py"
+            f"{LEARNERS}/prediction/test_audit.py"
             "::test_without_a_fault_the_same_games_prove_nothing[stability]",
         ),
     ),
@@ -425,14 +425,14 @@ BUDGET = (
     ),
     Mutant(
         "a halt that is ignored",
-        "engine.py",
+        "engine/journal.py",
         "step = learner.step(state, CallRefused(request.place), self._noise)",
         "step = learner.step(state, CallAdmitted(request.place), self._noise)",
         (f"{TWO_LEARNERS}[one call for two]",),
     ),
     Mutant(
         "a call is charged after it ran",
-        "engine.py",
+        "engine/journal.py",
         "        self._outlet.charge(entry)\n        training = self._executor.submit(\n"
         "            learner.step, state, CallAdmitted(request.place), self._noise\n"
         "        )\n",
@@ -443,7 +443,7 @@ BUDGET = (
     ),
     Mutant(
         "a new budget where the old one is spent",
-        "engine.py",
+        "engine/journal.py",
         "        course.filter = course.filter.admit(cost)\n",
         "        if not (course.filter.spent + cost).fits_in(course.filter.caps):\n"
         "            course.filter = PrivacyFilter(self._plan.caps, Price.zero())\n"
@@ -452,21 +452,21 @@ BUDGET = (
     ),
     Mutant(
         "a new budget at every start",
-        "engine.py",
+        "engine/journal.py",
         "PrivacyFilter(caps=self._plan.caps, spent=Price.from_dict(spent))",
         "PrivacyFilter(caps=self._plan.caps, spent=Price.zero())",
         (f"{ENGINE}::test_snapshot_continues_exactly",),
     ),
     Mutant(
         "finite precision is not paid for",
-        "learners/online.py",
+        "learners/online/learner.py",
         "return (*trigger, *segments, *selections, loss)",
         "return (*trigger, *segments, *selections)",
         (f"{BUDGETS}/test_charges.py", ONLINE),
     ),
     Mutant(
         "windows are not paid for when a season opens",
-        "engine.py",
+        "engine/journal.py",
         "            entries += [self._charge(name, position, event) for event in events]\n"
         "        self._outlet.publish",
         "            _ = events\n        self._outlet.publish",
@@ -474,7 +474,7 @@ BUDGET = (
     ),
     Mutant(
         "a window that gives more answers than were paid for",
-        "predictions.py",
+        "engine/predictions.py",
         "budget = standing.filter.admit(counter.one * count)",
         "budget = standing.filter",
         ("daemon/test_stream_laws.py::test_a_window_that_is_spent_refuses_and_says_nothing_more",),
@@ -484,21 +484,21 @@ BUDGET = (
 USERS = (
     Mutant(
         "every mistake of a user counts",
-        "learners/online.py",
+        "learners/online/learner.py",
         "return counts.admitted(event.users, wanted, most)",
         "return wanted",
         (USER_LAWS,),
     ),
     Mutant(
         "every example of a user in the background is kept",
-        "learners/online.py",
+        "learners/online/learner.py",
         "chosen = state.users_kept.admitted(final.users, ~mistakes, p.user_examples_max)",
         "chosen = ~mistakes",
         (USER_LAWS,),
     ),
     Mutant(
         "a dense learner counts every example of a user",
-        "learners/online.py",
+        "learners/online/learner.py",
         "chosen = kept.admitted(whose, np.ones(waiting, dtype=np.bool_), most)",
         "chosen = np.ones(waiting, dtype=np.bool_)",
         (USER_LAWS,),
@@ -512,7 +512,7 @@ USERS = (
     ),
     Mutant(
         "a cap for each epoch instead of the season",
-        "learners/online.py",
+        "learners/online/learner.py",
         "            mistakes=0,\n            threshold_noise=None,\n        )\n"
         "        if self.parameters.fresh:",
         "            mistakes=0,\n            threshold_noise=None,\n"
@@ -523,7 +523,7 @@ USERS = (
     ),
     Mutant(
         "a user's examples are shared out to teachers",
-        "learners/online.py",
+        "learners/online/learner.py",
         "last = replace(last, teacher=np.concatenate(words)[numbers])",
         "each = np.arange(len(numbers), dtype=np.uint64)\n"
         "        last = replace(last, teacher=np.concatenate(words)[numbers] + each)",
@@ -545,7 +545,7 @@ USERS = (
     ),
     Mutant(
         "fresh closures cost a user what they cost an example",
-        "learners/online.py",
+        "learners/online/learner.py",
         "draws=p.draws * epochs if teaching else p.draws,",
         "draws=p.draws,",
         (USER_LAWS,),
@@ -569,7 +569,7 @@ USERS = (
 RESTORES = (
     Mutant(
         "a restore that leaves its season open",
-        "engine.py",
+        "engine/journal.py",
         "self._open_season(record.first_position // plan.horizon, entry)",
         "self._outlet.publish([], [entry])\n"
         "        course.season = record.first_position // plan.horizon\n"
@@ -674,7 +674,7 @@ RESTORES = (
 SURFACES = (
     Mutant(
         "the number of kept examples in the status",
-        "engine.py",
+        "engine/journal.py",
         '        "halted": state.halted,\n',
         '        "halted": state.halted,\n        "kept": sum(map(len, state.archive)),\n',
         (f"{ENGINE}::test_two_streams_that_are_told_the_same_have_the_same_status",),

@@ -44,9 +44,9 @@ from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.budget.rounding import exp_upper
 from littled.engine import Engine, Transcript
+from littled.engine.predictions import Desk
 from littled.learners.online import OnlineLearner
 from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
-from littled.predictions import Desk
 from littled.store.mark import Point
 from littled.store.records import NewPrediction, Record, StoredPrediction, prediction_head
 from littled_protocol.codec import encode

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass, Table, class_from_name
-from littled.learners.parameters import OnlineParameters, Rung
+from littled.learners.online.parameters import OnlineParameters, Rung
 from littled.learners.prediction import PredictionParameters
 from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
 from littled_protocol.rules import Words

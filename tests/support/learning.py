@@ -10,18 +10,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass
-from littled.learners.online import (
+from littled.learners.contract import (
     CallAdmitted,
     CallRequested,
     Effect,
     Event,
     Examples,
-    OnlineLearner,
-    OnlineState,
     Place,
     Published,
     SeasonOpened,
 )
+from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.snapshot import online_to_dict, pack
 from littled.mechanisms.noise import Address, NoiseSource
 from littled_protocol.columns import point_type

@@ -3,9 +3,9 @@
 from pathlib import Path
 from typing import Any
 
+from littled.engine.predictions import differing
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
-from littled.predictions import differing
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.predictions import STREAM, examples, question

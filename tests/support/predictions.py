@@ -13,11 +13,11 @@ from littled.budget.events import price
 from littled.budget.price import Price
 from littled.classes import class_from_name
 from littled.engine import Engine
-from littled.learners.parameters import OnlineParameters
+from littled.engine.predictions import Desk
+from littled.learners.online.parameters import OnlineParameters
 from littled.learners.prediction import PredictionParameters
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
-from littled.predictions import Desk
 from littled.store.records import NewRecord, Record
 from littled.store.store import Store
 from littled_protocol.messages import Predict, Prediction, PredictionRefused

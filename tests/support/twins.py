@@ -50,7 +50,8 @@ from littled.budget.price import Price
 from littled.classes import HypothesisClass
 from littled.classes.base import Proposals
 from littled.engine import Engine
-from littled.learners.online import USER_PURPOSE, OnlineLearner, OnlineState
+from littled.engine.predictions import Desk, Windows
+from littled.learners.online.learner import USER_PURPOSE, OnlineLearner, OnlineState
 from littled.learners.prediction.parameters import PredictionParameters
 from littled.learners.prediction.parts import Draw
 from littled.learners.prediction.stable import StablePredictor
@@ -63,7 +64,6 @@ from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.subset import BernoulliSubset
 from littled.mechanisms.votes import VoteCoin
 from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
-from littled.predictions import Desk, Windows
 from littled.store.mark import Point
 from littled.store.records import (
     HEAD_BYTES,

@@ -35,7 +35,7 @@ from littled.auditing.noise import derived_key, quick_words
 from littled.auditing.online import online_subject, whole
 from littled.auditing.trials import TrialSubject
 from littled.classes import Thresholds
-from littled.learners.parameters import OnlineParameters
+from littled.learners.online.parameters import OnlineParameters
 from littled.mechanisms.noise import Address, NoiseSource
 from littled.planner import LearnerPlan, StreamPlan, season_cost
 from littled_protocol.rules import Words

@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from littled.classes import HypothesisClass
 from littled.classes.base import Labels, Points
 from littled.learners.online import OnlineLearner
-from littled.learners.parameters import OnlineParameters
+from littled.learners.online.parameters import OnlineParameters
 from littled_protocol.columns import point_type
 
 # Runs repeat a stream very often.

@@ -25,7 +25,7 @@ from littled.cli.prediction_plans import (
     prediction_in_words,
 )
 from littled.configuration import ConfigurationError, checked_configuration
-from littled.learners.parameters import OnlineParameters
+from littled.learners.online.parameters import OnlineParameters
 from littled.planner import (
     Comparison,
     LearnerPlan,

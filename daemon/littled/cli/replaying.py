@@ -9,9 +9,9 @@ from itertools import count
 from littled.budget.ledger import own_numbers, without_answers
 from littled.cli.comparing import Comparison
 from littled.engine import Transcript, replay
+from littled.engine.predictions import differing
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
-from littled.predictions import differing
 from littled.store.records import StoredRelease
 from littled.store.store import Store
 

@@ -8,8 +8,8 @@ import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.learners.buffer import Buffer
 from littled.learners.online import OnlineState
+from littled.learners.online.buffer import Buffer
 from littled.learners.users import Run, UserCounts
 from littled_protocol.rules import rule_from_dict
 

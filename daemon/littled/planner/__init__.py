@@ -1,7 +1,7 @@
 """Plans: from what a configuration asks for to every parameter of a learner, without any data."""
 
 from littled.planner.plans import LearnerPlan, PredictionPlan, StreamPlan
-from littled.planner.prediction_search import PredictionComparison
+from littled.planner.prediction.search import PredictionComparison
 from littled.planner.requests import (
     EXCESS_ERROR,
     METHODS,

@@ -9,7 +9,7 @@ from littled.budget.price import Price
 from littled.budget.rounding import to_text
 from littled.classes import HypothesisClass, class_from_dict
 from littled.learners.online import OnlineLearner
-from littled.learners.parameters import OnlineParameters
+from littled.learners.online.parameters import OnlineParameters
 from littled.learners.prediction import PredictionLearner, PredictionParameters
 from littled.planner.requests import PlanError, Unit
 from littled_protocol.rules import Words

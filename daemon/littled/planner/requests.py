@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from littled.classes import HypothesisClass
-from littled.learners.parameters import USER_EXAMPLES_MAX
+from littled.learners.online.parameters import USER_EXAMPLES_MAX
 from littled.learners.prediction import Method
 from littled_protocol.rules import Words
 

@@ -1,6 +1,6 @@
 """The search for a plan: every way, every division of the budget, the fewest expected mistakes.
 
-Learners that answer questions are planned by `littled.planner.prediction_search`.
+Learners that answer questions are planned by `littled.planner.prediction.search`.
 """
 
 from collections.abc import Iterator, Sequence
@@ -14,18 +14,20 @@ from littled.budget.conversion import guarantee
 from littled.budget.events import price
 from littled.budget.price import Price
 from littled.learners.online import OnlineLearner
-from littled.learners.parameters import Accounting
+from littled.learners.online.parameters import Accounting
 from littled.planner.budgets import DELTA_Z_SHARE, Budget
-from littled.planner.costs import retrain_memory_bytes, retrain_seconds
-from littled.planner.experts import (
+from littled.planner.online.costs import retrain_memory_bytes, retrain_seconds
+from littled.planner.online.experts import (
     EXPERTS_LIMITS,
     EXPERTS_REMARK,
     EXPERTS_UNIT,
     experts_mistakes,
 )
-from littled.planner.paper import paper_budget, paper_estimate
+from littled.planner.online.paper import paper_budget, paper_estimate
+from littled.planner.online.schedules import SCHEDULED_WAYS, ScheduledDraft
+from littled.planner.online.ways import Draft, Estimate, preference
 from littled.planner.plans import AnyPlan, LearnerPlan, StreamPlan
-from littled.planner.prediction_search import (
+from littled.planner.prediction.search import (
     PredictionComparison,
     PredictionEstimate,
     best_prediction,
@@ -33,8 +35,8 @@ from littled.planner.prediction_search import (
     open_methods,
     window_cost,
 )
-from littled.planner.prediction_search import preference as prediction_preference
-from littled.planner.prediction_search import why_not as prediction_why_not
+from littled.planner.prediction.search import preference as prediction_preference
+from littled.planner.prediction.search import why_not as prediction_why_not
 from littled.planner.requests import (
     PAPER_LIMITS,
     WAYS,
@@ -48,9 +50,7 @@ from littled.planner.requests import (
     allowed_ways,
     check_requests,
 )
-from littled.planner.schedules import SCHEDULED_WAYS, ScheduledDraft
 from littled.planner.sizes import misfit, misfit_together
-from littled.planner.ways import Draft, Estimate, preference
 from littled.portable import log
 
 TRIGGER_SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)

@@ -15,7 +15,7 @@ values above 10^9 bytes. One learner's state is at the most
     + one frame + 4,096                  the published rule, and the numbers
     + users * 20                         where users are protected: who, and how many examples
 
-where rows (`littled.planner.costs.rows_max`) is at most M + (E + 1) b + 1,024, M being
+where rows (`littled.planner.online.costs.rows_max`) is at most M + (E + 1) b + 1,024, M being
 `mistakes_kept_max`, b `background_max`, and E the epochs that are remembered: `calls_max`, or 1 if
 selections are fresh. For example: points:128 in paper mode with epsilon 1, delta 10^-6, 10^12
 examples, paper.teachers 40 and paper.threshold 1,000 may keep M = 50,694,228 mistakes of 16 + 18
@@ -23,7 +23,7 @@ bytes, 1.7 * 10^9 bytes, and is refused.
 
 Where users are protected a row and a pending point have 16 bytes more, and users are those of whom
 the season has counted a mistake, and those of whom it has kept an example: each of the two at most
-the horizon (`littled.planner.costs.counts_max`).
+the horizon (`littled.planner.online.costs.counts_max`).
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,8 +31,8 @@ from dataclasses import replace
 from functools import lru_cache
 
 from littled.classes import HypothesisClass
-from littled.learners.online import PENDING_EXAMPLES_MAX
-from littled.planner.costs import (
+from littled.learners.online.learner import PENDING_EXAMPLES_MAX
+from littled.planner.online.costs import (
     COUNT_BYTES,
     LABELS_BYTES,
     counts_max,
@@ -43,7 +43,7 @@ from littled.planner.costs import (
     rows_max,
 )
 from littled.planner.plans import AnyPlan, LearnerPlan
-from littled.planner.prediction_costs import memory_bytes
+from littled.planner.prediction.costs import memory_bytes
 from littled_protocol import limits
 from littled_protocol.codec import encode
 from littled_protocol.errors import ProtocolError
@@ -52,7 +52,7 @@ from littled_protocol.rules import MajorityRule
 
 # A snapshot of a whole stream: half of what SQLite stores as one value.
 SNAPSHOT_BYTES_MAX = 500_000_000
-# Memory that the learners of a stream may come to take (`littled.planner.costs`).
+# Memory that the learners of a stream may come to take (`littled.planner.online.costs`).
 MEMORY_BYTES_MAX = 4 << 30
 # Candidates of one sparse selection.
 CANDIDATES_MAX = 1 << 23

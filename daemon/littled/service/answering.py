@@ -17,9 +17,9 @@ from concurrent.futures import Future
 from typing import Any
 
 from littled.budget.ledger import LedgerEntry
+from littled.engine.predictions import Desk, Shelf
 from littled.mechanisms.noise import NoiseSource
 from littled.planner import StreamPlan
-from littled.predictions import Desk, Shelf
 from littled.service.courses import Course, Courses, Next, Rest
 from littled.service.host import Seasons, Show
 from littled.service.writer import Writer, WriterStopped

@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 from littled.engine import Engine
+from littled.engine.predictions import refusal
 from littled.limits import (
     DESCRIPTORS_MAX,
     DESK_THREADS,
@@ -47,7 +48,6 @@ from littled.limits import (
 )
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
-from littled.predictions import refusal
 from littled.service.access import Access, AccessError, Gate
 from littled.service.admission import Admission
 from littled.service.answering import Answer, Answering

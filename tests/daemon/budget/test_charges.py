@@ -26,7 +26,7 @@ from littled.budget.price import Price
 from littled.classes import Table, Thresholds, class_from_name
 from littled.engine import replay
 from littled.learners.online import OnlineLearner
-from littled.learners.parameters import OnlineParameters
+from littled.learners.online.parameters import OnlineParameters
 from littled.learners.prediction import PredictionLearner
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import (

@@ -5,7 +5,7 @@ from fractions import Fraction
 import pytest
 
 from littled.cli import plans
-from littled.learners.parameters import USER_EXAMPLES_MAX
+from littled.learners.online.parameters import USER_EXAMPLES_MAX
 from littled.planner import METHODS, UNITS
 from support.commands import Littled
 

@@ -13,14 +13,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass, Thresholds, class_from_name
-from littled.learners.online import (
-    USER_PURPOSE,
-    CallRequested,
-    OnlineLearner,
-    OnlineState,
-    SeasonOpened,
-)
-from littled.learners.parameters import OnlineParameters, Rung
+from littled.learners.contract import CallRequested, SeasonOpened
+from littled.learners.online.learner import USER_PURPOSE, OnlineLearner, OnlineState
+from littled.learners.online.parameters import OnlineParameters, Rung
 from littled.learners.snapshot import (
     SnapshotUnusable,
     online_from_dict,

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from littled.classes import HypothesisClass, Table, class_from_name
-from littled.learners.buffer import Buffer
 from littled.learners.online import OnlineState
-from littled.learners.parameters import OnlineParameters, Rung
+from littled.learners.online.buffer import Buffer
+from littled.learners.online.parameters import OnlineParameters, Rung
 from littled.learners.snapshot import online_to_dict, pack
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import (
@@ -28,7 +28,7 @@ from littled.planner import (
     compare_ways,
     plan_stream,
 )
-from littled.planner.costs import examples_max, retrain_memory_bytes, row_bytes, rows_max
+from littled.planner.online.costs import examples_max, retrain_memory_bytes, row_bytes, rows_max
 from littled.planner.sizes import (
     EPOCH_BYTES,
     MEMORY_BYTES_MAX,

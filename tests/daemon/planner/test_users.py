@@ -19,7 +19,7 @@ from littled.budget.events import (
 )
 from littled.budget.price import Price
 from littled.classes import class_from_name
-from littled.learners.parameters import USER_EXAMPLES_MAX, OnlineParameters, Rung
+from littled.learners.online.parameters import USER_EXAMPLES_MAX, OnlineParameters, Rung
 from littled.learners.snapshot import online_to_dict, pack
 from littled.learners.users import UserCounts, user_numbers
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
@@ -35,7 +35,7 @@ from littled.planner import (
     plan_stream,
 )
 from littled.planner.budgets import Budget
-from littled.planner.costs import (
+from littled.planner.online.costs import (
     COUNT_BYTES,
     COUNT_COPIES,
     USER_NUMBER_BYTES,

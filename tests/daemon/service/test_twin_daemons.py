@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from littled.classes import class_from_name
 from littled.engine import Engine
 from littled.learners.online import OnlineState
-from littled.learners.parameters import OnlineParameters
+from littled.learners.online.parameters import OnlineParameters
 from littled.learners.prediction import PredictionParameters
 from littled.learners.users import Run
 from littled.planner import LearnerPlan, PredictionPlan, StreamPlan

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from littled.budget.ledger import without_answers
+from littled.engine.predictions import differing
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
-from littled.predictions import differing
 from littled.store.database import record_key
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
 from littled.store.history import History

@@ -5,7 +5,7 @@ Corollary 2, which leave the constants open. Utility only, in floating point: no
 what is computed here. A choice is a set of parameters, and its price is that of
 `littled.budget.predictions`, exact and rounded up, which every choice is checked against. The
 bounds on errors are proven and so pessimistic; plans are made with those of
-`littled.planner.prediction_errors`, which are fitted.
+`littled.planner.prediction.errors`, which are fitted.
 
 **What an answer errs by**, beyond the class's best rule h* on a window of n examples, t = the
 number of labelings that n points can have, N = the number that a subset can have:

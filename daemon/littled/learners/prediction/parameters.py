@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, get_args
 
 from littled.budget.events import Accounting
 from littled.budget.rounding import to_text
-from littled.learners.parameters import check_stored
+from littled.learners.online.parameters import check_stored
 
 Method = Literal["dense", "stability", "relabelling", "realizable", "averaging", "majority"]
 

@@ -1,0 +1,519 @@
+"""The engine: one per stream. Orders events, opens seasons, asks the filter, publishes.
+
+The engine is a deterministic function of (plan, noise key, journal): fed the same records it
+charges and publishes the same bytes. A crash therefore changes nothing; what was already charged
+or published is handed to the outlet again and recognised there.
+
+Order of every call (PRIVACY.md, section 7): the records are durable before they arrive here;
+the charge is durable before a joint training draws noise; the release is durable before anybody
+sees it. A call that asks for another one at the same position is followed by it at once, each in
+this order; a record is applied when all of them are settled, so no snapshot lies between two.
+
+Of learners that answer requests the engine knows what one window costs, which it charges when a
+season opens; the rest is their desk's (`littled.engine.predictions`), as it depends on more than
+the journal. So that it need not know what was asked in between, the engine numbers its ledger
+entries as if there were no answers; the store puts them in their places.
+
+A restore (`littled.store.restoration`) is a record like any other: it ends the season, and whatever
+was kept from the examples before it is forgotten.
+"""
+
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import Executor, Future, wait
+from dataclasses import asdict, dataclass, field, fields, replace
+from fractions import Fraction
+from typing import Any, Protocol
+
+from littled.budget.events import PrivacyEvent, RestoredSeason, event_to_dict, price
+from littled.budget.filter import BudgetRefused, PrivacyFilter
+from littled.budget.ledger import LedgerEntry
+from littled.budget.price import Price
+from littled.learners import snapshot
+from littled.learners.contract import (
+    CallAdmitted,
+    CallRefused,
+    CallRequested,
+    Examples,
+    Place,
+    Published,
+    SeasonOpened,
+    SeasonPriced,
+)
+from littled.learners.online import OnlineLearner, OnlineState, Step
+from littled.mechanisms.noise import NoiseSource
+from littled.planner import StreamPlan
+from littled.store.records import Record, StoredRelease
+from littled.store.restoration import Restoration, closing_position
+from littled_protocol.codec import encode
+from littled_protocol.columns import decode_labels, decode_users, point_type
+from littled_protocol.messages import Release
+from littled_protocol.rules import Words
+
+SNAPSHOT_FORMAT = 2
+# Examples that a learner looks at in one step: so many words of noise take 256 KiB.
+EXAMPLES_AT_ONCE = 1 << 15
+# Records of one turn: so many of one example take about 20 ms.
+RECORDS_AT_ONCE = 1 << 12
+
+
+# The trainings that somebody has to wait for, one after the other, and None in between.
+Trainings = Iterator[Future[Step] | None]
+
+
+class OutOfOrder(Exception):
+    """A record arrived before its predecessor: whoever feeds the engine has a defect."""
+
+
+class Outlet(Protocol):
+    """Where charges and releases become durable, and releases then visible."""
+
+    def charge(self, entry: LedgerEntry) -> None:
+        """Make a charge durable before returning."""
+
+    def publish(self, releases: Sequence[StoredRelease], entries: Sequence[LedgerEntry]) -> None:
+        """Make releases and charges durable in one transaction, then show the releases."""
+
+
+@dataclass(slots=True)
+class _Course:
+    """What changes while a stream runs: small, replaced field by field, never shared."""
+
+    record_number: int = -1
+    position: int = 0
+    season: int = -1
+    entries: int = 0
+    filter: PrivacyFilter | None = None
+    restores: int = 0
+    states: dict[str, OnlineState] = field(default_factory=dict)
+
+
+class Engine:
+    """Runs the learners of one stream over its journal.
+
+    `state` is a snapshot of an earlier engine with the same plan and key, or None to begin (or
+    replay) at the journal's start. Calls of joint training run on `executor`.
+
+    Raises `littled.learners.snapshot.SnapshotUnusable` for a snapshot of another version.
+    """
+
+    def __init__(
+        self,
+        plan: StreamPlan,
+        noise: NoiseSource,
+        outlet: Outlet,
+        executor: Executor,
+        state: bytes | None = None,
+    ) -> None:
+        """Begin at the start of the journal, or where the snapshot was taken."""
+        self._plan = plan
+        self._noise = noise
+        self._outlet = outlet
+        self._executor = executor
+        self._points = point_type(plan.x_type)
+        self._learners = {each.name: each.learner(plan.stream) for each in plan.online}
+        self._windows = {
+            each.name: each.learner(plan.stream).window_events() for each in plan.predictions
+        }
+        if state is None:
+            self._course = _Course(
+                states={name: each.initial() for name, each in self._learners.items()}
+            )
+        else:
+            self._course = self._restored(state)
+
+    # -- what may be seen --------------------------------------------------------------------
+
+    @property
+    def record_number(self) -> int:
+        """Number of the last record applied, -1 before the first."""
+        return self._course.record_number
+
+    @property
+    def position(self) -> int:
+        """Examples consumed so far."""
+        return self._course.position
+
+    def status(self) -> dict[str, Any]:
+        """Public facts only: positions, versions, rules, prices and spend.
+
+        What is public about learners that answer requests, their desk knows.
+        """
+        course, plan = self._course, self._plan
+        spent = course.filter.spent if course.filter is not None else Price.zero()
+        return {
+            "stream": plan.stream,
+            "position": course.position,
+            "season": max(course.season, 0),
+            "horizon": plan.horizon,
+            "epsilon": float(plan.epsilon),
+            "delta": float(plan.delta),
+            "spent": spent.to_dict(),
+            "caps": plan.caps.to_dict(),
+            "learners": {
+                each.name: _learner_status(each.words, course.states[each.name])
+                for each in plan.online
+            },
+            **({"restores": course.restores} if course.restores else {}),
+        }
+
+    # -- events ------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Open the first season: the first rules are published before any data."""
+        if self._course.season < 0:
+            self._open_season(0)
+
+    def apply(self, record: Record) -> None:
+        """Step the learners over one durable record, season by season.
+
+        Blocks while a joint training runs. Records already applied are ignored.
+
+        Raises OutOfOrder, before anything is drawn, for a record that does not follow the last one.
+        """
+        _finish(self._applying(record))
+
+    def apply_all(self, records: Sequence[Record]) -> None:
+        """Apply these durable records in their order, small ones together: the same, sooner.
+
+        Blocks and raises as `apply` does; records before the one that raises are applied.
+        """
+        _finish(self.learning(records))
+
+    def learning(self, records: Sequence[Record]) -> Trainings:
+        """`apply_all` for who does not want to wait: yields each training that has to be done.
+
+        Every future that it yields must be done before it goes on. Where it yields None a record is
+        settled: it may be left there, or let others go first. Elsewhere nothing else may be asked
+        of the engine.
+
+        Learners step over many records at once; where one of them has something to say on the way,
+        the record in which it first does is applied by itself. So charges and releases come in the
+        order, and with the noise, that they have one record after the other.
+        """
+        self.start()
+        start = 0
+        while start < len(records):
+            stop = self._stop_of_run(records, start)
+            quiet = self._apply_quiet(records[start:stop]) if stop > start + 1 else 0
+            if start + quiet < stop:
+                yield from self._applying(records[start + quiet])
+                yield None
+                quiet += 1
+            start += quiet
+
+    def _applying(self, record: Record) -> Trainings:
+        """Apply one record; yields as `learning` does."""
+        course = self._course
+        if record.number <= course.record_number:
+            return
+        if record.number != course.record_number + 1:
+            raise OutOfOrder(
+                f"record {record.number} of stream {record.stream} cannot follow record "
+                f"{course.record_number}"
+            )
+        self.start()
+        if record.restores:
+            self._restore(record)
+            return
+        whole: Examples | None = None
+        offset = 0
+        while offset < record.count:
+            position = record.first_position + offset
+            season = position // self._plan.horizon
+            if season > course.season:
+                self._open_season(season)
+            stop = min(record.count, offset + (season + 1) * self._plan.horizon - position)
+            for name, learner in self._learners.items():
+                if not course.states[name].halted:  # nobody reads what halted learners would skip
+                    whole = self._examples([record]) if whole is None else whole
+                    yield from self._run(name, learner, whole, offset, stop)
+            offset = stop
+            course.position = record.first_position + stop
+        course.record_number = record.number
+
+    def _stop_of_run(self, records: Sequence[Record], start: int) -> int:
+        """Where a run of records ends that follow the last one and are short and of one season."""
+        number = self._course.record_number
+        season_end = (self._course.season + 1) * self._plan.horizon
+        examples = 0
+        for index in range(start, len(records)):
+            record = records[index]
+            number += 1
+            examples += record.count
+            if (
+                record.number != number
+                or record.restores
+                or record.first_position + record.count > season_end
+                or examples > EXAMPLES_AT_ONCE
+            ):
+                return max(index, start + 1)
+        return len(records)
+
+    def _apply_quiet(self, records: Sequence[Record]) -> int:
+        """Apply a run of records up to the first in which a learner asks for a call or publishes.
+
+        Returns how many were applied. Steps are pure: those that were not needed are forgotten.
+        """
+        course, found = self._course, {}
+        awake = [name for name, state in course.states.items() if not state.halted]
+        if awake:
+            whole = self._examples(records)
+            for name in awake:
+                step = self._learners[name].step(course.states[name], whole, self._noise)
+                if step.effects:
+                    position = whole.place_of(step.consumed - 1).record_position
+                    quiet = bisect_left(records, position, key=lambda each: each.first_position)
+                    return self._apply_quiet(records[:quiet]) if quiet else 0
+                found[name] = step.state
+        course.states.update(found)
+        course.position = records[-1].first_position + records[-1].count
+        course.record_number = records[-1].number
+        return len(records)
+
+    def _examples(self, records: Sequence[Record]) -> Examples:
+        """The columns of consecutive records, joined."""
+        first, count = records[0], sum(record.count for record in records)
+        x, y, users = first.x, first.y, first.users
+        if len(records) > 1:
+            x = b"".join([record.x for record in records])
+            y = b"".join([record.y for record in records])
+            users = b"".join([record.users for record in records])
+        return Examples(
+            Place(first.chain_head, first.first_position, first.first_position),
+            self._points.decode(x, count),
+            decode_labels(y, count),
+            decode_users(users, count) if self._plan.unit == "user" else None,
+            tuple([(record.chain_head, record.first_position) for record in records[1:]]),
+        )
+
+    def _restore(self, record: Record) -> None:
+        """Close the season, and go on in a new one above all that was lost."""
+        course, plan = self._course, self._plan
+        said = Restoration.from_record(record)
+        assert course.filter is not None
+        cost = said.charge(course.season, course.filter.spent, plan.caps, plan.horizon)
+        position = closing_position(course.position, course.season, plan.horizon)
+        entry = self._charge(None, position, RestoredSeason(**_amounts(cost)))
+        course.states = {
+            name: replace(
+                state, version=max(state.version, said.versions.get(f"{plan.stream}/{name}", 0))
+            )
+            for name, state in course.states.items()
+        }
+        course.restores += 1
+        self._open_season(record.first_position // plan.horizon, entry)
+        course.record_number = record.number
+
+    def _run(
+        self, name: str, learner: OnlineLearner, whole: Examples, start: int, stop: int
+    ) -> Trainings:
+        """Feed one learner a part of a record; every call inside it is settled on the way.
+
+        Long parts come in pieces, so that what is made of one stays close to the processor.
+        """
+        done = start
+        while done < stop:
+            piece = _slice(whole, done, min(stop, done + EXAMPLES_AT_ONCE))
+            step = learner.step(self._course.states[name], piece, self._noise)
+            self._course.states[name] = step.state
+            done += step.consumed
+            for effect in step.effects:
+                if isinstance(effect, CallRequested):
+                    yield from self._call(name, learner, effect)
+                else:
+                    self._publish(name, step, charge=None)
+
+    def _call(self, name: str, learner: OnlineLearner, request: CallRequested) -> Trainings:
+        """Price first; then reserve, train and publish, or refuse and halt."""
+        state = self._course.states[name]
+        try:
+            entry = self._charge(name, request.place.position, request.event)
+        except BudgetRefused:
+            step = learner.step(state, CallRefused(request.place), self._noise)
+            self._publish(name, step, charge=None)
+            return
+        self._outlet.charge(entry)
+        training = self._executor.submit(
+            learner.step, state, CallAdmitted(request.place), self._noise
+        )
+        yield training
+        self._publish(name, training.result(), charge=entry.number)
+
+    def _publish(self, name: str, step: Step, charge: int | None) -> None:
+        releases = [
+            self._release(name, effect, charge)
+            for effect in step.effects
+            if isinstance(effect, Published)
+        ]
+        self._outlet.publish(releases, ())
+        self._course.states[name] = step.state
+
+    def _open_season(self, season: int, *closing: LedgerEntry) -> None:
+        """Season's end is public: a new budget over new examples only; rules are carried over.
+
+        closing: charged to the season before, in the same transaction.
+        """
+        course = self._course
+        position = season * self._plan.horizon
+        course.filter = PrivacyFilter(caps=self._plan.caps, spent=Price.zero())
+        course.season = season
+        entries, releases, states = list(closing), [], {}
+        for name, learner in self._learners.items():
+            step = learner.step(course.states[name], SeasonOpened(season, position), self._noise)
+            states[name] = step.state
+            for effect in step.effects:
+                if isinstance(effect, SeasonPriced):
+                    entries += [self._charge(name, position, event) for event in effect.events]
+                elif isinstance(effect, Published):
+                    releases.append(self._release(name, effect, None))
+        for name, events in self._windows.items():
+            entries += [self._charge(name, position, event) for event in events]
+        self._outlet.publish(releases, entries)
+        course.states.update(states)
+        course.position = max(course.position, position)
+
+    def _charge(self, name: str | None, position: int, event: PrivacyEvent) -> LedgerEntry:
+        """Admit an event and number its ledger entry; BudgetRefused changes nothing."""
+        course = self._course
+        assert course.filter is not None
+        cost = price(event)
+        course.filter = course.filter.admit(cost)
+        entry = LedgerEntry(
+            number=course.entries,
+            stream=self._plan.stream,
+            season=course.season,
+            learner=name,
+            position=position,
+            event=event_to_dict(event),
+            price=cost,
+        )
+        course.entries += 1
+        return entry
+
+    def _release(self, name: str, published: Published, charge: int | None) -> StoredRelease:
+        learner = f"{self._plan.stream}/{name}"
+        message = Release(
+            learner=learner,
+            version=published.version,
+            kind=published.kind,
+            season=published.season,
+            epoch=published.epoch,
+            position=published.position,
+            rule=published.rule.to_dict(),
+        )
+        return StoredRelease(learner, published.version, encode(message), charge)
+
+    # -- snapshots ---------------------------------------------------------------------------
+
+    def snapshot(self) -> bytes:
+        """The state after the last record, private; `Engine(..., state=...)` continues from it."""
+        course = self._course
+        spent = None if course.filter is None else course.filter.spent.to_dict()
+        return snapshot.pack({
+            "format": SNAPSHOT_FORMAT,
+            "record_number": course.record_number,
+            "position": course.position,
+            "season": course.season,
+            "entries": course.entries,
+            "spent": spent,
+            "restores": course.restores,
+            "learners": {
+                name: snapshot.online_to_dict(self._learners[name].settled(state))
+                for name, state in course.states.items()
+            },
+        })  # fmt: skip
+
+    def _restored(self, state: bytes) -> _Course:
+        values = snapshot.unpack(state)
+        if values.get("format") != SNAPSHOT_FORMAT or set(values["learners"]) != set(
+            self._learners
+        ):
+            raise snapshot.SnapshotUnusable("the snapshot belongs to another version or plan")
+        spent = values["spent"]
+        return _Course(
+            record_number=values["record_number"],
+            position=values["position"],
+            season=values["season"],
+            entries=values["entries"],
+            restores=values.get("restores", 0),
+            filter=None
+            if spent is None
+            else PrivacyFilter(caps=self._plan.caps, spent=Price.from_dict(spent)),
+            states={
+                name: snapshot.online_from_dict(each) for name, each in values["learners"].items()
+            },
+        )
+
+
+def _amounts(cost: Price) -> dict[str, Fraction]:
+    return {each.name: getattr(cost, each.name) for each in fields(cost)}
+
+
+@dataclass(slots=True)
+class Transcript:
+    """An outlet that only remembers: the public transcript of a stream."""
+
+    releases: list[StoredRelease] = field(default_factory=list)
+    entries: list[LedgerEntry] = field(default_factory=list)
+
+    def charge(self, entry: LedgerEntry) -> None:
+        """Remember a charge."""
+        self.entries.append(entry)
+
+    def publish(self, releases: Sequence[StoredRelease], entries: Sequence[LedgerEntry]) -> None:
+        """Remember releases and charges."""
+        self.releases.extend(releases)
+        self.entries.extend(entries)
+
+
+def replay(
+    plan: StreamPlan, noise: NoiseSource, records: Iterable[Record], executor: Executor
+) -> Transcript:
+    """The transcript that a journal leads to, from its start and without touching any store."""
+    transcript = Transcript()
+    engine = Engine(plan, noise, transcript, executor)
+    engine.start()
+    for together in in_turns(records):
+        engine.apply_all(together)
+    return transcript
+
+
+def in_turns(records: Iterable[Record]) -> Iterator[list[Record]]:
+    """The records in their order, as many at a time as are worth one turn of an engine."""
+    turn: list[Record] = []
+    examples = 0
+    for record in records:
+        turn.append(record)
+        examples += record.count
+        if examples >= EXAMPLES_AT_ONCE or len(turn) >= RECORDS_AT_ONCE:
+            yield turn
+            turn, examples = [], 0
+    if turn:
+        yield turn
+
+
+def _finish(trainings: Trainings) -> None:
+    """Wait for each training, until there are none."""
+    for training in trainings:
+        if training is not None:
+            wait((training,))
+
+
+def _slice(examples: Examples, start: int, stop: int) -> Examples:
+    """Some of these examples, as a slice of the same record."""
+    if start == 0 and stop >= len(examples.y):
+        return examples
+    place = replace(examples.place, position=examples.place.position + start)
+    users = None if examples.users is None else examples.users[start:stop]
+    return Examples(place, examples.x[start:stop], examples.y[start:stop], users)
+
+
+def _learner_status(words: Words, state: OnlineState) -> dict[str, Any]:
+    return {
+        "words": asdict(words),
+        "version": state.version,
+        "epoch": state.epoch,
+        "halted": state.halted,
+        "rule": state.rule.describe(words),
+    }

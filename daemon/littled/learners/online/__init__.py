@@ -1,0 +1,6 @@
+"""The private online learner: a published rule, and a new one when it errs too often."""
+
+from littled.learners.online.learner import OnlineLearner, OnlineState, Step
+from littled.learners.online.parameters import OnlineParameters, Rung
+
+__all__ = ["OnlineLearner", "OnlineParameters", "OnlineState", "Rung", "Step"]

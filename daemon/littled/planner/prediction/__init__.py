@@ -1,0 +1,1 @@
+"""Plans of learners that answer questions from windows."""

@@ -1,0 +1,457 @@
+"""Online learners that protect users, against every adversary: no price is exceeded.
+
+The real engine and learners are run through every outcome of the noise (`support.enumeration`). A
+*pattern* says at which positions the user's examples come, and what the others' are. At each of the
+user's positions the adversary knows what was released and chooses two examples, or one, from all
+points and labels. What a season is charged must hold, and the tables say by what factor it may
+exceed what is true of so few examples. Variants of the learner that forget a part of the proof
+(PRIVACY.md, "User-level privacy") must exceed it.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from littled.classes import Thresholds, class_from_name
+from littled.learners.contract import Examples, Place
+from littled.learners.online import OnlineLearner, OnlineState
+from littled.learners.online.parameters import OnlineParameters, Rung
+from littled.learners.users import UserCounts, Users
+from littled.mechanisms.discrete_laplace import DiscreteLaplace
+from littled.mechanisms.noise import NoiseSource
+from littled.planner import StreamPlan
+from littled_protocol.rules import Words
+from support.enumeration import (
+    Case,
+    Example,
+    Turn,
+    VariantPlan,
+    of_user,
+    online_plan,
+    stream_of,
+    transcripts,
+)
+from support.learning import HEAD
+from support.small_classes import Cubes, Sets
+from support.tape import TapeNoise
+
+# A point, a label and a user, or None for an example of the user's.
+Pattern = tuple[tuple[int, int, int] | None, ...]
+
+USER, OTHER_USER = 1, 9
+# The secret words of all users.
+WORDS = {USER: 0, 2: 1, 3: 2, 4: 0, 5: 1, 6: 3, OTHER_USER: 0}
+# So little that no mistake is expected, but enough for examples to veto.
+SLIGHT = Fraction(1, 10**6)
+# One call, after four examples; nothing is spent on a trigger.
+ONCE = OnlineParameters(
+    epsilon=Fraction(8),
+    horizon=8,
+    noise_rate=Fraction(0),
+    trigger_rate=Fraction(0),
+    trigger_threshold=0,
+    selection="histogram",
+    selection_rate=Fraction(2),
+    selection_accounting="pure",
+    draws=1,
+    calls_max=1,
+    buffer="mistakes",
+    list_cap=1,
+    bottom_score=4,
+    fresh=True,
+    schedule_first=4,
+    mistakes_max=8,
+    user_examples_max=1,
+)
+# Epochs end after 1, 2 and 4 examples.
+SCHEDULED = replace(ONCE, schedule_first=1, calls_max=3)
+TRIGGERED = replace(
+    ONCE, schedule_first=None, mistakes_max=0, trigger_rate=Fraction(1), trigger_threshold=1,
+    selection_rate=Fraction(3, 4), calls_max=2, fresh=False,
+)  # fmt: skip
+PROPOSING = replace(ONCE, selection="sparse", list_cap=2, buffer="both", background_max=8)
+VETOING = replace(ONCE, noise_rate=SLIGHT, buffer="both", background_max=8)
+CLOSING = replace(ONCE, selection="closure", teachers=2, bottom_score=3)
+COUNTING = replace(ONCE, selection="dense", buffer="examples", mistakes_max=0)
+
+
+def turns_of(
+    pattern: Pattern, points: int = 2, priorities: tuple[int, ...] = (0,) * 9
+) -> tuple[Turn, ...]:
+    """What the adversary may do; `priorities` are the secret words of the positions."""
+
+    def turn(given: tuple[int, int, int] | None, priority: int) -> Turn:
+        if given is None:
+            return of_user(range(points), USER, WORDS[USER], priority)
+        return Turn((example(*given, priority),))
+
+    return tuple(map(turn, pattern, priorities))
+
+
+def example(x: int, y: int, user: int, priority: int = 0) -> Example:
+    return Example(x, y, WORDS[user], priority, user)
+
+
+def season(
+    hypotheses: Any,
+    parameters: OnlineParameters,
+    most: int | None = 1,
+    delta_z: Fraction = Fraction(0),
+) -> StreamPlan:
+    """A stream with this learner; what a single example is charged for None."""
+    parameters = replace(parameters, user_examples_max=most)
+    return stream_of(online_plan("l", hypotheses, parameters), delta_z=delta_z)
+
+
+# --- what a season is charged ---------------------------------------------------------------------
+
+PREFIXES = class_from_name("prefixes:1")
+CASES: dict[str, tuple[Any, OnlineParameters]] = {
+    "fires": (Sets(1), replace(TRIGGERED, calls_max=0)),
+    "histograms": (Sets(1), TRIGGERED),
+    "fresh histograms": (Sets(1), replace(TRIGGERED, fresh=True)),
+    "scheduled histograms": (Sets(1), SCHEDULED),
+    "histograms with vetoes": (
+        Sets(1),
+        replace(TRIGGERED, noise_rate=SLIGHT, buffer="both", background_max=1),
+    ),
+    "two histograms with vetoes": (Sets(1), replace(VETOING, schedule_first=2, calls_max=2)),
+    "rules": (Thresholds(3), replace(TRIGGERED, selection="dense", buffer="examples")),
+    "rules by mistakes": (Thresholds(3), replace(TRIGGERED, selection="dense")),
+    "fresh rules": (
+        Thresholds(3),
+        replace(TRIGGERED, selection="dense", buffer="examples", fresh=True),
+    ),
+    "scheduled rules": (
+        Thresholds(3),
+        replace(SCHEDULED, selection="dense", buffer="examples", mistakes_max=0),
+    ),
+    "proposals": (
+        PREFIXES,
+        replace(TRIGGERED, selection="sparse", list_cap=2, buffer="both", background_max=1),
+    ),
+    "fresh proposals": (
+        PREFIXES,
+        replace(
+            TRIGGERED, selection="sparse", list_cap=2, buffer="both", background_max=1, fresh=True
+        ),
+    ),
+    "scheduled proposals": (
+        PREFIXES,
+        replace(
+            SCHEDULED, selection="sparse", list_cap=2, buffer="examples", background_max=8,
+            mistakes_max=0,
+        ),
+    ),
+    "closures of users": (Cubes(2), replace(TRIGGERED, selection="closure")),
+    "closures of teachers": (Cubes(2), replace(CLOSING, schedule_first=2, calls_max=2)),
+    "fresh closures": (
+        Cubes(2),
+        replace(TRIGGERED, selection="closure", ladder=(Rung(0, 2),), fresh=True),
+    ),
+    "scheduled closures": (Cubes(2), replace(SCHEDULED, selection="closure", teachers=2)),
+    "essential lists": (
+        Cubes(1),
+        replace(
+            TRIGGERED, selection="sparse", teachers=2, list_cap=2, bottom_score=6, calls_max=1
+        ),
+    ),
+}  # fmt: skip
+SHORT: Pattern = (None, None)
+LONG: tuple[Pattern, ...] = (
+    SHORT,
+    (None, (1, 1, 2), None),
+    (None, None, None, (1, 1, 2)),
+    ((1, 1, 2), None, (1, 0, 3), None),
+    (None, (0, 1, 2), None, (0, 1, 2), None),
+)
+# By what factor epsilon and delta may exceed what two examples show, 0 where that is nothing: a
+# price is for all calls of a season, and what can be a rule of one user alone hides what epsilon
+# is for.
+FACTORS: dict[tuple[str, int], tuple[float, float]] = {
+    ("fires", 1): (2.38, 0), ("histograms", 1): (5.75, 2.0), ("fresh histograms", 1): (4.28, 2.54),
+    ("scheduled histograms", 1): (0, 2.01), ("histograms with vetoes", 1): (5.75, 2.0),
+    ("two histograms with vetoes", 1): (0, 2.01), ("rules", 1): (1.79, 0),
+    ("rules by mistakes", 1): (3.03, 0), ("fresh rules", 1): (1.55, 0),
+    ("scheduled rules", 1): (1.43, 0), ("proposals", 1): (0, 2.48),
+    ("fresh proposals", 1): (0, 3.08), ("scheduled proposals", 1): (0, 1.01),
+    ("closures of users", 1): (7.39, 2.22), ("closures of teachers", 1): (0, 2.04),
+    ("fresh closures", 1): (13.18, 2.81), ("scheduled closures", 1): (0, 2.01),
+    ("essential lists", 1): (3.33, 2.79), ("fires", 2): (2.85, 0),
+    ("fresh histograms", 2): (13.18, 2.78), ("histograms with vetoes", 2): (18.8, 2.19),
+    ("rules", 2): (2.68, 0), ("fresh rules", 2): (2.33, 0), ("proposals", 2): (0, 3.09),
+    ("scheduled proposals", 2): (0, 3.73), ("closures of teachers", 2): (0, 2.04),
+    ("scheduled closures", 2): (0, 1.51),
+}  # fmt: skip
+
+
+def check_season(
+    name: str, most: int, pattern: Pattern, factor: float = 0, delta_factor: float = 0
+) -> None:
+    """What is charged holds, booked in either way, and is within its factors of the truth."""
+    hypotheses, parameters = CASES[name]
+    case = Case(season(hypotheses, parameters, most), turns_of(pattern), factor, delta_factor)
+    transitions = case.check()
+    if not (factor or delta_factor):  # a price that is much too low is exceeded
+        assert case.at_least(transitions, Fraction(1, 20)) > Fraction(1, 1000)
+    in_zcdp = replace(parameters, selection_accounting="zcdp")
+    converted = season(hypotheses, in_zcdp, most, Fraction(1, 20))
+    case.holds(transitions, converted.epsilon, converted.delta)
+
+
+@pytest.mark.parametrize(("name", "most"), FACTORS)
+def test_seasons_cost_at_most_what_they_are_charged(name: str, most: int) -> None:
+    check_season(name, most, SHORT, *FACTORS[name, most])
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("pattern", LONG)
+@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize("name", CASES)
+def test_longer_seasons_cost_at_most_what_they_are_charged(
+    name: str, most: int, pattern: Pattern
+) -> None:
+    check_season(name, most, pattern)
+
+
+@pytest.mark.parametrize("name", ["closures of teachers", "fresh closures", "essential lists"])
+def test_another_user_in_the_place_of_one_is_like_other_examples_of_theirs(name: str) -> None:
+    """The coupling of the proof: the two of them exchange their secret words."""
+    transitions = Case(season(*CASES[name], 2), (), 0).transitions()
+    first, third = example(1, 1, 2), example(0, 1, 2)
+    for contents in list(product(range(2), (0, 1), range(2), (0, 1)))[::5]:
+        here, there = (
+            [example(*contents[:2], user), first, example(*contents[2:], user), third]
+            for user in (USER, OTHER_USER)
+        )
+        assert transcripts(transitions, here) == transcripts(transitions, there)
+
+
+# Of all orders of the Renyi divergence, by what factor the claim exceeds the truth at the best. The
+# pure price of a trigger is claimed at every order.
+ORDERS = (1.001, 1.5, 2.0, 4.0, 16.0)
+RARELY = replace(COUNTING, selection_rate=Fraction(1, 4))
+EACH = replace(CASES["scheduled rules"][1], selection_rate=Fraction(1, 4))
+RENYI: dict[str, tuple[OnlineParameters, int, Pattern, float]] = {
+    "one call": (RARELY, 1, (None, (0, 1, 2), (1, 0, 3), (1, 0, 4)), 1.02),
+    "one call, two examples": (RARELY, 2, (None, None, (0, 1, 2), (1, 0, 3)), 1.02),
+    "fresh calls": (EACH, 1, (None, (1, 1, 2), None), 1.01),
+    "scheduled rules": (CASES["scheduled rules"][1], 2, (None, (1, 1, 2), None), 4.86),
+    "rules by mistakes": (CASES["rules by mistakes"][1], 2, SHORT, 7.98),
+}
+
+
+@pytest.mark.parametrize("name", RENYI)
+def test_renyi_divergences_of_dense_seasons_are_within_rho(name: str) -> None:
+    """Without a failure mass every order can be looked at, over all fresh selections at once."""
+    parameters, most, pattern, factor = RENYI[name]
+    in_zcdp = replace(parameters, selection_accounting="zcdp")
+    case = Case(season(Thresholds(3), in_zcdp, most, Fraction(1, 20)), turns_of(pattern), 0)
+    factors = case.orders(case.transitions(), ORDERS)
+    assert 1 - 1e-9 <= min(factors) <= factor
+
+
+# --- prices are hardly more than they must be -----------------------------------------------------
+
+# The user's mistake may come before others' chances to fire, or after them.
+AROUND: Pattern = (None, (0, 0, 2), (0, 0, 2), (0, 0, 3), (0, 0, 3), None)
+FIRES = replace(TRIGGERED, calls_max=0)
+
+
+def test_a_trigger_costs_nearly_twice_its_rate() -> None:
+    Case(season(Sets(1), FIRES), turns_of(AROUND, points=1), 1.05).check()
+    caps = [season(Sets(1), FIRES, most).caps.epsilon_pure for most in (1, None)]
+    assert caps == [2 * FIRES.trigger_rate, FIRES.trigger_rate]
+
+
+TIGHT: dict[str, tuple[Any, OnlineParameters, Pattern, float]] = {
+    "a histogram with vetoes": (
+        Sets(1), replace(VETOING, bottom_score=3), (None, (1, 1, 2), None, (1, 1, 3)), 1.01
+    ),
+    "rules": (Thresholds(3), COUNTING, (None, (0, 1, 2), (1, 0, 3), (1, 0, 4)), 1.11),
+    "proposals": (
+        PREFIXES, replace(PROPOSING, bottom_score=4), (None, (1, 1, 2), None, (1, 1, 3)), 1.11
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TIGHT)
+def test_a_selection_costs_nearly_what_it_is_charged(name: str) -> None:
+    hypotheses, parameters, pattern, factor = TIGHT[name]
+    Case(season(hypotheses, parameters), turns_of(pattern), factor).check()
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_the_failure_of_a_histogram_is_what_it_is_charged(most: int) -> None:
+    """All of a user's votes for an id that nobody else votes for."""
+    plan = season(Sets(1), replace(VETOING, bottom_score=3), most)
+    Case(plan, turns_of((None, None, None, (1, 1, 2))), 0, 1.001).check()
+
+
+# The user's example is in the first epoch on one side, and in the second one on the other.
+FRESH: dict[str, tuple[Any, OnlineParameters, int, Pattern]] = {
+    "proposals": (PREFIXES, replace(SCHEDULED, selection="sparse", list_cap=2), 1, SHORT),
+    "proposals, two examples": (
+        PREFIXES, replace(SCHEDULED, selection="sparse", list_cap=2, bottom_score=6), 2,
+        (None, (1, 1, 2), None, None),
+    ),
+    "histograms": (Sets(1), SCHEDULED, 1, SHORT),
+    "histograms, two examples": (
+        Sets(1), replace(SCHEDULED, bottom_score=6), 2, (None, (1, 1, 2), None, None)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(each, marks=pytest.mark.campaign if "two" in each else ()) for each in FRESH],
+)
+def test_fresh_lists_fail_no_more_than_one_selection_does(name: str) -> None:
+    """They are charged two failures, one for either side; no adversary has any use for both."""
+    hypotheses, parameters, most, pattern = FRESH[name]
+    plan = season(hypotheses, parameters, most)
+    case = Case(plan, turns_of(pattern), 0, 2.01)
+    case.holds(case.check(), plan.epsilon, plan.delta / 2)
+
+
+# --- variants that must be caught -----------------------------------------------------------------
+
+
+def exceeded(
+    plan: StreamPlan, pattern: Pattern, points: int = 2, priorities: tuple[int, ...] = (0,) * 9
+) -> bool:
+    return Case(plan, turns_of(pattern, points, priorities), 0).exceeds()
+
+
+@pytest.mark.parametrize("broken", [False, True])
+@pytest.mark.parametrize("name", ["rules", "histogram", "fires"])
+def test_a_cap_that_is_not_kept_is_caught(
+    name: str, broken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if broken:
+        monkeypatch.setattr(UserCounts, "admitted", lambda _, users, wanted, most: wanted)
+    hypotheses, parameters, pattern = {
+        "rules": (Thresholds(3), COUNTING, (None, None, None, (1, 0, 2))),
+        "histogram": (Sets(1), replace(VETOING, bottom_score=4), (None, None, None, (1, 0, 2))),
+        "fires": (Sets(1), replace(FIRES, trigger_threshold=4), (None,) * 6),
+    }[name]
+    plan = season(hypotheses, parameters)
+    assert exceeded(plan, pattern, points=1 if name == "fires" else 2) == broken
+
+
+def words_of_positions(self: OnlineLearner, state: OnlineState, noise: NoiseSource) -> OnlineState:
+    """The example-level way: each kept example has a word of its own."""
+    last = state.archive[-1]
+    last = replace(last, teacher=np.arange(len(last), dtype=np.uint64))
+    return replace(state, archive=(*state.archive[:-1], last))
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_teachers_by_position_instead_of_user_are_caught(
+    broken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if broken:
+        monkeypatch.setattr(OnlineLearner, "_with_user_words", words_of_positions)
+    plan = season(Cubes(2), CLOSING, 2)
+    assert exceeded(plan, (None, None, (1, 1, 2), (1, 1, 4))) == broken
+
+
+def without_the_full(self: OnlineLearner, state: OnlineState) -> OnlineState:
+    """The background chosen among the examples that are within their users' caps."""
+    buffer, counts, most = state.buffer, state.users_kept, self.parameters.user_examples_max
+    assert buffer is not None
+    assert buffer.users is not None
+    assert counts is not None
+    assert most is not None
+    within = counts.admitted(buffer.users, ~buffer.mistake, most) | buffer.mistake
+    return _close_epoch(self, replace(state, buffer=buffer.take(within)))
+
+
+_close_epoch: Callable[[OnlineLearner, OnlineState], OnlineState] = OnlineLearner._close_epoch
+
+
+@pytest.mark.parametrize("broken", [False, True])
+def test_a_place_that_is_given_to_somebody_else_is_caught(
+    broken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A user's mistake uses up the cap, so that the place at the end would fall to user 6."""
+    if broken:
+        monkeypatch.setattr(OnlineLearner, "_close_epoch", without_the_full)
+    plan = season(
+        Sets(1),
+        replace(
+            VETOING, background_max=1, bottom_score=3, selection_rate=Fraction(1), schedule_first=7
+        ),
+    )
+    others = ((0, 1, 2), (0, 1, 3), (1, 1, 4), (1, 1, 5), (1, 0, 6))
+    assert exceeded(plan, (None, *others, None), priorities=(5, 6, 7, 8, 9, 2, 1)) == broken
+
+
+@pytest.mark.parametrize("name", ["fires", "rules", "histogram", "fresh closures"])
+def test_the_price_of_an_example_is_not_enough_for_a_user(name: str) -> None:
+    """Nor, where calls are fresh, what one call costs: a user's examples are in several epochs."""
+    hypotheses, parameters, most, pattern = {
+        "fires": (Sets(1), FIRES, 1, AROUND),
+        "rules": (Thresholds(3), COUNTING, 2, (None, None, (0, 1, 2), (1, 0, 3))),
+        "histogram": (Sets(1), replace(VETOING, bottom_score=3), 2, (None, None, None, (1, 1, 2))),
+        "fresh closures": (
+            Cubes(2), replace(CLOSING, schedule_first=1, calls_max=3, bottom_score=2), 2,
+            (None, (0, 0, 2), (0, 0, 3), None),
+        ),
+    }[name]  # fmt: skip
+    plan, less = (season(hypotheses, parameters, each) for each in (most, None))
+    case = Case(plan, turns_of(pattern, 1 if name == "fires" else 2), 0)
+    transitions = case.check()
+    assert case.at_least(transitions, less.epsilon) > less.delta + Fraction(1, 1000)
+
+
+def test_fresh_closures_are_charged_for_each_epoch_of_a_user() -> None:
+    parameters = replace(CLOSING, schedule_first=1, calls_max=3)
+    one, all_of_them = (season(Cubes(2), parameters, each).caps for each in (None, 2))
+    assert all_of_them.epsilon_pure == 3 * one.epsilon_pure
+
+
+# --- noise that is held ---------------------------------------------------------------------------
+
+
+class TriedThreshold(OnlineLearner):
+    """Draws its threshold's noise in a way that makes the enumeration try every value of it."""
+
+    def _threshold_noise(self, place: Place, noise: NoiseSource) -> int:
+        words = noise.words(self._address(place, "trigger-threshold"), DiscreteLaplace.WORDS)
+        return DiscreteLaplace(self.parameters.trigger_rate).sample(words)
+
+
+def test_noise_that_is_held_has_the_law_of_noise_that_is_tried() -> None:
+    hypotheses, parameters = CASES["histograms"]
+    held = season(hypotheses, replace(parameters, trigger_rate=Fraction(3)))
+    (plan,) = held.online
+    words = VariantPlan("l", hypotheses, plan.parameters, Words(), TriedThreshold)
+    cases = [Case(each, turns_of(SHORT), 0, 0, 5) for each in (held, stream_of(words))]
+    found = [each.at_most(each.transitions(), held.epsilon / 8) for each in cases]
+    assert found[0] > Fraction(1, 100)
+    assert abs(found[0] - found[1]) < Fraction(1, 1 << 100)
+
+
+# --- what is refused ------------------------------------------------------------------------------
+
+
+def test_examples_without_users_are_refused_where_users_are_protected() -> None:
+    point, label = np.zeros(1, dtype=np.uint8), np.zeros(1, dtype=np.uint8)
+    users: Users = np.zeros((1, 2), dtype=np.uint64)
+    for most, given in ((1, None), (None, users)):
+        learner = OnlineLearner("s/l", Sets(1), replace(TRIGGERED, user_examples_max=most))
+        with pytest.raises(ValueError, match="with their users where users are protected"):
+            learner.step(
+                learner.initial(), Examples(Place(HEAD, 0, 0), point, label, given), TapeNoise()
+            )
+
+
+def test_tests_with_fresh_noise_are_not_for_users() -> None:
+    with pytest.raises(ValueError, match="protect single examples only"):
+        replace(TRIGGERED, tests="cohen_lyu", tests_failure=Fraction(1, 20))
