@@ -284,6 +284,14 @@ class HypothesisClass(ABC):
         """
         return self.version_space(data_sets, tolerance).essential(cap)
 
+    def essential_p_min(self, d: int) -> int | None:
+        """The least p for which `essential_list` has the (p, d)-essential rules for all data.
+
+        Lyu, Definition 4.3, with d at least the Littlestone dimension. None where this depends on
+        the data; the class's version space then says how.
+        """
+        return None
+
     @abstractmethod
     def essential_rule(self, key: Hashable) -> Rule:
         """The rule behind a key of `essential_list`."""

@@ -164,6 +164,11 @@ class Table(NumberedPoints):
         """The rows that err little enough on every data set, exactly."""
         return NumberedVersionSpace(consistent_numbers(self, data_sets, tolerance))
 
+    def essential_p_min(self, d: int) -> int:
+        """The least p with p * 2^(d - LDim) >= rules - 1 or >= points: `NumberedVersionSpace`."""
+        needed = min(self.rule_count - 1, self.point_count)
+        return max(1, -(-needed >> max(0, d - self.littlestone_dimension)))
+
     def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
         """What the rows with these numbers say to one point."""
         labels: NDArray[np.bool_] = self.matrix[numbers, int(point[0])]

@@ -105,6 +105,10 @@ class Thresholds(NumberedPoints):
         """
         return NumberedVersionSpace(consistent_numbers(self, data_sets, tolerance))
 
+    def essential_p_min(self, d: int) -> int:
+        """2, whatever d is: see `version_space`."""
+        return 2
+
     def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
         """What the thresholds with these numbers say to one point."""
         return numbers <= int(point[0])

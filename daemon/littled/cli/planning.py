@@ -37,6 +37,7 @@ from littled.planner import (
     compare_ways,
     plan_stream,
 )
+from littled.planner.online.paper import threshold_needed
 
 STREAM, LEARNER = "stream", "learner"
 WAYS = {
@@ -131,9 +132,17 @@ def plan_facts(stream: StreamPlan, learner: LearnerPlan, chosen: Comparison) -> 
         "bottom_score": parameters.bottom_score,
         "mistakes_expected": chosen.expected_mistakes,
         "mistakes_guaranteed": chosen.guaranteed_mistakes,
+        "paper_threshold_needed": threshold_needed_by(stream, learner),
         "guarantee": {"epsilon": float(epsilon), "delta": float(delta)},
         "plan": stream.to_dict(),
     }
+
+
+def threshold_needed_by(stream: StreamPlan, learner: LearnerPlan) -> int | None:
+    """In paper mode the least `paper.threshold` for which Claim 6.2 can hold; else None."""
+    if way_of(learner.parameters) != "paper":
+        return None
+    return threshold_needed(learner.hypotheses.littlestone_dimension, stream.horizon)
 
 
 def facts_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
@@ -154,8 +163,16 @@ def facts_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
         f"{occasions(facts, beyond)}",
         "mistakes": f"about {mistakes(facts['mistakes_expected'])}{beyond} on a bad stream"
         f"{'' if facts['schedule_first'] is None else ' of independent examples'}, "
-        f"{bound(facts['mistakes_guaranteed'], facts['failure_probability'])}",
+        f"{bound(facts['mistakes_guaranteed'], facts['failure_probability'])}"
+        f"{lemma_of_the_paper(facts['paper_threshold_needed'])}",
     }
+
+
+def lemma_of_the_paper(needed: int | None) -> str:
+    """What Lemma 6.2 takes before it bounds the mistakes of paper mode."""
+    if needed is None:
+        return ""
+    return f": Lemma 6.2 takes paper.threshold = {number(needed)} at the least"
 
 
 def users_in_words(facts: Mapping[str, Any]) -> dict[str, str]:

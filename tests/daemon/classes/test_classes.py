@@ -297,16 +297,18 @@ def test_dense_classes_list_their_version_space(
     assert set(listed) == set(map(tuple, consistent(hypotheses, parts, Fraction(tolerance)) * 1))
 
 
-@pytest.mark.parametrize("hypotheses", [Thresholds(8), TABLE], ids=named)
+@pytest.mark.parametrize("more", [0, 1], ids=["d = LDim", "d = LDim + 1"])
+@pytest.mark.parametrize("hypotheses", [Thresholds(8), TABLE, Stumps(3, 2)], ids=named)
 @given(parts=st.lists(examples, max_size=2))
 def test_listed_rules_are_essential_by_definition(
-    hypotheses: HypothesisClass, parts: list[Part]
+    hypotheses: HypothesisClass, more: int, parts: list[Part]
 ) -> None:
     sets = [data_set(hypotheses, part) for part in parts]
-    # thresholds need p >= 2; the six rows of the table are told apart by five points
-    p = 2 if isinstance(hypotheses, Thresholds) else 5
+    d = hypotheses.littlestone_dimension + more
+    p = hypotheses.essential_p_min(d)
+    assert p is not None
     rows = consistent(hypotheses, parts, Fraction(1, 4))
-    exact = essential_hypotheses(rows, p, hypotheses.littlestone_dimension)
+    exact = essential_hypotheses(rows, p, d)
     keys = hypotheses.essential_list(sets, Fraction(1, 4), 1000)
     listed = {says(hypotheses.essential_rule(key), hypotheses) for key in keys}
     assert listed == set(map(tuple, exact * 1))

@@ -272,7 +272,7 @@ class Draft:
         """R for a majority that is right everywhere up to `deviation`."""
         hypotheses = self.request.hypotheses
         return draws_for_majority(
-            _log_points(hypotheses.point_type), hypotheses.dual_vc_dimension, deviation, failure
+            log_points(hypotheses.point_type), hypotheses.dual_vc_dimension, deviation, failure
         )
 
     # -- histograms --------------------------------------------------------------------------
@@ -516,7 +516,7 @@ def _short(rate: float) -> float:
     return float(f"{rate * 0.999:.3g}")
 
 
-def _log_points(point_type: str) -> float:
+def log_points(point_type: str) -> float:
     """ln of the number of points of a type; infinite for rows, which have their dual bound."""
     bits = {"u8": 8, "u16": 16, "u32": 32, "u64": 64, "u128": 128}.get(point_type)
     return math.inf if bits is None else bits * LN2

@@ -5,11 +5,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from littled.budget.conversion import guarantee
 from littled.budget.events import price
-from littled.classes import class_from_name
+from littled.classes import HypothesisClass, class_from_name
+from littled.classes.table import Table
 from littled.planner import (
     LearnerRequest,
     PaperConstants,
@@ -17,7 +19,14 @@ from littled.planner import (
     StreamRequest,
     plan_stream,
 )
-from littled.planner.online.paper import paper_budget, paper_estimate
+from littled.planner.bounds import draws_for_majority
+from littled.planner.online.paper import (
+    MAJORITY_DEVIATION,
+    paper_budget,
+    paper_estimate,
+    threshold_needed,
+)
+from oracle.littlestone.essential import essential_hypotheses
 
 ENOUGH = PaperConstants(teachers=Fraction(60))
 
@@ -96,3 +105,57 @@ def test_the_estimate_is_the_papers_bound() -> None:
     found = paper_estimate(learner, paper_budget(request()))
     assert found.expected_mistakes == 2 * found.plan.parameters.trigger_threshold
     assert found.guaranteed_mistakes is None
+
+
+@pytest.mark.parametrize("adversary", ["none", "oblivious"])
+def test_independent_examples_are_an_oblivious_stream(adversary: Any) -> None:
+    assert plan_stream(request(adversary=adversary)) == plan_stream(request())
+
+
+def test_a_majority_serves_every_point_against_an_adaptive_adversary() -> None:
+    """The remark after Lemma 6.2: the dual VC dimension of point functions is 1."""
+    enough = replace(ENOUGH, teachers=Fraction(300), threshold=Fraction(1))
+    parameters = plan_stream(request(constants=enough, adversary="adaptive")).online[0].parameters
+    assert parameters.calls_max == 1
+    assert parameters.draws == draws_for_majority(
+        64 * math.log(2), 1, MAJORITY_DEVIATION, 0.05 / 3 / parameters.calls_max
+    )
+    assert parameters.draws > plan_stream(request(constants=enough)).online[0].parameters.draws
+
+
+def test_too_many_draws_against_an_adaptive_adversary_are_refused() -> None:
+    constants = replace(ENOUGH, draws=Fraction(100))
+    with pytest.raises(PlanError, match=r'R = 1,38. draws .* or set adversary = "oblivious"'):
+        plan_stream(request(constants=constants, adversary="adaptive"))
+
+
+def table(rows: list[list[int]]) -> HypothesisClass:
+    """A table of these rows, by the names r0, r1 and so on."""
+    return Table.from_matrix(
+        [f"r{number}" for number in range(len(rows))], np.array(rows, dtype=np.bool_)
+    )
+
+
+def test_lists_that_are_not_the_papers_are_refused() -> None:
+    """Of 20 singletons, d = 1, one rule is (p, 1)-essential at p = 2 and 4, and 20 are listed."""
+    singletons = table(np.eye(20, dtype=np.uint8).tolist())
+    assert singletons.littlestone_dimension == 1
+    small = np.eye(7, dtype=np.bool_)
+    assert [len(essential_hypotheses(small, p, 1)) for p in (2, 4, 6)] == [1, 1, 7]
+    asked = request()
+    (learner,) = asked.learners
+    with pytest.raises(PlanError, match=r"rules for p >= 19 only, and the paper has p = .* = 2 "):
+        plan_stream(replace(asked, learners=(replace(learner, hypotheses=singletons),)))
+    three = table([[0, 0], [0, 1], [1, 0]])
+    assert three.essential_p_min(1) == 2
+    assert plan_stream(replace(asked, learners=(replace(learner, hypotheses=three),)))
+
+
+@pytest.mark.parametrize(("dimension", "constant"), [(0, 39_461), (1, 39_461), (8, 2_753)])
+def test_what_claim_6_2_takes(dimension: int, constant: int) -> None:
+    """exp(-(1 / 5d)^2 (n / 10) / 3) <= T^-10 for n = C d^3 ln(d ln T), and not for C - 1."""
+    assert threshold_needed(dimension, 10**6) == constant
+    d, logarithm = max(dimension, 1), math.log(10**6)
+    for offset, enough in ((0, True), (-1, False)):
+        examples = (constant + offset) * d**3 * math.log(d * logarithm)
+        assert (examples / (750 * d**2) >= 10 * logarithm) is enough
