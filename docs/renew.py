@@ -31,9 +31,9 @@ from pathlib import Path
 from typing import Any
 
 from littled.cli.entry import run
+from littled.cli.online.plans import mistakes
 from littled.cli.output import amount
-from littled.cli.planning import mistakes
-from littled.cli.prediction_plans import amount_of_error
+from littled.cli.prediction.plans import amount_of_error
 
 FOLDER = Path(__file__).parent
 PAGES = sorted(FOLDER.rglob("*.md"))

@@ -12,7 +12,7 @@ import pytest
 from littled.classes import Table
 from littled.classes.registry import _BY_NUMBERS
 from littled.cli.entry import COMMANDS
-from littled.configuration import KINDS
+from littled.kinds import KINDS
 from littled.learners.online.parameters import Selection
 from littled_protocol.messages import MESSAGE_CLASSES
 

@@ -29,9 +29,10 @@ from littled.mechanisms.exponential import ExponentialMechanism
 from littled.mechanisms.subset import BernoulliSubset
 from littled.mechanisms.votes import PRECISION
 from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner.capacity import MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX
 from littled.planner.online.costs import CANDIDATE_BYTES
-from littled.planner.requests import Asked
-from littled.planner.sizes import CANDIDATES_MAX, MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX
+from littled.planner.online.request import Asked
+from littled.planner.online.sizes import CANDIDATES_MAX
 from oracle.budget.stability import stability
 
 TEXT = (Path(__file__).parent.parent / "PRIVACY.md").read_text(encoding="utf-8")
@@ -68,7 +69,7 @@ def example(selection: Asked) -> str:
 @pytest.mark.parametrize("selection", ["auto", "dense"])
 def test_the_worked_example_is_what_the_planner_takes(selection: Asked) -> None:
     stream, said = planned(selection), example(selection)
-    (plan,) = stream.online
+    (plan,) = stream.publishing
     parameters = plan.parameters
     assert plan.hypotheses.rule_count == RULES
     assert parameters.selection == "dense"
@@ -90,7 +91,7 @@ def test_the_worked_example_is_what_the_planner_takes(selection: Asked) -> None:
 @pytest.mark.parametrize("selection", ["auto", "dense"])
 def test_the_worked_example_is_what_the_code_computes(selection: Asked) -> None:
     stream, said = planned(selection), example(selection)
-    p = stream.online[0].parameters
+    p = stream.publishing[0].parameters
     trigger, mechanism = AboveThreshold(p.trigger_rate), ExponentialMechanism(p.selection_rate)
     loss = PrecisionLoss(
         total_variation=trigger.precision_error(HORIZON)
@@ -124,14 +125,14 @@ def test_the_worked_example_of_users_is_what_the_planner_takes_and_the_code_comp
     learner = LearnerRequest("l", class_from_name(name))
     budget = Fraction(1), Fraction(1, 10**6)
     stream = plan_stream(StreamRequest("s", *budget, HORIZON, (learner,), "user", 1))
-    p = stream.online[0].parameters
+    p = stream.publishing[0].parameters
     assert "takes a fresh histogram, booked as pure," in said
     assert (p.selection, p.fresh, p.selection_accounting) == ("histogram", True, "pure")
     e_t, e_s, bottom = p.trigger_rate, p.selection_rate, p.bottom_score
     assert f"with e_t = {e_t}, e_s = {e_s} and B = {bottom}: " in said
     (pure,) = re.findall(r"epsilon_pure = 2 e_t \+ 2 e_s = (\S+),", said)
     assert Fraction(pure) == 2 * e_t + 2 * e_s == stream.caps.epsilon_pure
-    trigger, selection, loss = stream.online[0].learner("s").season_events()
+    trigger, selection, loss = stream.publishing[0].learner("s").season_events()
     assert price(trigger).epsilon_pure == 2 * e_t
     # B > c, and mistakes are kept: the user's can be in other epochs than the other one's
     ((sides, votes, failure),) = re.findall(
@@ -161,7 +162,7 @@ def test_each_row_of_a_selection_names_what_such_a_learner_is_charged() -> None:
     ):
         learner = LearnerRequest("l", class_from_name(name), selection=selection)  # type: ignore[arg-type]
         stream = StreamRequest("s", Fraction(1), Fraction(1, 10**6), HORIZON, (learner,))
-        (plan,) = plan_stream(stream).online
+        (plan,) = plan_stream(stream).publishing
         once = {event.name for event in plan.learner("s").season_events()}
         call = plan.learner("s").call_event().name
         if plan.parameters.fresh:

@@ -22,9 +22,9 @@ from littled.learners.prediction import Method, PredictionParameters
 from littled.planner import StreamRequest
 from littled.planner.budgets import Budget
 from littled.planner.prediction.errors import ErrorModel, Link
-from littled.planner.prediction.search import PredictionEstimate
-from littled.planner.requests import METHODS, AskedMethod, PredictionRequest
-from littled.planner.search import best_prediction_of
+from littled.planner.prediction.request import METHODS, AskedMethod, PredictionRequest
+from littled.planner.prediction.search import PredictionEstimate, best_under
+from littled.planner.search import budgets_of
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 ALPHA = Fraction(1, 20)
@@ -94,7 +94,7 @@ def planned(cell: Cell, method: AskedMethod, answers: int | None) -> PredictionE
         method=method,
     )
     stream = StreamRequest("bench", EPSILON, DELTA, cell.size, (request,))
-    return best_prediction_of(stream, request)
+    return best_under(request, tuple(budgets_of(stream)))
 
 
 def parameters_of(cell: Cell, method: Method, answers: int) -> PredictionParameters | None:

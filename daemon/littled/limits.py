@@ -156,10 +156,10 @@ RECORD_OVERHEAD_BYTES = 1024
 
 # --- Threads --------------------------------------------------------------------------------------
 
-# Threads that all engines share, and those that all desks share. A turn takes milliseconds, and two
-# cores are the least; more threads would only wait for the interpreter.
+# Threads that all engines share, and those that all answers share. A turn takes milliseconds, and
+# two cores are the least; more threads would only wait for the interpreter.
 ENGINE_THREADS = 4
-DESK_THREADS = 4
+ANSWERING_THREADS = 4
 # Threads for what the event loop must not wait for: checks and replays at the start, old releases.
 LOOP_THREADS = 4
 

@@ -10,12 +10,13 @@ from littled.classes import Table, Thresholds
 from littled.configuration import (
     Configuration,
     ConfigurationError,
-    LearnerConfiguration,
-    PredictionConfiguration,
     load_configuration,
     parse_configuration,
 )
-from littled.planner import LearnerRequest, PredictionRequest, plan_stream
+from littled.configuration.online import LearnerConfiguration
+from littled.configuration.prediction import PredictionConfiguration
+from littled.planner import LearnerRequest, plan_stream
+from littled.planner.prediction.request import PredictionRequest
 from littled_protocol.rules import Words
 
 GOOD = """

@@ -18,7 +18,7 @@ from littled.classes.table import Table
 from littled.learners.online import OnlineLearner
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.prediction import PredictionLearner, PredictionParameters
-from littled.planner import PredictionPlan
+from littled.planner.prediction.plan import PredictionPlan
 from littled_protocol.rules import Words
 from support.enumeration import (
     Case,

@@ -44,9 +44,10 @@ from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.budget.rounding import exp_upper
 from littled.engine import Engine, Transcript
-from littled.engine.predictions import Desk
+from littled.engine.predictions import AnsweringService
 from littled.learners.online import OnlineLearner
-from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
+from littled.planner import LearnerPlan, StreamPlan
+from littled.planner.prediction.plan import PredictionPlan
 from littled.store.mark import Point
 from littled.store.records import NewPrediction, Record, StoredPrediction, prediction_head
 from littled_protocol.codec import encode
@@ -66,10 +67,10 @@ TAIL_BITS = 24
 class VariantPlan(LearnerPlan):
     """A plan for another learner than the real one."""
 
-    kind: type[OnlineLearner] = OnlineLearner
+    learner_class: type[OnlineLearner] = OnlineLearner
 
     def learner(self, stream: str) -> OnlineLearner:
-        return self.kind(f"{stream}/{self.name}", self.hypotheses, self.parameters)
+        return self.learner_class(f"{stream}/{self.name}", self.hypotheses, self.parameters)
 
 
 def stream_of(
@@ -276,7 +277,7 @@ class Transitions:
 
     def _run(self, state: _State, example: Any) -> Iterator[_Way]:
         """Every run with one more example."""
-        kept = (*state.examples, example) if self.plan.predictions else ()
+        kept = (*state.examples, example) if self.plan.answering else ()
 
         def run() -> tuple[Any, _State]:
             engine, transcript = copy(self._engine), Transcript()
@@ -314,7 +315,7 @@ class Transitions:
         shelf = _Shelf(records, answered)
         noise = self.outcomes.noise
         noise.begin(len(answered), {})
-        desk = Desk(self.plan, noise, shelf, lambda _: None, len(records))
+        desk = AnsweringService(self.plan, noise, shelf, lambda _: None, len(records))
         request = len(answered).to_bytes(16, "big")
         x = self._points.encode(column(self.plan.plans[0].hypotheses, [question.x]))
         found = desk.answer(Predict(request, f"{STREAM}/{question.learner}", 1, x), len(records))

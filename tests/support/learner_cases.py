@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from littled.classes import HypothesisClass, Table, class_from_name
 from littled.learners.online.parameters import OnlineParameters, Rung
 from littled.learners.prediction import PredictionParameters
-from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
+from littled.planner import LearnerPlan, StreamPlan
+from littled.planner.prediction.plan import PredictionPlan
 from littled_protocol.rules import Words
 from support.small_classes import Cubes, Sets
 from support.twins import plan_of, points_of

@@ -21,7 +21,8 @@ from littled.learners.contract import (
     SeasonOpened,
 )
 from littled.learners.online import OnlineLearner, OnlineState
-from littled.learners.snapshot import online_to_dict, pack
+from littled.learners.online.snapshot import state_to_dict
+from littled.learners.snapshot import pack
 from littled.mechanisms.noise import Address, NoiseSource
 from littled_protocol.columns import point_type
 
@@ -149,4 +150,4 @@ def stream(seed: int, count: int, target: int = 5, size: int = 16) -> Any:
 
 def equal(left: OnlineState, right: OnlineState) -> bool:
     """Deep equality of states that hold arrays."""
-    return bool(pack(online_to_dict(left)) == pack(online_to_dict(right)))
+    return bool(pack(state_to_dict(left)) == pack(state_to_dict(right)))

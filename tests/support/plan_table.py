@@ -19,17 +19,16 @@ from littled.budget.conversion import epsilon_of_rho, rho_of_epsilon
 from littled.classes import HypothesisClass, class_from_name
 from littled.classes.table import Table
 from littled.planner import (
-    METHODS,
     LearnerRequest,
     PaperConstants,
     PlanError,
-    PredictionRequest,
     StreamRequest,
-    compare_predictions,
     compare_ways,
     plan_stream,
 )
-from littled.planner.requests import Adversary, Asked
+from littled.planner.online.request import Adversary, Asked
+from littled.planner.prediction.request import METHODS, PredictionRequest
+from littled.planner.prediction.search import compare_predictions
 from oracle.planner.relabelling import relabelling_parameters, stability_parameters
 
 TINY = Fraction(1, 10**6)

@@ -13,11 +13,12 @@ from littled.budget.events import price
 from littled.budget.price import Price
 from littled.classes import class_from_name
 from littled.engine import Engine
-from littled.engine.predictions import Desk
+from littled.engine.predictions import AnsweringService
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.prediction import PredictionParameters
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
+from littled.planner import LearnerPlan, StreamPlan
+from littled.planner.prediction.plan import PredictionPlan
 from littled.store.records import NewRecord, Record
 from littled.store.store import Store
 from littled_protocol.messages import Predict, Prediction, PredictionRefused
@@ -107,10 +108,12 @@ class Bench:
             self.engine.apply(record)
         self.desk = self.open_desk()
 
-    def open_desk(self, shelf: Any = None) -> Desk:
+    def open_desk(self, shelf: Any = None) -> AnsweringService:
         """A new desk, on the store unless another shelf is given."""
         self.waited = []
-        return Desk(self.plan, self.noise, shelf or self.store, self.catch_up, self.position)
+        return AnsweringService(
+            self.plan, self.noise, shelf or self.store, self.catch_up, self.position
+        )
 
     def feed(self, count: int, seed: int | None = None, *, learn: bool = True) -> None:
         """Append a record of examples; the engine learns it at once, or when it has to."""

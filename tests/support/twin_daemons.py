@@ -287,7 +287,7 @@ class Day:
         """The ledger and the releases, which are public as well."""
         entries = [entry.to_bytes() for entry in store.ledger(plan.stream)]
         self.shown[f"ledger of {plan.stream}"] = b"\n".join(entries)
-        for each in plan.online:
+        for each in plan.publishing:
             name = f"{plan.stream}/{each.name}"
             self.shown[f"releases of {name}"] = repr(store.releases(name)).encode()
 
@@ -379,7 +379,7 @@ class Day:
             self._seen[name] = 0
 
     def _online(self) -> list[str]:
-        return [f"{c.plan.stream}/{each.name}" for c in self.courses for each in c.plan.online]
+        return [f"{c.plan.stream}/{each.name}" for c in self.courses for each in c.plan.publishing]
 
     def _rounds(self, number: int) -> int:
         """Feed every stream that has such a batch; how many these were."""

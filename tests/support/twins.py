@@ -50,8 +50,9 @@ from littled.budget.price import Price
 from littled.classes import HypothesisClass
 from littled.classes.base import Proposals
 from littled.engine import Engine
-from littled.engine.predictions import Desk, Windows
-from littled.learners.online.learner import USER_PURPOSE, OnlineLearner, OnlineState
+from littled.engine.predictions import AnsweringService, Windows
+from littled.learners.online import OnlineState
+from littled.learners.online.learner import USER_PURPOSE, OnlineLearner
 from littled.learners.prediction.parameters import PredictionParameters
 from littled.learners.prediction.parts import Draw
 from littled.learners.prediction.stable import StablePredictor
@@ -63,7 +64,8 @@ from littled.mechanisms.noisy_majority import NoisyMajority
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.subset import BernoulliSubset
 from littled.mechanisms.votes import VoteCoin
-from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
+from littled.planner import LearnerPlan, StreamPlan
+from littled.planner.prediction.plan import PredictionPlan
 from littled.store.mark import Point
 from littled.store.records import (
     HEAD_BYTES,
@@ -244,7 +246,7 @@ def plan_of(
     caps = Price(caps.epsilon_pure * share, caps.rho * share, caps.delta)
     amounts = Fraction(50), Fraction(1, 2), Fraction(1, 100)
     stream = StreamPlan(name, *amounts, horizon, caps, tuple(plans))
-    (most,) = {each.parameters.user_examples_max for each in stream.online} or {None}
+    (most,) = {each.parameters.user_examples_max for each in stream.publishing} or {None}
     return stream if most is None else replace(stream, unit="user", user_examples_max=most)
 
 
@@ -388,7 +390,7 @@ class Ears:
         _spy(self.patch, Draw, "toss", before=self._chance)
         _spy(self.patch, BernoulliSubset, "sample", after=self._subset)
         _spy(self.patch, StablePredictor, "select", after=self._selected)
-        _spy(self.patch, Desk, "_made", before=self._window)
+        _spy(self.patch, AnsweringService, "_made", before=self._window)
 
     def listen_to(self, hypotheses: HypothesisClass) -> None:
         """Hear which candidates a class offers."""
@@ -548,7 +550,7 @@ def random_script(
     encode = point_type(plan.x_type).encode
     questions: list[tuple[int, Predict]] = []
     for record in range(len(cuts)):
-        for each in plan.predictions:
+        for each in plan.answering:
             asked = points[random.integers(0, len(points), random.integers(1, 4))]
             name = len(questions).to_bytes(16, "big")
             request = Predict(name, f"{plan.stream}/{each.name}", len(asked), encode(asked))
@@ -579,7 +581,9 @@ def _follow(plan: StreamPlan, stream: Examples, script: Script, witness: Witness
     """Run the engine, and the desk if anybody answers."""
     engine = Engine(plan, witness, witness, Inline())
     shelves = Shelves()
-    desk = Desk(plan, witness, shelves, lambda season: None, 0) if plan.predictions else None
+    desk = (
+        AnsweringService(plan, witness, shelves, lambda season: None, 0) if plan.answering else None
+    )
     engine.start()
     for number, (first, stop) in enumerate(pairwise((0, *script.cuts))):
         x, y, users = stream.columns(slice(first, stop), plan.x_type)
@@ -626,8 +630,10 @@ class Comparison:
         """Look the learners up by their full names."""
         self.position, *_ = self.positions
         stream = self.plan.stream
-        self.online = {f"{stream}/{each.name}": each.parameters for each in self.plan.online}
-        self.answering = {f"{stream}/{each.name}": each for each in self.plan.predictions}
+        self.online = {
+            f"{stream}/{each.name}": each.parameters for each in self.plan.of(LearnerPlan)
+        }
+        self.answering = {f"{stream}/{each.name}": each for each in self.plan.of(PredictionPlan)}
 
     def run(self, one: Sequence[Entry], two: Sequence[Entry]) -> Verdict:
         """Go along both up to the first difference in what they say."""

@@ -269,7 +269,7 @@ def trigger_controls() -> tuple[TrialSubject, ...]:
     ]
     found = []
     for name, what, each, fault in made:
-        subject = online_subject(each, each.online[0], name, fault)
+        subject = online_subject(each, each.of(LearnerPlan)[0], name, fault)
         trials = [trial for trial in subject.trials if trial.name in TELLING]
         private = name == "trigger"
         found.append(

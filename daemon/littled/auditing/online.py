@@ -137,9 +137,9 @@ class _Prepared(LearnerPlan):
 @lru_cache(maxsize=4)
 def _prepared(plan: StreamPlan) -> tuple[StreamPlan, bytes]:
     """The plan with its learner made, and the state in which its first season has opened."""
-    (each,) = plan.online
-    made = each.learner(plan.stream)
-    ready = _Prepared(each.name, each.hypotheses, each.parameters, each.words, made)
+    (one,) = plan.of(LearnerPlan)
+    made = one.learner(plan.stream)
+    ready = _Prepared(one.name, one.hypotheses, one.parameters, one.words, made)
     prepared = replace(plan, plans=(ready,))
     engine = Engine(prepared, _NoNoise(), Opening(), _AtOnce())
     engine.start()

@@ -37,7 +37,8 @@ from littled.budget.price import Price
 from littled.classes.base import Labels, Points
 from littled.learners.prediction import PredictionLearner, Prepared
 from littled.mechanisms.noise import Address, KeyedNoise, NoiseSource
-from littled.planner import PredictionPlan, StreamPlan
+from littled.planner import StreamPlan
+from littled.planner.prediction.plan import PredictionPlan
 
 Numbers = NDArray[np.int64]
 # For every answer and every transcript before it, the point to ask about.

@@ -16,7 +16,7 @@ exactly what n events of one draw cost.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields
+from dataclasses import MISSING, dataclass, fields, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Literal, TypeVar, get_args
 
@@ -44,6 +44,10 @@ class PrivacyEvent:
         """TypeError or ValueError, with the field's name, for what no mechanism can have."""
         for each in fields(self):
             _check(f"{each.name} of {self.name}", each.type, getattr(self, each.name))
+
+    def as_stored(self) -> "PrivacyEvent":
+        """The event as far as parameters of a plan tell it, without what only its class does."""
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +313,10 @@ class PredictionAnswersRelabelling(PrivacyEvent):
         differing = predictions.differing_max(self.window, self.net)
         if 2 * (self.rate + self.vote_rate) * (differing + 2) > EPSILON_MAX:
             raise ValueError(f"net and rates of {self.name} are too large to promise anything")
+
+    def as_stored(self) -> PrivacyEvent:
+        """The event with a single labeling: how many there are is a fact about the class."""
+        return replace(self, labelings=Fraction(1))
 
 
 @dataclass(frozen=True, slots=True)

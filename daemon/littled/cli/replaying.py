@@ -27,11 +27,11 @@ def compare_stream(store: Store, stream: str) -> Comparison:
     entries = [entry.to_bytes() for entry in without_answers(ledger)]
     own = own_numbers(ledger)
     releases = {
-        f"{stream}/{each.name}": [
+        f"{stream}/{one.name}": [
             release if release.charge is None else replace(release, charge=own.get(release.charge))
-            for release in store.releases(f"{stream}/{each.name}")
+            for release in store.releases(f"{stream}/{one.name}")
         ]
-        for each in plan.online
+        for one in plan.publishing
     }
     numbers = count()
     predictions = (each for each, _ in zip(store.predictions(stream), numbers, strict=False))

@@ -7,9 +7,9 @@ import click
 from littled.cli.failures import WRONG_USE, explained
 from littled.cli.options import StoreFiles, store_options
 from littled.cli.output import console, notes
-from littled.cli.planning import plan_tables, ways_table
+from littled.cli.presenting import plan_tables
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
-from littled.planner import PlanError, StreamPlan, compare_ways, plan_stream
+from littled.planner import PlanError, StreamPlan, plan_stream
 from littled.store.errors import StoreError, StoreRefused
 from littled.store.store import Store
 
@@ -45,12 +45,8 @@ def init(store: Path, configuration: Path, files: StoreFiles) -> None:
     screen = console()
     screen.print(f"created {store}")
     for plan in plans.values():
-        for table in plan_tables(plan):
+        for table in plan_tables(plan, wanted.streams[plan.stream].request()):
             screen.print(table)
-        request = wanted.streams[plan.stream].request()
-        for each in plan.online:
-            ways = compare_ways(request, each.name)
-            screen.print(ways_table(ways, f"{plan.stream}/{each.name}"))
         if plan.delta * plan.horizon > 1:
             notes().print(
                 f"note: streams.{plan.stream}.delta is greater than 1/horizon; one example of a "

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, ClassVar, Protocol
 
 import click
 from rich.table import Table
@@ -11,6 +11,7 @@ from littled.cli.failures import explained
 from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import amount, console, number, print_json
 from littled.cli.spending import epsilon_spent
+from littled.kinds import KINDS, USUAL, UnknownKind, kind_of, load
 from littled_client.conversation import newest_version
 from littled_client.errors import ClientError
 from littled_client.published import Published
@@ -18,7 +19,16 @@ from littled_protocol.errors import ProtocolError
 from littled_protocol.rules import Words
 
 # What a release says beside its rule.
-KINDS = {"rule": "", "halt": "budget spent, last rule: ", "season": "new season, still: "}
+RELEASES = {"rule": "", "halt": "budget spent, last rule: ", "season": "new season, still: "}
+
+
+class KindStatus(Protocol):
+    """How the public facts of one kind of learner are shown; `heading` says what they give."""
+
+    heading: ClassVar[str]
+
+    def table(self, title: str, learners: Mapping[str, Any]) -> Table:
+        """Learners of this kind, by name, with their facts."""
 
 
 @click.command()
@@ -79,7 +89,7 @@ def release_facts(published: Published, words: Words) -> dict[str, Any]:
 
 def release_line(published: Published, words: Words) -> str:
     """A release as a line for people."""
-    what = KINDS.get(published.kind, f"{published.kind}: ") + published.describe(words)
+    what = RELEASES.get(published.kind, f"{published.kind}: ") + published.describe(words)
     return f"version {published.version:<4} after {published.position:>12,} examples   {what}"
 
 
@@ -110,40 +120,15 @@ def stream_tables(name: str, stream: Mapping[str, Any]) -> Iterator[Table]:
     )
     if stream.get("restores"):
         title += f"; restored from a copy, {number(stream['restores'])} times in all"
-    learners = stream["learners"].items()
-    answering = {name: facts for name, facts in learners if facts.get("kind") == "prediction"}
-    publishing = {name: facts for name, facts in learners if name not in answering}
-    if publishing:
-        yield publishing_table(title, publishing)
-    if answering:
-        yield answering_table(f"{name}: answers" if publishing else title, answering)
-
-
-def publishing_table(title: str, learners: Mapping[str, Any]) -> Table:
-    """Learners that publish rules."""
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for column in ("learner", "version", "epoch", "rule", ""):
-        table.add_column(column, justify="right" if column in ("version", "epoch") else "left")
-    for learner, facts in learners.items():
-        state = "halted: the budget is spent" if facts["halted"] else "learning"
-        table.add_row(learner, str(facts["version"]), str(facts["epoch"]), facts["rule"], state)
-    return table
-
-
-def answering_table(title: str, learners: Mapping[str, Any]) -> Table:
-    """Learners that answer questions."""
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for column in ("learner", "method", "window", "examples", "answers left", "next window after"):
-        table.add_column(column, justify="left" if column in ("learner", "method") else "right")
-    for learner, facts in learners.items():
-        none = facts["window"] is None
-        left, given = facts["answers_left"], facts["answers_given"]
-        table.add_row(
-            learner,
-            facts["method"],
-            "none is full yet" if none else str(facts["window"]),
-            "-" if none else f"{number(facts['window_first'])} to {number(facts['window_last'])}",
-            "-" if none else f"{number(left)} of {number(left + given)}",
-            f"{number(facts['next_window'])} examples",
-        )
-    return table
+    shown: dict[str, dict[str, Any]] = {}
+    for learner, facts in stream["learners"].items():
+        with explained(UnknownKind, before=f"{name}/{learner}: "):
+            kind = kind_of(facts.get("kind", USUAL)).name
+        shown.setdefault(kind, {})[learner] = facts
+    first = True
+    for kind, part in KINDS.items():
+        if kind in shown:
+            status: type[KindStatus] = load(part.status)
+            table = status()
+            yield table.table(title if first else f"{name}: {table.heading}", shown[kind])
+            first = False

@@ -10,8 +10,8 @@ sees it. A call that asks for another one at the same position is followed by it
 this order; a record is applied when all of them are settled, so no snapshot lies between two.
 
 Of learners that answer requests the engine knows what one window costs, which it charges when a
-season opens; the rest is their desk's (`littled.engine.predictions`), as it depends on more than
-the journal. So that it need not know what was asked in between, the engine numbers its ledger
+season opens; the rest is done by `littled.engine.predictions`, as it depends on more than the
+journal. So that it need not know what was asked in between, the engine numbers its ledger
 entries as if there were no answers; the store puts them in their places.
 
 A restore (`littled.store.restoration`) is a record like any other: it ends the season, and whatever
@@ -21,7 +21,7 @@ was kept from the examples before it is forgotten.
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import Executor, Future, wait
-from dataclasses import asdict, dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
@@ -35,12 +35,15 @@ from littled.learners.contract import (
     CallRefused,
     CallRequested,
     Examples,
+    Learner,
+    LearnerState,
     Place,
     Published,
     SeasonOpened,
     SeasonPriced,
+    Step,
+    public_facts,
 )
-from littled.learners.online import OnlineLearner, OnlineState, Step
 from littled.mechanisms.noise import NoiseSource
 from littled.planner import StreamPlan
 from littled.store.records import Record, StoredRelease
@@ -48,7 +51,6 @@ from littled.store.restoration import Restoration, closing_position
 from littled_protocol.codec import encode
 from littled_protocol.columns import decode_labels, decode_users, point_type
 from littled_protocol.messages import Release
-from littled_protocol.rules import Words
 
 SNAPSHOT_FORMAT = 2
 # Examples that a learner looks at in one step: so many words of noise take 256 KiB.
@@ -58,7 +60,7 @@ RECORDS_AT_ONCE = 1 << 12
 
 
 # The trainings that somebody has to wait for, one after the other, and None in between.
-Trainings = Iterator[Future[Step] | None]
+Trainings = Iterator[Future[Step[Any]] | None]
 
 
 class OutOfOrder(Exception):
@@ -85,7 +87,7 @@ class _Course:
     entries: int = 0
     filter: PrivacyFilter | None = None
     restores: int = 0
-    states: dict[str, OnlineState] = field(default_factory=dict)
+    states: dict[str, LearnerState] = field(default_factory=dict)
 
 
 class Engine:
@@ -111,13 +113,15 @@ class Engine:
         self._outlet = outlet
         self._executor = executor
         self._points = point_type(plan.x_type)
-        self._learners = {each.name: each.learner(plan.stream) for each in plan.online}
+        self._learners: dict[str, Learner[Any]] = {
+            one.name: one.learner(plan.stream) for one in plan.publishing
+        }
         self._windows = {
-            each.name: each.learner(plan.stream).window_events() for each in plan.predictions
+            one.name: one.learner(plan.stream).window_events() for one in plan.answering
         }
         if state is None:
             self._course = _Course(
-                states={name: each.initial() for name, each in self._learners.items()}
+                states={name: learner.initial() for name, learner in self._learners.items()}
             )
         else:
             self._course = self._restored(state)
@@ -137,7 +141,7 @@ class Engine:
     def status(self) -> dict[str, Any]:
         """Public facts only: positions, versions, rules, prices and spend.
 
-        What is public about learners that answer requests, their desk knows.
+        What is public about learners that answer requests, `littled.engine.predictions` knows.
         """
         course, plan = self._course, self._plan
         spent = course.filter.spent if course.filter is not None else Price.zero()
@@ -151,8 +155,8 @@ class Engine:
             "spent": spent.to_dict(),
             "caps": plan.caps.to_dict(),
             "learners": {
-                each.name: _learner_status(each.words, course.states[each.name])
-                for each in plan.online
+                one.name: public_facts(course.states[one.name], one.words)
+                for one in plan.publishing
             },
             **({"restores": course.restores} if course.restores else {}),
         }
@@ -263,7 +267,7 @@ class Engine:
                 step = self._learners[name].step(course.states[name], whole, self._noise)
                 if step.effects:
                     position = whole.place_of(step.consumed - 1).record_position
-                    quiet = bisect_left(records, position, key=lambda each: each.first_position)
+                    quiet = bisect_left(records, position, key=lambda record: record.first_position)
                     return self._apply_quiet(records[:quiet]) if quiet else 0
                 found[name] = step.state
         course.states.update(found)
@@ -296,17 +300,17 @@ class Engine:
         position = closing_position(course.position, course.season, plan.horizon)
         entry = self._charge(None, position, RestoredSeason(**_amounts(cost)))
         course.states = {
-            name: replace(
-                state, version=max(state.version, said.versions.get(f"{plan.stream}/{name}", 0))
+            name: learner.after_restore(
+                course.states[name], said.versions.get(f"{plan.stream}/{name}", 0)
             )
-            for name, state in course.states.items()
+            for name, learner in self._learners.items()
         }
         course.restores += 1
         self._open_season(record.first_position // plan.horizon, entry)
         course.record_number = record.number
 
     def _run(
-        self, name: str, learner: OnlineLearner, whole: Examples, start: int, stop: int
+        self, name: str, learner: Learner[Any], whole: Examples, start: int, stop: int
     ) -> Trainings:
         """Feed one learner a part of a record; every call inside it is settled on the way.
 
@@ -324,7 +328,7 @@ class Engine:
                 else:
                     self._publish(name, step, charge=None)
 
-    def _call(self, name: str, learner: OnlineLearner, request: CallRequested) -> Trainings:
+    def _call(self, name: str, learner: Learner[Any], request: CallRequested) -> Trainings:
         """Price first; then reserve, train and publish, or refuse and halt."""
         state = self._course.states[name]
         try:
@@ -340,7 +344,7 @@ class Engine:
         yield training
         self._publish(name, training.result(), charge=entry.number)
 
-    def _publish(self, name: str, step: Step, charge: int | None) -> None:
+    def _publish(self, name: str, step: Step[Any], charge: int | None) -> None:
         releases = [
             self._release(name, effect, charge)
             for effect in step.effects
@@ -419,8 +423,8 @@ class Engine:
             "spent": spent,
             "restores": course.restores,
             "learners": {
-                name: snapshot.online_to_dict(self._learners[name].settled(state))
-                for name, state in course.states.items()
+                name: learner.state_to_dict(learner.settled(course.states[name]))
+                for name, learner in self._learners.items()
             },
         })  # fmt: skip
 
@@ -441,13 +445,14 @@ class Engine:
             if spent is None
             else PrivacyFilter(caps=self._plan.caps, spent=Price.from_dict(spent)),
             states={
-                name: snapshot.online_from_dict(each) for name, each in values["learners"].items()
+                name: self._learners[name].state_from_dict(state)
+                for name, state in values["learners"].items()
             },
         )
 
 
 def _amounts(cost: Price) -> dict[str, Fraction]:
-    return {each.name: getattr(cost, each.name) for each in fields(cost)}
+    return {part.name: getattr(cost, part.name) for part in fields(cost)}
 
 
 @dataclass(slots=True)
@@ -507,13 +512,3 @@ def _slice(examples: Examples, start: int, stop: int) -> Examples:
     place = replace(examples.place, position=examples.place.position + start)
     users = None if examples.users is None else examples.users[start:stop]
     return Examples(place, examples.x[start:stop], examples.y[start:stop], users)
-
-
-def _learner_status(words: Words, state: OnlineState) -> dict[str, Any]:
-    return {
-        "words": asdict(words),
-        "version": state.version,
-        "epoch": state.epoch,
-        "halted": state.halted,
-        "rule": state.rule.describe(words),
-    }

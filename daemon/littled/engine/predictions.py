@@ -1,4 +1,4 @@
-"""The desk: answers requests for predictions from the windows of one stream.
+"""Answers to requests for predictions, from the windows of one stream.
 
 Source of the service: Dagan and Feldman, "PAC Learning with Stable and Private Predictions",
 everlasting predictions: tumbling windows, each with a budget of its own (PRIVACY.md, section 13).
@@ -36,9 +36,10 @@ from littled.budget.events import event_to_dict, price
 from littled.budget.filter import BudgetRefused, PrivacyFilter
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
-from littled.learners.prediction import PredictionLearner, Prepared
+from littled.learners.contract import AnsweringLearner
 from littled.mechanisms.noise import Address, NoiseSource
-from littled.planner import PredictionPlan, StreamPlan
+from littled.planner import StreamPlan
+from littled.planner.plans import AnsweringPlan
 from littled.store.mark import Point
 from littled.store.records import NewPrediction, Record, StoredPrediction, question_head
 from littled_protocol.columns import Labels, Points, PointType, decode_labels, point_type
@@ -47,7 +48,7 @@ from littled_protocol.messages import Predict, Prediction, PredictionRefused
 
 
 class Journal(Protocol):
-    """Where a desk reads windows."""
+    """Where windows are read."""
 
     def record_at(self, stream: str, position: int) -> int | None:
         """Number of the record that holds the example at a position; None when there is none."""
@@ -56,8 +57,8 @@ class Journal(Protocol):
         """Records of the stream after number `after`, in order."""
 
 
-class Shelf(Journal, Protocol):
-    """Where a desk's answers become durable, and what it finds there."""
+class AnswerStore(Journal, Protocol):
+    """Where answers become durable, and are found again."""
 
     def prediction(self, learner: str, request: bytes) -> StoredPrediction | None:
         """What was answered to a request to the learner "stream/learner"; None if nothing was."""
@@ -113,7 +114,7 @@ class _Open:
     window: int
     record: int
     head: bytes
-    prepared: Prepared
+    prepared: Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +130,10 @@ class _Maker:
     """Makes the answers of one learner; holds one prepared window at a time."""
 
     def __init__(
-        self, stream: str, plan: PredictionPlan, windows: Windows, points: PointType
+        self, stream: str, learner: AnsweringLearner[Any], windows: Windows, points: PointType
     ) -> None:
         self.stream = stream
-        self.learner: PredictionLearner = plan.learner(stream)
+        self.learner = learner
         self.windows = windows
         self.points = points
         self._open: _Open | None = None
@@ -146,18 +147,18 @@ class _Maker:
 
     def _read(self, window: int, journal: Journal) -> _Open:
         first, end = self.windows.bounds(window)
-        record, last = (journal.record_at(self.stream, each) for each in (first, end - 1))
+        record, last = (journal.record_at(self.stream, position) for position in (first, end - 1))
         assert record is not None, "a window is asked for before it is full"
         assert last is not None, "a window is asked for before it is full"
         xs: list[Points] = []
         ys: list[Labels] = []
-        for each in journal.records(self.stream, record - 1):
-            part = slice(max(first - each.first_position, 0), end - each.first_position)
-            xs.append(self.points.decode(each.x, each.count)[part])
-            ys.append(decode_labels(each.y, each.count)[part])
-            if each.number == last:
+        for found in journal.records(self.stream, record - 1):
+            part = slice(max(first - found.first_position, 0), end - found.first_position)
+            xs.append(self.points.decode(found.x, found.count)[part])
+            ys.append(decode_labels(found.y, found.count)[part])
+            if found.number == last:
                 x, y = np.concatenate(xs), np.concatenate(ys)
-                return _Open(window, last, each.chain_head, self.learner.prepare(x, y))
+                return _Open(window, last, found.chain_head, self.learner.prepare(x, y))
         raise AssertionError("the journal ends inside a window that is full")
 
     def answers(
@@ -170,10 +171,10 @@ class _Maker:
 
 
 @dataclass(slots=True)
-class _Counter:
-    """One learner at the desk."""
+class _Answerer:
+    """One learner with what its current window has answered."""
 
-    plan: PredictionPlan
+    plan: AnsweringPlan[Any]
     maker: _Maker
     caps: Price
     one: Price
@@ -182,11 +183,11 @@ class _Counter:
     @property
     def answers_max(self) -> int:
         """Answers that a window is paid for."""
-        return self.plan.parameters.answers_max
+        return self.maker.learner.answers_max
 
 
-class Desk:
-    """Answers the requests to one stream's prediction learners; used by one thread at a time.
+class AnsweringService:
+    """Answers the requests to the learners of one stream that answer; used by one thread at a time.
 
     `answer` may take long and blocks. `status` may be called on any thread.
     """
@@ -195,7 +196,7 @@ class Desk:
         self,
         plan: StreamPlan,
         noise: NoiseSource,
-        shelf: Shelf,
+        store: AnswerStore,
         opened: Callable[[int], None],
         position: int,
     ) -> None:
@@ -205,23 +206,25 @@ class Desk:
         """
         self.stream = plan.stream
         self._noise = noise
-        self._shelf = shelf
+        self._store = store
         self._opened = opened
         self._points = point_type(plan.x_type)
-        self._others = frozenset(f"{plan.stream}/{each.name}" for each in plan.online)
-        self._counters = {
-            f"{plan.stream}/{each.name}": _counter(plan, each) for each in plan.predictions
+        self._others = frozenset(f"{plan.stream}/{one.name}" for one in plan.publishing)
+        self._answerers = {
+            f"{plan.stream}/{one.name}": _answerer(plan, one) for one in plan.answering
         }
-        for counter in self._counters.values():
-            full = counter.maker.windows.full(position)
+        for answerer in self._answerers.values():
+            full = answerer.maker.windows.full(position)
             if full:
-                counter.standing = self._stand(counter, full - 1)
+                answerer.standing = self._stand(answerer, full - 1)
 
     # -- public facts ------------------------------------------------------------------------
 
     def status(self, position: int) -> dict[str, dict[str, Any]]:
         """Public facts about each learner of a stream of `position` examples, by its name."""
-        return {counter.plan.name: _facts(counter, position) for counter in self._counters.values()}
+        return {
+            answerer.plan.name: _facts(answerer, position) for answerer in self._answerers.values()
+        }
 
     # -- answers -----------------------------------------------------------------------------
 
@@ -229,80 +232,80 @@ class Desk:
         """Answer a request, as a whole or not at all, from a stream of `position` examples.
 
         Positions never fall from one call to the next. What is returned may be sent: it is durable.
-        Raises what the shelf raises; nothing was answered then, and the desk is to be given up.
+        Raises what the store raises; nothing was answered then, and nothing more may be asked.
         """
-        counter = self._counters.get(asked.learner)
-        if counter is None:
+        answerer = self._answerers.get(asked.learner)
+        if answerer is None:
             known = asked.learner in self._others
             return refusal(
                 asked, RefusalCode.NO_PREDICTIONS if known else RefusalCode.UNKNOWN_LEARNER
             )
-        points = self._decoded(counter, asked)
+        points = self._decoded(answerer, asked)
         if points is None:
-            return _refused(asked, RefusalCode.INVALID_POINTS, counter, position)
+            return _refused(asked, RefusalCode.INVALID_POINTS, answerer, position)
         x = self._points.encode(points)
-        stored = self._shelf.prediction(asked.learner, asked.request)
+        stored = self._store.prediction(asked.learner, asked.request)
         if stored is None:
-            return self._answer_new(counter, asked, points, x, position)
+            return self._answer_new(answerer, asked, points, x, position)
         if (stored.count, stored.x) != (asked.count, x):
-            return _refused(asked, RefusalCode.REQUEST_REUSED, counter, position)
-        return self._again(counter, stored)
+            return _refused(asked, RefusalCode.REQUEST_REUSED, answerer, position)
+        return self._again(answerer, stored)
 
     def _answer_new(
-        self, counter: _Counter, asked: Predict, points: Points, x: bytes, position: int
+        self, answerer: _Answerer, asked: Predict, points: Points, x: bytes, position: int
     ) -> Prediction | PredictionRefused:
         """Answer what was not answered before: admit, compute, store."""
-        standing = self._turned(counter, position)
+        standing = self._turned(answerer, position)
         if standing is None:
-            return _refused(asked, RefusalCode.NO_WINDOW, counter, position)
+            return _refused(asked, RefusalCode.NO_WINDOW, answerer, position)
         try:
-            after = _admitted(counter, standing, asked.count)
+            after = _admitted(answerer, standing, asked.count)
         except BudgetRefused:
-            return _refused(asked, RefusalCode.WINDOW_SPENT, counter, position)
-        new = self._made(counter, standing.window, asked, points, x)
-        self._shelf.answer(new, self._entry(counter, new))
-        counter.standing = after
-        return _answered(new, counter.answers_max - after.given, repeated=False)
+            return _refused(asked, RefusalCode.WINDOW_SPENT, answerer, position)
+        new = self._made(answerer, standing.window, asked, points, x)
+        self._store.answer(new, self._entry(answerer, new))
+        answerer.standing = after
+        return _answered(new, answerer.answers_max - after.given, repeated=False)
 
-    def _decoded(self, counter: _Counter, asked: Predict) -> Points | None:
+    def _decoded(self, answerer: _Answerer, asked: Predict) -> Points | None:
         """The points of a request, None unless all are points of the learner's domain."""
         try:
             points = self._points.decode(asked.x, asked.count)
         except ProtocolError:
             return None
-        return points if counter.plan.hypotheses.contains(points) else None
+        return points if answerer.plan.hypotheses.contains(points) else None
 
-    def _again(self, counter: _Counter, stored: StoredPrediction) -> Prediction:
+    def _again(self, answerer: _Answerer, stored: StoredPrediction) -> Prediction:
         """The answer that a request got before."""
-        given = self._shelf.answers_counted(stored.learner, stored.window)
-        return _answered(stored, counter.answers_max - given, repeated=True)
+        given = self._store.answers_counted(stored.learner, stored.window)
+        return _answered(stored, answerer.answers_max - given, repeated=True)
 
-    def _turned(self, counter: _Counter, position: int) -> _Standing | None:
+    def _turned(self, answerer: _Answerer, position: int) -> _Standing | None:
         """The standing of the current window, as soon as it is paid for; None without a window."""
-        full = counter.maker.windows.full(position)
+        full = answerer.maker.windows.full(position)
         if not full:
             return None
-        self._opened(counter.maker.windows.season(full - 1))
-        if counter.standing is None or counter.standing.window != full - 1:
-            counter.standing = self._stand(counter, full - 1)
-        return counter.standing
+        self._opened(answerer.maker.windows.season(full - 1))
+        if answerer.standing is None or answerer.standing.window != full - 1:
+            answerer.standing = self._stand(answerer, full - 1)
+        return answerer.standing
 
-    def _stand(self, counter: _Counter, window: int) -> _Standing:
+    def _stand(self, answerer: _Answerer, window: int) -> _Standing:
         """How much a window has answered, by what is stored."""
-        given = self._shelf.answers_given(counter.maker.learner.name, window)
-        return _Standing(window, given, PrivacyFilter(counter.caps, counter.one * given))
+        given = self._store.answers_given(answerer.maker.learner.name, window)
+        return _Standing(window, given, PrivacyFilter(answerer.caps, answerer.one * given))
 
     def _made(
-        self, counter: _Counter, window: int, asked: Predict, points: Points, x: bytes
+        self, answerer: _Answerer, window: int, asked: Predict, points: Points, x: bytes
     ) -> NewPrediction:
         """The answers to an admitted request, not yet durable."""
-        opened = counter.maker.open(window, self._shelf)
-        end = self._shelf.prediction_end(self.stream)
+        opened = answerer.maker.open(window, self._store)
+        end = self._store.prediction_end(self.stream)
         number = end.number + 1
         question = question_head(
             end.head, opened.head, asked.learner, number, window, asked.request, asked.count, x
         )
-        y = counter.maker.answers(opened, points, question, number, self._noise)
+        y = answerer.maker.answers(opened, points, question, number, self._noise)
         return NewPrediction(
             learner=asked.learner,
             number=number,
@@ -315,17 +318,17 @@ class Desk:
             question_head=question,
         )
 
-    def _entry(self, counter: _Counter, new: NewPrediction) -> LedgerEntry:
-        """What a prediction costs; the shelf sets the entry's number."""
-        windows = counter.maker.windows
+    def _entry(self, answerer: _Answerer, new: NewPrediction) -> LedgerEntry:
+        """What a prediction costs; the store sets the entry's number."""
+        windows = answerer.maker.windows
         return LedgerEntry(
             number=0,
             stream=self.stream,
             season=windows.season(new.window),
-            learner=counter.plan.name,
+            learner=answerer.plan.name,
             position=windows.bounds(new.window)[1] - 1,
-            event=event_to_dict(counter.maker.learner.answers_event(new.count)),
-            price=counter.one * new.count,
+            event=event_to_dict(answerer.maker.learner.answers_event(new.count)),
+            price=answerer.one * new.count,
             window=new.window,
         )
 
@@ -352,36 +355,37 @@ def differing(
     predictions are a chain is checked by whoever reads them.
     """
     points = point_type(plan.x_type)
-    makers = {f"{plan.stream}/{each.name}": _maker(plan, each) for each in plan.predictions}
-    for each in stored:
-        maker = makers.get(each.learner)
+    makers = {f"{plan.stream}/{one.name}": _maker(plan, one) for one in plan.answering}
+    for found in stored:
+        maker = makers.get(found.learner)
         same = False
         if maker is not None:
-            opened = maker.open(each.window, journal)
-            asked = points.decode(each.x, each.count)
-            y = maker.answers(opened, asked, each.question_head, each.number, noise)
-            same = (opened.record, y) == (each.record, each.y)
+            opened = maker.open(found.window, journal)
+            asked = points.decode(found.x, found.count)
+            y = maker.answers(opened, asked, found.question_head, found.number, noise)
+            same = (opened.record, y) == (found.record, found.y)
         if not same:
-            yield f"prediction {each.number} of {plan.stream} is not what the journal leads to"
+            yield f"prediction {found.number} of {plan.stream} is not what the journal leads to"
 
 
-def _maker(stream: StreamPlan, plan: PredictionPlan) -> _Maker:
-    windows = Windows(stream.horizon, plan.parameters.window)
-    return _Maker(stream.stream, plan, windows, point_type(stream.x_type))
+def _maker(stream: StreamPlan, plan: AnsweringPlan[Any]) -> _Maker:
+    learner = plan.learner(stream.stream)
+    windows = Windows(stream.horizon, learner.window)
+    return _Maker(stream.stream, learner, windows, point_type(stream.x_type))
 
 
-def _counter(stream: StreamPlan, plan: PredictionPlan) -> _Counter:
+def _answerer(stream: StreamPlan, plan: AnsweringPlan[Any]) -> _Answerer:
     maker = _maker(stream, plan)
     event = maker.learner.answers_event
-    return _Counter(plan, maker, price(event(plan.parameters.answers_max)), price(event(1)))
+    return _Answerer(plan, maker, price(event(maker.learner.answers_max)), price(event(1)))
 
 
-def _admitted(counter: _Counter, standing: _Standing, count: int) -> _Standing:
+def _admitted(answerer: _Answerer, standing: _Standing, count: int) -> _Standing:
     """The standing after so many answers more; BudgetRefused if the window has not paid for them.
 
     No method answers for nothing, so the price of `answers_max` answers pays for no more.
     """
-    budget = standing.filter.admit(counter.one * count)
+    budget = standing.filter.admit(answerer.one * count)
     return _Standing(standing.window, standing.given + count, budget)
 
 
@@ -396,25 +400,25 @@ def _answered(new: NewPrediction, left: int, *, repeated: bool) -> Prediction:
     )
 
 
-def _window(counter: _Counter, position: int) -> tuple[int, int] | None:
+def _window(answerer: _Answerer, position: int) -> tuple[int, int] | None:
     """The current window and how much it has answered; None before the first is full."""
-    full, standing = counter.maker.windows.full(position), counter.standing
+    full, standing = answerer.maker.windows.full(position), answerer.standing
     if not full:
         return None
     known = standing is not None and standing.window == full - 1
     return full - 1, standing.given if standing is not None and known else 0
 
 
-def _next_window(counter: _Counter, position: int) -> int:
+def _next_window(answerer: _Answerer, position: int) -> int:
     """Length of the stream with which the next window will be full."""
-    windows = counter.maker.windows
+    windows = answerer.maker.windows
     return windows.bounds(windows.full(position))[1]
 
 
 def _refused(
-    asked: Predict, code: RefusalCode, counter: _Counter, position: int
+    asked: Predict, code: RefusalCode, answerer: _Answerer, position: int
 ) -> PredictionRefused:
-    window = _window(counter, position)
+    window = _window(answerer, position)
     given = 0 if window is None else window[1]
     return PredictionRefused(
         request=asked.request,
@@ -423,28 +427,28 @@ def _refused(
         message=REFUSAL_SENTENCES[code],
         asked=asked.count,
         spent=given,
-        left=0 if window is None else counter.answers_max - given,
+        left=0 if window is None else answerer.answers_max - given,
         window=None if window is None else window[0],
-        next_window=_next_window(counter, position),
+        next_window=_next_window(answerer, position),
     )
 
 
-def _facts(counter: _Counter, position: int) -> dict[str, Any]:
+def _facts(answerer: _Answerer, position: int) -> dict[str, Any]:
     """What anybody may know about a learner: parameters, positions, and how much was answered."""
-    parameters = counter.plan.parameters
-    window = _window(counter, position)
-    bounds = None if window is None else counter.maker.windows.bounds(window[0])
+    learner = answerer.maker.learner
+    window = _window(answerer, position)
+    bounds = None if window is None else answerer.maker.windows.bounds(window[0])
     given = 0 if window is None else window[1]
     return {
-        "kind": "prediction",
-        "words": asdict(counter.plan.words),
-        "method": parameters.method,
-        "window_examples": parameters.window,
+        "kind": answerer.plan.kind,
+        "words": asdict(answerer.plan.words),
+        "method": learner.method,
+        "window_examples": learner.window,
         "window": None if window is None else window[0],
         "window_first": None if bounds is None else bounds[0],
         "window_last": None if bounds is None else bounds[1] - 1,
         "answers_given": given,
-        "answers_left": 0 if window is None else counter.answers_max - given,
-        "answer_price": counter.one.to_dict(),
-        "next_window": _next_window(counter, position),
+        "answers_left": 0 if window is None else answerer.answers_max - given,
+        "answer_price": answerer.one.to_dict(),
+        "next_window": _next_window(answerer, position),
     }

@@ -1,12 +1,16 @@
-"""What every learner that the engine runs takes and gives: events of a stream in, effects out.
+"""What every kind of learner is for whoever runs it, and nothing else is known of a kind.
 
-A season of such a learner is a pure state machine, `step(state, event, noise)`. The engine opens
-seasons, hands over examples, and asks the filter of the budget before it admits a call of training;
-it knows no kind of learner beyond this.
+A learner that publishes rules (`Learner`) is run by the engine. A season of it is a pure state
+machine, `step(state, event, noise)`: events of a stream in, effects out. The engine opens seasons,
+hands over examples, and asks the filter of the budget before it admits a call of training.
+
+A learner that answers requests (`AnsweringLearner`) is never stepped: it has no state, and makes
+single answers from windows of examples. What one window costs is charged when a season opens.
 """
 
 from bisect import bisect_right
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +18,8 @@ from numpy.typing import NDArray
 from littled.budget.events import PrivacyEvent
 from littled.classes.base import Labels, Points
 from littled.learners.users import Users
-from littled_protocol.rules import Rule
+from littled.mechanisms.noise import Address, NoiseSource
+from littled_protocol.rules import Rule, Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,3 +126,128 @@ class Published:
 
 
 Effect = SeasonPriced | CallRequested | Published
+
+
+# -- learners that publish rules -----------------------------------------------------------------
+
+
+class LearnerState(Protocol):
+    """What the engine reads of a state: public facts. All else in it is the learner's own."""
+
+    @property
+    def rule(self) -> Rule:
+        """The rule that is published."""
+
+    @property
+    def version(self) -> int:
+        """Number of the last release; 0 before the first."""
+
+    @property
+    def epoch(self) -> int:
+        """Calls of training that were made, over all seasons."""
+
+    @property
+    def halted(self) -> bool:
+        """Whether the learner does nothing more before the next season opens."""
+
+
+State = TypeVar("State", bound=LearnerState)
+
+
+@dataclass(frozen=True, slots=True)
+class Step(Generic[State]):
+    """Result of one step: the new state, the effects in order, and the examples consumed."""
+
+    state: State
+    effects: tuple[Effect, ...] = ()
+    consumed: int = 0
+
+
+class Learner(Protocol[State]):
+    """A learner that publishes rules, for one class with public parameters. Immutable.
+
+    The engine sends states back as they are and changes none. Whatever a step draws follows from
+    `noise` and the place of its event, so that a replay draws the same.
+    """
+
+    @property
+    def name(self) -> str:
+        """The name "stream/learner", which separates the noise of learners."""
+
+    def initial(self) -> State:
+        """The state before the first season opens."""
+
+    def season_events(self) -> tuple[PrivacyEvent, ...]:
+        """What is charged when a season opens, in this order."""
+
+    def call_event(self) -> PrivacyEvent:
+        """What one call of training is charged."""
+
+    @property
+    def calls_max(self) -> int:
+        """Calls of training that a season has at the most."""
+
+    def step(self, state: State, event: Event, noise: NoiseSource) -> Step[State]:
+        """One transition; pure, and total on every state that the learner itself reaches."""
+
+    def settled(self, state: State) -> State:
+        """The same state in a form that does not show how its examples came in batches."""
+
+    def after_restore(self, state: State, version: int) -> State:
+        """The state whose next version is above `version`, the last one that a store had lost."""
+
+    def state_to_dict(self, state: State) -> dict[str, Any]:
+        """Plain values and arrays of a state, for a snapshot."""
+
+    def state_from_dict(self, values: dict[str, Any]) -> State:
+        """The state that `state_to_dict` wrote; SnapshotUnusable if it is of another version."""
+
+
+def public_facts(state: LearnerState, words: Words) -> dict[str, Any]:
+    """What anybody may know about a learner that publishes rules, JSON-able; the rule in words."""
+    return {
+        "words": asdict(words),
+        "version": state.version,
+        "epoch": state.epoch,
+        "halted": state.halted,
+        "rule": state.rule.describe(words),
+    }
+
+
+# -- learners that answer requests ---------------------------------------------------------------
+
+Prepared = TypeVar("Prepared")
+
+
+class AnsweringLearner(Protocol[Prepared]):
+    """A learner that answers requests from windows of consecutive examples. Immutable."""
+
+    @property
+    def name(self) -> str:
+        """The name "stream/learner", which separates the noise of learners."""
+
+    @property
+    def method(self) -> str:
+        """The public word for how answers are made."""
+
+    @property
+    def window(self) -> int:
+        """Examples in a window."""
+
+    @property
+    def answers_max(self) -> int:
+        """Answers that a window is paid for."""
+
+    def window_events(self) -> tuple[PrivacyEvent, ...]:
+        """What one full window costs in all; an example is in one window."""
+
+    def answers_event(self, count: int) -> PrivacyEvent:
+        """What so many answers cost, whatever they are about."""
+
+    def prepare(self, x: Points, y: Labels) -> Prepared:
+        """The work on a window of points `x` (n,) with labels `y` (n,) that is done once."""
+
+    def answer(
+        self, prepared: Prepared, points: Points, noise: NoiseSource, address: Address
+    ) -> Labels:
+        """One answer for each of `points` (m,), uint8 (m,), with the noise at `address`."""

@@ -1,21 +1,20 @@
-"""States of learners as bytes and back: a snapshot saves replaying a long journal, nothing more."""
+"""States of learners as bytes and back: a snapshot saves replaying a long journal, nothing more.
+
+A learner says itself which plain values and arrays its state comes to
+(`littled.learners.contract.Learner.state_to_dict`).
+"""
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 import msgpack
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.learners.online import OnlineState
-from littled.learners.online.buffer import Buffer
 from littled.learners.users import Run, UserCounts
-from littled_protocol.rules import rule_from_dict
 
 # The size of a snapshot is bounded by the buffers' caps; this only refuses absurd files.
 SNAPSHOT_BYTES_MAX = 1 << 32
-_USER_COUNTS = ("users_counted", "users_kept")
 
 
 class SnapshotUnusable(Exception):
@@ -44,51 +43,20 @@ def unpack(data: bytes) -> dict[str, Any]:
     return values
 
 
-def online_to_dict(state: OnlineState) -> dict[str, Any]:
-    """Plain values of an online learner's state."""
-    values = {each.name: getattr(state, each.name) for each in fields(state)}
-    values["rule"] = state.rule.to_dict()
-    values["buffer"] = None if state.buffer is None else _buffer_to_dict(state.buffer)
-    values["archive"] = [_buffer_to_dict(each) for each in state.archive]
-    values["pending"] = [list(each) for each in state.pending]
-    for name in _USER_COUNTS:
-        values[name] = _counts_to_dict(values[name])
-    return values
-
-
-def online_from_dict(values: dict[str, Any]) -> OnlineState:
-    """The state that `online_to_dict` wrote; SnapshotUnusable if its fields differ."""
-    if set(values) != {each.name for each in fields(OnlineState)}:
-        raise SnapshotUnusable("the snapshot has the fields of another version")
-    read = dict(values)
-    read["rule"] = rule_from_dict(values["rule"])
-    read["buffer"] = None if values["buffer"] is None else Buffer(**values["buffer"])
-    read["archive"] = tuple(Buffer(**each) for each in values["archive"])
-    read["pending"] = tuple((x, y, users) for x, y, users in values["pending"])
-    for name in _USER_COUNTS:
-        read[name] = _counts_from_dict(values[name])
-    return OnlineState(**read)
-
-
-def _counts_to_dict(counts: UserCounts | None) -> dict[str, Any] | None:
-    """As one run, however many batches it took."""
+def counts_to_dict(counts: UserCounts | None) -> dict[str, Any] | None:
+    """Plain values of counts, None for none: as one run, however many batches it took."""
     if counts is None:
         return None
     whole = counts.whole()
     return {"users": whole.users, "counts": whole.counts}
 
 
-def _counts_from_dict(values: dict[str, Any] | None) -> UserCounts | None:
+def counts_from_dict(values: dict[str, Any] | None) -> UserCounts | None:
+    """The counts that `counts_to_dict` wrote."""
     if values is None:
         return None
     run = Run(**values)
     return UserCounts((run,) if len(run) else ())
-
-
-def _buffer_to_dict(buffer: Buffer) -> dict[str, Any]:
-    return {
-        each.name: getattr(buffer, each.name) for each in fields(buffer) if each.name != "limit"
-    }
 
 
 def _array_to_dict(value: object) -> dict[str, Any]:

@@ -1,40 +1,25 @@
-"""Plans: from what a configuration asks for to every parameter of a learner, without any data."""
+"""Plans: from what a configuration asks for to every parameter of a learner, without any data.
 
-from littled.planner.plans import LearnerPlan, PredictionPlan, StreamPlan
-from littled.planner.prediction.search import PredictionComparison
-from littled.planner.requests import (
-    EXCESS_ERROR,
-    METHODS,
-    UNITS,
-    LearnerRequest,
-    PaperConstants,
-    PlanError,
-    PredictionRequest,
-    StreamRequest,
-)
-from littled.planner.search import (
-    Comparison,
-    compare_predictions,
-    compare_ways,
-    plan_stream,
-    season_cost,
-)
+What is said of learners of one kind only is in that kind's folder, but for online learners, the
+usual ones, which are named here too.
+"""
+
+from littled.planner.online.plan import LearnerPlan
+from littled.planner.online.request import LearnerRequest, PaperConstants
+from littled.planner.online.search import Comparison, compare_ways
+from littled.planner.plans import StreamPlan, season_cost
+from littled.planner.requests import UNITS, PlanError, StreamRequest
+from littled.planner.search import plan_stream
 
 __all__ = [
-    "EXCESS_ERROR",
-    "METHODS",
     "UNITS",
     "Comparison",
     "LearnerPlan",
     "LearnerRequest",
     "PaperConstants",
     "PlanError",
-    "PredictionComparison",
-    "PredictionPlan",
-    "PredictionRequest",
     "StreamPlan",
     "StreamRequest",
-    "compare_predictions",
     "compare_ways",
     "plan_stream",
     "season_cost",

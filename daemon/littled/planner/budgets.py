@@ -21,7 +21,7 @@ class Budget:
     """The budget of a stream, shared evenly by `share` learners, and one way to divide it.
 
     `trigger_share` of an online learner's epsilon pays for its trigger, the rest for its
-    selections; `predictions` of the learners answer questions instead, and have no trigger. All
+    selections; `untriggered` of the learners have no trigger. All
     selections and answers are booked in one way. Where users are protected, `user_examples_max` is
     c, and every price is that of c examples of one user and of another one's in their place.
     """
@@ -32,7 +32,7 @@ class Budget:
     share: int
     accounting: Accounting
     trigger_share: float
-    predictions: int = 0
+    untriggered: int = 0
     user_examples_max: int = 0
 
     @property
@@ -134,7 +134,7 @@ class Budget:
     @property
     def _rho(self) -> Fraction:
         """A learner's part of rho, when all triggers are paid for."""
-        left = self.epsilon - (self.share - self.predictions) * self._trigger_price
+        left = self.epsilon - (self.share - self.untriggered) * self._trigger_price
         return rho_of_epsilon(left, self.delta * DELTA_Z_SHARE) / self.share
 
 

@@ -1,69 +1,105 @@
 """Plans as values: everything that a store records and an engine needs."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import Any, Self
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
+from littled.budget.events import price
 from littled.budget.price import Price
 from littled.budget.rounding import to_text
 from littled.classes import HypothesisClass, class_from_dict
-from littled.learners.online import OnlineLearner
-from littled.learners.online.parameters import OnlineParameters
-from littled.learners.prediction import PredictionLearner, PredictionParameters
+from littled.kinds import UnknownKind, kind_of, load
+from littled.learners.contract import AnsweringLearner, Learner
 from littled.planner.requests import PlanError, Unit
 from littled_protocol.rules import Words
 
 
+class Parameters(Protocol):
+    """Public parameters of a learner, which a store keeps."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able; fractions as "numerator/denominator"."""
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """The parameters that `to_dict` wrote; ValueError for any others."""
+
+
+P = TypeVar("P", bound=Parameters)
+K = TypeVar("K", bound="Plan[Any]")
+
+
 @dataclass(frozen=True, slots=True)
-class LearnerPlan:
-    """One online learner with all its parameters."""
+class Plan(ABC, Generic[P]):
+    """One learner with all its parameters; `kind` is its name in `littled.kinds`."""
+
+    kind: ClassVar[str]
+    parameters_class: ClassVar[type[Parameters]]
 
     name: str
     hypotheses: HypothesisClass
-    parameters: OnlineParameters
+    parameters: P
     words: Words
 
-    def learner(self, stream: str) -> OnlineLearner:
-        """The learner itself."""
-        return OnlineLearner(f"{stream}/{self.name}", self.hypotheses, self.parameters)
+    @abstractmethod
+    def season_cost(self, stream: str) -> Price:
+        """Everything that a season of this learner can be charged."""
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
-        return _plan_to_dict("online", self)
+        return {
+            "kind": self.kind,
+            "hypotheses": self.hypotheses.to_dict(),
+            "parameters": self.parameters.to_dict(),
+            "words": asdict(self.words),
+        }
 
     @classmethod
     def from_dict(cls, name: str, values: Mapping[str, Any]) -> Self:
         """The plan that `to_dict` wrote."""
-        parameters = OnlineParameters.from_dict(values["parameters"])
-        return cls(name, parameters=parameters, **_class_and_words(values))
+        parameters: Any = cls.parameters_class.from_dict(values["parameters"])
+        hypotheses = class_from_dict(values["hypotheses"])
+        return cls(name, hypotheses, parameters, Words(**values["words"]))
 
 
 @dataclass(frozen=True, slots=True)
-class PredictionPlan:
-    """One learner that answers questions from windows, with all its parameters."""
+class PublishingPlan(Plan[P]):
+    """The plan of a learner that publishes rules: an engine runs it."""
 
-    name: str
-    hypotheses: HypothesisClass
-    parameters: PredictionParameters
-    words: Words
+    @property
+    def needs_process(self) -> bool:
+        """Whether a training would keep other threads from the interpreter for long."""
+        return False
 
-    def learner(self, stream: str) -> PredictionLearner:
+    @abstractmethod
+    def learner(self, stream: str) -> Learner[Any]:
         """The learner itself."""
-        return PredictionLearner(f"{stream}/{self.name}", self.hypotheses, self.parameters)
 
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-able."""
-        return _plan_to_dict("prediction", self)
-
-    @classmethod
-    def from_dict(cls, name: str, values: Mapping[str, Any]) -> Self:
-        """The plan that `to_dict` wrote."""
-        parameters = PredictionParameters.from_dict(values["parameters"])
-        return cls(name, parameters=parameters, **_class_and_words(values))
+    def season_cost(self, stream: str) -> Price:
+        """What a season can cost in all: what is charged when it opens, and every call."""
+        return season_cost(self.learner(stream))
 
 
-AnyPlan = LearnerPlan | PredictionPlan
+@dataclass(frozen=True, slots=True)
+class AnsweringPlan(Plan[P]):
+    """The plan of a learner that answers requests from windows."""
+
+    @abstractmethod
+    def learner(self, stream: str) -> AnsweringLearner[Any]:
+        """The learner itself."""
+
+    def season_cost(self, stream: str) -> Price:
+        """What a window can cost, charged once for a season: an example is in one window."""
+        events = self.learner(stream).window_events()
+        return sum((price(event) for event in events), Price.zero())
+
+
+def season_cost(learner: Learner[Any]) -> Price:
+    """What a season can cost in all: what is charged when it opens, and every call."""
+    fixed = sum((price(event) for event in learner.season_events()), Price.zero())
+    return fixed + price(learner.call_event()) * learner.calls_max
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +116,23 @@ class StreamPlan:
     delta_z: Fraction
     horizon: int
     caps: Price
-    plans: tuple[AnyPlan, ...]
+    plans: tuple[Plan[Any], ...]
     unit: Unit = "example"
     user_examples_max: int = 1
 
     @property
-    def online(self) -> tuple[LearnerPlan, ...]:
-        """The plans of the online learners, in the order in which they step."""
-        return tuple(plan for plan in self.plans if isinstance(plan, LearnerPlan))
+    def publishing(self) -> tuple[PublishingPlan[Any], ...]:
+        """The plans of the learners that publish rules, in the order in which they step."""
+        return tuple(plan for plan in self.plans if isinstance(plan, PublishingPlan))
 
     @property
-    def predictions(self) -> tuple[PredictionPlan, ...]:
-        """The plans of the learners that answer questions."""
-        return tuple(plan for plan in self.plans if isinstance(plan, PredictionPlan))
+    def answering(self) -> tuple[AnsweringPlan[Any], ...]:
+        """The plans of the learners that answer requests."""
+        return tuple(plan for plan in self.plans if isinstance(plan, AnsweringPlan))
+
+    def of(self, kind: type[K]) -> tuple[K, ...]:
+        """The plans of one kind, in the order in which the learners step."""
+        return tuple(plan for plan in self.plans if isinstance(plan, kind))
 
     @property
     def x_type(self) -> str:
@@ -125,7 +165,10 @@ class StreamPlan:
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
-        """The plan that `to_dict` wrote; what was stored before there were units lacks one."""
+        """The plan that `to_dict` wrote; what was stored before there were units lacks one.
+
+        PlanError for a learner of an unknown kind.
+        """
         return cls(
             stream=values["stream"],
             epsilon=Fraction(values["epsilon"]),
@@ -134,33 +177,18 @@ class StreamPlan:
             horizon=values["horizon"],
             caps=Price.from_dict(values["caps"]),
             plans=tuple(
-                _plan_from_dict(name, each) for name, each in sorted(values["learners"].items())
+                _plan_from_dict(name, learner)
+                for name, learner in sorted(values["learners"].items())
             ),
             unit=values.get("unit", "example"),
             user_examples_max=values.get("user_examples_max", 1),
         )
 
 
-def _plan_from_dict(name: str, values: Mapping[str, Any]) -> AnyPlan:
-    """The plan of a learner of either kind."""
-    kinds: dict[str, type[AnyPlan]] = {"online": LearnerPlan, "prediction": PredictionPlan}
-    kind = kinds.get(values["kind"])
-    if kind is None:
-        raise PlanError(f"learner {name} has the unknown kind {values['kind']!r}")
-    return kind.from_dict(name, values)
-
-
-def _plan_to_dict(kind: str, plan: AnyPlan) -> dict[str, Any]:
-    return {
-        "kind": kind,
-        "hypotheses": plan.hypotheses.to_dict(),
-        "parameters": plan.parameters.to_dict(),
-        "words": asdict(plan.words),
-    }
-
-
-def _class_and_words(values: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "hypotheses": class_from_dict(values["hypotheses"]),
-        "words": Words(**values["words"]),
-    }
+def _plan_from_dict(name: str, values: Mapping[str, Any]) -> Plan[Any]:
+    """The plan of a learner of any kind."""
+    try:
+        plan: type[Plan[Any]] = load(kind_of(values["kind"]).plan)
+    except UnknownKind as error:
+        raise PlanError(f"learner {name}: {error}") from None
+    return plan.from_dict(name, values)

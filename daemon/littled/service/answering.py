@@ -1,11 +1,12 @@
-"""Desks at work: the requests to each stream are answered in turns, beside its engine.
+"""The requests to each stream are answered in turns, beside its engine.
 
-All desks share a few threads of their own (`littled.service.courses`), one request a turn. An
-answer may take as long as a joint training, and waits for none: it is made from a window of the
-journal and not from what the engine has learned. Requests to one stream are answered one after the
-other, since each answer is a link of one chain. The event loop hands requests over and gets the
-answers back; it never waits. The only thing that a desk waits for is the opening of a season: the
-first answer from a season's windows must find them paid for, and it is the engine that charges.
+The answers of all streams share a few threads of their own (`littled.service.courses`), one request
+a turn. An answer may take as long as a joint training, and waits for none: it is made from a window
+of the journal and not from what the engine has learned. Requests to one stream are answered one
+after the other, since each answer is a link of one chain. The event loop hands requests over and
+gets the answers back; it never waits. The only thing that an answer waits for is the opening of a
+season: the first answer from a season's windows must find them paid for, and it is the engine that
+charges.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from concurrent.futures import Future
 from typing import Any
 
 from littled.budget.ledger import LedgerEntry
-from littled.engine.predictions import Desk, Shelf
+from littled.engine.predictions import AnsweringService, AnswerStore
 from littled.mechanisms.noise import NoiseSource
 from littled.planner import StreamPlan
 from littled.service.courses import Course, Courses, Next, Rest
@@ -31,10 +32,10 @@ Answer = Prediction | PredictionRefused
 _Job = tuple[Future[Answer], Predict, int]
 
 
-class WrittenShelf:
-    """A store as a desk sees it: read on the desk's thread, written on the writer's."""
+class WrittenAnswers:
+    """A store for answers: read on the thread that answers, written on the writer's."""
 
-    def __init__(self, store: Shelf, writer: Writer) -> None:
+    def __init__(self, store: AnswerStore, writer: Writer) -> None:
         """Write to `store` on the thread of `writer`."""
         self._store = store
         self._writer = writer
@@ -69,12 +70,12 @@ class WrittenShelf:
 
 
 class Answering:
-    """One stream's desk, and the requests that wait for it."""
+    """The answers of one stream, and the requests that wait for theirs."""
 
     def __init__(
         self,
         plan: StreamPlan,
-        store: Shelf,
+        store: AnswerStore,
         writer: Writer,
         seasons: Seasons,
         show: Show,
@@ -83,19 +84,21 @@ class Answering:
         """Do nothing before `begin` and `start`; then answer on `courses`."""
         self.stream = plan.stream
         self._plan = plan
-        self._shelf = WrittenShelf(store, writer)
+        self._store = WrittenAnswers(store, writer)
         self._seasons = seasons
         self._show = show
         self._waiting: deque[_Job] = deque()
         self._lock = threading.Lock()
         self._stopping = False
-        self._desk: Desk | None = None
+        self._service: AnsweringService | None = None
         self._courses = courses
         self._course: Course | None = None
 
     def begin(self, noise: NoiseSource, position: int) -> None:
-        """Open the desk of a stream of `position` examples; reads what was answered. Blocks."""
-        self._desk = Desk(self._plan, noise, self._shelf, self._seasons.wait, position)
+        """Take over a stream of `position` examples; reads what was answered. Blocks."""
+        self._service = AnsweringService(
+            self._plan, noise, self._store, self._seasons.wait, position
+        )
 
     def start(self) -> None:
         """Begin to answer."""
@@ -118,8 +121,7 @@ class Answering:
 
     def status(self, position: int) -> dict[str, dict[str, Any]]:
         """Public facts about the stream's learners that answer, by name."""
-        assert self._desk is not None, "the desk was asked before it was open"
-        return self._desk.status(position)
+        return self._opened().status(position)
 
     def stop(self) -> None:
         """Ask it to end after the request in hand; the others get no answer."""
@@ -155,10 +157,10 @@ class Answering:
             # The writer told the daemon already what went wrong, if anything did.
             self._stopping = True
             answer.set_exception(error)
-        except BaseException as error:  # noqa: BLE001 - whatever it was, this desk is lost
+        except BaseException as error:  # noqa: BLE001 - whatever it was, nothing more is answered
             self._stopping = True
             self._show.failed(error)
-            answer.set_exception(WriterStopped("the desk has failed"))
+            answer.set_exception(WriterStopped("the answers of this stream have failed"))
         else:
             answer.set_result(found)
 
@@ -171,6 +173,6 @@ class Answering:
             if answer.set_running_or_notify_cancel():
                 answer.set_exception(WriterStopped("the daemon answers no more requests"))
 
-    def _opened(self) -> Desk:
-        assert self._desk is not None, "the desk was started before it was open"
-        return self._desk
+    def _opened(self) -> AnsweringService:
+        assert self._service is not None, "answers were asked for before `begin`"
+        return self._service

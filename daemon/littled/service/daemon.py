@@ -33,8 +33,8 @@ from typing import Any, Protocol
 from littled.engine import Engine
 from littled.engine.predictions import refusal
 from littled.limits import (
+    ANSWERING_THREADS,
     DESCRIPTORS_MAX,
-    DESK_THREADS,
     ENGINE_THREADS,
     LOOP_THREADS,
     PULSE_SECONDS,
@@ -255,24 +255,26 @@ class Daemon:
             for plan in self._plans
             for name, words in plan.words.items()
         }
-        online = [f"{plan.stream}/{each.name}" for plan in self._plans for each in plan.online]
-        self.releases = Releases(online, partial(store.releases, bytes_max=RELEASES_READ_BYTES))
+        publishing = [
+            f"{plan.stream}/{one.name}" for plan in self._plans for one in plan.publishing
+        ]
+        self.releases = Releases(publishing, partial(store.releases, bytes_max=RELEASES_READ_BYTES))
         show = _Show(self, self._loop)
         self._writer = Writer(show.failed)
         self._packer = Packer(store, self._writer, self._loop)
         self.intake = Intake(store, self._writer, self._loop, self._committed)
         self._engine_courses = Courses(ENGINE_THREADS, "littled-engines", show.failed)
-        self._desk_courses = Courses(DESK_THREADS, "littled-desks", show.failed)
+        self._answering_courses = Courses(ANSWERING_THREADS, "littled-answers", show.failed)
         self._hosts = [
             Host(plan, store, self._writer, show, log, self._engine_courses, len(self._plans))
             for plan in self._plans
         ]
         self._answering = {
             plan.stream: Answering(
-                plan, store, self._writer, host.seasons, show, self._desk_courses
+                plan, store, self._writer, host.seasons, show, self._answering_courses
             )
             for plan, host in zip(self._plans, self._hosts, strict=True)
-            if plan.predictions
+            if plan.answering
         }
         self._workers: list[Answering | Host] = [*self._answering.values(), *self._hosts]
         self._asked = 0
@@ -302,7 +304,7 @@ class Daemon:
                 worker.stop()
             trainers.close()
             await asyncio.to_thread(self._writer.close)
-            for courses in (self._engine_courses, self._desk_courses):
+            for courses in (self._engine_courses, self._answering_courses):
                 courses.close()
         if self._failure is not None:
             raise self._failure

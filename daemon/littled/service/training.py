@@ -19,7 +19,7 @@ import signal
 import threading
 from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
 
-from littled.planner import LearnerPlan, StreamPlan
+from littled.planner import StreamPlan
 
 STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
 
@@ -40,7 +40,7 @@ class Trainers:
 
         Raises BrokenProcessPool or OSError where no process can be had.
         """
-        if not any(map(lists_teacher_by_teacher, plan.online)):
+        if not any(one.needs_process for one in plan.publishing):
             return self._thread
         if self._process is None:
             self._process = _start_process()
@@ -51,11 +51,6 @@ class Trainers:
         self._thread.shutdown(wait=False, cancel_futures=True)
         if self._process is not None:
             self._process.shutdown(wait=False, cancel_futures=True)
-
-
-def lists_teacher_by_teacher(plan: LearnerPlan) -> bool:
-    """Whether a training makes the essential list of each of a number of teachers."""
-    return plan.parameters.selection == "sparse" and plan.parameters.teachers is not None
 
 
 def _start_process() -> ProcessPoolExecutor:

@@ -14,7 +14,7 @@ import apsw
 
 from littled.limits import ARCHIVE_FILE_BYTES
 from littled.store.archive import Archive, Piece, Stretch
-from littled.store.database import Facts, begin_archiving, has_beside, record_key
+from littled.store.database import Facts, answer_windows, begin_archiving, has_beside, record_key
 from littled.store.errors import StoreDamaged
 from littled.store.history import History
 from littled.store.segments import Loose
@@ -92,11 +92,10 @@ class Archiving:
         limit = self._history.oldest_snapshot(stream)
         position = self._history.stream_mark(stream).position
         plan = self._plans[stream]
-        for learner in plan.get("learners", {}).values():
-            if learner.get("kind") == "prediction":
-                first = window_start(position, plan["horizon"], learner["parameters"]["window"])
-                holds = None if first is None else self._history.record_at(stream, first)
-                limit = min(limit, -1 if holds is None else holds - 1)
+        for windows in answer_windows(stream, plan).values():
+            first = window_start(position, plan["horizon"], windows.size)
+            holds = None if first is None else self._history.record_at(stream, first)
+            limit = min(limit, -1 if holds is None else holds - 1)
         return limit
 
     def _named(self, stream: str) -> set[int]:

@@ -7,7 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from littled.budget.price import Price
-from littled.store.database import Facts, StreamFacts, is_of_users, json_bytes, make_database
+from littled.store.database import (
+    Facts,
+    StreamFacts,
+    answer_windows,
+    is_of_users,
+    json_bytes,
+    make_database,
+)
 from littled.store.errors import StoreFailed, StoreRefused
 from littled.store.files import PRIVATE_FOLDER, create_private, sync_folder
 from littled.store.keys import fingerprint, key_text, new_key, read_key
@@ -65,6 +72,7 @@ def _check_plans(plans: Mapping[str, Mapping[str, Any]]) -> None:
             raise StoreRefused(f"the plan of {stream} needs caps and a horizon") from error
         if type(horizon) is not int or horizon < 1:
             raise StoreRefused(f"the plan of {stream} needs a horizon of at least one example")
+        answer_windows(stream, plan)
 
 
 def _check_free(place: Place) -> None:

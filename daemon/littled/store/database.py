@@ -17,6 +17,7 @@ from typing import Any
 
 import apsw
 
+from littled.budget.charges import AnswerWindows, ChargesUnknown
 from littled.limits import (
     STORE_BUSY_SECONDS,
     STORE_CACHE_BYTES,
@@ -314,6 +315,22 @@ def plan_of(facts: Facts, stream: str) -> dict[str, Any]:
     if not isinstance(plan, dict):
         raise StoreDamaged(f"the plan of {stream} is no plan: put back a backup")
     return plan
+
+
+def answer_windows(stream: str, plan: Mapping[str, Any]) -> dict[str, AnswerWindows]:
+    """The windows of each learner of a stream that answers requests, by the learner's name.
+
+    StoreRefused for a learner of an unknown kind: nobody knows what it needs of a store.
+    """
+    found = {}
+    for name, learner in plan.get("learners", {}).items():
+        try:
+            windows = AnswerWindows.of(learner)
+        except ChargesUnknown as error:
+            raise StoreRefused(f"learner {name} of {stream}: {error}") from error
+        if windows is not None:
+            found[name] = windows
+    return found
 
 
 def has_predictions(connection: apsw.Connection) -> bool:

@@ -36,7 +36,15 @@ from littled.store.ahead import ReadAhead
 from littled.store.archive import Archive, StoreArchived, Stretch
 from littled.store.archiving import Archiving, put_moved
 from littled.store.creation import create_store
-from littled.store.database import Facts, Readers, Writing, begin_beside, plan_of, read_facts
+from littled.store.database import (
+    Facts,
+    Readers,
+    Writing,
+    answer_windows,
+    begin_beside,
+    plan_of,
+    read_facts,
+)
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
 from littled.store.files import FolderLock, refuse_readable, sync_folder
 from littled.store.history import History
@@ -107,12 +115,11 @@ class Store:
         # The first window that may answer: a restore closes all before it.
         self._open_windows: dict[str, int] = {}
         for name, plan in self._plans.items():
-            for learner, each in plan.get("learners", {}).items():
-                if each.get("kind") == "prediction":
-                    self._answers[f"{name}/{learner}"] = each["parameters"]["answers_max"]
-                    self._open_windows[f"{name}/{learner}"] = self._open_window(
-                        name, plan["horizon"], each["parameters"]["window"]
-                    )
+            for learner, windows in answer_windows(name, plan).items():
+                self._answers[f"{name}/{learner}"] = windows.answers_max
+                self._open_windows[f"{name}/{learner}"] = self._open_window(
+                    name, plan["horizon"], windows.size
+                )
         # Numbers of producers that were never seen; they may be among what was lost.
         self._firsts = {name: self._history.first_number(name) for name in facts.streams}
         self._insert_record = _INSERT_RECORD_OF_USERS if facts.of_users else _INSERT_RECORD

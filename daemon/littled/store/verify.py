@@ -21,7 +21,7 @@ from littled.budget.events import RestoredSeason
 from littled.budget.ledger import LedgerEntry, rederive
 from littled.budget.price import Price
 from littled.store.archive import Archive
-from littled.store.database import Facts, Readers, plan_of, read_facts
+from littled.store.database import Facts, Readers, answer_windows, plan_of, read_facts
 from littled.store.errors import StoreDamaged, StoreError, StoreRefused
 from littled.store.history import Extent, History
 from littled.store.keys import check_fingerprint, read_key
@@ -495,7 +495,7 @@ def _predictions(
     """Check a stream's predictions: their windows, their columns, and who paid for each."""
     findings: list[str] = []
     sizes = {
-        f"{stream}/{name}": _window_size(each) for name, each in plan.get("learners", {}).items()
+        f"{stream}/{name}": windows.size for name, windows in answer_windows(stream, plan).items()
     }
     ends: dict[tuple[str, int], int | None] = {}
     last, number, charge = extent.predictions[stream], -1, -1
@@ -521,15 +521,6 @@ def _predictions(
     if sum(entry.window is not None for entry in entries) != last + 1:
         findings.append(f"the ledger of {stream} charges answers that nobody got")
     return findings
-
-
-def _window_size(learner: dict[str, Any]) -> int | None:
-    """Examples in a window of a learner that answers requests, by its plan; else None."""
-    if learner.get("kind") != "prediction":
-        return None
-    size = learner["parameters"]["window"]
-    assert isinstance(size, int)
-    return size
 
 
 def _window_end(window: int, size: int, horizon: int) -> int:

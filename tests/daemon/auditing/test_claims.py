@@ -6,7 +6,8 @@ from itertools import pairwise
 import pytest
 
 from littled.auditing.claims import claims_of
-from littled.auditing.subjects import PUBLISHING, small_plan
+from littled.auditing.subjects import small_plan
+from littled.auditing.subjects.online import PUBLISHING
 from littled.budget.price import Price
 from littled.planner import season_cost
 
@@ -14,7 +15,7 @@ from littled.planner import season_cost
 @pytest.mark.parametrize("name", PUBLISHING)
 def test_a_learner_alone_is_charged_the_caps_of_its_plan(name: str) -> None:
     plan = small_plan(name)
-    (learner,) = plan.online
+    (learner,) = plan.publishing
     assert season_cost(learner.learner(plan.stream)) == plan.caps
     first, *_ = claims_of(plan.caps, plan.delta_z)
     assert first.epsilon <= float(plan.epsilon)

@@ -12,7 +12,8 @@ from littled.auditing import online
 from littled.auditing.bounds import Claim
 from littled.auditing.noise import derived_key, key_of_seed
 from littled.auditing.online import EngineTrial, online_subject
-from littled.auditing.subjects import PUBLISHING, small_plan
+from littled.auditing.subjects import small_plan
+from littled.auditing.subjects.online import PUBLISHING
 from littled.auditing.trials import Auditor
 from littled.engine import Transcript, replay
 from littled.mechanisms.noise import Address, KeyedNoise, NoiseSource
@@ -24,7 +25,7 @@ KEY = key_of_seed(1)
 
 def trials(name: str) -> list[EngineTrial]:
     plan = small_plan(name)
-    found = online_subject(plan, plan.online[0], name).trials
+    found = online_subject(plan, plan.publishing[0], name).trials
     assert all(isinstance(each, EngineTrial) for each in found)
     return list(found)  # type: ignore[arg-type]
 
@@ -93,7 +94,7 @@ class NoSelectionNoise:
 
 def test_a_selection_without_noise_is_found() -> None:
     plan = small_plan("fresh-scheduled")
-    asked = online_subject(plan, plan.online[0], "l", NoSelectionNoise)
+    asked = online_subject(plan, plan.publishing[0], "l", NoSelectionNoise)
     (even,) = (each for each in asked.trials if each.name == "3 mistakes of 5")
     finding = Auditor(KEY).audit(0, replace(asked, trials=[even]), 600)
     assert finding.exceeded
@@ -102,7 +103,7 @@ def test_a_selection_without_noise_is_found() -> None:
 def test_a_learner_with_other_parameters_than_its_claim_is_found() -> None:
     """As planned nothing is found; of a tenth of the epsilon everything is."""
     plan = small_plan("histogram-scheduled")
-    asked = online_subject(plan, plan.online[0], "l")
+    asked = online_subject(plan, plan.publishing[0], "l")
     few = replace(asked, trials=[each for each in asked.trials if each.name == "4 votes and 3"])
     finding = Auditor(KEY).audit(0, few, 250)
     assert not finding.exceeded

@@ -6,10 +6,12 @@ import numpy as np
 import pytest
 
 from littled.auditing.streams import EXAMPLES_MAX, NoStreams, Scene, stream_pairs
-from littled.auditing.subjects import OF_USERS, PUBLISHING, small_plan
+from littled.auditing.subjects import small_plan
+from littled.auditing.subjects.online import OF_USERS, PUBLISHING
 from littled.classes import class_from_name
 from littled.classes.table import Table
 from littled.learners.online import OnlineLearner
+from littled.planner import LearnerPlan
 
 CLASSES = [
     *("thresholds:256", "points:128", "sparse_sets:8:2", "prefixes:32", "affine:8:1"),
@@ -19,7 +21,7 @@ CLASSES = [
 
 def small_learner(name: str) -> OnlineLearner:
     plan = small_plan(name)
-    return plan.online[0].learner(plan.stream)
+    return plan.of(LearnerPlan)[0].learner(plan.stream)
 
 
 @pytest.mark.parametrize("name", PUBLISHING)

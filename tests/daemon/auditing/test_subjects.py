@@ -6,9 +6,12 @@ import pytest
 
 from littled.auditing.noise import key_of_seed
 from littled.auditing.prediction import PredictionSubject
-from littled.auditing.subjects import ANSWERING, PUBLISHING, SMALL, small_plan, subjects_of
+from littled.auditing.subjects import SMALL, small_plan, subjects_of
+from littled.auditing.subjects.online import PUBLISHING
+from littled.auditing.subjects.prediction import ANSWERING
 from littled.auditing.trials import Auditor, Subject, TrialSubject, processes
-from littled.planner import LearnerRequest, PredictionRequest, StreamRequest, plan_stream
+from littled.planner import LearnerRequest, StreamRequest, plan_stream
+from littled.planner.prediction.request import PredictionRequest
 
 KEY = key_of_seed(1)
 LONG_RUNS = 200_000
@@ -28,7 +31,7 @@ def subject(name: str) -> Subject:
 
 
 def test_every_way_of_selection_and_trigger_is_among_the_small_learners() -> None:
-    parameters = [small_plan(name).online[0].parameters for name in PUBLISHING]
+    parameters = [small_plan(name).publishing[0].parameters for name in PUBLISHING]
     assert {each.selection for each in parameters} == {"dense", "sparse", "closure", "histogram"}
     assert {each.tests for each in parameters} == {"above_threshold", "cohen_lyu"}
     assert {each.fresh for each in parameters} == {True, False}
@@ -37,7 +40,7 @@ def test_every_way_of_selection_and_trigger_is_among_the_small_learners() -> Non
     scheduled = {each.selection for each in parameters if each.schedule_first}
     assert scheduled == {"dense", "sparse", "closure", "histogram"}
     assert any(each.selection == "histogram" and each.noise_rate for each in parameters)
-    methods = [small_plan(name).predictions[0].parameters.method for name in ANSWERING]
+    methods = [small_plan(name).answering[0].parameters.method for name in ANSWERING]
     assert methods == list(ANSWERING.values())
 
 

@@ -27,15 +27,10 @@ from littled.classes import Table, Thresholds, class_from_name
 from littled.engine import replay
 from littled.learners.online import OnlineLearner
 from littled.learners.online.parameters import OnlineParameters
-from littled.learners.prediction import PredictionLearner
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import (
-    LearnerRequest,
-    PredictionRequest,
-    StreamPlan,
-    StreamRequest,
-    plan_stream,
-)
+from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner.plans import AnsweringPlan, PublishingPlan
+from littled.planner.prediction.request import PredictionRequest
 from littled.store.records import Record
 
 HORIZON = 4000
@@ -67,10 +62,11 @@ def ledger(
     entries, numbers = [], count()
     for season in range(seasons):
         for each in stream.plans:
-            learner = each.learner(stream.stream)
-            if isinstance(learner, PredictionLearner):
-                events = list(learner.window_events())
+            if isinstance(each, AnsweringPlan):
+                events = list(each.learner(stream.stream).window_events())
             else:
+                assert isinstance(each, PublishingPlan)
+                learner = each.learner(stream.stream)
                 events = [*learner.season_events(), *[learner.call_event()] * calls]
             entries += [
                 charge(next(numbers), event, each.name, season)
@@ -108,7 +104,7 @@ SINGLE = {"adversary": "none", "noise_rate": Fraction(1, 100)}
 @pytest.mark.parametrize(("class_name", "how"), WAYS)
 def test_what_the_planner_plans_is_charged_as_planned(class_name: str, how: dict[str, Any]) -> None:
     stream = plan(class_name, **how)
-    (each,) = stream.online
+    (each,) = stream.publishing
     for calls in {0, 1, each.parameters.calls_max}:
         assert problems(stream, ledger(stream, calls, seasons=2)) == []
 
@@ -121,7 +117,7 @@ def test_what_is_planned_for_users_is_charged_as_planned(
     class_name: str, how: dict[str, Any], users: int
 ) -> None:
     stream = plan(class_name, users=users, **how)
-    (each,) = stream.online
+    (each,) = stream.publishing
     for calls in {0, 1, each.parameters.calls_max}:
         assert problems(stream, ledger(stream, calls, seasons=2)) == []
     # what an example is charged does not do
@@ -255,7 +251,7 @@ def test_a_prepaid_selection_is_refused_where_the_plan_is_not_fresh() -> None:
 
 def test_more_calls_than_planned_are_found() -> None:
     stream = plan("points:16")
-    most = stream.online[0].parameters.calls_max
+    most = stream.publishing[0].parameters.calls_max
     (sentence,) = problems(stream, ledger(stream, most + 1))
     assert f"has {most + 1} calls, more than the {most} of its plan" in sentence
 
@@ -263,7 +259,7 @@ def test_more_calls_than_planned_are_found() -> None:
 @pytest.mark.parametrize("number", [0, 1])
 def test_a_weaker_event_than_planned_is_found(number: int) -> None:
     stream = plan("prefixes:32")
-    events: list[Any] = [*stream.online[0].learner("s").season_events()]
+    events: list[Any] = [*stream.publishing[0].learner("s").season_events()]
     events[number] = replace(events[number], rate=events[number].rate / 2)
     (sentence,) = problems(stream, [charge(n, each) for n, each in enumerate(events)])
     assert "does not begin with the charges" in sentence

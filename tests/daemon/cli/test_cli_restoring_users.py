@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from littled.learners.online import OnlineState
-from littled.learners.snapshot import online_from_dict, unpack
+from littled.learners.online.snapshot import state_from_dict
+from littled.learners.snapshot import unpack
 from littled.service.users import UserHash
 from littled.store.store import Store
 from littled_client import Client, hash_users
@@ -49,7 +50,7 @@ def counted(store: Path, mark: Path, users: str) -> tuple[int, dict[str, int]]:
         snapshot = opened.snapshot("visits")
         key = opened.noise_key
     assert snapshot is not None
-    state: OnlineState = online_from_dict(unpack(snapshot[1])["learners"]["late"])
+    state: OnlineState = state_from_dict(unpack(snapshot[1])["learners"]["late"])
     assert state.users_counted is not None
     column = UserHash(key, "visits").column(encode_users(hash_users(list(users))))
     found = state.users_counted.whole().of(decode_users(column, len(users)))

@@ -513,11 +513,11 @@ def test_what_windows_cost_is_charged_when_a_season_opens(executor: Any) -> None
     transcript = run(ANSWERING, answering_journal(70), executor)
     expected = [
         (name, type(event).name)
-        for name, learner in (("late", ANSWERING.online[0].learner("s").season_events()),)
+        for name, learner in (("late", ANSWERING.publishing[0].learner("s").season_events()),)
         for event in learner
     ] + [
         (each.name, type(event).name)
-        for each in ANSWERING.predictions
+        for each in ANSWERING.answering
         for event in each.learner("s").window_events()
     ]
     for season in range(3):
@@ -537,7 +537,7 @@ def test_only_learners_of_rules_step_and_publish(executor: Any) -> None:
     engine = Engine(ANSWERING, NOISE, Transcript(), executor)
     engine.start()
     assert set(engine.status()["learners"]) == {"late"}
-    only = replace(ANSWERING, plans=ANSWERING.predictions)
+    only = replace(ANSWERING, plans=ANSWERING.answering)
     alone = run(only, answering_journal(70), executor)
     assert alone.releases == []
     assert [e.position for e in alone.entries] == [0] * 4 + [HORIZON] * 4 + [2 * HORIZON] * 4

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from littled.budget.ledger import LedgerEntry, rederive, without_answers
 from littled.budget.price import Price
 from littled.engine import replay
-from littled.engine.predictions import Desk, Windows, differing
+from littled.engine.predictions import AnsweringService, Windows, differing
 from littled.learners.prediction import PredictionLearner, PredictionParameters
 from littled.mechanisms.noise import Address, KeyedNoise, NoiseSource
 from littled.planner import StreamPlan
@@ -138,7 +138,7 @@ def test_each_window_is_prepared_once_and_one_is_kept(
         bench.ask(3 * number + 2, name="votes")
     assert prepared.count(NEAR) == 3
     assert prepared.count("s/votes") == 4
-    kept = [each.maker._open for each in bench.desk._counters.values()]
+    kept = [each.maker._open for each in bench.desk._answerers.values()]
     assert [each.window for each in kept if each is not None] == [2, 3]
 
 
@@ -162,14 +162,14 @@ def test_a_season_pays_for_its_windows_when_it_opens(bench: Bench) -> None:
 
 def test_each_answered_request_has_an_entry_and_a_fixed_price(bench: Bench) -> None:
     bench.feed(200)
-    learner = bench.plan.predictions[0].learner(STREAM)
+    learner = bench.plan.answering[0].learner(STREAM)
     assert [bench.answered(k, bytes(k + 1)).left for k in range(4)] == [19, 17, 14, 10]
     entries = charged(bench, 1)
     assert [e.event["answers"] for e in entries] == [1, 2, 3, 4]
     whole = sum((e.price for e in charged(bench, None)[:1]), Price.zero())
     assert sum((e.price for e in entries), Price.zero()) * 2 == whole
     assert {(e.season, e.position) for e in entries} == {(0, 199)}
-    assert learner.parameters.answers_max == 20
+    assert learner.answers_max == 20
 
 
 def test_answers_leave_the_season_and_its_learners_alone(tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ def test_an_answer_waits_until_its_season_is_paid_for(bench: Bench) -> None:
 
 def test_a_store_refuses_answers_from_a_season_that_is_not_paid_for(bench: Bench) -> None:
     bench.feed(450, learn=False)
-    desk = Desk(bench.plan, bench.noise, bench.store, lambda _: None, bench.position)
+    desk = AnsweringService(bench.plan, bench.noise, bench.store, lambda _: None, bench.position)
     with pytest.raises(StoreDamaged, match="from a season that has not begun"):
         desk.answer(question(1), bench.position)
 

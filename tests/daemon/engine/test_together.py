@@ -90,7 +90,7 @@ def test_records_together_come_to_the_same_bytes(
                 engine = Engine(case.plan, KeyedNoise(key), together, Inline(), before)
                 assert engine.snapshot() == before
         assert together == transcript
-        assert len(transcript.releases) > len(case.plan.online)
+        assert len(transcript.releases) > len(case.plan.publishing)
         assert engine.snapshot() == state
         assert (engine.position, engine.record_number) == (EXAMPLES, len(records) - 1)
 
@@ -112,7 +112,7 @@ def test_many_waiting_records_cost_one_step() -> None:
             sizes.append(len(getattr(event, "y", ())))
             return learner.step(state, event, noise)
 
-    engine._learners["dense_schedule"] = Noting()  # type: ignore[assignment]
+    engine._learners["dense_schedule"] = Noting()
     engine.apply_all(records[:3])
     assert sizes == [0, 3]  # the opening of the season
     engine.apply_all(records[3:HORIZON])

@@ -14,15 +14,11 @@ from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass, Thresholds, class_from_name
 from littled.learners.contract import CallRequested, SeasonOpened
-from littled.learners.online.learner import USER_PURPOSE, OnlineLearner, OnlineState
+from littled.learners.online import OnlineState
+from littled.learners.online.learner import USER_PURPOSE, OnlineLearner
 from littled.learners.online.parameters import OnlineParameters, Rung
-from littled.learners.snapshot import (
-    SnapshotUnusable,
-    online_from_dict,
-    online_to_dict,
-    pack,
-    unpack,
-)
+from littled.learners.online.snapshot import state_from_dict, state_to_dict
+from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.learners.users import UserCounts, Users, user_numbers
 from littled.mechanisms.noise import KeyedNoise
 from support.learning import Listening, Runner, column, equal, stream
@@ -221,16 +217,16 @@ def test_a_user_has_one_word_in_a_season_and_another_in_the_next() -> None:
 def test_states_with_users_survive_as_bytes(case: str) -> None:
     _, states, _, _ = fed(case, 0, [50, 51, 333])
     for state in states:
-        assert equal(online_from_dict(unpack(pack(online_to_dict(state)))), state)
+        assert equal(state_from_dict(unpack(pack(state_to_dict(state)))), state)
 
 
 def test_snapshots_from_before_there_were_users_are_replayed() -> None:
     _, (state, *_), _, _ = fed("both", 0, [])
-    values = online_to_dict(state)
+    values = state_to_dict(state)
     for name in ("users_counted", "users_kept"):
         old = {key: value for key, value in values.items() if key != name}
         with pytest.raises(SnapshotUnusable, match="fields of another version"):
-            online_from_dict(old)
+            state_from_dict(old)
 
 
 @pytest.mark.parametrize("most", [0, True, 1.0, 10**6 + 1])

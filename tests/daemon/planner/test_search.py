@@ -12,8 +12,15 @@ from littled.budget.conversion import guarantee
 from littled.budget.events import price
 from littled.budget.price import Price
 from littled.classes import class_from_name
-from littled.planner import LearnerRequest, PlanError, StreamPlan, StreamRequest, plan_stream
-from littled.planner.sizes import CANDIDATES_MAX
+from littled.planner import (
+    LearnerPlan,
+    LearnerRequest,
+    PlanError,
+    StreamPlan,
+    StreamRequest,
+    plan_stream,
+)
+from littled.planner.online.sizes import CANDIDATES_MAX
 from littled_protocol.rules import Words
 
 TINY = Fraction(1, 10**6)
@@ -52,7 +59,7 @@ def test_no_plan_can_exceed_its_budget(
     learners = tuple(replace(ask, name=f"l{i}") for i in range(share))
     plan = plan_stream(request(*learners, epsilon=epsilon, delta=Fraction(1, 10**exponent)))
     worst = Price.zero()
-    for each in plan.online:
+    for each in plan.publishing:
         built = each.learner("s")
         worst += sum((price(event) for event in built.season_events()), Price.zero())
         worst += price(built.call_event()) * each.parameters.calls_max
@@ -80,7 +87,7 @@ def test_plans_are_reproducible() -> None:
 
 def test_way_of_selection() -> None:
     def chosen(ask: LearnerRequest) -> str:
-        return plan_stream(request(ask)).online[0].parameters.selection
+        return plan_stream(request(ask)).of(LearnerPlan)[0].parameters.selection
 
     assert chosen(learner("thresholds:256")) == "dense"
     assert chosen(learner("thresholds:256", teachers=100)) == "sparse"
@@ -114,7 +121,7 @@ def test_impossible_requests_get_a_sentence(asked: StreamRequest, sentence: str)
 def test_memory_of_a_selection_is_bounded_by_the_plan(noise_rate: Fraction, epsilon: Any) -> None:
     """However many distinct positive addresses are kept, their prefixes fit."""
     ask = learner("prefixes:128", noise_rate=noise_rate)
-    plan = plan_stream(request(ask, epsilon=epsilon)).online[0]
+    plan = plan_stream(request(ask, epsilon=epsilon)).of(LearnerPlan)[0]
     parameters, most = plan.parameters, plan.learner("s").mistakes_kept_max
     # a fresh learner keeps one epoch, one that remembers keeps a season
     epochs = 1 if parameters.fresh else parameters.calls_max

@@ -15,31 +15,34 @@ from littled.classes import HypothesisClass, Table, class_from_name
 from littled.learners.online import OnlineState
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.parameters import OnlineParameters, Rung
-from littled.learners.snapshot import online_to_dict, pack
+from littled.learners.online.snapshot import state_to_dict
+from littled.learners.snapshot import pack
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import (
     LearnerPlan,
     LearnerRequest,
     PaperConstants,
     PlanError,
-    PredictionRequest,
     StreamPlan,
     StreamRequest,
     compare_ways,
     plan_stream,
 )
-from littled.planner.online.costs import examples_max, retrain_memory_bytes, row_bytes, rows_max
-from littled.planner.sizes import (
-    EPOCH_BYTES,
+from littled.planner.capacity import (
     MEMORY_BYTES_MAX,
     SNAPSHOT_BYTES_MAX,
+    fits_a_frame,
+    misfit_together,
+)
+from littled.planner.online.costs import examples_max, retrain_memory_bytes, row_bytes, rows_max
+from littled.planner.online.sizes import (
+    EPOCH_BYTES,
     STATE_BYTES,
     candidates_max,
-    fits_a_frame,
     misfit,
-    misfit_together,
     snapshot_bytes_max,
 )
+from littled.planner.prediction.request import PredictionRequest
 from littled_protocol.codec import encode
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import Release
@@ -137,10 +140,10 @@ def test_learners_that_fit_alone_may_be_too_much_together(monkeypatch: pytest.Mo
         LearnerRequest(name, class_from_name("thresholds:256")) for name in ("early", "late")
     )
     request = StreamRequest("s", Fraction(1), DELTA, 10**6, learners)
-    plans = plan_stream(request).online
+    plans = plan_stream(request).of(LearnerPlan)
     assert misfit_together(plans) is None
     alone = max(map(snapshot_bytes_max, plans))
-    monkeypatch.setattr("littled.planner.sizes.SNAPSHOT_BYTES_MAX", alone)
+    monkeypatch.setattr("littled.planner.capacity.SNAPSHOT_BYTES_MAX", alone)
     assert [misfit(each) for each in plans] == [None, None]
     with pytest.raises(PlanError, match=r"of snapshot together, more than .*; give some of them"):
         plan_stream(request)
@@ -150,10 +153,10 @@ def test_windows_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     online = LearnerRequest("rules", class_from_name("thresholds:256"))
     windows = PredictionRequest("answers", class_from_name("thresholds:256"), 100_000)
     request = StreamRequest("s", Fraction(1), DELTA, 10**6, (online, windows))
-    plans = plan_stream(request).online
+    plans = plan_stream(request).of(LearnerPlan)
     assert misfit_together(plans) is None
     (alone,) = (each for each in plans if isinstance(each, LearnerPlan))
-    monkeypatch.setattr("littled.planner.sizes.MEMORY_BYTES_MAX", retrain_memory_bytes(alone))
+    monkeypatch.setattr("littled.planner.capacity.MEMORY_BYTES_MAX", retrain_memory_bytes(alone))
     assert misfit_together([alone]) is None
     with pytest.raises(PlanError, match=r"of memory together, more than .* or a smaller window"):
         plan_stream(request)
@@ -164,7 +167,7 @@ USUAL = ["thresholds:256", "points:64", "prefixes:128", "sparse_sets:64:4", "aff
 
 @pytest.mark.parametrize("name", [*USUAL, "conjunctions:128", "stumps:16:64"])
 def test_usual_plans_are_far_from_every_limit(name: str) -> None:
-    (plan,) = plan_stream(asked(name, 10**6, 1)).online
+    (plan,) = plan_stream(asked(name, 10**6, 1)).of(LearnerPlan)
     assert misfit(plan) is None
     assert snapshot_bytes_max(plan) < SNAPSHOT_BYTES_MAX // 50
     assert retrain_memory_bytes(plan) < MEMORY_BYTES_MAX // 10
@@ -252,7 +255,7 @@ SMALL = [
 def test_a_full_state_is_as_large_as_the_bound_says(plan: LearnerPlan) -> None:
     state = full(plan)
     bound = snapshot_bytes_max(plan)
-    packed = len(pack(online_to_dict(state)))
+    packed = len(pack(state_to_dict(state)))
     around = STATE_BYTES + (plan.parameters.calls_max + 1) * EPOCH_BYTES
     assert bound - around <= packed <= bound
     # nothing is in a state that the bound does not know of
@@ -301,7 +304,7 @@ def test_no_stream_makes_a_snapshot_larger_than_the_bound(
         state = runner.state
         held = sum(map(len, (*state.archive, *([state.buffer] if state.buffer else []))))
         assert held <= rows_max(plan)
-        assert len(pack(online_to_dict(state))) <= bound
+        assert len(pack(state_to_dict(state))) <= bound
     assert runner.state.calls == calls
 
 

@@ -20,7 +20,8 @@ from littled.budget.events import (
 from littled.budget.price import Price
 from littled.classes import class_from_name
 from littled.learners.online.parameters import USER_EXAMPLES_MAX, OnlineParameters, Rung
-from littled.learners.snapshot import online_to_dict, pack
+from littled.learners.online.snapshot import state_to_dict
+from littled.learners.snapshot import pack
 from littled.learners.users import UserCounts, user_numbers
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.noise import KeyedNoise
@@ -28,13 +29,13 @@ from littled.planner import (
     LearnerPlan,
     LearnerRequest,
     PlanError,
-    PredictionRequest,
     StreamPlan,
     StreamRequest,
     compare_ways,
     plan_stream,
 )
 from littled.planner.budgets import Budget
+from littled.planner.capacity import SNAPSHOT_BYTES_MAX
 from littled.planner.online.costs import (
     COUNT_BYTES,
     COUNT_COPIES,
@@ -45,7 +46,8 @@ from littled.planner.online.costs import (
     row_bytes,
     rows_max,
 )
-from littled.planner.sizes import SNAPSHOT_BYTES_MAX, misfit, snapshot_bytes_max
+from littled.planner.online.sizes import misfit, snapshot_bytes_max
+from littled.planner.prediction.request import PredictionRequest
 from littled_protocol.rules import Words
 from support.learning import Runner, column
 from support.memory import peak_bytes
@@ -62,7 +64,7 @@ def asked(name: str, users: int = 1, horizon: int = HORIZON, **how: Any) -> Stre
 
 
 def parameters_of(request: StreamRequest) -> OnlineParameters:
-    (plan,) = plan_stream(request).online
+    (plan,) = plan_stream(request).of(LearnerPlan)
     return plan.parameters
 
 
@@ -137,7 +139,7 @@ WAYS: dict[str, dict[str, Any]] = {
 def test_every_way_keeps_the_promise_for_users(name: str, users: int) -> None:
     stream = plan_stream(asked(name, users, **WAYS[name]))
     assert (stream.unit, stream.user_examples_max) == ("user", users)
-    (plan,) = stream.online
+    (plan,) = stream.of(LearnerPlan)
     assert plan.parameters.user_examples_max == users
     learner = plan.learner("s")
     spent = sum(map(price, learner.season_events()), Price.zero())
@@ -226,7 +228,7 @@ def test_plans_from_before_there_were_units_are_read() -> None:
     del stored["unit"], stored["user_examples_max"]
     del stored["learners"]["l"]["parameters"]["user_examples_max"]
     assert StreamPlan.from_dict(stored) == stream
-    assert (stream.unit, stream.online[0].parameters.user_examples_max) == ("example", None)
+    assert (stream.unit, stream.publishing[0].parameters.user_examples_max) == ("example", None)
     assert not any("user" in str(each) for each in stored["learners"]["l"]["parameters"])
 
 
@@ -310,7 +312,7 @@ def test_no_stream_makes_a_snapshot_larger_than_the_bound(
         list(runner.feed(x, 1 - runner.state.rule.evaluate(x), 40 * record, whose))
         state = runner.state
         assert sum(map(len, (*state.archive, *filter(None, [state.buffer])))) <= rows_max(plan)
-        assert len(pack(online_to_dict(state))) <= bound
+        assert len(pack(state_to_dict(state))) <= bound
         held = [each for each in (state.users_counted, state.users_kept) if each is not None]
         assert sum(len(each.whole()) for each in held) <= counts_max(plan)
 

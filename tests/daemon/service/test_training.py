@@ -22,7 +22,7 @@ from littled.classes import class_from_name
 from littled.engine import Transcript, replay
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import LearnerPlan, LearnerRequest, StreamPlan, StreamRequest, plan_stream
-from littled.service.training import Trainers, lists_teacher_by_teacher
+from littled.service.training import Trainers
 from littled.store.records import Record
 from littled.store.store import Store
 from littled.store.verify import verify
@@ -155,7 +155,7 @@ def replayed(path: Path) -> Transcript:
 def test_only_lists_of_teachers_need_a_process(own_trainers: Trainers) -> None:
     trainers, before = own_trainers, multiprocessing.active_children()
     dense, sparse = plan("thresholds:64", None), plan("points:16", None)
-    assert not any(lists_teacher_by_teacher(each) for each in (*dense.online, *sparse.online))
+    assert not any(each.needs_process for each in (*dense.publishing, *sparse.publishing))
     assert isinstance(trainers.executor(dense), ThreadPoolExecutor)
     assert trainers.executor(dense) is trainers.executor(sparse)
     assert multiprocessing.active_children() == before
@@ -163,18 +163,18 @@ def test_only_lists_of_teachers_need_a_process(own_trainers: Trainers) -> None:
     assert with_teachers is not trainers.executor(dense)
     assert with_teachers is trainers.executor(plan("prefixes:16"))
     assert len(multiprocessing.active_children()) == len(before) + 1
-    (one,), (other,) = sparse.online, plan().online
+    (one,), (other,) = sparse.publishing, plan().publishing
     both = replace(plan(), plans=(replace(one, name="first"), other))
     assert trainers.executor(both) is with_teachers
 
 
 def test_closures_stay_on_the_thread() -> None:
     closures = replace(
-        plan().online[0].parameters, selection="closure", list_cap=1, draws=1, stage_rate=None
+        plan().publishing[0].parameters, selection="closure", list_cap=1, draws=1, stage_rate=None
     )
     assert closures.teachers == TEACHERS
-    learner: LearnerPlan = replace(plan().online[0], parameters=closures)
-    assert not lists_teacher_by_teacher(learner)
+    learner: LearnerPlan = replace(plan().of(LearnerPlan)[0], parameters=closures)
+    assert not learner.needs_process
 
 
 # --- The process ----------------------------------------------------------------------------------

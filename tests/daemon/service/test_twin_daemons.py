@@ -24,7 +24,8 @@ from littled.learners.online import OnlineState
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.prediction import PredictionParameters
 from littled.learners.users import Run
-from littled.planner import LearnerPlan, PredictionPlan, StreamPlan
+from littled.planner import LearnerPlan, StreamPlan
+from littled.planner.prediction.plan import PredictionPlan
 from littled.service import metrics, sessions
 from littled.service.channels import Channel, Door
 from littled.service.daemon import Daemon

@@ -65,7 +65,9 @@ def live(path: Path, mark: Path, users: str, *, saved: bool = False) -> OnlineSt
             engine.apply(record)
         if saved:
             store.save_snapshot(STREAM, engine.record_number, engine.snapshot())
-        return engine._course.states["late"]
+        late = engine._course.states["late"]
+        assert isinstance(late, OnlineState)
+        return late
 
 
 def counted(state: OnlineState, users: str) -> tuple[int, dict[str, int]]:

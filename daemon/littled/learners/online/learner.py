@@ -47,7 +47,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,12 +65,11 @@ from littled.budget.events import (
     TriggerSeason,
 )
 from littled.classes import HypothesisClass
-from littled.classes.base import DataSet, Labels, Points, Scores, errors_allowed
+from littled.classes.base import DataSet, Scores, errors_allowed
 from littled.learners.contract import (
     CallAdmitted,
     CallRefused,
     CallRequested,
-    Effect,
     Event,
     Examples,
     Place,
@@ -80,7 +79,9 @@ from littled.learners.contract import (
 )
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.parameters import OnlineParameters, Rung
-from littled.learners.users import UserCounts, Users, user_numbers
+from littled.learners.online.snapshot import state_from_dict, state_to_dict
+from littled.learners.online.state import OnlineState, Step
+from littled.learners.users import UserCounts, user_numbers
 from littled.mechanisms.above_threshold import AboveThreshold, Gaps
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
@@ -100,46 +101,6 @@ USER_PURPOSE: Final = "user-teacher"
 
 # The last essential list of each teacher, with the errors it allowed on each of its data sets.
 _Lists = dict[int, tuple[tuple[int, ...], list[Hashable]]]
-
-
-@dataclass(frozen=True, slots=True)
-class OnlineState:
-    """Everything the learner knows. Public: the fields up to `kept`; the rest never leaves.
-
-    Of the season: `calls` made, and how many of them in a row `kept` the rule. `archive` holds, for
-    each earlier epoch of the season, its buffer; `statistics` the counts of a dense class, without
-    the `pending` examples. `users_counted` are the mistakes of each user that the trigger has
-    counted, `users_kept` the examples of each that were kept; None where examples are protected,
-    and `users_kept` where exactly the counted mistakes are kept.
-    """
-
-    rule: Rule
-    version: int = 0
-    season: int = -1
-    epoch: int = 0
-    epoch_position: int = 0
-    halted: bool = False
-    calls: int = 0
-    kept: int = 0
-    mistakes: int = 0
-    threshold_noise: int | None = None
-    stage: int = 1
-    stage_noise: int | None = None
-    buffer: Buffer | None = None
-    archive: tuple[Buffer, ...] = ()
-    statistics: NDArray[np.int64] | None = None
-    pending: tuple[tuple[Points, Labels, Users | None], ...] = ()
-    users_counted: UserCounts | None = None
-    users_kept: UserCounts | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """Result of one step: the new state, the effects in order, and the examples consumed."""
-
-    state: OnlineState
-    effects: tuple[Effect, ...] = ()
-    consumed: int = 0
 
 
 @dataclass(frozen=True)
@@ -189,6 +150,11 @@ class OnlineLearner:
         # every example is in one epoch, so in one selection: all of them together cost one
         selections = [self._selection_event(p.user_epochs_max)] if p.fresh else []
         return (*trigger, *segments, *selections, loss)
+
+    @property
+    def calls_max(self) -> int:
+        """Calls of joint training that a season has at the most."""
+        return self.parameters.calls_max
 
     def call_event(self) -> PrivacyEvent:
         """Privacy event of one call of joint training."""
@@ -532,6 +498,18 @@ class OnlineLearner:
         p = self.parameters
         final = state.buffer.final(background_max=p.background_max, keep_mistakes=p.keeps_mistakes)
         return replace(state, buffer=final)
+
+    def state_to_dict(self, state: OnlineState) -> dict[str, Any]:
+        """Plain values and arrays of a state, for a snapshot."""
+        return state_to_dict(state)
+
+    def state_from_dict(self, values: dict[str, Any]) -> OnlineState:
+        """The state that `state_to_dict` wrote; SnapshotUnusable if its fields differ."""
+        return state_from_dict(values)
+
+    def after_restore(self, state: OnlineState, version: int) -> OnlineState:
+        """The state whose next version is above `version`, the last one that a store had lost."""
+        return replace(state, version=max(state.version, version))
 
     # -- joint training ----------------------------------------------------------------------
 

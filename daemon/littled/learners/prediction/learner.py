@@ -35,7 +35,7 @@ from littled.budget.events import (
 )
 from littled.classes import HypothesisClass
 from littled.classes.base import Ballot, Labelings, Labels, Points
-from littled.learners.prediction.parameters import PredictionParameters
+from littled.learners.prediction.parameters import Method, PredictionParameters
 from littled.learners.prediction.parts import (
     Draw,
     check_window,
@@ -87,6 +87,21 @@ class PredictionLearner:
         _ = self.precision_error(), self.answers_event(1)
 
     # -- public facts ------------------------------------------------------------------------
+
+    @property
+    def method(self) -> Method:
+        """How answers are made."""
+        return self.parameters.method
+
+    @property
+    def window(self) -> int:
+        """Examples in a window."""
+        return self.parameters.window
+
+    @property
+    def answers_max(self) -> int:
+        """Answers that a window serves at the most."""
+        return self.parameters.answers_max
 
     def answers_event(self, count: int) -> PrivacyEvent:
         """What `count` answers cost, whatever they are about: fixed and public."""

@@ -28,7 +28,7 @@ from littled.classes import (
     SparseSets,
 )
 from littled.classes.table import Table
-from littled.planner.plans import LearnerPlan
+from littled.planner.online.plan import LearnerPlan
 from littled_protocol.columns import point_type
 
 # Seconds and bytes of one joint training, fitted to benchmarks.retrain.

@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from littled.budget.conversion import rho_of_epsilon
 from littled.planner.bounds import calls_expected, calls_needed, fires_beyond
 from littled.planner.budgets import DELTA_Z_SHARE
-from littled.planner.requests import LearnerRequest, StreamRequest
+from littled.planner.online.request import LearnerRequest
+from littled.planner.requests import StreamRequest
 from littled.portable import log
 
 EXPERTS_REMARK = "same selection as dense, but every restart of its test is charged"

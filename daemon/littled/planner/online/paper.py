@@ -29,10 +29,11 @@ from littled.budget.events import CohenLyuStageTest, CohenLyuTrigger, price
 from littled.learners.online.parameters import OnlineParameters
 from littled.planner.bounds import draws_for_majority
 from littled.planner.budgets import DELTA_Z_SHARE, Budget, rate_below
+from littled.planner.online.plan import LearnerPlan
+from littled.planner.online.request import LearnerRequest, PaperConstants
+from littled.planner.online.sizes import misfit
 from littled.planner.online.ways import Estimate, log_points
-from littled.planner.plans import LearnerPlan
-from littled.planner.requests import LearnerRequest, PaperConstants, PlanError, StreamRequest
-from littled.planner.sizes import misfit
+from littled.planner.requests import PlanError, StreamRequest
 from littled.portable import log
 from littled_protocol import limits
 

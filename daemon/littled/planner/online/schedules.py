@@ -35,10 +35,10 @@ import numpy as np
 from littled.learners.online.parameters import OnlineParameters, scheduled_calls
 from littled.planner.budgets import Budget
 from littled.planner.online.histograms import passes
+from littled.planner.online.plan import LearnerPlan
+from littled.planner.online.request import LearnerRequest, Way
+from littled.planner.online.sizes import CANDIDATES_MAX
 from littled.planner.online.ways import BACKGROUND_EXAMPLES_NOISY, Estimate
-from littled.planner.plans import LearnerPlan
-from littled.planner.requests import LearnerRequest, Way
-from littled.planner.sizes import CANDIDATES_MAX
 from littled.portable import exp, exps, log, power, total
 
 # The ways whose epochs can follow a schedule.

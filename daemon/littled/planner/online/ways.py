@@ -30,9 +30,9 @@ from littled.planner.bounds import (
 )
 from littled.planner.budgets import Budget
 from littled.planner.online.histograms import Setting
-from littled.planner.plans import LearnerPlan
-from littled.planner.requests import LearnerRequest, Way
-from littled.planner.sizes import CANDIDATES_MAX, misfit
+from littled.planner.online.plan import LearnerPlan
+from littled.planner.online.request import LearnerRequest, Way
+from littled.planner.online.sizes import CANDIDATES_MAX, misfit
 from littled.portable import LN2, log, log1p, log2
 from littled_protocol import limits
 

@@ -1,7 +1,7 @@
 """Models of what windows and answers take, for people: measured on one core, not promised."""
 
 from littled.learners.prediction import StablePredictor
-from littled.planner.plans import PredictionPlan
+from littled.planner.prediction.plan import PredictionPlan
 
 # Seconds and bytes of learners of all classes, at windows of 10,000 and 300,000 examples.
 FIXED_SECONDS = 0.001

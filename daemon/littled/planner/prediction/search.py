@@ -9,17 +9,21 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 from littled.budget.events import PrecisionLoss, price
-from littled.budget.price import Price
 from littled.learners.online.parameters import Accounting
 from littled.learners.prediction import Method, PredictionLearner, PredictionParameters
 from littled.planner.budgets import Budget
-from littled.planner.plans import PredictionPlan
+from littled.planner.planning import Cost, Planning
 from littled.planner.prediction.costs import answer_seconds, memory_bytes, prepare_seconds
 from littled.planner.prediction.errors import ErrorModel
 from littled.planner.prediction.methods import Allowance, Found, best_parameters, lists_subsets
-from littled.planner.requests import METHODS, PredictionRequest
+from littled.planner.prediction.plan import PredictionPlan
+from littled.planner.prediction.request import METHODS, PredictionRequest
+from littled.planner.requests import PlanError, StreamRequest
+from littled.planner.search import budgets_of, check_requests
+from littled.portable import log
 
 # Nobody asks more of one window; rates at which more could be answered say nothing.
 ANSWERS_MAX = 10**9
@@ -49,6 +53,70 @@ class PredictionEstimate:
     def answers(self) -> int:
         """Answers a window."""
         return self.plan.parameters.answers_max
+
+
+class PredictionPlanning(Planning[PredictionRequest, PredictionEstimate, PredictionPlan]):
+    """How learners that answer questions are planned, and what they take."""
+
+    has_trigger: ClassVar[bool] = False
+    takes_less: ClassVar[str] = " or a smaller window"
+
+    def check(self, request: PredictionRequest, stream: StreamRequest) -> None:
+        """Raise PlanError for what cannot be planned on this stream whatever the budget."""
+        name = request.name
+        if stream.unit == "user":
+            raise PlanError(
+                f"learner {name}: private answers protect single examples only; give it a "
+                'stream with unit = "example"'
+            )
+        if not 1 <= request.window <= stream.horizon:
+            raise PlanError(
+                f"learner {name}: window must be from 1 to the stream's horizon of "
+                f"{stream.horizon:,} examples, or no window would ever be full"
+            )
+        if (request.excess_error is None) == (request.answers is None):
+            raise PlanError(f"learner {name}: give either excess_error or answers")
+        if request.excess_error is not None and not 0 < request.excess_error < Fraction(1, 2):
+            raise PlanError(f"learner {name}: excess_error must be between 0 and 0.5")
+        if request.answers is not None and request.answers < 1:
+            raise PlanError(f"learner {name}: answers must be at least 1")
+
+    def best(self, request: PredictionRequest, budget: Budget) -> PredictionEstimate | None:
+        """The best plan of all methods that the request leaves open."""
+        return best_prediction(request, budget)
+
+    def cost(self, request: PredictionRequest, estimate: PredictionEstimate) -> Cost:
+        """The excess error, or the inverse of the number of answers."""
+        return Cost(logarithm=log(max(preference(request, estimate), 1e-300)))
+
+    def why_not(
+        self, request: PredictionRequest, stream: StreamRequest, budgets: tuple[Budget, ...]
+    ) -> str | None:
+        """Why no method applies, or none answers as is wanted."""
+        reasons = [why_not(request, method) for method in open_methods(request)]
+        if all(reasons):
+            return f"{request.method} does not apply: {reasons[0]}"
+        if best_under(request, budgets) is not None:
+            return None
+        alone = best_under(replace(request, excess_error=None, answers=1), budgets)
+        if alone is None or request.excess_error is None:
+            return (
+                f"epsilon {float(stream.epsilon)} does not pay for {request.answers or 1} answers "
+                "a window; raise epsilon or ask for fewer answers"
+            )
+        return (
+            "even a single answer a window would have an expected excess error of about "
+            f"{alone.expected_excess_error:.2g}, above {float(request.excess_error)}; "
+            "give it larger windows or a larger epsilon"
+        )
+
+    def snapshot_bytes_max(self, plan: PredictionPlan) -> int:
+        """Nothing: what is answered from is read from the journal again."""
+        return 0
+
+    def memory_bytes_max(self, plan: PredictionPlan) -> int:
+        """Memory of a window and its answers."""
+        return memory_bytes(plan)
 
 
 def preference(request: PredictionRequest, estimate: PredictionEstimate) -> float:
@@ -212,14 +280,15 @@ class PredictionComparison:
     remark: str = ""
 
 
-def compare_methods(
-    request: PredictionRequest, budgets: tuple[Budget, ...]
-) -> tuple[PredictionComparison, ...]:
-    """Every method, the best one that the request leaves open first, then one published rule.
+def compare_predictions(stream: StreamRequest) -> tuple[PredictionComparison, ...]:
+    """Every method for the only learner of a stream, the best one that is open to it first.
 
-    `budgets` are the ways to divide the budget that may be chosen from. The first row is marked as
-    chosen only if it has a plan.
+    Then one published rule. The first row is marked as chosen only if it has a plan.
     """
+    (request,) = stream.learners
+    assert isinstance(request, PredictionRequest)
+    check_requests(stream)
+    budgets = tuple(budgets_of(stream))
     found = {method: _best_of(request, budgets, method) for method in METHODS}
     feasible = {method: each for method in open_methods(request) if (each := found[method])}
     chosen = min(feasible, key=lambda method: preference(request, feasible[method]), default=None)
@@ -236,9 +305,15 @@ def compare_methods(
 def _best_of(
     request: PredictionRequest, budgets: tuple[Budget, ...], method: Method
 ) -> PredictionEstimate | None:
-    asked = replace(request, method=method)
-    found = [each for budget in budgets if (each := best_prediction(asked, budget))]
-    return min(found, key=lambda each: preference(request, each), default=None)
+    return best_under(replace(request, method=method), budgets)
+
+
+def best_under(
+    request: PredictionRequest, budgets: tuple[Budget, ...]
+) -> PredictionEstimate | None:
+    """The best plan under any of these ways to divide the budget."""
+    found = [estimate for budget in budgets if (estimate := best_prediction(request, budget))]
+    return min(found, key=lambda estimate: preference(request, estimate), default=None)
 
 
 def _row(
@@ -303,8 +378,3 @@ def _published_row(request: PredictionRequest, budgets: tuple[Budget, ...]) -> P
         expected_excess_error=best.expected_excess_error,
         accounting=best.plan.parameters.accounting,
     )
-
-
-def window_cost(plan: PredictionPlan) -> Price:
-    """What a window can cost in all, charged once for a season: an example is in one window."""
-    return sum((price(event) for event in plan.learner("").window_events()), Price.zero())

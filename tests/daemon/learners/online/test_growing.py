@@ -25,7 +25,8 @@ from littled.classes.base import DataSet
 from littled.learners.contract import CallRequested, Published, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.parameters import OnlineParameters, Rung
-from littled.learners.snapshot import online_from_dict, online_to_dict, pack, unpack
+from littled.learners.online.snapshot import state_from_dict, state_to_dict
+from littled.learners.snapshot import pack, unpack
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.noise import Address, KeyedNoise
 from littled.mechanisms.sparse_sample import SparseSample
@@ -406,7 +407,7 @@ def test_a_state_written_down_at_any_moment_goes_on_as_if_nothing_happened(mode:
     for at in range(len(y)):
         for effect in runner.feed(x[at : at + 1], y[at : at + 1], at):
             out += [effect] if isinstance(effect, Published) else []
-            runner.state = online_from_dict(unpack(pack(online_to_dict(runner.state))))
+            runner.state = state_from_dict(unpack(pack(state_to_dict(runner.state))))
     assert out == expected[1]
     assert equal(learner._close_epoch(runner.state), learner._close_epoch(expected[0]))
 

@@ -603,7 +603,7 @@ def test_a_segment_of_stage_tests_costs_its_rate(kind: type[OnlineLearner]) -> N
 
 def test_vetoes_that_are_not_paid_for_exceed_what_is_charged() -> None:
     case, _ = COMMON["histogram, vetoes"]
-    (plan,) = case.plan.online
+    (plan,) = case.plan.publishing
     unpaid = planted(VetoesForNothing, plan.hypotheses, plan.parameters, delta_z=Z)
     less = replace(case, plan=unpaid)
     assert min(less.orders(less.transitions(), ORDERS)) < 0.9

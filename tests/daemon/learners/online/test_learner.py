@@ -24,13 +24,8 @@ from littled.learners.contract import (
 )
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.parameters import OnlineParameters, Rung
-from littled.learners.snapshot import (
-    SnapshotUnusable,
-    online_from_dict,
-    online_to_dict,
-    pack,
-    unpack,
-)
+from littled.learners.online.snapshot import state_from_dict, state_to_dict
+from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.noise import KeyedNoise
 from littled_protocol.rules import MajorityRule, PointsRule, PrefixRule, ThresholdRule
@@ -313,8 +308,8 @@ def test_states_survive_as_bytes(name: str, parameters: OnlineParameters) -> Non
     x, y = stream(4, 700)
     learner = OnlineLearner("s/l", hypotheses, parameters)
     state, _, _ = run(learner, column(hypotheses, x), y, TapeNoise(0), [300])
-    data = pack(online_to_dict(state))
-    again = online_from_dict(unpack(data))
+    data = pack(state_to_dict(state))
+    again = state_from_dict(unpack(data))
     assert equal(again, state)
     assert {each.name for each in fields(again)} == {each.name for each in fields(state)}
 
@@ -325,7 +320,7 @@ def test_foreign_snapshots_are_refused() -> None:
     with pytest.raises(SnapshotUnusable):
         unpack(b"\x01")
     with pytest.raises(SnapshotUnusable):
-        online_from_dict({"rule": {}})
+        state_from_dict({"rule": {}})
 
 
 # --- parameters -----------------------------------------------------------------------------------

@@ -23,7 +23,8 @@ from littled.learners.contract import (
 )
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.parameters import OnlineParameters, scheduled_calls
-from littled.learners.snapshot import online_from_dict, online_to_dict, pack, unpack
+from littled.learners.online.snapshot import state_from_dict, state_to_dict
+from littled.learners.snapshot import pack, unpack
 from littled.mechanisms.noise import Address
 from littled_protocol.rules import PointsRule, ThresholdRule
 from support.learning import HEAD, column, course, equal, run, stream
@@ -133,7 +134,7 @@ def test_a_snapshot_within_an_epoch_goes_on_as_if_nothing_had_been() -> None:
         part = slice(at, at + 7)
         straight = fed(learner, straight, x[part], y[part], at)
         restored = fed(learner, restored, x[part], y[part], at)
-        restored = online_from_dict(unpack(pack(online_to_dict(restored))))
+        restored = state_from_dict(unpack(pack(state_to_dict(restored))))
     assert equal(restored, straight)
     assert restored.calls == 5
 

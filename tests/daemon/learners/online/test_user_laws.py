@@ -24,7 +24,7 @@ from littled.learners.online.parameters import OnlineParameters, Rung
 from littled.learners.users import UserCounts, Users
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.noise import NoiseSource
-from littled.planner import StreamPlan
+from littled.planner import LearnerPlan, StreamPlan
 from littled_protocol.rules import Words
 from support.enumeration import (
     Case,
@@ -430,7 +430,7 @@ class TriedThreshold(OnlineLearner):
 def test_noise_that_is_held_has_the_law_of_noise_that_is_tried() -> None:
     hypotheses, parameters = CASES["histograms"]
     held = season(hypotheses, replace(parameters, trigger_rate=Fraction(3)))
-    (plan,) = held.online
+    (plan,) = held.of(LearnerPlan)
     words = VariantPlan("l", hypotheses, plan.parameters, Words(), TriedThreshold)
     cases = [Case(each, turns_of(SHORT), 0, 0, 5) for each in (held, stream_of(words))]
     found = [each.at_most(each.transitions(), held.epsilon / 8) for each in cases]

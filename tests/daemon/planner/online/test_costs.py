@@ -31,7 +31,7 @@ from support.memory import peak_bytes
 def plan(name: str, teachers: int | None = None) -> LearnerPlan:
     learner = LearnerRequest("l", class_from_name(name), teachers=teachers)
     asked = StreamRequest("s", Fraction(2), Fraction(1, 10**6), 10**5, (learner,))
-    return plan_stream(asked).online[0]
+    return plan_stream(asked).of(LearnerPlan)[0]
 
 
 def test_costs_grow_with_rules_teachers_and_candidates() -> None:

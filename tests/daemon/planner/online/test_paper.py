@@ -40,7 +40,7 @@ def request(
 
 def test_parameters_are_the_papers() -> None:
     """d = 1: K = 1, k = 60 ln(T) ln(1/delta), U = ln(ln T) k, R = ln(T) made odd, B = k / 10."""
-    parameters = plan_stream(request()).online[0].parameters
+    parameters = plan_stream(request()).publishing[0].parameters
     logarithm = math.log(10**6)
     assert parameters.calls_max == 1
     assert parameters.teachers == math.ceil(60 * logarithm**2)
@@ -57,7 +57,7 @@ def test_parameters_are_the_papers() -> None:
 
 def test_the_plan_keeps_its_promise_with_the_proven_prices() -> None:
     plan = plan_stream(request())
-    learner = plan.online[0].learner("s")
+    learner = plan.publishing[0].learner("s")
     kinds = [event.name for event in learner.season_events()]
     assert kinds == ["cohen_lyu_trigger", "cohen_lyu_stage_test", "cohen_lyu_stage_test",
                      "precision_loss"]  # fmt: skip

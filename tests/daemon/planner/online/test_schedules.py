@@ -11,7 +11,14 @@ from littled.budget.conversion import guarantee
 from littled.classes import class_from_name
 from littled.learners.contract import Published
 from littled.learners.online import OnlineLearner
-from littled.planner import LearnerRequest, PlanError, StreamRequest, compare_ways, plan_stream
+from littled.planner import (
+    LearnerPlan,
+    LearnerRequest,
+    PlanError,
+    StreamRequest,
+    compare_ways,
+    plan_stream,
+)
 from littled.planner.budgets import Budget
 from littled.planner.online.schedules import (
     ScheduledDraft,
@@ -22,8 +29,8 @@ from littled.planner.online.schedules import (
     spanning,
     spread_error,
 )
+from littled.planner.online.sizes import CANDIDATES_MAX
 from littled.planner.online.ways import Estimate
-from littled.planner.sizes import CANDIDATES_MAX
 from littled_protocol.rules import Rule
 from support.learning import Runner
 from support.tape import TapeNoise
@@ -182,15 +189,15 @@ def test_a_schedule_spends_the_whole_budget_on_one_selection(
     name: str, noise_rate: Fraction
 ) -> None:
     plan = plan_stream(request(learner(name, noise_rate=noise_rate)))
-    parameters = plan.online[0].parameters
+    parameters = plan.of(LearnerPlan)[0].parameters
     assert parameters.schedule_first is not None
     assert parameters.fresh
     assert parameters.trigger_rate == 0
     epsilon, delta = guarantee(plan.caps, plan.delta_z)
     assert Fraction(99, 100) < epsilon <= 1
     assert delta <= DELTA
-    per_example = plan.online[0].hypotheses.proposals_per_example or 1
-    kept = plan.online[0].learner("s").mistakes_kept_max + parameters.background_max
+    per_example = plan.of(LearnerPlan)[0].hypotheses.proposals_per_example or 1
+    kept = plan.of(LearnerPlan)[0].learner("s").mistakes_kept_max + parameters.background_max
     assert parameters.selection == "dense" or kept * per_example <= CANDIDATES_MAX
 
 
@@ -210,7 +217,10 @@ def test_ids_may_keep_their_trigger_with_its_proof() -> None:
     (chosen, *_) = compare_ways(request(learner("points:64")))
     assert chosen.way == "histogram"
     assert chosen.guaranteed_mistakes is not None
-    assert plan_stream(request(learner("points:64"))).online[0].parameters.schedule_first is None
+    assert (
+        plan_stream(request(learner("points:64"))).of(LearnerPlan)[0].parameters.schedule_first
+        is None
+    )
 
 
 def test_learners_with_and_without_a_schedule_share_a_budget() -> None:
@@ -219,7 +229,7 @@ def test_learners_with_and_without_a_schedule_share_a_budget() -> None:
             learner("thresholds:64", "a"), learner("thresholds:64", "b", adversary=adversary)
         )
         plan = plan_stream(asked)
-        schedules = [each.parameters.schedule_first is not None for each in plan.online]
+        schedules = [each.parameters.schedule_first is not None for each in plan.publishing]
         assert schedules == [True, adversary == "none"]
         epsilon, delta = guarantee(plan.caps, plan.delta_z)
         assert Fraction(9, 10) < epsilon <= 1
@@ -235,7 +245,9 @@ def test_converted_budgets_leave_the_share_of_other_learners_triggers_alone() ->
 
 def test_short_seasons_have_short_schedules() -> None:
     for horizon, calls in ((1, 0), (2, 1), (40, 2)):
-        parameters = plan_stream(request(learner("thresholds:8"), horizon=horizon)).online[0]
+        parameters = plan_stream(request(learner("thresholds:8"), horizon=horizon)).of(LearnerPlan)[
+            0
+        ]
         assert parameters.parameters.calls_max >= calls
 
 

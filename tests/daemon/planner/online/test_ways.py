@@ -19,7 +19,7 @@ from littled.learners.contract import (
 )
 from littled.learners.online import OnlineLearner
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import LearnerRequest, StreamRequest, compare_ways, plan_stream
+from littled.planner import LearnerPlan, LearnerRequest, StreamRequest, compare_ways, plan_stream
 from littled.planner.budgets import (
     DELTA_Z_SHARE,
     LIST_FAILURE_SHARE,
@@ -88,7 +88,7 @@ def test_a_proven_bound_holds(name: str) -> None:
     """Hard streams stay below what is guaranteed, and the learner does not halt early."""
     remembering: Any = "dense" if name.startswith("thresholds") else "auto"
     (chosen, *_) = compare_ways(request(name, selection=remembering))
-    plan = plan_stream(request(name, selection=remembering)).online[0]
+    plan = plan_stream(request(name, selection=remembering)).of(LearnerPlan)[0]
     learner = plan.learner("s")
     assert chosen.guaranteed_mistakes is not None
     assert chosen.expected_mistakes is not None
@@ -165,7 +165,9 @@ def test_histograms_climb_a_ladder_to_where_something_is_found_for_sure() -> Non
 def test_noisy_histograms_find_the_set_and_forget_nothing_that_counts(kind: str) -> None:
     (chosen, *_) = compare_ways(request("sparse_sets:32:4", noise_rate=Fraction(1, 50)))
     learner = (
-        plan_stream(request("sparse_sets:32:4", noise_rate=Fraction(1, 50))).online[0].learner("s")
+        plan_stream(request("sparse_sets:32:4", noise_rate=Fraction(1, 50)))
+        .of(LearnerPlan)[0]
+        .learner("s")
     )
     assert learner.parameters.fresh
     for key in range(3):
@@ -238,7 +240,7 @@ def test_fresh_selections_are_paid_for_once(name: str, way: Any) -> None:
 def test_fresh_learners_make_few_mistakes_on_hard_streams(kind: str) -> None:
     name = "thresholds:256" if kind == "thresholds" else "sparse_sets:32:4"
     (chosen, *_) = compare_ways(request(name))
-    learner = plan_stream(request(name)).online[0].learner("s")
+    learner = plan_stream(request(name)).of(LearnerPlan)[0].learner("s")
     assert learner.parameters.fresh
     found = []
     for key in range(6):

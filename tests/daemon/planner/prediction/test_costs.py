@@ -7,8 +7,8 @@ from typing import Any
 
 from littled.classes import class_from_name
 from littled.learners.prediction import PredictionParameters
-from littled.planner import PredictionPlan
 from littled.planner.prediction.costs import answer_seconds, memory_bytes, prepare_seconds
+from littled.planner.prediction.plan import PredictionPlan
 from littled_protocol.rules import Words
 
 Model = Callable[[PredictionPlan], float]

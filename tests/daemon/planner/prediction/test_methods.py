@@ -11,7 +11,6 @@ from littled.budget.rounding import exp_upper
 from littled.classes import class_from_name
 from littled.learners.online.parameters import Accounting
 from littled.mechanisms import noisy_majority
-from littled.planner import METHODS
 from littled.planner.prediction.errors import ErrorModel
 from littled.planner.prediction.methods import (
     MAJORITY_RATE_MIN,
@@ -26,6 +25,7 @@ from littled.planner.prediction.methods import (
     best_parameters,
     lists_subsets,
 )
+from littled.planner.prediction.request import METHODS
 
 MODEL = ErrorModel(class_from_name("thresholds:256"), 100_000, 0.1)
 LARGE = ErrorModel(class_from_name("thresholds:256"), 3_000_000, 0.0)

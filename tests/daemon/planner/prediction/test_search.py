@@ -13,18 +13,16 @@ from littled.budget.events import price
 from littled.budget.price import Price
 from littled.classes import class_from_name
 from littled.planner import (
-    METHODS,
     LearnerPlan,
     LearnerRequest,
     PlanError,
-    PredictionPlan,
-    PredictionRequest,
     StreamPlan,
     StreamRequest,
-    compare_predictions,
     plan_stream,
 )
-from littled.planner.prediction.search import below, pure_epsilon
+from littled.planner.prediction.plan import PredictionPlan
+from littled.planner.prediction.request import METHODS, PredictionRequest
+from littled.planner.prediction.search import below, compare_predictions, pure_epsilon
 from littled_protocol.rules import Words
 
 TINY = Fraction(1, 10**6)
@@ -61,6 +59,7 @@ def cost(plan: StreamPlan) -> Price:
             events = each.learner("s").window_events()
             worst += sum((price(event) for event in events), Price.zero())
             continue
+        assert isinstance(each, LearnerPlan)
         learner = each.learner("s")
         worst += sum((price(event) for event in learner.season_events()), Price.zero())
         worst += price(learner.call_event()) * each.parameters.calls_max
@@ -85,7 +84,7 @@ def test_no_plan_can_exceed_its_budget(
     assert found[0] <= epsilon
     assert found[1] <= delta
     assert found[0] >= epsilon * Fraction(97, 100)  # and little is left unused
-    for each in plan.predictions:
+    for each in plan.answering:
         assert each.parameters.window == ask.window
         assert each.parameters.epsilon == epsilon
         assert ask.method in ("auto", each.parameters.method)
@@ -99,8 +98,8 @@ def test_plans_survive_storage(ask: PredictionRequest) -> None:
     again = StreamPlan.from_dict(plan.to_dict())
     assert again == plan
     assert again.words == {"l": words}
-    assert (again.learners, again.online) == (("l",), ())
-    (found,) = again.predictions
+    assert (again.learners, again.publishing) == (("l",), ())
+    (found,) = again.answering
     assert found.to_dict()["kind"] == "prediction"
     assert found.learner("s").name == "s/l"
 
@@ -110,10 +109,13 @@ def test_learners_of_both_kinds_share_a_budget() -> None:
     online = LearnerRequest("rules", class_from_name("thresholds:256"))
     plan = plan_stream(request(online, asked("thresholds:256", "answers")))
     assert [type(each) for each in plan.plans] == [PredictionPlan, LearnerPlan]
-    assert ([each.name for each in plan.online], plan.learners) == (["rules"], ("answers", "rules"))
+    assert ([each.name for each in plan.publishing], plan.learners) == (
+        ["rules"],
+        ("answers", "rules"),
+    )
     assert cost(plan).fits_in(plan.caps)
-    alone = plan_stream(request(asked("thresholds:256"))).predictions[0].parameters
-    shared = plan.predictions[0].parameters
+    alone = plan_stream(request(asked("thresholds:256"))).answering[0].parameters
+    shared = plan.answering[0].parameters
     assert alone.answers_max / 8 < shared.answers_max < alone.answers_max / 2
     assert StreamPlan.from_dict(plan.to_dict()) == plan
 
@@ -127,7 +129,7 @@ def test_plans_are_reproducible() -> None:
 def test_a_smaller_error_leaves_fewer_answers(name: str) -> None:
     counts = [
         plan_stream(request(asked(name, excess_error=Fraction(error, 100))))
-        .predictions[0]
+        .answering[0]
         .parameters.answers_max
         for error in (1, 3, 10)
     ]
@@ -149,7 +151,7 @@ def test_votes_are_trusted_where_labels_are_noisy(name: str, window: int, count:
 
 def test_both_wishes_meet() -> None:
     """As many answers as there can be at an error have about that error when asked for."""
-    plan = plan_stream(request(asked("prefixes:32"))).predictions[0]
+    plan = plan_stream(request(asked("prefixes:32"))).answering[0]
     rows = compare_predictions(
         request(asked("prefixes:32", **answers(plan.parameters.answers_max)))
     )
@@ -158,7 +160,7 @@ def test_both_wishes_meet() -> None:
 
 @pytest.mark.parametrize("ask", [asked("thresholds:256"), asked("affine:64:8", **answers(9))])
 def test_every_method_has_a_row_with_a_number_or_a_reason(ask: PredictionRequest) -> None:
-    chosen = plan_stream(request(ask)).predictions[0]
+    chosen = plan_stream(request(ask)).answering[0]
     rows = compare_predictions(request(ask))
     assert {row.method for row in rows} == {*METHODS, "rule"}
     assert [row.chosen for row in rows] == [True] + 6 * [False]
@@ -189,7 +191,7 @@ def test_a_row_says_what_an_answer_costs() -> None:
 
 
 def test_the_epsilon_of_an_answer_is_pure_however_it_is_booked() -> None:
-    plan = plan_stream(request(asked("points:64", method="realizable"))).predictions[0]
+    plan = plan_stream(request(asked("points:64", method="realizable"))).of(PredictionPlan)[0]
     assert plan.parameters.accounting == "zcdp"
     assert pure_epsilon(plan) == float(2 * plan.parameters.vote_rate)
 

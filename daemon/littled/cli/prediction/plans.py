@@ -1,14 +1,16 @@
 """What `littled plan` and `littled init` say about learners that answer questions."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any
+from typing import Any, ClassVar
 
 from rich.table import Table
 
 from littled.budget.conversion import guarantee
-from littled.cli.output import amount, duration, number, size
-from littled.planner import PredictionComparison, PredictionPlan, StreamPlan
+from littled.cli.output import amount, console, duration, number, print_json, print_pairs, size
+from littled.planner import StreamPlan, StreamRequest, plan_stream
+from littled.planner.prediction.plan import PredictionPlan
+from littled.planner.prediction.search import PredictionComparison, compare_predictions
 
 METHODS = {
     "dense": "a rule drawn from the whole class",
@@ -19,6 +21,43 @@ METHODS = {
     "majority": "chunks of the window vote, with noise on their lead",
     "rule": "one published rule a window, for comparison",
 }
+
+
+class PredictionPresentation:
+    """Plans of learners that answer questions, for people."""
+
+    heading: ClassVar[str] = "answers"
+
+    def show(self, request: StreamRequest, *, as_json: bool) -> None:
+        """Print the plan of a learner alone on its stream."""
+        found, methods = plan_stream(request), compare_predictions(request)
+        (planned,) = found.of(PredictionPlan)
+        facts = prediction_facts(found, planned, methods)
+        if as_json:
+            print_json(facts, indent=2)
+            return
+        print_pairs(prediction_in_words(facts))
+        console().print()
+        console().print(methods_table(methods))
+
+    def table(self, stream: StreamPlan, title: str) -> Table:
+        """The learners of a stream that answer questions."""
+        table = Table(title=title, title_justify="left", title_style="bold")
+        for column in ("learner", "class", "method", "window", "answers a window"):
+            table.add_column(column)
+        for plan in stream.of(PredictionPlan):
+            table.add_row(
+                plan.name,
+                plan.hypotheses.name,
+                plan.parameters.method,
+                f"{number(plan.parameters.window)} examples",
+                number(plan.parameters.answers_max),
+            )
+        return table
+
+    def comparisons(self, stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
+        """None: `littled plan` compares methods for a learner alone."""
+        return iter(())
 
 
 def prediction_facts(
@@ -114,22 +153,5 @@ def methods_table(methods: Sequence[PredictionComparison]) -> Table:
             size(each.memory_bytes),
             each.remark or METHODS[each.method],
             style="bold" if each.chosen else "",
-        )
-    return table
-
-
-def answering_table(stream: StreamPlan, title: str) -> Table:
-    """The learners of a stream that answer questions, for people."""
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for column in ("learner", "class", "method", "window", "answers a window"):
-        table.add_column(column)
-    for each in stream.predictions:
-        parameters = each.parameters
-        table.add_row(
-            each.name,
-            each.hypotheses.name,
-            parameters.method,
-            f"{number(parameters.window)} examples",
-            number(parameters.answers_max),
         )
     return table

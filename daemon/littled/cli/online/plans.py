@@ -1,45 +1,25 @@
-"""What `littled plan` and `littled init` say about plans, most of all of learners with rules."""
+"""What `littled plan` and `littled init` say about online learners."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
-from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from rich.table import Table
 
 from littled.budget.conversion import guarantee
-from littled.cli.failures import WRONG_USE, Failure, explained
-from littled.cli.output import (
-    amount,
-    console,
-    duration,
-    number,
-    print_json,
-    print_pairs,
-    size,
-)
-from littled.cli.prediction_plans import (
-    answering_table,
-    methods_table,
-    prediction_facts,
-    prediction_in_words,
-)
-from littled.configuration import ConfigurationError, checked_configuration
+from littled.cli.output import amount, console, duration, number, print_json, print_pairs, size
 from littled.learners.online.parameters import OnlineParameters
 from littled.planner import (
     Comparison,
     LearnerPlan,
     LearnerRequest,
-    PlanError,
     StreamPlan,
     StreamRequest,
-    compare_predictions,
     compare_ways,
     plan_stream,
 )
 from littled.planner.online.paper import threshold_needed
 
-STREAM, LEARNER = "stream", "learner"
 WAYS = {
     "dense": "among all rules of the class, remembering the season",
     "fresh": "among all rules of the class, by each epoch alone",
@@ -52,58 +32,44 @@ WAYS = {
 }
 
 
-def show_plan(stream: Mapping[str, Any], learner: Mapping[str, Any], *, as_json: bool) -> None:
-    """Print the plan of one learner alone on a stream, both given as tables of a configuration.
+class OnlinePresentation:
+    """Plans of online learners for people."""
 
-    Failure, in the words of the options of `littled plan`, where there is none.
-    """
-    table = {**stream, "learners": {LEARNER: learner}}
-    try:
-        checked = checked_configuration({"streams": {STREAM: table}}, Path())
-    except ConfigurationError as error:
-        raise Failure(as_option(str(error)), WRONG_USE) from None
-    request = checked.streams[STREAM].request()
-    with explained(PlanError, status=WRONG_USE, cut=f"learner {LEARNER}: "):
-        show = show_prediction_plan if learner["kind"] == "prediction" else show_online_plan
-        show(request, as_json=as_json)
+    heading: ClassVar[str] = "rules"
 
+    def show(self, request: StreamRequest, *, as_json: bool) -> None:
+        """Print the plan of a learner alone on its stream."""
+        found, ways, (learner,) = plan_stream(request), compare_ways(request), request.learners
+        (planned,) = found.of(LearnerPlan)
+        facts = plan_facts(found, planned, ways[0])
+        assert isinstance(learner, LearnerRequest)
+        facts["failure_probability"] = float(learner.failure_probability)
+        if as_json:
+            print_json({**facts, "ways": [asdict(way) for way in ways]}, indent=2)
+            return
+        print_pairs(facts_in_words(facts))
+        console().print()
+        console().print(ways_table(ways))
 
-def show_online_plan(request: StreamRequest, *, as_json: bool) -> None:
-    """Print the plan of a learner that publishes rules."""
-    found, ways, (learner,) = plan_stream(request), compare_ways(request), request.learners
-    (planned,) = found.online
-    facts = plan_facts(found, planned, ways[0])
-    assert isinstance(learner, LearnerRequest)
-    facts["failure_probability"] = float(learner.failure_probability)
-    if as_json:
-        print_json({**facts, "ways": [asdict(each) for each in ways]}, indent=2)
-        return
-    print_pairs(facts_in_words(facts))
-    console().print()
-    console().print(ways_table(ways))
+    def table(self, stream: StreamPlan, title: str) -> Table:
+        """The online learners of a stream."""
+        table = Table(title=title, title_justify="left", title_style="bold")
+        for column in ("learner", "class", "selection", "new rules at most", "first rule"):
+            table.add_column(column)
+        for plan in stream.of(LearnerPlan):
+            table.add_row(
+                plan.name,
+                plan.hypotheses.name,
+                way_of(plan.parameters),
+                str(plan.parameters.calls_max),
+                plan.hypotheses.first_rule().describe(plan.words),
+            )
+        return table
 
-
-def show_prediction_plan(request: StreamRequest, *, as_json: bool) -> None:
-    """Print the plan of a learner that answers questions."""
-    found, methods = plan_stream(request), compare_predictions(request)
-    (planned,) = found.predictions
-    facts = prediction_facts(found, planned, methods)
-    if as_json:
-        print_json(facts, indent=2)
-        return
-    print_pairs(prediction_in_words(facts))
-    console().print()
-    console().print(methods_table(methods))
-
-
-def as_option(sentence: str) -> str:
-    """A sentence about a key of a configuration as one about an option."""
-    stream = f"streams.{STREAM}."
-    if "learners.learner.window must" in sentence:
-        return f"--window{sentence.partition('.window')[2]}"
-    key, space, rest = sentence.partition(" ")
-    name = key.removeprefix(f"{stream}learners.{LEARNER}.").removeprefix(stream)
-    return f"--{name.replace('_', '-').replace('.', '-')}{space}{rest}"
+    def comparisons(self, stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
+        """For each learner, what other ways of selection would do with the same budget."""
+        for plan in stream.of(LearnerPlan):
+            yield ways_table(compare_ways(request, plan.name), f"{stream.stream}/{plan.name}")
 
 
 def plan_facts(stream: StreamPlan, learner: LearnerPlan, chosen: Comparison) -> dict[str, Any]:
@@ -218,16 +184,16 @@ def ways_table(ways: Sequence[Comparison], learner: str = "") -> Table:
     for column in ("expected mistakes", "at most", "calls", "retrain", "memory"):
         table.add_column(column, justify="right")
     table.add_column("remark")
-    for each in ways:
+    for way in ways:
         table.add_row(
-            each.way,
-            mistakes(each.expected_mistakes),
-            mistakes(each.guaranteed_mistakes),
-            "-" if each.calls_max is None else number(each.calls_max),
-            duration(each.retrain_seconds),
-            size(each.memory_bytes),
-            each.remark or WAYS[each.way],
-            style="bold" if each.chosen else "",
+            way.way,
+            mistakes(way.expected_mistakes),
+            mistakes(way.guaranteed_mistakes),
+            "-" if way.calls_max is None else number(way.calls_max),
+            duration(way.retrain_seconds),
+            size(way.memory_bytes),
+            way.remark or WAYS[way.way],
+            style="bold" if way.chosen else "",
         )
     return table
 
@@ -239,34 +205,3 @@ def way_of(parameters: OnlineParameters) -> str:
     if parameters.selection == "sparse" and parameters.teachers is not None:
         return "teachers"
     return "fresh" if parameters.selection == "dense" and parameters.fresh else parameters.selection
-
-
-def plan_tables(stream: StreamPlan) -> Iterator[Table]:
-    """A stream and what each of its learners may do, for people; a table for each kind."""
-    title = (
-        f"{stream.stream}: epsilon {amount(float(stream.epsilon))}, delta "
-        f"{amount(float(stream.delta))} for each season of {number(stream.horizon)} examples"
-    )
-    if stream.unit == "user":
-        title += f", per user with {number(stream.user_examples_max)} of theirs"
-    if stream.online:
-        yield publishing_table(stream, title)
-    if stream.predictions:
-        yield answering_table(stream, f"{stream.stream}: answers" if stream.online else title)
-
-
-def publishing_table(stream: StreamPlan, title: str) -> Table:
-    """The learners of a stream that publish rules, for people."""
-    table = Table(title=title, title_justify="left", title_style="bold")
-    for column in ("learner", "class", "selection", "new rules at most", "first rule"):
-        table.add_column(column)
-    for each in stream.online:
-        parameters = each.parameters
-        table.add_row(
-            each.name,
-            each.hypotheses.name,
-            way_of(parameters),
-            str(parameters.calls_max),
-            each.hypotheses.first_rule().describe(each.words),
-        )
-    return table

@@ -8,51 +8,36 @@ one sentence that names the key by its dotted path, for example `streams.flights
 import difflib
 import tomllib
 import typing
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import (
-    AfterValidator,
     BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Discriminator,
     Field,
-    PrivateAttr,
-    Tag,
+    GetCoreSchemaHandler,
     ValidationError,
-    ValidationInfo,
     field_validator,
     model_validator,
 )
-from pydantic_core import ErrorDetails, PydanticCustomError
+from pydantic_core import CoreSchema, ErrorDetails
+from pydantic_core.core_schema import tagged_union_schema
 
-from littled.classes import ClassError, HypothesisClass, class_from_name
-from littled.planner import (
-    EXCESS_ERROR,
-    LearnerRequest,
-    PaperConstants,
-    PredictionRequest,
-    StreamRequest,
-)
-from littled.tables import TABLE_PREFIX, TableFileError, read_table
+from littled.configuration.parts import LearnerPart, Number, Part, SomeText, Text
+from littled.kinds import KINDS, USUAL, Kind, load
+from littled.planner import StreamRequest
+from littled.planner.requests import Unit
 from littled_protocol import limits
 from littled_protocol.rules import Words
 
 CONFIGURATION_BYTES_MAX = 1 << 20  # a file somebody wrote by hand is far smaller
 STREAMS_MAX = 256  # each stream has a thread and a journal of its own
 LEARNERS_PER_STREAM_MAX = 64  # all of them share one budget
-TEACHERS_MAX = 100_000  # each teacher has a data set of its own
-PAPER_CONSTANT_MAX = 10**6  # far beyond any number of teachers that a machine can train
 HORIZON_MAX = 10**15  # positions stay far inside 63 bits
-WINDOW_MAX = 10**7  # a window is prepared in memory, with up to 80 bytes for each example
-ANSWERS_MAX = 10**9  # of one window
 EPSILON_MIN, EPSILON_MAX = Decimal("1e-6"), Decimal("1e4")
 DELTA_MIN = Decimal("1e-30")
-WORDS_CHARACTERS_MAX = 80  # a rule in words stays one line
 OFFSET_MAX = 2**63  # numbers that people read fit into 64 bits
 SHOWN_CHARACTERS_MAX = 60  # of a wrong value, in the sentence about it
 SHOWN_BITS_MAX = 128
@@ -66,34 +51,7 @@ class ConfigurationError(ValueError):
     """Something is wrong with a configuration; one sentence that names the key."""
 
 
-def _decimal(value: Any) -> Decimal:
-    """A number as it was written; texts and truth values are no numbers."""
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        raise PydanticCustomError("number", "must be a number")
-    return Decimal(value)
-
-
-def _printable(text: str) -> str:
-    """Words stand in one line of a terminal, a page or a log."""
-    if not text.isprintable():
-        raise ValueError("must be one line of printable characters")
-    return text
-
-
-Number = Annotated[Decimal, BeforeValidator(_decimal)]
-Text = Annotated[str, Field(max_length=WORDS_CHARACTERS_MAX), AfterValidator(_printable)]
-SomeText = Annotated[
-    str, Field(min_length=1, max_length=WORDS_CHARACTERS_MAX), AfterValidator(_printable)
-]
-
-
-class _Part(BaseModel):
-    """What all parts of a configuration share: nothing unknown, nothing guessed, no changes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
-
-
-class XWords(_Part):
+class XWords(Part):
     """How the points of a stream are spoken about: name, unit, and what point 0 stands for."""
 
     name: SomeText = "x"
@@ -101,7 +59,7 @@ class XWords(_Part):
     offset: int = Field(default=0, gt=-OFFSET_MAX, lt=OFFSET_MAX)
 
 
-class YWords(_Part):
+class YWords(Part):
     """How the labels 1 and 0 of a stream are spoken about."""
 
     positive: SomeText = "1"
@@ -115,161 +73,42 @@ class YWords(_Part):
         return self
 
 
-Constant = Annotated[Number, Field(gt=0, le=PAPER_CONSTANT_MAX)]
-Share = Annotated[Number, Field(gt=0, lt=1)]
-LessThanHalf = Annotated[Number, Field(gt=0, lt=0.5)]
+class _ByKind:
+    """Reads the table of a learner as its kind does."""
 
-
-class PaperConfiguration(_Part):
-    """The constants of paper mode (`littled.planner.PaperConstants`) and its split of epsilon."""
-
-    calls: Constant = Decimal(1)
-    teachers: Constant = Decimal(1)
-    threshold: Constant = Decimal(1)
-    draws: Constant = Decimal(1)
-    trigger_share: Share = Decimal("0.25")
-    stage_share: Share = Decimal("0.25")
-
-    @model_validator(mode="after")
-    def _leaves_something(self) -> Self:
-        """The draws need a part of epsilon as well."""
-        if self.trigger_share + self.stage_share >= 1:
-            raise ValueError("must leave a part of epsilon to the draws: its shares add up to 1")
-        return self
-
-    def constants(self) -> PaperConstants:
-        """What the planner is told."""
-        return PaperConstants(*(Fraction(getattr(self, name)) for name in type(self).model_fields))
-
-
-class _LearnerPart(_Part):
-    """What learners of both kinds have: a class of rules, and the share of labels against it.
-
-    `class_name` is written `class` in a file: a name that `class_from_name` knows, such as
-    `thresholds:256`, or `table:FILE`, where a relative FILE is looked for beside the configuration.
-    """
-
-    class_name: str = Field(alias="class", min_length=1)
-    noise_rate: Number = Field(default=Decimal(0), ge=0, lt=Decimal("0.5"))
-
-    _hypothesis_class: HypothesisClass = PrivateAttr()
-
-    @field_validator("class_name", mode="after")
-    @classmethod
-    def _exists(cls, name: str, info: ValidationInfo) -> str:
-        """Refuse a class that does not exist, here so that the error carries the key's name."""
-        find_class(name, _folder(info))
-        return name
-
-    @model_validator(mode="after")
-    def _remember_class(self, info: ValidationInfo) -> Self:
-        """Keep the class that the name stands for."""
-        self._hypothesis_class = find_class(self.class_name, _folder(info))
-        return self
-
-    @property
-    def hypothesis_class(self) -> HypothesisClass:
-        """The class itself, a table already read from its file."""
-        return self._hypothesis_class
-
-
-def _known_kind(kind: Any) -> Any:
-    """A learner without a kind that exists is read as an online one, whose kind this refuses."""
-    if kind not in KINDS:
-        names = " or ".join(map(repr, KINDS))
-        raise PydanticCustomError("kind", "must be {names}", {"names": names})
-    return kind
-
-
-class LearnerConfiguration(_LearnerPart):
-    """One online learner of a stream: its class of rules and its public parameters."""
-
-    kind: Annotated[Literal["online"], BeforeValidator(_known_kind)] = "online"
-    selection: Literal["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"] = "auto"
-    teachers: int | None = Field(default=None, ge=2, le=TEACHERS_MAX)
-    adversary: Literal["none", "oblivious", "adaptive"] = "oblivious"
-    failure_probability: Share = Decimal("0.05")
-    paper: PaperConfiguration = PaperConfiguration()
-
-    def request(self, name: str, words: Words) -> LearnerRequest:
-        """What the planner is asked for."""
-        return LearnerRequest(
-            name=name,
-            hypotheses=self.hypothesis_class,
-            noise_rate=Fraction(self.noise_rate),
-            selection=self.selection,
-            teachers=self.teachers,
-            adversary=self.adversary,
-            failure_probability=Fraction(self.failure_probability),
-            paper=self.paper.constants(),
-            words=words,
+    def __get_pydantic_core_schema__(
+        self, _source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        """One choice for each kind."""
+        return tagged_union_schema(
+            {kind.name: handler.generate_schema(_table_of(kind)) for kind in KINDS.values()},
+            discriminator=_kind,
         )
 
 
-class PredictionConfiguration(_LearnerPart):
-    """One learner that answers questions from windows: its class, and what is wanted of answers."""
-
-    kind: Literal["prediction"]
-    window: int = Field(ge=1, le=WINDOW_MAX)
-    excess_error: LessThanHalf | None = None
-    answers: int | None = Field(default=None, ge=1, le=ANSWERS_MAX)
-    method: Literal[
-        "auto", "dense", "stability", "relabelling", "realizable", "averaging", "majority"
-    ] = "auto"
-
-    @model_validator(mode="after")
-    def _one_wish(self) -> Self:
-        """Errors follow from the number of answers, and the other way round."""
-        if self.excess_error is not None and self.answers is not None:
-            raise ValueError("has both excess_error and answers; give one, the other follows")
-        return self
-
-    def request(self, name: str, words: Words) -> PredictionRequest:
-        """What the planner is asked for."""
-        wanted = EXCESS_ERROR if self.excess_error is None else Fraction(self.excess_error)
-        return PredictionRequest(
-            name=name,
-            hypotheses=self.hypothesis_class,
-            window=self.window,
-            noise_rate=Fraction(self.noise_rate),
-            excess_error=wanted if self.answers is None else None,
-            answers=self.answers,
-            method=self.method,
-            words=words,
-        )
-
-
-KINDS: dict[str, type[_LearnerPart]] = {
-    "online": LearnerConfiguration,
-    "prediction": PredictionConfiguration,
-}
+def _table_of(kind: Kind) -> type[LearnerPart]:
+    table: type[LearnerPart] = load(kind.configuration)
+    return table
 
 
 def _kind(value: Any) -> str:
     """Which kind of learner a table of a file means."""
     kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
-    return kind if isinstance(kind, str) and kind in KINDS else "online"
+    return kind if isinstance(kind, str) and kind in KINDS else USUAL
 
 
-AnyLearnerConfiguration = Annotated[
-    Annotated[LearnerConfiguration, Tag("online")]
-    | Annotated[PredictionConfiguration, Tag("prediction")],
-    Discriminator(_kind),
-]
-
-
-class StreamConfiguration(_Part):
+class StreamConfiguration(Part):
     """One stream: its whole budget per season, its season's length and its learners."""
 
     name: Name
     epsilon: Number = Field(gt=0, allow_inf_nan=False)
     delta: Number = Field(gt=0, lt=1, allow_inf_nan=False)
     horizon: int = Field(ge=1, le=HORIZON_MAX)
-    unit: Literal["example", "user"] = "example"
+    unit: Unit = "example"
     user_examples_max: int | None = Field(default=None, ge=1)
     x: XWords = XWords()
     y: YWords = YWords()
-    learners: dict[Name, AnyLearnerConfiguration] = Field(
+    learners: dict[Name, Annotated[LearnerPart, _ByKind()]] = Field(
         min_length=1, max_length=LEARNERS_PER_STREAM_MAX
     )
 
@@ -303,28 +142,13 @@ class StreamConfiguration(_Part):
         return self
 
     @model_validator(mode="after")
-    def _users_protected(self) -> Self:
-        """Answers protect single examples only; a number of examples of a user needs users."""
-        if self.unit == "user":
-            for name, learner in self.learners.items():
-                if isinstance(learner, PredictionConfiguration):
-                    raise ValueError(
-                        f'has unit = "user", but learners.{name} is of kind "prediction", whose '
-                        "answers protect single examples only; give it a stream of its own"
-                    )
-        elif self.user_examples_max is not None:
+    def _learners_fit(self) -> Self:
+        """Not every kind of learner can be on every stream; a cap of users needs users."""
+        if self.unit == "example" and self.user_examples_max is not None:
             raise ValueError('has user_examples_max, which needs unit = "user"')
-        return self
-
-    @model_validator(mode="after")
-    def _windows_fill(self) -> Self:
-        """A window that is longer than a season would never be full."""
         for name, learner in self.learners.items():
-            if isinstance(learner, PredictionConfiguration) and learner.window > self.horizon:
-                raise ValueError(
-                    f"has a horizon of {self.horizon}, so learners.{name}.window must be at most "
-                    f"{self.horizon}, not {learner.window}"
-                )
+            for problem in learner.problems(name, self.unit, self.horizon):
+                raise ValueError(problem)
         return self
 
     def request(self) -> StreamRequest:
@@ -341,7 +165,7 @@ class StreamConfiguration(_Part):
         )
 
 
-class Configuration(_Part):
+class Configuration(Part):
     """Everything `littled init` needs to know."""
 
     streams: dict[Name, StreamConfiguration] = Field(min_length=1, max_length=STREAMS_MAX)
@@ -349,20 +173,6 @@ class Configuration(_Part):
     def to_dict(self) -> dict[str, Any]:
         """A JSON-able copy for the store: numbers as the text that was written."""
         return self.model_dump(mode="json", by_alias=True)
-
-
-def find_class(name: str, folder: Path) -> HypothesisClass:
-    """The class that `name` stands for; a table's file is looked for in `folder`.
-
-    Raises ValueError with one sentence for a class that does not exist.
-    """
-    try:
-        if name.startswith(TABLE_PREFIX):
-            return read_table(folder / name.removeprefix(TABLE_PREFIX))
-        return class_from_name(name)
-    except (ClassError, TableFileError) as error:
-        # a sentence after the key's name: "streams.s.learners.l.class: there is no class ..."
-        raise PydanticCustomError("class", ": {reason}", {"reason": str(error)}) from error
 
 
 def load_configuration(path: Path) -> Configuration:
@@ -421,11 +231,6 @@ def _name_streams(raw: dict[str, Any]) -> None:
                     f"the dot in [streams.{name}]"
                 )
             stream["name"] = name
-
-
-def _folder(info: ValidationInfo) -> Path:
-    context = info.context
-    return context["folder"] if isinstance(context, Mapping) else Path()
 
 
 # Of the kind of a learner in streams, NAME, learners, NAME, KIND, key.
@@ -509,7 +314,7 @@ def _keys_at(place: Iterable[str]) -> list[str]:
     model: Any = Configuration
     for depth, part in enumerate(place):
         if _is_tag([*place], depth):
-            model = KINDS[part]
+            model = _table_of(KINDS[part])
             continue
         if not isinstance(model, type) or not issubclass(model, BaseModel):
             model = typing.get_args(model)[1]  # dict[Name, Part]: the part is a name

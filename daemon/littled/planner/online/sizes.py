@@ -26,12 +26,11 @@ the season has counted a mistake, and those of whom it has kept an example: each
 the horizon (`littled.planner.online.costs.counts_max`).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
-from functools import lru_cache
 
-from littled.classes import HypothesisClass
 from littled.learners.online.learner import PENDING_EXAMPLES_MAX
+from littled.planner.capacity import MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX, fits_a_frame
 from littled.planner.online.costs import (
     COUNT_BYTES,
     LABELS_BYTES,
@@ -42,18 +41,9 @@ from littled.planner.online.costs import (
     row_bytes,
     rows_max,
 )
-from littled.planner.plans import AnyPlan, LearnerPlan
-from littled.planner.prediction.costs import memory_bytes
+from littled.planner.online.plan import LearnerPlan
 from littled_protocol import limits
-from littled_protocol.codec import encode
-from littled_protocol.errors import ProtocolError
-from littled_protocol.messages import Release
-from littled_protocol.rules import MajorityRule
 
-# A snapshot of a whole stream: half of what SQLite stores as one value.
-SNAPSHOT_BYTES_MAX = 500_000_000
-# Memory that the learners of a stream may come to take (`littled.planner.online.costs`).
-MEMORY_BYTES_MAX = 4 << 30
 # Candidates of one sparse selection.
 CANDIDATES_MAX = 1 << 23
 
@@ -66,27 +56,6 @@ STATE_BYTES = limits.frame_bytes_max + 4096
 def misfit(plan: LearnerPlan) -> str | None:
     """Why the plan exceeds one of the limits for one learner, and what to change; or None."""
     return next(_misfits(plan), None)
-
-
-def misfit_together(plans: Sequence[AnyPlan]) -> str | None:
-    """The same of all learners of a stream, of which those online are within the limits alone.
-
-    Learners of predictions have a window in memory, and nothing in a snapshot.
-    """
-    online = [each for each in plans if isinstance(each, LearnerPlan)]
-    windows = (memory_bytes(each) for each in plans if not isinstance(each, LearnerPlan))
-    memory = sum(map(retrain_memory_bytes, online)) + sum(windows)
-    smaller = " or a smaller window" if len(online) < len(plans) else ""
-    for what, most, total in (
-        ("snapshot", SNAPSHOT_BYTES_MAX, sum(map(snapshot_bytes_max, online))),
-        ("memory", MEMORY_BYTES_MAX, memory),
-    ):
-        if total > most:
-            return (
-                f"the learners of this stream can come to {total:,} bytes of {what} together, more "
-                f"than {most:,}; give some of them a stream of their own{smaller}"
-            )
-    return None
 
 
 def snapshot_bytes_max(plan: LearnerPlan) -> int:
@@ -107,23 +76,6 @@ def candidates_max(plan: LearnerPlan) -> int:
     if has_essential_lists(plan):
         return (plan.parameters.teachers or 1) * plan.parameters.list_cap
     return examples_max(plan) * (plan.hypotheses.proposals_per_example or 1)
-
-
-@lru_cache(maxsize=256)
-def fits_a_frame(hypotheses: HypothesisClass, draws: int) -> bool:
-    """Whether a release of any majority of so many rules of the class can be encoded.
-
-    Tried with the class's longest rule, the longest names and the greatest numbers.
-    """
-    rule = hypotheses.longest_rule
-    most = limits.integer_max
-    name = "s" * limits.name_characters_max
-    published = MajorityRule((rule,) * draws) if draws > 1 else rule
-    try:
-        encode(Release(f"{name}/{name}", most, "season", most, most, most, published.to_dict()))
-    except ProtocolError:
-        return False
-    return True
 
 
 def _misfits(plan: LearnerPlan) -> Iterator[str]:

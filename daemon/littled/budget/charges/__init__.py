@@ -1,0 +1,178 @@
+"""What a stored plan lets its learners be charged, and whether a ledger keeps to it.
+
+A learner says what it asks for (`littled.learners.online`); here the same is derived once more,
+from the parameters as a store has written them and from nothing else, so that a check of a store
+does not take the learner's word for it. Two things need mathematics that is not in this room: the
+number of stage tests, d + 1, and the distance of noise of finite precision from the ideal. They
+need not be believed either: caps are planned to be what a season costs in which every call is made,
+so the charges that open a season and all its calls have to sum to the caps exactly. So it is with
+the number of labelings of a class, which the price of answers by relabelling depends on.
+
+How the parameters of a kind of learner are read is in a module of its own beside this one.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, Protocol
+
+from littled.budget.events import (
+    PrecisionLoss,
+    PrivacyEvent,
+    UnsupportedEvent,
+    event_from_dict,
+    price,
+)
+from littled.budget.ledger import LedgerEntry
+from littled.budget.price import Price
+from littled.kinds import UnknownKind, kind_of, load
+
+
+class ChargesUnknown(ValueError):
+    """Parameters from which nobody can tell what is to be charged; one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Charges:
+    """The events of one season of one learner, in order.
+
+    Those of `trigger`; `segment` once or more, if there is one; those of `selection`; the precision
+    loss for a promise of `epsilon`; then at most `calls_max` times `call`. A learner that answers
+    requests has no calls: its season opens with what one window may cost.
+    """
+
+    trigger: tuple[PrivacyEvent, ...]
+    segment: PrivacyEvent | None
+    selection: tuple[PrivacyEvent, ...]
+    epsilon: Fraction
+    call: PrivacyEvent
+    calls_max: int
+
+    @classmethod
+    def of(cls, learner: Mapping[str, Any]) -> "Charges":
+        """The charges of a learner, given by its "kind" and "parameters" as a store keeps them.
+
+        Raises ChargesUnknown.
+        """
+        derivation = _derivation(learner)
+        try:
+            return derivation.season(learner["parameters"])
+        except (KeyError, TypeError, ValueError) as error:
+            raise ChargesUnknown("the parameters do not say what is to be charged") from error
+
+    def opening(self, events: Sequence[PrivacyEvent | None]) -> int | None:
+        """How many of a season's events open it; None if they are not the ones above."""
+        segments = 0
+        if self.segment is not None:
+            segments = max(1, sum(event == self.segment for event in events))
+        first = [*self.trigger, *([self.segment] * segments), *self.selection]
+        loss = events[len(first)] if len(first) < len(events) else None
+        found = [event and event.as_stored() for event in events[: len(first)]]
+        if found != first or not isinstance(loss, PrecisionLoss):
+            return None
+        return len(first) + 1 if loss.epsilon == self.epsilon else None
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerWindows:
+    """Of a learner that answers requests: examples in a window, and the most answers from one."""
+
+    size: int
+    answers_max: int
+
+    @classmethod
+    def of(cls, learner: Mapping[str, Any]) -> "AnswerWindows | None":
+        """The windows of a learner, given as to `Charges.of`; None if it answers no requests.
+
+        Raises ChargesUnknown.
+        """
+        derivation = _derivation(learner)
+        try:
+            return derivation.windows(learner.get("parameters", {}))
+        except (KeyError, TypeError) as error:
+            raise ChargesUnknown("the parameters do not say how requests are answered") from error
+
+
+class KindCharges(Protocol):
+    """How the stored parameters of one kind of learner are read.
+
+    KeyError, TypeError or ValueError for parameters that no learner of the kind has.
+    """
+
+    def season(self, parameters: Mapping[str, Any]) -> Charges:
+        """The charges of a season."""
+
+    def windows(self, parameters: Mapping[str, Any]) -> AnswerWindows | None:
+        """The windows that requests are answered from, None for a kind that answers none."""
+
+
+def _derivation(learner: Mapping[str, Any]) -> KindCharges:
+    try:
+        derivation: type[KindCharges] = load(kind_of(learner.get("kind")).charges)
+    except UnknownKind as error:
+        raise ChargesUnknown(str(error)) from None
+    return derivation()
+
+
+def wrong_charges(
+    entries: Iterable[LedgerEntry], learners: Mapping[str, Charges], caps: Price
+) -> list[str]:
+    """What a stream's ledger charges otherwise than planned, one sentence each.
+
+    `learners` are all of the stream's; entries for others, and those for answers from a window
+    (`rederive` looks at these), are passed over. Every season that has
+    entries must begin, for each learner, with the events that open it; after these come at most as
+    many calls as planned, and no other event. What opens a season and all its calls must sum to
+    `caps`.
+    """
+    seasons: dict[int, dict[str, list[LedgerEntry]]] = defaultdict(lambda: defaultdict(list))
+    for entry in entries:
+        if entry.window is None and entry.learner is not None and entry.learner in learners:
+            seasons[entry.season][entry.learner].append(entry)
+    problems = []
+    for season, charged in sorted(seasons.items()):
+        planned: Price | None = Price.zero()
+        for name, charges in learners.items():
+            cost, wrong = _season(season, name, charges, charged[name])
+            problems += wrong
+            planned = None if planned is None or cost is None else planned + cost
+        if planned is not None and planned != caps:
+            problems.append(
+                f"what opens season {season} and all its calls cost ({planned.in_words()}), which "
+                f"is not what the caps have room for ({caps.in_words()})"
+            )
+    return problems
+
+
+def _season(
+    season: int, name: str, charges: Charges, entries: Sequence[LedgerEntry]
+) -> tuple[Price | None, list[str]]:
+    """What a season of one learner costs with every call, None if that is unclear; and problems."""
+    events = [_event(entry) for entry in entries]
+    opening = charges.opening(events)
+    if opening is None:
+        return None, [
+            f"season {season} of learner {name} does not begin with the charges that its plan names"
+        ]
+    calls = entries[opening:]
+    problems = [
+        f"ledger entry {entry.number} is not the call that the plan of learner {name} names"
+        for entry, event in zip(calls, events[opening:], strict=True)
+        if event != charges.call
+    ]
+    if len(calls) > charges.calls_max:
+        problems.append(
+            f"season {season} of learner {name} has {len(calls)} calls, more than the "
+            f"{charges.calls_max} of its plan"
+        )
+    opened = sum((price(event) for event in events[:opening] if event is not None), Price.zero())
+    return opened + price(charges.call) * charges.calls_max, problems
+
+
+def _event(entry: LedgerEntry) -> PrivacyEvent | None:
+    """The entry's event; None for one that nobody can price, which `rederive` speaks of."""
+    try:
+        return event_from_dict(entry.event)
+    except UnsupportedEvent:
+        return None

@@ -1,0 +1,123 @@
+"""What the configurations of all kinds of learners are made of."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from pathlib import Path
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
+from pydantic_core import PydanticCustomError
+
+from littled.classes import ClassError, HypothesisClass, class_from_name
+from littled.kinds import KINDS
+from littled.planner.requests import Request, Unit
+from littled.tables import TABLE_PREFIX, TableFileError, read_table
+from littled_protocol.rules import Words
+
+WORDS_CHARACTERS_MAX = 80  # a rule in words stays one line
+
+
+def _decimal(value: Any) -> Decimal:
+    """A number as it was written; texts and truth values are no numbers."""
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        raise PydanticCustomError("number", "must be a number")
+    return Decimal(value)
+
+
+def _printable(text: str) -> str:
+    """Words stand in one line of a terminal, a page or a log."""
+    if not text.isprintable():
+        raise ValueError("must be one line of printable characters")
+    return text
+
+
+Number = Annotated[Decimal, BeforeValidator(_decimal)]
+Share = Annotated[Number, Field(gt=0, lt=1)]
+Text = Annotated[str, Field(max_length=WORDS_CHARACTERS_MAX), AfterValidator(_printable)]
+SomeText = Annotated[
+    str, Field(min_length=1, max_length=WORDS_CHARACTERS_MAX), AfterValidator(_printable)
+]
+
+
+class Part(BaseModel):
+    """What all parts of a configuration share: nothing unknown, nothing guessed, no changes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, populate_by_name=True)
+
+
+class LearnerPart(Part, ABC):
+    """What learners of all kinds have: a class of rules, and the share of labels against it.
+
+    `class_name` is written `class` in a file: a name that `class_from_name` knows, such as
+    `thresholds:256`, or `table:FILE`, where a relative FILE is looked for beside the configuration.
+    """
+
+    class_name: str = Field(alias="class", min_length=1)
+    noise_rate: Number = Field(default=Decimal(0), ge=0, lt=Decimal("0.5"))
+
+    _hypothesis_class: HypothesisClass = PrivateAttr()
+
+    @field_validator("class_name", mode="after")
+    @classmethod
+    def _exists(cls, name: str, info: ValidationInfo) -> str:
+        """Refuse a class that does not exist, here so that the error carries the key's name."""
+        find_class(name, folder_of(info))
+        return name
+
+    @model_validator(mode="after")
+    def _remember_class(self, info: ValidationInfo) -> Self:
+        """Keep the class that the name stands for."""
+        self._hypothesis_class = find_class(self.class_name, folder_of(info))
+        return self
+
+    @property
+    def hypothesis_class(self) -> HypothesisClass:
+        """The class itself, a table already read from its file."""
+        return self._hypothesis_class
+
+    @abstractmethod
+    def request(self, name: str, words: Words) -> Request:
+        """What the planner is asked for."""
+
+    def problems(self, name: str, unit: Unit, horizon: int) -> Iterator[str]:
+        """Why the learner of this name cannot be on a stream: sentences after the stream's name."""
+        return iter(())
+
+
+def known_kind(kind: Any) -> Any:
+    """Refuse a kind that does not exist: its learner is read as a usual one, and ends here."""
+    if kind not in KINDS:
+        names = " or ".join(map(repr, KINDS))
+        raise PydanticCustomError("kind", "must be {names}", {"names": names})
+    return kind
+
+
+def find_class(name: str, folder: Path) -> HypothesisClass:
+    """The class that `name` stands for; a table's file is looked for in `folder`.
+
+    Raises ValueError with one sentence for a class that does not exist.
+    """
+    try:
+        if name.startswith(TABLE_PREFIX):
+            return read_table(folder / name.removeprefix(TABLE_PREFIX))
+        return class_from_name(name)
+    except (ClassError, TableFileError) as error:
+        # a sentence after the key's name: "streams.s.learners.l.class: there is no class ..."
+        raise PydanticCustomError("class", ": {reason}", {"reason": str(error)}) from error
+
+
+def folder_of(info: ValidationInfo) -> Path:
+    """The folder of the configuration that is read, where its tables are looked for."""
+    context = info.context
+    return context["folder"] if isinstance(context, Mapping) else Path()

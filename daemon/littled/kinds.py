@@ -1,0 +1,95 @@
+"""The register of all kinds of learners: what every kind is made of, and where it is.
+
+A kind is code in folders of its own in several rooms, and one entry here. The rooms ask for the
+parts by kind and know none of them by name. Parts are named, not imported, and loaded when they are
+first asked for: a check of a store needs no planner, and `--help` needs nothing that computes.
+
+A kind that is not here is refused wherever it is met: nobody knows what its learners would cost.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+from functools import cache
+from importlib import import_module
+from typing import Any
+
+# What a learner is in a configuration, or in a status, that does not say it.
+USUAL = "online"
+
+
+class UnknownKind(ValueError):
+    """A kind of learner that this version does not have; one sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of learner. Every part is a class, written "module:name".
+
+    - `configuration`: its table in a configuration (`littled.configuration.parts.LearnerPart`).
+    - `plan`: a plan as it is stored (`littled.planner.plans.Plan`).
+    - `planning`: how it is planned, and what it takes (`littled.planner.planning.Planning`).
+    - `charges`: what a season costs, derived again (`littled.budget.charges.KindCharges`).
+    - `options`: its options of `littled plan` (`littled.cli.kinds.KindOptions`).
+    - `presentation`: its plans for people (`littled.cli.presenting.KindPresentation`).
+    - `status`: its facts for people (`littled.cli.watching.KindStatus`).
+    - `audits`: what is audited of it (`littled.auditing.subjects.KindAudits`).
+    """
+
+    name: str
+    configuration: str
+    plan: str
+    planning: str
+    charges: str
+    options: str
+    presentation: str
+    status: str
+    audits: str
+
+    def parts(self) -> Iterator[str]:
+        """Every part, as it is written here."""
+        return (getattr(self, field.name) for field in fields(self) if field.name != "name")
+
+
+KINDS: dict[str, Kind] = {
+    kind.name: kind
+    for kind in (
+        Kind(
+            "online",
+            configuration="littled.configuration.online:LearnerConfiguration",
+            plan="littled.planner.online.plan:LearnerPlan",
+            planning="littled.planner.online.search:OnlinePlanning",
+            charges="littled.budget.charges.online:OnlineCharges",
+            options="littled.cli.online.options:OnlineOptions",
+            presentation="littled.cli.online.plans:OnlinePresentation",
+            status="littled.cli.online.status:OnlineStatus",
+            audits="littled.auditing.subjects.online:OnlineAudits",
+        ),
+        Kind(
+            "prediction",
+            configuration="littled.configuration.prediction:PredictionConfiguration",
+            plan="littled.planner.prediction.plan:PredictionPlan",
+            planning="littled.planner.prediction.search:PredictionPlanning",
+            charges="littled.budget.charges.prediction:PredictionCharges",
+            options="littled.cli.prediction.options:PredictionOptions",
+            presentation="littled.cli.prediction.plans:PredictionPresentation",
+            status="littled.cli.prediction.status:PredictionStatus",
+            audits="littled.auditing.subjects.prediction:PredictionAudits",
+        ),
+    )
+}
+
+
+def kind_of(name: object) -> Kind:
+    """The kind of this name. Raises UnknownKind."""
+    kind = KINDS.get(name) if isinstance(name, str) else None
+    if kind is None:
+        known = " and ".join(KINDS)
+        raise UnknownKind(f"it has the unknown kind {name!r}; this version knows {known}")
+    return kind
+
+
+@cache
+def load(part: str) -> Any:
+    """The class that a part of a kind names."""
+    module, _, name = part.partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,43 @@
+"""The state of an online learner as plain values, and back."""
+
+from dataclasses import fields
+from typing import Any
+
+from littled.learners.online.buffer import Buffer
+from littled.learners.online.state import OnlineState
+from littled.learners.snapshot import SnapshotUnusable, counts_from_dict, counts_to_dict
+from littled_protocol.rules import rule_from_dict
+
+_USER_COUNTS = ("users_counted", "users_kept")
+
+
+def state_to_dict(state: OnlineState) -> dict[str, Any]:
+    """Plain values of an online learner's state."""
+    values = {field.name: getattr(state, field.name) for field in fields(state)}
+    values["rule"] = state.rule.to_dict()
+    values["buffer"] = None if state.buffer is None else _buffer_to_dict(state.buffer)
+    values["archive"] = [_buffer_to_dict(buffer) for buffer in state.archive]
+    values["pending"] = [list(batch) for batch in state.pending]
+    for name in _USER_COUNTS:
+        values[name] = counts_to_dict(values[name])
+    return values
+
+
+def state_from_dict(values: dict[str, Any]) -> OnlineState:
+    """The state that `state_to_dict` wrote; SnapshotUnusable if its fields differ."""
+    if set(values) != {field.name for field in fields(OnlineState)}:
+        raise SnapshotUnusable("the snapshot has the fields of another version")
+    read = dict(values)
+    read["rule"] = rule_from_dict(values["rule"])
+    read["buffer"] = None if values["buffer"] is None else Buffer(**values["buffer"])
+    read["archive"] = tuple(Buffer(**buffer) for buffer in values["archive"])
+    read["pending"] = tuple((x, y, users) for x, y, users in values["pending"])
+    for name in _USER_COUNTS:
+        read[name] = counts_from_dict(values[name])
+    return OnlineState(**read)
+
+
+def _buffer_to_dict(buffer: Buffer) -> dict[str, Any]:
+    return {
+        field.name: getattr(buffer, field.name) for field in fields(buffer) if field.name != "limit"
+    }
