@@ -81,7 +81,7 @@ SPELLINGS: dict[str, dict[str, str]] = {
         name: rf"(?i)\b_?{name}s?(_?Selection)?\b" for name in get_args(Selection)
     },
     "To add a kind of learner": {
-        kind: rf"\"{kind}\"|\b{kind.title()}(Plan|Request|Learner|Configuration)\b"
+        kind: rf"[\"/]{kind}[\"`]|\b{kind.title()}(Plan|Request|Learner|Configuration)\b"
         for kind in KINDS.keys() - {"online"}  # which has no name where nothing else is asked for
     },
     "To add a message of the protocol": {
@@ -96,6 +96,7 @@ every_section = pytest.mark.parametrize("title", SPELLINGS)
 # What stands for a name of the list's sort in a path, and all that it can be.
 PLACEHOLDERS: dict[str, tuple[str, Iterable[str]]] = {
     "To add a hypothesis class": ("NAME", CLASSES),
+    "To add a kind of learner": ("NAME", KINDS),
     "To add a command": ("MODULE", sorted({module for module, _, _ in COMMANDS.values()})),
 }
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from littled.cli.entry import COMMANDS
+from littled.kinds import KINDS
 from support.uses import Module, Reach
 
 ROOT = Path(__file__).parent.parent
@@ -39,19 +40,21 @@ ARROWS: dict[str, set[str]] = {
     "littled_client": {"littled_protocol"},
     "limits": set(),
     "portable": set(),
+    "kinds": set(),  # it names the parts of kinds, for their rooms to load
     "littlestone": set(),
     "classes": {"littled_protocol", "littlestone"},
     "mechanisms": set(),
-    "budget": {"portable"},
+    "budget": {"portable", "kinds"},
     "learners": {"littled_protocol", "classes", "mechanisms", "budget"},
-    "planner": {"littled_protocol", "classes", "learners", "budget", "portable"},
+    "planner": {"littled_protocol", "classes", "learners", "budget", "portable", "kinds"},
     "store": {"littled_protocol", "budget", "limits"},
     "engine": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
     "predictions": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
     "tables": {"classes"},
-    "configuration": {"littled_protocol", "planner", "tables", "classes"},
+    "configuration": {"littled_protocol", "planner", "tables", "classes", "kinds"},
     "auditing": {
         *("littled_protocol", "engine", "planner", "learners", "classes", "mechanisms", "budget"),
+        "kinds",
         "store",  # records and their chain heads; an audit opens no store
     },
     "service": {
@@ -92,8 +95,8 @@ FLOATING = re.compile(
 
 # What computes plans, floating point included: it has to come to the same bits on every processor.
 PORTABLE = (
-    *sorted((ROOT / "daemon/littled/planner").glob("*.py")),
-    *sorted((ROOT / "tests/oracle/planner").glob("*.py")),
+    *sorted((ROOT / "daemon/littled/planner").rglob("*.py")),
+    *sorted((ROOT / "tests/oracle/planner").rglob("*.py")),
     ROOT / "daemon/littled/budget/conversion.py",
 )
 # Functions that do not: they choose among versions of themselves, or an order of additions.
@@ -106,8 +109,8 @@ UNPORTABLE = re.compile(
 UNPORTABLE_METHODS = {"sum", "mean", "dot", "std", "var", "prod"}
 # Comparisons with noise that no plan has; and powers of integers and fractions.
 UNPORTABLE_ALLOWED = {
-    ("prediction_errors.py", "math.erfc"),
-    ("prediction_errors.py", "numpy.vectorize"),
+    ("errors.py", "math.erfc"),
+    ("errors.py", "numpy.vectorize"),
     ("paper.py", "**"),
 }
 
@@ -148,21 +151,59 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         "tests/daemon/service/test_metrics.py",
         "the allow-list of the metrics, and values",
     ),
-    "daemon/littled/planner/plans.py": (
-        "tests/daemon/planner/test_search.py",
-        "values: made, stored and read there",
+    **{
+        f"daemon/littled/planner/{name}.py": (
+            "tests/daemon/planner/test_search.py",
+            "values: made, stored and read there",
+        )
+        for name in ("plans", "planning", "online/plan", "prediction/plan")
+    },
+    **{
+        f"daemon/littled/planner/{name}.py": (
+            "tests/daemon/planner/test_search.py",
+            "what is asked and refused there",
+        )
+        for name in ("requests", "online/request", "prediction/request")
+    },
+    "daemon/littled/planner/online/search.py": (
+        "tests/daemon/planner/online/test_ways.py",
+        "what is chosen among the ways that are planned there",
     ),
-    "daemon/littled/planner/requests.py": (
-        "tests/daemon/planner/test_search.py",
-        "what is asked and refused there",
+    "daemon/littled/planner/capacity.py": (
+        "tests/daemon/planner/online/test_sizes.py",
+        "the limits of one learner and of several",
     ),
+    **{
+        f"daemon/littled/configuration/{name}.py": (
+            "tests/daemon/test_configuration.py",
+            "one configuration, with every key",
+        )
+        for name in ("parts", "online", "prediction")
+    },
+    **{
+        f"daemon/littled/budget/charges/{name}.py": (
+            "tests/daemon/budget/test_charges.py",
+            "every kind against what its learners ask for",
+        )
+        for name in ("online", "prediction")
+    },
+    **{
+        f"daemon/littled/auditing/subjects/{name}.py": (
+            "tests/daemon/auditing/test_subjects.py",
+            "one suite for the small learners of all kinds",
+        )
+        for name in ("small", "online", "prediction")
+    },
     "daemon/littled/planner/budgets.py": (
         "tests/daemon/planner/online/test_ways.py",
         "rates of the ways that are planned there",
     ),
     **{
         f"daemon/littled/learners/{name}.py": ONE_LEARNER
-        for name in ("contract", "online/buffer", "online/parameters", "snapshot")
+        for name in (
+            *("contract", "online/buffer", "online/parameters", "online/snapshot", "online/state"),
+            "snapshot",
+        )
     },
     "daemon/littled/limits.py": ("tests/daemon/service/test_sessions.py", "numbers only"),
     "daemon/littled/auditing/prediction.py": (
@@ -599,6 +640,9 @@ def reach_of_the_commands() -> Reach:
         reach.start(entry)
     for module, attribute, _ in COMMANDS.values():
         reach.start(f"littled.cli.{module}.{attribute}")
+    for kind in KINDS.values():
+        for part in kind.parts():
+            reach.start(part.replace(":", "."))
     return reach
 
 

@@ -80,9 +80,9 @@ def newest_version(status: dict[str, Any], learner: str) -> int:
     stream, _, name = learner.partition("/")
     try:
         facts = status["streams"][stream]["learners"][name]
-        if facts.get("kind") != "prediction":
+        if "version" in facts:
             return int(facts["version"])
-    except (AttributeError, KeyError, TypeError):
+    except (KeyError, TypeError):
         raise ClientError(f"the daemon has no learner {learner!r}") from None
     raise ClientError(f"the learner {learner!r} publishes no rules; ask it for predictions")
 

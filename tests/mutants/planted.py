@@ -475,7 +475,7 @@ BUDGET = (
     Mutant(
         "a window that gives more answers than were paid for",
         "engine/predictions.py",
-        "budget = standing.filter.admit(counter.one * count)",
+        "budget = standing.filter.admit(answerer.one * count)",
         "budget = standing.filter",
         ("daemon/test_stream_laws.py::test_a_window_that_is_spent_refuses_and_says_nothing_more",),
     ),
@@ -674,7 +674,7 @@ RESTORES = (
 SURFACES = (
     Mutant(
         "the number of kept examples in the status",
-        "engine/journal.py",
+        "learners/contract.py",
         '        "halted": state.halted,\n',
         '        "halted": state.halted,\n        "kept": sum(map(len, state.archive)),\n',
         (f"{ENGINE}::test_two_streams_that_are_told_the_same_have_the_same_status",),

@@ -323,7 +323,9 @@ print(sorted(rooms))
     arguments = [sys.executable, "-P", "-c", program, str(path)]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=60, check=False)
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == "['budget', 'cli', 'limits', 'portable', 'store']"
+    assert (
+        done.stdout.splitlines()[-1] == "['budget', 'cli', 'kinds', 'limits', 'portable', 'store']"
+    )
 
 
 def outcome(path: Path, sound: tuple[Any, ...]) -> str:
