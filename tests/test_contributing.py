@@ -5,7 +5,6 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import get_args
 
 import pytest
 
@@ -13,7 +12,7 @@ from littled.classes import Table
 from littled.classes.registry import _BY_NUMBERS
 from littled.cli.entry import COMMANDS
 from littled.kinds import KINDS
-from littled.learners.online.parameters import Selection
+from littled.learners.online.selections.register import SELECTIONS
 from littled_protocol.messages import MESSAGE_CLASSES
 
 ROOT = Path(__file__).parent.parent
@@ -78,7 +77,7 @@ SPELLINGS: dict[str, dict[str, str]] = {
         kind: rf"\b{kind}:|[\"`']{kind}[\"`']|\b{made.__name__}\b" for kind, made in CLASSES.items()
     },
     "To add a way of selection": {
-        name: rf"(?i)\b_?{name}s?(_?Selection)?\b" for name in get_args(Selection)
+        name: rf"(?i)\b_?{name}s?(_?Selection)?\b" for name in SELECTIONS
     },
     "To add a kind of learner": {
         kind: rf"[\"/]{kind}[\"`]|\b{kind.title()}(Plan|Request|Learner|Configuration)\b"
@@ -177,7 +176,7 @@ def asks_for_a_selection(path: Path) -> bool:
                 return True
         elif isinstance(node, ast.Constant):
             strings.add(node.value)
-    return set(get_args(Selection)) <= strings
+    return set(SELECTIONS) <= strings
 
 
 def asks_for_a_kind(path: Path) -> bool:
@@ -199,7 +198,6 @@ def knows_every_command(path: Path) -> bool:
 OUTSIDE_OF_THE_PROTOCOL = [path for path in SOURCES if "littled_protocol" not in path.parts]
 DISCOVERED: list[tuple[str, list[Path], Callable[[Path], bool]]] = [
     ("To add a hypothesis class", [*SOURCES, *PAGES], knows_every_class),
-    ("To add a hypothesis class", SOURCES, asks_for_a_class),
     ("To add a way of selection", SOURCES, asks_for_a_selection),
     ("To add a kind of learner", OUTSIDE_OF_THE_PROTOCOL, asks_for_a_kind),
     ("To add a message of the protocol", [*SOURCES, *VECTORS], knows_every_message),
@@ -214,6 +212,10 @@ def test_every_place_that_knows_them_is_listed(
     found = {named(path) for path in files if knows(path)}
     assert found
     assert found - LISTS[title].paths == set()
+
+
+def test_no_module_asks_a_class_which_one_it_is() -> None:
+    assert [named(path) for path in SOURCES if asks_for_a_class(path)] == []
 
 
 def test_what_is_missing_or_unknown_is_found(tmp_path: Path) -> None:

@@ -22,6 +22,7 @@ from littled.budget.events import (
 )
 from littled.budget.rounding import exp_upper, ln_upper
 from littled.classes import class_from_name
+from littled.learners.online.selections.proposals import CANDIDATE_BYTES
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
@@ -30,7 +31,6 @@ from littled.mechanisms.subset import BernoulliSubset
 from littled.mechanisms.votes import PRECISION
 from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
 from littled.planner.capacity import MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX
-from littled.planner.online.costs import CANDIDATE_BYTES
 from littled.planner.online.request import Asked
 from littled.planner.online.sizes import CANDIDATES_MAX
 from oracle.budget.stability import stability

@@ -201,10 +201,38 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
     **{
         f"daemon/littled/learners/{name}.py": ONE_LEARNER
         for name in (
-            *("contract", "online/buffer", "online/parameters", "online/snapshot", "online/state"),
-            "snapshot",
+            *("contract", "online/buffer", "online/keeping", "online/noise", "online/parameters"),
+            *("online/snapshot", "online/state", "online/trigger", "online/values", "snapshot"),
         )
     },
+    **{
+        f"daemon/littled/learners/online/selections/{name}.py": (
+            "tests/daemon/learners/online/test_laws.py",
+            "the laws of each, and in test_learner.py and test_growing.py what it selects",
+        )
+        for name in ("base", "closure", "dense", "histogram", "proposals", "teachers")
+    },
+    **{
+        f"daemon/littled/planner/online/ways/{name}.py": (
+            "tests/daemon/planner/online/test_ways.py",
+            "estimates against simulated learners; with a schedule in test_schedules.py",
+        )
+        for name in (
+            *("base", "closure", "dense", "draft", "fresh", "histogram", "scheduled", "sparse"),
+            "teachers",
+        )
+    },
+    **{
+        f"daemon/littled/planner/online/{name}.py": (
+            "tests/daemon/planner/test_search.py",
+            "what is chosen, and every row of a comparison",
+        )
+        for name in ("choosing", "comparing")
+    },
+    "daemon/littled/classes/memory.py": (
+        "tests/daemon/planner/online/test_costs.py",
+        "the models that it is a part of, against what is measured",
+    ),
     "daemon/littled/limits.py": ("tests/daemon/service/test_sessions.py", "numbers only"),
     "daemon/littled/auditing/prediction.py": (
         "tests/daemon/learners/prediction/test_audit.py",

@@ -20,7 +20,8 @@ from littled.classes.table import Table
 from littled.learners.contract import SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.buffer import Buffer
-from littled.learners.online.parameters import OnlineParameters, Rung
+from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.values import Rung
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import LearnerPlan, StreamPlan
 from littled_protocol.columns import point_type

@@ -17,7 +17,10 @@ from numpy.typing import NDArray
 from littled.classes import Thresholds
 from littled.classes.base import Proposals
 from littled.learners.online import OnlineLearner
-from littled.learners.online import learner as online
+from littled.learners.online.keeping import Buffers, Counts
+from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.selections import teachers
+from littled.learners.online.selections.teachers import StagedTeachers
 from littled.learners.prediction import PredictionLearner, learner, parts
 from littled.learners.prediction.parts import Draw
 from littled.learners.prediction.stable import StablePredictor
@@ -213,30 +216,34 @@ def test_cases_reach_every_kind_of_release(ears: Ears) -> None:
 
 
 def _a_word_more_for_a_mistake(patch: pytest.MonkeyPatch) -> None:
-    remember = OnlineLearner._remember
+    for kind in (Buffers, Counts):
+        keep = kind.keep
 
-    def drawing(learner: OnlineLearner, state: Any, event: Any, mistake: Any, noise: Any) -> Any:
-        if mistake.any():
-            learner._words(noise, event.take(slice(1)), "buffer")
-        return remember(learner, state, event, mistake, noise)
+        def drawing(
+            keeping: Any, state: Any, event: Any, mistake: Any, noise: Any, keep: Any = keep
+        ) -> Any:
+            if mistake.any():
+                noise.of_positions(event.take(slice(1)), "buffer")
+            return keep(keeping, state, event, mistake, noise)
 
-    patch.setattr(OnlineLearner, "_remember", drawing)
+        patch.setattr(kind, "keep", drawing)
 
 
 def _an_address_that_depends_on_labels(patch: pytest.MonkeyPatch) -> None:
-    draws = OnlineLearner._draws
+    draws = LearnerNoise.draws
 
-    def moved(learner: OnlineLearner, place: Any) -> Any:
-        return [replace(each, draw=each.draw + MISTAKES[-1]) for each in draws(learner, place)]
+    def moved(noise: LearnerNoise, place: Any, count: int) -> Any:
+        found = draws(noise, place, count)
+        return [replace(address, draw=address.draw + MISTAKES[-1]) for address in found]
 
-    close = OnlineLearner._close_epoch
+    train = OnlineLearner._train
 
-    def noted(learner: OnlineLearner, state: Any) -> Any:
+    def noted(learner: OnlineLearner, state: Any, place: Any, noise: Any) -> Any:
         MISTAKES.append(state.mistakes)
-        return close(learner, state)
+        return train(learner, state, place, noise)
 
-    patch.setattr(OnlineLearner, "_close_epoch", noted)
-    patch.setattr(OnlineLearner, "_draws", moved)
+    patch.setattr(OnlineLearner, "_train", noted)
+    patch.setattr(LearnerNoise, "draws", moved)
 
 
 MISTAKES = [0]
@@ -278,20 +285,27 @@ def _teachers_by_rank(patch: pytest.MonkeyPatch) -> None:
     def parts(words: NDArray[np.uint64], teachers: int) -> NDArray[np.int64]:
         return np.arange(len(words)) % teachers
 
-    patch.setattr(online, "_numbers", parts)
+    patch.setattr(teachers, "_numbers", parts)
 
 
 def _a_call_that_remembers(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(OnlineLearner, "_forgetful", lambda _, state: state)
+    train = OnlineLearner._train
+
+    def remembering(learner: OnlineLearner, state: Any, place: Any, noise: Any) -> Any:
+        with pytest.MonkeyPatch.context() as meanwhile:
+            meanwhile.setattr(type(learner._keeping), "emptied", lambda _, state: state)
+            return train(learner, state, place, noise)
+
+    patch.setattr(OnlineLearner, "_train", remembering)
 
 
 def _a_sum_of_all_lists(patch: pytest.MonkeyPatch) -> None:
-    test = OnlineLearner._stage_test
+    test = StagedTeachers._stage_test
 
-    def summed(learner: OnlineLearner, state: Any, most: int, place: Any, noise: Any) -> Any:
-        return test(learner, state, 3 * most, place, noise)
+    def summed(selection: StagedTeachers, state: Any, most: int, place: Any, noise: Any) -> Any:
+        return test(selection, state, 3 * most, place, noise)
 
-    patch.setattr(OnlineLearner, "_stage_test", summed)
+    patch.setattr(StagedTeachers, "_stage_test", summed)
 
 
 def _chunks_by_label(patch: pytest.MonkeyPatch) -> None:
@@ -356,41 +370,41 @@ def _one_cap_for_all_users(patch: pytest.MonkeyPatch) -> None:
 
 def _teachers_by_position(patch: pytest.MonkeyPatch) -> None:
     """The way of single examples: a user's are shared out to all teachers."""
-    words = OnlineLearner._with_user_words
+    words = Buffers.with_user_words
 
-    def shared(learner: OnlineLearner, state: Any, noise: Any) -> Any:
-        state = words(learner, state, noise)
+    def shared(keeping: Buffers, state: Any, noise: Any) -> Any:
+        state = words(keeping, state, noise)
         *before, last = state.archive
         last = replace(last, teacher=np.arange(len(last), dtype=np.uint64))
         return replace(state, archive=(*before, last))
 
-    patch.setattr(OnlineLearner, "_with_user_words", shared)
+    patch.setattr(Buffers, "with_user_words", shared)
 
 
 def _a_place_for_somebody_else(patch: pytest.MonkeyPatch) -> None:
     """The background is chosen among the examples of users who are not used up."""
-    close = OnlineLearner._close_epoch
+    close = Buffers.closed
 
-    def chosen(learner: OnlineLearner, state: Any) -> Any:
-        buffer, most = state.buffer, learner.parameters.user_examples_max
+    def chosen(keeping: Buffers, state: Any) -> Any:
+        buffer, most = state.buffer, keeping.parameters.user_examples_max
         within = state.users_kept.admitted(buffer.users, ~buffer.mistake, most) | buffer.mistake
-        return close(learner, replace(state, buffer=buffer.take(within)))
+        return close(keeping, replace(state, buffer=buffer.take(within)))
 
-    patch.setattr(OnlineLearner, "_close_epoch", chosen)
+    patch.setattr(Buffers, "closed", chosen)
 
 
 def _a_word_for_each_epoch(patch: pytest.MonkeyPatch) -> None:
     """A word that depends on how many examples are kept, instead of on the user alone."""
-    words = OnlineLearner._with_user_words
+    words = Buffers.with_user_words
 
-    def moved(learner: OnlineLearner, state: Any, noise: Any) -> Any:
+    def moved(keeping: Buffers, state: Any, noise: Any) -> Any:
         kept = sum(map(len, state.archive))
-        return words(learner, replace(state, season=state.season + 64 * kept), noise)
+        return words(keeping, replace(state, season=state.season + 64 * kept), noise)
 
     patch.setattr(
-        OnlineLearner,
-        "_with_user_words",
-        lambda learner, state, noise: replace(moved(learner, state, noise), season=state.season),
+        Buffers,
+        "with_user_words",
+        lambda keeping, state, noise: replace(moved(keeping, state, noise), season=state.season),
     )
 
 

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass, Table, class_from_name
-from littled.learners.online.parameters import OnlineParameters, Rung
+from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.values import Rung
 from littled.learners.prediction import PredictionParameters
 from littled.planner import LearnerPlan, StreamPlan
 from littled.planner.prediction.plan import PredictionPlan

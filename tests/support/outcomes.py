@@ -32,7 +32,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from littled.learners.online.learner import USER_PURPOSE
+from littled.learners.online.noise import USER_PURPOSE
 from littled.learners.prediction import parts
 from littled.mechanisms.above_threshold import AboveThreshold, Gaps
 from littled.mechanisms.cohen_lyu import CohenLyuTest

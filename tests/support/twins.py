@@ -51,8 +51,10 @@ from littled.classes import HypothesisClass
 from littled.classes.base import Proposals
 from littled.engine import Engine
 from littled.engine.predictions import AnsweringService, Windows
-from littled.learners.online import OnlineState
-from littled.learners.online.learner import USER_PURPOSE, OnlineLearner
+from littled.learners.online import OnlineLearner, OnlineState
+from littled.learners.online.keeping import Buffers, Counts, Keeping
+from littled.learners.online.noise import USER_PURPOSE, LearnerNoise
+from littled.learners.online.selections.teachers import StagedTeachers, Teachers
 from littled.learners.prediction.parameters import PredictionParameters
 from littled.learners.prediction.parts import Draw
 from littled.learners.prediction.stable import StablePredictor
@@ -380,8 +382,9 @@ class Ears:
         """Begin to listen to the mechanisms and to what learners put into them."""
         for kind in (AboveThreshold, CohenLyuTest):
             _spy(self.patch, kind, "first_fire", before=self._gaps, after=self._fired)
-        _spy(self.patch, OnlineLearner, "_stage_test", before=self._most, after=self._stage)
-        _spy(self.patch, OnlineLearner, "_with_user_words", before=self._users)
+        _spy(self.patch, StagedTeachers, "_stage_test", before=self._most, after=self._stage)
+        for keeping in (Buffers, Counts):
+            _spy(self.patch, keeping, "with_user_words", before=self._users)
         self._listen_to_lists()
         _spy(self.patch, ExponentialMechanism, "weighed", before=self._scores)
         _spy(self.patch, StableHistogram, "passing", before=self._histogram)
@@ -408,31 +411,34 @@ class Ears:
         at = None if fired is None else last.position + last.offset + fired
         self.witness.say(_ABOVE, last.learner, at)
 
-    def _users(self, learner: OnlineLearner, state: OnlineState, _: object) -> None:
-        if learner.parameters.user_examples_max is not None:
-            self.witness.entries.append(Asked("users", learner.name, state.season, []))
+    def _users(self, keeping: Keeping, state: OnlineState, noise: LearnerNoise) -> None:
+        if keeping.parameters.user_examples_max is not None:
+            self.witness.entries.append(Asked("users", noise.name, state.season, []))
 
-    def _most(
-        self, learner: OnlineLearner, state: object, most: int, place: Any, _: object
-    ) -> None:
-        self.witness.entries.append(Asked("most", learner.name, place.position, most))
+    def _most(self, _: object, state: object, most: int, place: Any, noise: LearnerNoise) -> None:
+        self.witness.entries.append(Asked("most", noise.name, place.position, most))
 
-    def _stage(self, learner: OnlineLearner, found: tuple[Any, bool], *_: object) -> None:
-        self.witness.say("stage", learner.name, found[1])
+    def _stage(
+        self, _: object, found: tuple[Any, bool], state: object, most: int, place: object,
+        noise: LearnerNoise,
+    ) -> None:  # fmt: skip
+        self.witness.say("stage", noise.name, found[1])
 
     def _listen_to_lists(self) -> None:
-        make = OnlineLearner._teacher_lists
+        make, names = Teachers._lists, list[str]()
 
-        def teacher_lists(learner: OnlineLearner, state: Any, known: Any) -> Iterator[Any]:
-            cap = learner.parameters.list_cap
-            lists = [list(dict.fromkeys(each[:cap])) for each in make(learner, state, known)]
+        def lists_of(teachers: Teachers, hypotheses: Any, state: Any, known: Any) -> Iterator[Any]:
+            cap, found = teachers.parameters.list_cap, make(teachers, hypotheses, state, known)
+            lists = [list(dict.fromkeys(each[:cap])) for each in found]
             at = state.epoch_position
-            self.witness.entries.append(Asked("lists", learner.name, at, lists))
+            self.witness.entries.append(Asked("lists", names[-1], at, lists))
             votes = Counter(key for each in lists for key in each)
-            self.witness.keys[learner.name] = [repr(key) for key in sorted(votes, key=repr)]
+            self.witness.keys[names[-1]] = [repr(key) for key in sorted(votes, key=repr)]
             return iter(lists)
 
-        self.patch.setattr(OnlineLearner, "_teacher_lists", teacher_lists)
+        for kind in (Teachers, StagedTeachers):
+            _spy(self.patch, kind, "select", before=lambda *given: names.append(given[-1].name))
+        self.patch.setattr(Teachers, "_lists", lists_of)
 
     def _rules(
         self, rule: Callable[..., Rule], hypotheses: HypothesisClass, offered: Proposals, *_: object

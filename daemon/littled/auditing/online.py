@@ -22,6 +22,7 @@ from littled.budget.ledger import LedgerEntry
 from littled.engine import Engine
 from littled.engine import Transcript as Opening
 from littled.learners.online import OnlineLearner
+from littled.learners.online.trigger import trigger_of
 from littled.mechanisms.noise import KeyedNoise, NoiseSource
 from littled.planner import LearnerPlan, StreamPlan, season_cost
 from littled.store.records import HEAD_BYTES, Record, StoredRelease, record_head
@@ -65,13 +66,8 @@ def online_subject(
 
 def in_words(learner: LearnerPlan) -> str:
     """Class, selection and trigger of a learner in a few words."""
-    p = learner.parameters
-    selection: str = "fresh dense" if p.selection == "dense" and p.fresh else p.selection
-    if p.selection == "sparse" and p.teachers is not None:
-        selection = f"{p.teachers} teachers"
-    trigger = {"above_threshold": "AboveThreshold", "cohen_lyu": "fresh tests"}[p.tests]
-    trigger = trigger if p.schedule_first is None else "schedule"
-    return f"{learner.hypotheses.name}, {selection}, {trigger}"
+    trigger = trigger_of(learner.parameters)
+    return f"{learner.hypotheses.name}, {learner.selection.words}, {trigger.words}"
 
 
 # -- runs ------------------------------------------------------------------------------------------

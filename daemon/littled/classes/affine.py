@@ -30,6 +30,7 @@ from littled.classes.base import (
     sauer_shelah,
 )
 from littled.classes.labelings import NumberedLabelings
+from littled.classes.memory import INTEGER_BYTES, digits
 from littled.classes.subspaces import LISTED_BITS_MAX, Subspaces, all_subspaces
 from littled.classes.wide import as_pairs, fits_bits, starts_of_runs, tally
 from littled_protocol.rules import AffineRule, MajorityRule, Rule
@@ -192,6 +193,19 @@ class AffineSubspaces(HypothesisClass):
 
     # -- private prediction ------------------------------------------------------------------
 
+    def closing_bytes(self, examples: int, proposing: int) -> int:
+        """An offset and a basis for everybody who proposes a closure."""
+        words = (self.dimension + 1) * -(-self.bits // 64)
+        return super().closing_bytes(examples, proposing) + proposing * 50 * words
+
+    def key_bytes(self, examples: int) -> int:
+        """An offset and a basis."""
+        return (self.dimension + 1) * (INTEGER_BYTES + digits(self.bits))
+
+    def space_bytes(self, examples: int, epochs: int) -> int:
+        """Vectors of all examples."""
+        return examples * (400 + 30 * self.dimension + 16 * epochs)
+
     @property
     def vc_dimension(self) -> int:
         """dimension + 1, exact: so many affinely independent points are shattered."""
@@ -214,6 +228,11 @@ class AffineSubspaces(HypothesisClass):
         if not self.has_labelings:
             return super().window(x, y)
         return NumberedLabelings(self._subspaces, x, self._subspaces.scores(x, y))
+
+    @property
+    def learns_from_noise(self) -> bool:
+        """No: only over few bits it looks for a rule with errors."""
+        return False
 
     def empirical_rule(self, x: Points, y: Labels) -> Rule:
         """The affine hull of the positive points, if it is in the class and has no errors.

@@ -28,6 +28,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from littled.classes.memory import CLOSED_BYTES, INTEGER_BYTES, RULE_BYTES, digits
 from littled_protocol.rules import Rule
 
 Points = NDArray[np.unsignedinteger[Any]]
@@ -296,6 +297,31 @@ class HypothesisClass(ABC):
     def essential_rule(self, key: Hashable) -> Rule:
         """The rule behind a key of `essential_list`."""
 
+    # -- what selections take ----------------------------------------------------------------
+
+    @property
+    def cells(self) -> int:
+        """Cells of a matrix of rules that all scores are read from; 0 where there is none."""
+        return 0
+
+    def closing_bytes(self, examples: int, proposing: int) -> int:
+        """Most bytes for the closures of so many examples, proposed by so many teachers."""
+        return examples * CLOSED_BYTES
+
+    def key_bytes(self, examples: int) -> int:
+        """Most bytes of one key of an essential list, and of the text that orders it.
+
+        `examples`: that the teacher has at the most.
+        """
+        return 2 * (INTEGER_BYTES + digits(128))
+
+    def space_bytes(self, examples: int, epochs: int) -> int:
+        """Most bytes for the version space of one teacher, of so many examples in so many epochs.
+
+        Here counts of a class for dense selection, and scores of all of its rules.
+        """
+        return 8 * RULE_BYTES * (self.rule_count or 0) + examples * 64
+
     # -- private prediction ------------------------------------------------------------------
 
     @property
@@ -325,6 +351,16 @@ class HypothesisClass(ABC):
         `has_labelings` is False.
         """
         raise ClassError(f"{self.name} has too many labelings to be listed")
+
+    @property
+    def lines(self) -> int:
+        """How many lines of thresholds, each in one direction, the rules are; 0 if they are not."""
+        return 0
+
+    @property
+    def learns_from_noise(self) -> bool:
+        """Whether estimates may reckon with rules of few errors from chunks with wrong labels."""
+        return True
 
     @abstractmethod
     def empirical_rule(self, x: Points, y: Labels) -> Rule:

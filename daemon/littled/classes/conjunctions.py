@@ -29,6 +29,7 @@ from littled.classes.base import (
 )
 from littled.classes.conjunction_spaces import ConjunctionVersionSpace
 from littled.classes.labelings import NumberedLabelings
+from littled.classes.memory import INTEGER_BYTES, digits
 from littled.classes.wide import Pairs, as_pairs, fits_bits, starts_of_runs, to_int
 from littled_protocol.rules import ConjunctionRule, MajorityRule, Rule
 
@@ -201,6 +202,15 @@ class Conjunctions(HypothesisClass):
 
     # -- private prediction ------------------------------------------------------------------
 
+    def key_bytes(self, examples: int) -> int:
+        """A mask of literals."""
+        return INTEGER_BYTES + self.bits // 4 + digits(2 * self.bits)
+
+    def space_bytes(self, examples: int, epochs: int) -> int:
+        """8 bytes for each literal of a point, and for each neighbour of a conjunction at it."""
+        rules = 3**8 * (3_000 + 32 * epochs)
+        return rules + examples * (400 + 52 * self.bits + 32 * epochs)
+
     @property
     def vc_dimension(self) -> int:
         """max(bits, 2), exact.
@@ -251,6 +261,11 @@ class Conjunctions(HypothesisClass):
             common = np.concatenate((pairs, both), axis=1)
         own = _literals_by_number(self.bits)
         return np.flatnonzero(np.append(common.ravel(), np.uint32(whole)) == own)
+
+    @property
+    def learns_from_noise(self) -> bool:
+        """Where there are few rules: else it is too hard."""
+        return self.rule_count is not None
 
     def empirical_rule(self, x: Points, y: Labels) -> Rule:
         """The smallest conjunction around the positive points, if it has no errors.

@@ -17,7 +17,7 @@ from littled.classes.base import (
     Proposals,
 )
 from littled.classes.set_labelings import SetLabelings, most_voted
-from littled.classes.set_spaces import SetVersionSpace
+from littled.classes.set_spaces import SetVersionSpace, set_space_bytes
 from littled.classes.sparse_sets import flipped_ids, id_flips
 from littled.classes.wide import fits_bits
 from littled_protocol.rules import PointsRule, Rule
@@ -106,6 +106,10 @@ class PointFunctions(HypothesisClass):
         """The rule of one id; `NOTHING` is the constant 0."""
         assert isinstance(key, int)
         return PointsRule(bits=self.bits, members=() if key == NOTHING else (key,))
+
+    def space_bytes(self, examples: int, epochs: int) -> int:
+        """A search for sets."""
+        return set_space_bytes(examples, epochs)
 
     @property
     def vc_dimension(self) -> int:

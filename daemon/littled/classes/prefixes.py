@@ -126,6 +126,10 @@ class Prefixes(HypothesisClass):
         length, value = key
         return PrefixRule(bits=self.bits, value=value, length=length)
 
+    def space_bytes(self, examples: int, epochs: int) -> int:
+        """The path of each example."""
+        return examples * (300 + 16 * epochs)
+
     @property
     def vc_dimension(self) -> int:
         """2, exact: two addresses are labeled in 4 ways, three in 6 only."""

@@ -15,6 +15,8 @@ from littled.classes.wide import evidence
 
 # What one teacher's list may cost: ids looked at in the search for those that can be left out.
 SEARCH_STEPS_MAX = 20_000
+# What the search takes for each of them: a branch with ids left out, and its errors on each epoch.
+BRANCH_BYTES = 2_000
 
 # Errors on each data set.
 Errors: TypeAlias = tuple[int, ...]
@@ -22,6 +24,12 @@ Errors: TypeAlias = tuple[int, ...]
 Choice: TypeAlias = tuple[int, ...]
 # A choice with the number of the first id that may be added, and the slack that is left.
 _Branch: TypeAlias = tuple[int, Errors, Choice]
+
+
+def set_space_bytes(examples: int, epochs: int) -> int:
+    """Most bytes for the version space of one teacher, of so many examples in so many epochs."""
+    search = SEARCH_STEPS_MAX * (BRANCH_BYTES + 8 * epochs)
+    return search + examples * (400 + 32 * epochs)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,8 +17,9 @@ from littled.classes.base import (
     Proposals,
     sauer_shelah,
 )
+from littled.classes.memory import digits
 from littled.classes.set_labelings import SetLabelings, most_voted
-from littled.classes.set_spaces import SetVersionSpace
+from littled.classes.set_spaces import SetVersionSpace, set_space_bytes
 from littled.classes.wide import as_pairs, fits_bits, tally, to_int
 from littled_protocol.rules import PointsRule, Rule
 
@@ -113,6 +114,17 @@ class SparseSets(HypothesisClass):
         """The rule of a set, given as a tuple of its ids in rising order."""
         assert isinstance(key, tuple)
         return PointsRule(bits=self.bits, members=key)
+
+    def key_bytes(self, examples: int) -> int:
+        """No set has more members than there are examples, whose ids are counted with these.
+
+        A place in the tuple, and digits.
+        """
+        return min(self.members, examples) * (8 + digits(self.bits))
+
+    def space_bytes(self, examples: int, epochs: int) -> int:
+        """A search for sets."""
+        return set_space_bytes(examples, epochs)
 
     @property
     def vc_dimension(self) -> int:

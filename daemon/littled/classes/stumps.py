@@ -210,6 +210,11 @@ class Stumps(HypothesisClass):
         numbers = self._number(cuts.feature[kept], cuts.threshold[kept])
         return np.concatenate(([0], numbers, [self._half], numbers + self._half))
 
+    @property
+    def lines(self) -> int:
+        """One for each feature, in both directions."""
+        return 2 * self.features
+
     def empirical_rule(self, x: Points, y: Labels) -> Rule:
         """A stump with the fewest errors, its threshold in the middle between two values."""
         return self.empirical_rules(x, y, np.zeros(len(y), dtype=np.int64), 1)[0]

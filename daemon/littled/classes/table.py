@@ -169,6 +169,11 @@ class Table(NumberedPoints):
         needed = min(self.rule_count - 1, self.point_count)
         return max(1, -(-needed >> max(0, d - self.littlestone_dimension)))
 
+    @property
+    def cells(self) -> int:
+        """A cell for each rule and point."""
+        return self.rule_count * self.points
+
     def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
         """What the rows with these numbers say to one point."""
         labels: NDArray[np.bool_] = self.matrix[numbers, int(point[0])]

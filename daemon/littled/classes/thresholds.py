@@ -138,6 +138,11 @@ class Thresholds(NumberedPoints):
         present[self.size] = True
         return np.flatnonzero(present)
 
+    @property
+    def lines(self) -> int:
+        """One."""
+        return 1
+
     def empirical_rule(self, x: Points, y: Labels) -> Rule:
         """A threshold with the fewest errors, in the middle between two points of the chunk."""
         return self.empirical_rules(x, y, np.zeros(len(y), dtype=np.int64), 1)[0]

@@ -8,6 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from littled.configuration.parts import LearnerPart, Number, Part, Share, known_kind
 from littled.planner import LearnerRequest, PaperConstants
+from littled.planner.online.request import Asked
 from littled_protocol.rules import Words
 
 TEACHERS_MAX = 100_000  # each teacher has a data set of its own
@@ -42,7 +43,7 @@ class LearnerConfiguration(LearnerPart):
     """One online learner of a stream: its class of rules and its public parameters."""
 
     kind: Annotated[Literal["online"], BeforeValidator(known_kind)] = "online"
-    selection: Literal["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"] = "auto"
+    selection: Asked = "auto"
     teachers: int | None = Field(default=None, ge=2, le=TEACHERS_MAX)
     adversary: Literal["none", "oblivious", "adaptive"] = "oblivious"
     failure_probability: Share = Decimal("0.05")

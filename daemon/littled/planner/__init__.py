@@ -4,9 +4,10 @@ What is said of learners of one kind only is in that kind's folder, but for onli
 usual ones, which are named here too.
 """
 
+from littled.planner.online.comparing import Comparison
 from littled.planner.online.plan import LearnerPlan
 from littled.planner.online.request import LearnerRequest, PaperConstants
-from littled.planner.online.search import Comparison, compare_ways
+from littled.planner.online.search import compare_ways
 from littled.planner.plans import StreamPlan, season_cost
 from littled.planner.requests import UNITS, PlanError, StreamRequest
 from littled.planner.search import plan_stream

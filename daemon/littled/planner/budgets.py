@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from littled.budget.conversion import rho_of_epsilon
-from littled.learners.online.parameters import Accounting
+from littled.learners.online.values import Accounting
 from littled.portable import exp, log
 
 # Rates are multiples of 2^-16: exact, short, and cheap to tabulate.

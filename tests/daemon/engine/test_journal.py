@@ -17,7 +17,8 @@ from littled.classes import class_from_name
 from littled.engine import Engine, OutOfOrder, Transcript, replay
 from littled.learners.contract import Examples
 from littled.learners.online import OnlineLearner
-from littled.learners.online.parameters import OnlineParameters, Rung
+from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.values import Rung
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import (

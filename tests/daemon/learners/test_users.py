@@ -14,10 +14,11 @@ from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass, Thresholds, class_from_name
 from littled.learners.contract import CallRequested, SeasonOpened
-from littled.learners.online import OnlineState
-from littled.learners.online.learner import USER_PURPOSE, OnlineLearner
-from littled.learners.online.parameters import OnlineParameters, Rung
+from littled.learners.online import OnlineLearner, OnlineState
+from littled.learners.online.noise import USER_PURPOSE, LearnerNoise
+from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.snapshot import state_from_dict, state_to_dict
+from littled.learners.online.values import Rung
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.learners.users import UserCounts, Users, user_numbers
 from littled.mechanisms.noise import KeyedNoise
@@ -145,7 +146,7 @@ def test_results_do_not_depend_on_how_the_stream_is_cut(
     _, parts, _, _ = fed(case, seed, cuts)
     assert len(whole) == len(parts)
     for left, right in zip(whole, parts, strict=True):
-        assert equal(learner._close_epoch(left), learner._close_epoch(right))
+        assert equal(learner._keeping.closed(left), learner._keeping.closed(right))
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -153,7 +154,7 @@ def test_no_more_than_the_cap_is_kept_or_counted_of_anybody(case: str) -> None:
     learner, states, _, _ = fed(case, 1, [])
     reached = 0
     for state in states:
-        closed = learner._close_epoch(state)
+        closed = learner._keeping.closed(state)
         for counts in (closed.users_counted, closed.users_kept):
             if counts is not None and counts.runs:
                 assert counts.whole().counts.max() <= 2
@@ -177,7 +178,7 @@ def test_kept_mistakes_are_counted_mistakes() -> None:
     _, states, _, _ = fed("teachers", 1, [])
     assert all(state.users_kept is None for state in states)
     learner, (state, *_), _, _ = fed("both", 1, [])
-    closed = learner._close_epoch(state)
+    closed = learner._keeping.closed(state)
     assert closed.users_counted is not None
     assert closed.users_kept is not None
     counted, kept = closed.users_counted.whole(), closed.users_kept.whole()
@@ -198,9 +199,9 @@ def test_a_user_has_one_word_in_a_season_and_another_in_the_next() -> None:
     words = []
     for season in (0, 0, 1):
         _, (state, *_), _, _ = fed("teachers", 3, [])
-        closed = learner._close_epoch(replace(state, season=season))
+        closed = learner._keeping.closed(replace(state, season=season))
         heard = Listening(KeyedNoise(bytes(32)))
-        told = learner._with_user_words(closed, heard)
+        told = learner._keeping.with_user_words(closed, LearnerNoise(learner.name, heard))
         (epoch,) = told.archive
         assert epoch.users is not None
         by_user = dict(zip(epoch.users[:, 0].tolist(), epoch.teacher.tolist(), strict=True))

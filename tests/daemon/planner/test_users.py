@@ -19,8 +19,11 @@ from littled.budget.events import (
 )
 from littled.budget.price import Price
 from littled.classes import class_from_name
-from littled.learners.online.parameters import USER_EXAMPLES_MAX, OnlineParameters, Rung
+from littled.learners.online.parameters import USER_EXAMPLES_MAX, OnlineParameters
+from littled.learners.online.selections.base import USER_NUMBER_BYTES
+from littled.learners.online.selections.teachers import examples_of_one_teacher
 from littled.learners.online.snapshot import state_to_dict
+from littled.learners.online.values import Rung
 from littled.learners.snapshot import pack
 from littled.learners.users import UserCounts, user_numbers
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
@@ -39,9 +42,7 @@ from littled.planner.capacity import SNAPSHOT_BYTES_MAX
 from littled.planner.online.costs import (
     COUNT_BYTES,
     COUNT_COPIES,
-    USER_NUMBER_BYTES,
     counts_max,
-    examples_of_one_teacher,
     retrain_memory_bytes,
     row_bytes,
     rows_max,

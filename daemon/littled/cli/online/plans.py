@@ -8,7 +8,6 @@ from rich.table import Table
 
 from littled.budget.conversion import guarantee
 from littled.cli.output import amount, console, duration, number, print_json, print_pairs, size
-from littled.learners.online.parameters import OnlineParameters
 from littled.planner import (
     Comparison,
     LearnerPlan,
@@ -18,18 +17,11 @@ from littled.planner import (
     compare_ways,
     plan_stream,
 )
+from littled.planner.online.experts import EXPERTS_WORDS
 from littled.planner.online.paper import threshold_needed
+from littled.planner.online.ways.register import WAYS, way_of
 
-WAYS = {
-    "dense": "among all rules of the class, remembering the season",
-    "fresh": "among all rules of the class, by each epoch alone",
-    "sparse": "among rules that examples propose",
-    "closure": "among the smallest rules around teachers' examples",
-    "histogram": "every id whose noisy count of mistakes passes",
-    "teachers": "among essential hypotheses of teachers (Algorithm 4)",
-    "paper": "Algorithms 1 to 4 with the paper's parameters",
-    "experts": "baseline of Asi et al. 2023",
-}
+WORDS = {**{way.name: way.words for way in WAYS.values()}, "experts": EXPERTS_WORDS}
 
 
 class OnlinePresentation:
@@ -60,7 +52,7 @@ class OnlinePresentation:
             table.add_row(
                 plan.name,
                 plan.hypotheses.name,
-                way_of(plan.parameters),
+                way_of(plan.selection).name,
                 str(plan.parameters.calls_max),
                 plan.hypotheses.first_rule().describe(plan.words),
             )
@@ -106,7 +98,7 @@ def plan_facts(stream: StreamPlan, learner: LearnerPlan, chosen: Comparison) -> 
 
 def threshold_needed_by(stream: StreamPlan, learner: LearnerPlan) -> int | None:
     """In paper mode the least `paper.threshold` for which Claim 6.2 can hold; else None."""
-    if way_of(learner.parameters) != "paper":
+    if way_of(learner.selection).name != "paper":
         return None
     return threshold_needed(learner.hypotheses.littlestone_dimension, stream.horizon)
 
@@ -124,7 +116,7 @@ def facts_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
         "guarantee": f"({amount(proven['epsilon'])}, {amount(proven['delta'])})-differentially "
         f"private per {facts['unit']} ({accounting})",
         **users_in_words(facts),
-        "selection": f"{facts['selection']}: {WAYS[facts['selection']]}",
+        "selection": f"{facts['selection']}: {WORDS[facts['selection']]}",
         "new rules": f"at most {number(facts['rules_max'])} in a season, "
         f"{occasions(facts, beyond)}",
         "mistakes": f"about {mistakes(facts['mistakes_expected'])}{beyond} on a bad stream"
@@ -192,16 +184,7 @@ def ways_table(ways: Sequence[Comparison], learner: str = "") -> Table:
             "-" if way.calls_max is None else number(way.calls_max),
             duration(way.retrain_seconds),
             size(way.memory_bytes),
-            way.remark or WAYS[way.way],
+            way.remark or WORDS[way.way],
             style="bold" if way.chosen else "",
         )
     return table
-
-
-def way_of(parameters: OnlineParameters) -> str:
-    """The way of selection that a plan's parameters are of, as in the table of ways."""
-    if parameters.tests == "cohen_lyu":
-        return "paper"
-    if parameters.selection == "sparse" and parameters.teachers is not None:
-        return "teachers"
-    return "fresh" if parameters.selection == "dense" and parameters.fresh else parameters.selection

@@ -19,6 +19,7 @@ from littled.planner.online.request import LearnerRequest
 from littled.planner.requests import StreamRequest
 from littled.portable import log
 
+EXPERTS_WORDS = "baseline of Asi et al. 2023"
 EXPERTS_REMARK = "same selection as dense, but every restart of its test is charged"
 EXPERTS_LIMITS = "for rules that can be listed, labels without noise, oblivious adversaries"
 EXPERTS_UNIT = "for single examples only"

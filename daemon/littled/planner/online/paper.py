@@ -22,17 +22,21 @@ lists, snapshots or memory could come to more than any plan may (`littled.planne
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from littled.budget.conversion import rho_of_epsilon
 from littled.budget.events import CohenLyuStageTest, CohenLyuTrigger, price
 from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.selections.base import Selection
+from littled.learners.online.selections.teachers import Teachers
 from littled.planner.bounds import draws_for_majority
 from littled.planner.budgets import DELTA_Z_SHARE, Budget, rate_below
 from littled.planner.online.plan import LearnerPlan
-from littled.planner.online.request import LearnerRequest, PaperConstants
+from littled.planner.online.request import PAPER_LIMITS, LearnerRequest, PaperConstants
 from littled.planner.online.sizes import misfit
-from littled.planner.online.ways import Estimate, log_points
+from littled.planner.online.ways.base import Estimate, Way
+from littled.planner.online.ways.draft import log_points
 from littled.planner.requests import PlanError, StreamRequest
 from littled.portable import log
 from littled_protocol import limits
@@ -48,6 +52,44 @@ TEACHERS_MAX = 1 << 17
 MAJORITY_DEVIATION = 0.25
 # Claims 6.1 and 6.2 hold but for a chance of T to the power of minus this.
 FAILURE_EXPONENT = 10
+
+
+class PaperWay(Way):
+    """The paper's algorithms with their tests; for the laboratory."""
+
+    name = "paper"
+    words = "Algorithms 1 to 4 with the paper's parameters"
+    alone = True
+
+    def is_of(self, selection: Selection) -> bool:
+        """Where teachers list, and the paper's tests are made."""
+        return isinstance(selection, Teachers) and selection.parameters.tests == "cohen_lyu"
+
+    def is_open(self, request: LearnerRequest) -> bool:
+        """Only if it is asked for."""
+        return request.asks_for(self.name)
+
+    def refusal(self, request: LearnerRequest) -> str | None:
+        """No number of teachers of one's own."""
+        if request.teachers is None:
+            return None
+        return (
+            "in paper mode the number of teachers follows from the constants; set paper.teachers "
+            "instead of teachers"
+        )
+
+    def reasons(self, request: LearnerRequest, *, users: bool) -> Iterator[str]:
+        """Users."""
+        if users:
+            yield PAPER_LIMITS
+
+    def budgets(self, request: StreamRequest, budgets: Sequence[Budget]) -> Sequence[Budget]:
+        """One: constants divide it."""
+        return (paper_budget(request),)
+
+    def estimates(self, request: LearnerRequest, budget: Budget) -> list[Estimate]:
+        """The one plan that there is."""
+        return [paper_estimate(request, budget)]
 
 
 def paper_budget(request: StreamRequest) -> Budget:

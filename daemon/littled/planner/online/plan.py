@@ -5,6 +5,8 @@ from typing import ClassVar
 
 from littled.learners.online import OnlineLearner
 from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.selections.base import Selection
+from littled.learners.online.selections.register import selection_of
 from littled.planner.plans import PublishingPlan
 
 
@@ -22,4 +24,9 @@ class LearnerPlan(PublishingPlan[OnlineParameters]):
     @property
     def needs_process(self) -> bool:
         """Whether a training lists the essential hypotheses of each of many teachers, in Python."""
-        return self.parameters.selection == "sparse" and self.parameters.teachers is not None
+        return self.selection.lists_by_teacher
+
+    @property
+    def selection(self) -> Selection:
+        """The way in which it selects rules."""
+        return selection_of(self.parameters)

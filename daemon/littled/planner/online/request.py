@@ -2,17 +2,13 @@
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 from littled.classes import HypothesisClass
-from littled.planner.requests import PlanError
 from littled_protocol.rules import Words
 
-Way = Literal["dense", "fresh", "sparse", "closure", "histogram", "teachers", "paper"]
 Asked = Literal["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"]
 Adversary = Literal["none", "oblivious", "adaptive"]
-
-WAYS: tuple[Way, ...] = get_args(Way)
 
 # Chance, aimed at, that the calls of a season run out, or that noise upsets a plan otherwise.
 FAILURE_PROBABILITY = Fraction(1, 20)
@@ -54,41 +50,11 @@ class LearnerRequest:
     paper: PaperConstants = field(default_factory=PaperConstants)
     words: Words = field(default_factory=Words)
 
+    @property
+    def leaves_open(self) -> bool:
+        """Whether the planner chooses the way of selection."""
+        return self.selection == "auto"
 
-def allowed_ways(request: LearnerRequest) -> tuple[Way, ...]:
-    """The ways of selection that the request leaves open; PlanError for a contradiction."""
-    name, asked, teachers = request.hypotheses.name, request.selection, request.teachers
-    if asked == "paper":
-        if teachers is not None:
-            raise PlanError(
-                f"learner {request.name}: in paper mode the number of teachers follows from the "
-                "constants; set paper.teachers instead of teachers"
-            )
-        return ("paper",)
-    if asked == "auto":
-        if teachers is not None:
-            return ("teachers",)
-        return ("dense", "fresh", "sparse", "closure", "histogram")
-    if asked == "sparse":
-        if teachers is not None:
-            return ("teachers",)
-        if request.hypotheses.proposals_per_example is None:
-            raise PlanError(
-                f"learner {request.name}: {name} has no short list of rules per example, so sparse "
-                "selection needs a number of teachers, for example teachers = 200"
-            )
-        return ("sparse",)
-    if teachers is not None:
-        raise PlanError(
-            f"learner {request.name}: {asked} selection has no teachers of its own; use sparse"
-        )
-    if asked in ("dense", "fresh") and request.hypotheses.rule_count is None:
-        raise PlanError(f"learner {request.name}: {name} has too many rules for {asked} selection")
-    if asked == "closure" and not request.hypotheses.has_closures:
-        raise PlanError(f"learner {request.name}: {name} has no closures; use dense or sparse")
-    if asked == "histogram" and not request.hypotheses.has_flips:
-        raise PlanError(
-            f"learner {request.name}: {name} has no rules that are sets of ids; use points or "
-            "sparse_sets, or another selection"
-        )
-    return (asked,)
+    def asks_for(self, way: str) -> bool:
+        """Whether the way of selection with this name is asked for."""
+        return self.selection == way

@@ -29,14 +29,11 @@ the horizon (`littled.planner.online.costs.counts_max`).
 from collections.abc import Iterator
 from dataclasses import replace
 
-from littled.learners.online.learner import PENDING_EXAMPLES_MAX
 from littled.planner.capacity import MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX, fits_a_frame
 from littled.planner.online.costs import (
     COUNT_BYTES,
-    LABELS_BYTES,
     counts_max,
     examples_max,
-    has_essential_lists,
     retrain_memory_bytes,
     row_bytes,
     rows_max,
@@ -47,9 +44,6 @@ from littled_protocol import limits
 # Candidates of one sparse selection.
 CANDIDATES_MAX = 1 << 23
 
-EPOCH_BYTES = 512
-# Batches that a dense learner has not counted yet, with what their columns need beside the data.
-PENDING_BATCHES, PENDING_BATCH_BYTES = 256, 256
 STATE_BYTES = limits.frame_bytes_max + 4096
 
 
@@ -61,21 +55,12 @@ def misfit(plan: LearnerPlan) -> str | None:
 def snapshot_bytes_max(plan: LearnerPlan) -> int:
     """Most bytes of a learner's state in a snapshot; the arithmetic is in the module's text."""
     state = STATE_BYTES + counts_max(plan) * COUNT_BYTES
-    if plan.parameters.selection == "dense":
-        row = row_bytes(plan) - LABELS_BYTES + 1
-        pending = PENDING_EXAMPLES_MAX * row + PENDING_BATCHES * PENDING_BATCH_BYTES
-        return plan.hypotheses.empty_statistics().nbytes + pending + state
-    epochs = 1 if plan.parameters.fresh else plan.parameters.calls_max
-    return rows_max(plan) * row_bytes(plan) + (epochs + 1) * EPOCH_BYTES + state
+    return plan.selection.keeping(plan.hypotheses).stored_bytes(rows_max(plan)) + state
 
 
 def candidates_max(plan: LearnerPlan) -> int:
     """Most candidates of one selection; 0 where all rules of a class are weighed."""
-    if plan.parameters.selection == "dense":
-        return 0
-    if has_essential_lists(plan):
-        return (plan.parameters.teachers or 1) * plan.parameters.list_cap
-    return examples_max(plan) * (plan.hypotheses.proposals_per_example or 1)
+    return plan.selection.candidates_max(plan.hypotheses, examples_max(plan))
 
 
 def _misfits(plan: LearnerPlan) -> Iterator[str]:
@@ -88,7 +73,7 @@ def _misfits(plan: LearnerPlan) -> Iterator[str]:
             "take a class with shorter rules"
         )
     candidates = candidates_max(plan)
-    if candidates > CANDIDATES_MAX and has_essential_lists(plan):
+    if candidates > CANDIDATES_MAX and plan.selection.lists_by_teacher:
         most = max(1, CANDIDATES_MAX // parameters.list_cap)
         fewer = f"lower paper.teachers until k is {most:,}" if _is_paper(plan) else f"set {most:,}"
         yield (
@@ -134,7 +119,7 @@ def _fewer_examples(plan: LearnerPlan) -> str:
 
 def _lighter(plan: LearnerPlan) -> str:
     """What helps against too much memory: long lists ask for fewer teachers, much data for more."""
-    if not has_essential_lists(plan):
+    if not plan.selection.lists_by_teacher:
         return _fewer_examples(plan)
     twice = replace(plan.parameters, teachers=2 * (plan.parameters.teachers or 1))
     more = retrain_memory_bytes(replace(plan, parameters=twice)) < retrain_memory_bytes(plan)

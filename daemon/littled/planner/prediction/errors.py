@@ -34,13 +34,7 @@ from typing import Literal
 
 import numpy as np
 
-from littled.classes import (
-    AffineSubspaces,
-    Conjunctions,
-    HypothesisClass,
-    Stumps,
-    Thresholds,
-)
+from littled.classes import HypothesisClass
 from littled.portable import (
     Floats,
     exp,
@@ -89,11 +83,11 @@ class ErrorModel:
 
     def complexity(self, candidates: int) -> float:
         """W of the module's text for a selection among so many rules of the class."""
-        if isinstance(self.hypotheses, Thresholds):
+        lines = self.hypotheses.lines
+        if lines == 1:
             return 1.0
-        if isinstance(self.hypotheses, Stumps):
-            # a line of thresholds for each feature, in both directions
-            candidates = min(candidates, round(2 * self.hypotheses.features * LINE))
+        if lines:
+            candidates = min(candidates, round(lines * LINE))
         return lambert(log(max(candidates - 1, 1)) - 1)
 
     def labelings(self, examples: int) -> int:
@@ -132,8 +126,7 @@ class ErrorModel:
         with a single wrong label.
         """
         error = self.chunk(examples)
-        large = self.hypotheses.rule_count is None
-        if large and isinstance(self.hypotheses, AffineSubspaces | Conjunctions):
+        if not self.hypotheses.learns_from_noise:
             error += (1 - power(1 - self.noise, examples)) * self.worst
         return error
 
@@ -146,7 +139,7 @@ class ErrorModel:
         """
         base, line = followed(chunks, vote_rate, link)
         right = 1 - 2 * base
-        if isinstance(self.hypotheses, Thresholds):
+        if self.hypotheses.lines == 1:
             left = np.maximum(line, LEFT_LINE * right) * (missed + misled)
         else:
             left = right * (missed + LEFT_NOISE * misled)

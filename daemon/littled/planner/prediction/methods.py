@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.classes.labelings import LABELINGS_MAX
-from littled.learners.online.parameters import Accounting
+from littled.learners.online.values import Accounting
 from littled.learners.prediction import Method
 from littled.planner.prediction.errors import ErrorModel, Link
 from littled.portable import Floats, exp, exps, geometric, log, log1p, log1ps

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import ClassVar
 
 from littled.budget.events import PrecisionLoss, price
-from littled.learners.online.parameters import Accounting
+from littled.learners.online.values import Accounting
 from littled.learners.prediction import Method, PredictionLearner, PredictionParameters
 from littled.planner.budgets import Budget
 from littled.planner.planning import Cost, Planning

@@ -24,8 +24,10 @@ from littled.classes import HypothesisClass, PointFunctions, SparseSets, Thresho
 from littled.classes.base import DataSet
 from littled.learners.contract import CallRequested, Published, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState
-from littled.learners.online.parameters import OnlineParameters, Rung
+from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.selections.closure import Closures
 from littled.learners.online.snapshot import state_from_dict, state_to_dict
+from littled.learners.online.values import Rung
 from littled.learners.snapshot import pack, unpack
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.noise import Address, KeyedNoise
@@ -367,7 +369,7 @@ def test_neighbours_with_one_transcript_differ_in_one_example_of_one_teacher(
 
 def kept(learner: OnlineLearner, state: OnlineState) -> Counter[tuple[int, int, int]]:
     """Point, label and secret word of everything that the next call is made from."""
-    epochs = learner._close_epoch(state).archive
+    epochs = learner._keeping.closed(state).archive
     return Counter(
         (int(point), int(label), int(word))
         for epoch in epochs
@@ -393,7 +395,7 @@ def test_results_do_not_depend_on_how_the_stream_is_cut(
     whole = run(learner, x, y, TapeNoise(seed), [])
     parts = run(learner, x, y, TapeNoise(seed), cuts)
     assert parts[1] == whole[1]
-    assert equal(*(learner._close_epoch(each) for each in (whole[0], parts[0])))
+    assert equal(*(learner._keeping.closed(each) for each in (whole[0], parts[0])))
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -409,7 +411,7 @@ def test_a_state_written_down_at_any_moment_goes_on_as_if_nothing_happened(mode:
             out += [effect] if isinstance(effect, Published) else []
             runner.state = state_from_dict(unpack(pack(state_to_dict(runner.state))))
     assert out == expected[1]
-    assert equal(learner._close_epoch(runner.state), learner._close_epoch(expected[0]))
+    assert equal(learner._keeping.closed(runner.state), learner._keeping.closed(expected[0]))
 
 
 # --- where the algorithms are silent --------------------------------------------------------------
@@ -590,7 +592,9 @@ def test_a_season_with_fresh_tests_is_charged_by_lemma_d() -> None:
     assert names == ["cohen_lyu_trigger", *["cohen_lyu_stage_test"] * 4, "precision_loss"]
     assert sum(price(event).delta for event in events[:-1]) >= 5 * Fraction(1, 1000)
     # one word of 64 bits a step and a test, and no noise on any threshold
-    select = learner.parameters.calls_max * learner._sparse.total_variation(8 * 30)
+    p = learner.parameters
+    draw = SparseSample(p.selection_rate, list_cap=p.list_cap, bottom_score=p.bottom_score)
+    select = p.calls_max * draw.total_variation(8 * 30)
     assert learner.precision_error() == Fraction(10_000 + 9 + 4, 1 << 64) + select
     plain = OnlineLearner("s/l", Cubes(2), STAGES)
     assert [type(each) for each in plain.season_events()].count(StageTest) == 4
@@ -609,9 +613,16 @@ def test_histograms_are_priced_by_what_one_example_can_change(
     assert (paid in learner.season_events()) == fresh
     # one word of 64 bits for each id, of which every example adds one to each call it is in
     words = 10_000 * (1 if fresh else 12)
-    assert learner._trigger is not None
-    trigger = learner._trigger.precision_error(10_000) + 12 * learner._trigger.precision_error(0)
+    test = AboveThreshold(parameters.trigger_rate)
+    trigger = test.precision_error(10_000) + 12 * test.precision_error(0)
     assert learner.precision_error() == trigger + Fraction(words, 1 << 64)
+
+
+def offered_max(learner: OnlineLearner) -> int:
+    """Most candidates of a selection among closures."""
+    selection = learner._selection
+    assert isinstance(selection, Closures)
+    return selection._offered_max
 
 
 def test_closures_are_priced_with_lists_of_one() -> None:
@@ -620,6 +631,6 @@ def test_closures_are_priced_with_lists_of_one() -> None:
     assert isinstance(event, SparseSelection)
     assert (event.list_cap, event.draws, event.bottom_score) == (1, 1, 12)
     # without teachers on some rung, every example of the season may be a candidate
-    assert learner._candidates_max == 10_000
+    assert offered_max(learner) == 10_000
     few = replace(CLOSURE, teachers=30, ladder=(Rung(9, 40), Rung(9, 20)))
-    assert OnlineLearner("s/l", Cubes(3), few)._candidates_max == 40
+    assert offered_max(OnlineLearner("s/l", Cubes(3), few)) == 40

@@ -9,6 +9,7 @@ factor a claim may exceed what is true of so few steps, so that an overcharge is
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -22,7 +23,14 @@ from littled.classes.base import DataSet
 from littled.classes.table import Table
 from littled.learners.contract import Place, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState, Step
-from littled.learners.online.parameters import OnlineParameters, Rung
+from littled.learners.online.keeping import Buffers, Counts
+from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.selections.dense import Dense
+from littled.learners.online.selections.histogram import Histogram
+from littled.learners.online.selections.teachers import StagedTeachers
+from littled.learners.online.trigger import AboveThresholdTrigger
+from littled.learners.online.values import Rung
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.discrete_laplace import MAGNITUDE_BITS, DiscreteLaplace
 from littled.mechanisms.exponential import UNIFORM_BITS, ExponentialMechanism
@@ -30,7 +38,7 @@ from littled.mechanisms.noise import Address, NoiseSource
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.votes import VoteCoin
 from littled.planner import StreamPlan
-from littled_protocol.rules import Words
+from littled_protocol.rules import ThresholdRule, Words
 from support.enumeration import (
     Case,
     Example,
@@ -427,7 +435,7 @@ def test_every_order_is_bounded_where_candidates_are_the_same(name: str) -> None
 class RedrawnThreshold(OnlineLearner):
     """Forgets the threshold's noise after each step."""
 
-    def _observe(self, state: OnlineState, event: Any, noise: NoiseSource) -> Step:
+    def _observe(self, state: OnlineState, event: Any, noise: LearnerNoise) -> Step:
         step = super()._observe(state, event, noise)
         return replace(step, state=replace(step.state, threshold_noise=None))
 
@@ -435,31 +443,55 @@ class RedrawnThreshold(OnlineLearner):
 class KeptThreshold(OnlineLearner):
     """Goes on with the threshold's noise in the next epoch."""
 
-    def _train(self, state: OnlineState, place: Place, noise: NoiseSource) -> Step:
+    def _train(self, state: OnlineState, place: Place, noise: LearnerNoise) -> Step:
         step = super()._train(state, place, noise)
         return replace(step, state=replace(step.state, threshold_noise=state.threshold_noise))
 
 
-class PlainThreshold(OnlineLearner):
+class NoNoise(AboveThresholdTrigger):
     """Draws no noise for the threshold, at the price of one that does."""
 
-    def _threshold_noise(self, place: Place, noise: NoiseSource) -> int:
+    def threshold_noise(self, place: Place, noise: LearnerNoise) -> int:
         return 0
 
 
-class OneDrawCharged(OnlineLearner):
+class PlainThreshold(OnlineLearner):
+    """Has such a trigger."""
+
+    @cached_property
+    def _trigger(self) -> NoNoise:
+        return NoNoise(self.parameters)
+
+
+class OneDraw(Dense):
     """Makes several draws and books one."""
 
-    def _selection_event(self, epochs: int = 1) -> Any:
-        event: Any = super()._selection_event(epochs)
+    def event(self, epochs: int = 1) -> Any:
+        event: Any = super().event(epochs)
         return replace(event, draws=1)
+
+
+class OneDrawCharged(OnlineLearner):
+    """Selects in this way."""
+
+    @cached_property
+    def _selection(self) -> OneDraw:
+        return OneDraw(self.parameters)
+
+
+class AllCounts(Counts):
+    """Forgets nothing after a call."""
+
+    def emptied(self, state: OnlineState) -> OnlineState:
+        return state if state.calls else super().emptied(state)
 
 
 class Remembering(OnlineLearner):
     """Is charged as a fresh learner, and forgets nothing."""
 
-    def _forgetful(self, state: OnlineState) -> OnlineState:
-        return state
+    @cached_property
+    def _keeping(self) -> AllCounts:
+        return AllCounts(self.hypotheses, self.parameters)
 
 
 class OldSeasons(OnlineLearner):
@@ -485,19 +517,36 @@ class Halved:
         return words >> self.labels.astype(np.uint64) if address.purpose == "buffer" else words
 
 
-class Choosy(OnlineLearner):
+class LabelsFirst(Buffers):
     """Prefers examples with label 1 for the background."""
 
-    def _remember(self, state: OnlineState, event: Any, mistake: Any, noise: Any) -> OnlineState:
-        return super()._remember(state, event, mistake, Halved(noise, event.y))
+    def keep(self, state: OnlineState, event: Any, mistake: Any, noise: LearnerNoise) -> Any:
+        halved = LearnerNoise(noise.name, Halved(noise.source, event.y))
+        return super().keep(state, event, mistake, halved)
+
+
+class Choosy(OnlineLearner):
+    """Keeps examples in this way."""
+
+    @cached_property
+    def _keeping(self) -> LabelsFirst:
+        return LabelsFirst(self.hypotheses, self.parameters)
+
+
+class OneChange(Histogram):
+    """Books a histogram with vetoes as one without."""
+
+    def event(self, epochs: int = 1) -> Any:
+        event: Any = super().event(epochs)
+        return replace(event, change=1)
 
 
 class VetoesForNothing(OnlineLearner):
-    """Books a histogram with vetoes as one without."""
+    """Selects in this way."""
 
-    def _selection_event(self, epochs: int = 1) -> Any:
-        event: Any = super()._selection_event(epochs)
-        return replace(event, change=1)
+    @cached_property
+    def _selection(self) -> OneChange:
+        return OneChange(self.parameters)
 
 
 FAULTS: dict[str, tuple[type[OnlineLearner], Any, OnlineParameters, Sequence[Turn]]] = {
@@ -529,11 +578,18 @@ def planted(
     return stream_of(VariantPlan("late", found, p, Words(), kind), **options)
 
 
+class OneWord(LearnerNoise):
+    """Has the same words for all draws of a call."""
+
+    def draws(self, place: Place, count: int) -> Any:
+        return super().draws(place, count)[:1] * count
+
+
 class OneWordForAll(OnlineLearner):
     """Makes all draws of a call from the same words."""
 
-    def _draws(self, place: Place) -> Any:
-        return super()._draws(place)[:1] * self.parameters.draws
+    def _train(self, state: OnlineState, place: Place, noise: LearnerNoise) -> Step:
+        return super()._train(state, place, OneWord(noise.name, noise.source))
 
 
 def test_a_word_that_serves_two_draws_is_noticed() -> None:
@@ -554,31 +610,32 @@ def test_planted_faults_exceed_what_is_charged(name: str) -> None:
 SegmentLaw = dict[tuple[bool, ...], Fraction]
 
 
-class PlainQuery(OnlineLearner):
+class PlainQuery(StagedTeachers):
     """Draws noise for the threshold of a segment of stage tests, and none for its queries."""
 
     def _stage_test(
-        self, state: OnlineState, most: int, place: Place, noise: NoiseSource
+        self, state: OnlineState, most: int, place: Place, noise: LearnerNoise
     ) -> tuple[OnlineState, bool]:
         rho = state.stage_noise
         if rho is None:
-            address = self._address(place, "stage-threshold", state.stage)
-            rho = self._stage_noises[0].sample(noise.words(address, DiscreteLaplace.WORDS))
-        above = 5 * (most - rho) > 4 * (self.parameters.teachers or 0)
+            address = noise.address(place, "stage-threshold", state.stage)
+            rho = self._noises[0].sample(noise.source.words(address, DiscreteLaplace.WORDS))
+        above = 5 * (most - rho) > 4 * self.teachers
         return replace(state, stage_noise=rho if above else None), above
 
 
-def segment_law(learner: OnlineLearner, most: Sequence[int]) -> tuple[SegmentLaw, Fraction]:
+def segment_law(selection: StagedTeachers, most: Sequence[int]) -> tuple[SegmentLaw, Fraction]:
     """Of a segment with these queries, to its first Below; and what values left out come to."""
     outcomes, law = Outcomes(12), SegmentLaw()
 
     def run() -> tuple[bool, ...]:
-        state, said = learner.initial(), list[bool]()
+        state, said = OnlineState(ThresholdRule(size=1, threshold=1)), list[bool]()
+        noise = LearnerNoise("s/l", outcomes.noise)
         while len(said) < len(most) and all(said):
             at = len(said)
             outcomes.noise.begin(at, {})
             place = Place(HEAD, at, at)
-            state, above = learner._stage_test(state, most[at], place, outcomes.noise)
+            state, above = selection._stage_test(state, most[at], place, noise)
             said.append(above)
         return tuple(said)
 
@@ -587,12 +644,12 @@ def segment_law(learner: OnlineLearner, most: Sequence[int]) -> tuple[SegmentLaw
     return law, Fraction(outcomes.tails, ONE)
 
 
-@pytest.mark.parametrize("kind", [OnlineLearner, PlainQuery])
-def test_a_segment_of_stage_tests_costs_its_rate(kind: type[OnlineLearner]) -> None:
+@pytest.mark.parametrize("kind", [StagedTeachers, PlainQuery])
+def test_a_segment_of_stage_tests_costs_its_rate(kind: type[StagedTeachers]) -> None:
     """Lemma C, of the learner's own tests: queries near 4k/5 that change by 1 in any direction."""
     parameters = replace(STAGES, **{**NOISY, "stage_rate": F(6)}, teachers=10)
-    learner = kind("s/l", class_from_name("thresholds:1"), parameters)
-    laws = {most: segment_law(learner, most) for most in product((7, 8, 9), repeat=2)}
+    selection = kind(parameters)
+    laws = {most: segment_law(selection, most) for most in product((7, 8, 9), repeat=2)}
     ratio, worst = exp_upper(F(6)), Fraction(0)
     for (here, (law, tails)), (there, (other, _)) in product(laws.items(), repeat=2):
         if all(abs(a - b) <= 1 for a, b in zip(here, there, strict=True)):

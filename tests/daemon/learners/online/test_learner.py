@@ -23,8 +23,9 @@ from littled.learners.contract import (
     SeasonPriced,
 )
 from littled.learners.online import OnlineLearner, OnlineState
-from littled.learners.online.parameters import OnlineParameters, Rung
+from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.snapshot import state_from_dict, state_to_dict
+from littled.learners.online.values import Rung
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.noise import KeyedNoise
@@ -148,7 +149,7 @@ def test_results_do_not_depend_on_how_the_stream_is_cut(
 
 def _close(learner: OnlineLearner, state: OnlineState) -> OnlineState:
     """The state with its buffer reduced to what it means, however far it was dropped."""
-    return learner._close_epoch(state)
+    return learner._keeping.closed(state)
 
 
 @pytest.mark.parametrize("way", ["dense", "mistakes", "both", "background", "teachers"])

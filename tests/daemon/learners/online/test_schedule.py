@@ -22,8 +22,9 @@ from littled.learners.contract import (
     SeasonOpened,
 )
 from littled.learners.online import OnlineLearner, OnlineState
-from littled.learners.online.parameters import OnlineParameters, scheduled_calls
+from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.snapshot import state_from_dict, state_to_dict
+from littled.learners.online.values import scheduled_calls
 from littled.learners.snapshot import pack, unpack
 from littled.mechanisms.noise import Address
 from littled_protocol.rules import PointsRule, ThresholdRule
@@ -120,7 +121,7 @@ def test_results_do_not_depend_on_how_the_stream_is_cut(
     parts = run(learner, column(hypotheses, x), y, TapeNoise(seed), cuts)
     assert parts[1] == whole[1]
     # a buffer means what it is reduced to, however far it was dropped before
-    final = [learner._close_epoch(each) for each in (whole[0], parts[0])]
+    final = [learner._keeping.closed(each) for each in (whole[0], parts[0])]
     assert equal(*final)
 
 
@@ -271,7 +272,7 @@ def test_neighbours_with_one_transcript_differ_in_one_element(
 
 def kept(learner: OnlineLearner, state: OnlineState) -> set[tuple[int, ...]]:
     """What the epoch that ends here has kept: priority, point, label, teacher."""
-    (buffer,) = learner._close_epoch(state).archive
+    (buffer,) = learner._keeping.closed(state).archive
     return {
         (int(p), int(x), int(y), int(t))
         for p, x, y, t in zip(buffer.priority, buffer.x, buffer.y, buffer.teacher, strict=True)

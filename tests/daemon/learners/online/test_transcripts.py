@@ -16,8 +16,9 @@ import pytest
 from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass, SparseSets, Thresholds
-from littled.learners.online import learner as online
-from littled.learners.online.parameters import OnlineParameters, Rung
+from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.selections import teachers
+from littled.learners.online.values import Rung
 from support.enumeration import Case, Example, Turn, fixed, online_plan, stream_of
 from support.small_classes import Cubes, Sets
 
@@ -153,5 +154,5 @@ def test_a_split_that_moves_other_examples_is_caught(
     case, broken = SPLITS[name]
     assert not case.exceeds()
     for split in broken:
-        monkeypatch.setattr(online, "_numbers", split)
+        monkeypatch.setattr(teachers, "_numbers", split)
         assert case.exceeds()

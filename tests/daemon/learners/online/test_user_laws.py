@@ -11,6 +11,7 @@ exceed what is true of so few examples. Variants of the learner that forget a pa
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -20,10 +21,13 @@ import pytest
 from littled.classes import Thresholds, class_from_name
 from littled.learners.contract import Examples, Place
 from littled.learners.online import OnlineLearner, OnlineState
-from littled.learners.online.parameters import OnlineParameters, Rung
+from littled.learners.online.keeping import Buffers
+from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.trigger import AboveThresholdTrigger
+from littled.learners.online.values import Rung
 from littled.learners.users import UserCounts, Users
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
-from littled.mechanisms.noise import NoiseSource
 from littled.planner import LearnerPlan, StreamPlan
 from littled_protocol.rules import Words
 from support.enumeration import (
@@ -344,7 +348,7 @@ def test_a_cap_that_is_not_kept_is_caught(
     assert exceeded(plan, pattern, points=1 if name == "fires" else 2) == broken
 
 
-def words_of_positions(self: OnlineLearner, state: OnlineState, noise: NoiseSource) -> OnlineState:
+def words_of_positions(self: Buffers, state: OnlineState, noise: LearnerNoise) -> OnlineState:
     """The example-level way: each kept example has a word of its own."""
     last = state.archive[-1]
     last = replace(last, teacher=np.arange(len(last), dtype=np.uint64))
@@ -356,12 +360,12 @@ def test_teachers_by_position_instead_of_user_are_caught(
     broken: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     if broken:
-        monkeypatch.setattr(OnlineLearner, "_with_user_words", words_of_positions)
+        monkeypatch.setattr(Buffers, "with_user_words", words_of_positions)
     plan = season(Cubes(2), CLOSING, 2)
     assert exceeded(plan, (None, None, (1, 1, 2), (1, 1, 4))) == broken
 
 
-def without_the_full(self: OnlineLearner, state: OnlineState) -> OnlineState:
+def without_the_full(self: Buffers, state: OnlineState) -> OnlineState:
     """The background chosen among the examples that are within their users' caps."""
     buffer, counts, most = state.buffer, state.users_kept, self.parameters.user_examples_max
     assert buffer is not None
@@ -369,10 +373,10 @@ def without_the_full(self: OnlineLearner, state: OnlineState) -> OnlineState:
     assert counts is not None
     assert most is not None
     within = counts.admitted(buffer.users, ~buffer.mistake, most) | buffer.mistake
-    return _close_epoch(self, replace(state, buffer=buffer.take(within)))
+    return _closed(self, replace(state, buffer=buffer.take(within)))
 
 
-_close_epoch: Callable[[OnlineLearner, OnlineState], OnlineState] = OnlineLearner._close_epoch
+_closed: Callable[[Buffers, OnlineState], OnlineState] = Buffers.closed
 
 
 @pytest.mark.parametrize("broken", [False, True])
@@ -381,7 +385,7 @@ def test_a_place_that_is_given_to_somebody_else_is_caught(
 ) -> None:
     """A user's mistake uses up the cap, so that the place at the end would fall to user 6."""
     if broken:
-        monkeypatch.setattr(OnlineLearner, "_close_epoch", without_the_full)
+        monkeypatch.setattr(Buffers, "closed", without_the_full)
     plan = season(
         Sets(1),
         replace(
@@ -419,12 +423,21 @@ def test_fresh_closures_are_charged_for_each_epoch_of_a_user() -> None:
 # --- noise that is held ---------------------------------------------------------------------------
 
 
-class TriedThreshold(OnlineLearner):
+class TriedNoise(AboveThresholdTrigger):
     """Draws its threshold's noise in a way that makes the enumeration try every value of it."""
 
-    def _threshold_noise(self, place: Place, noise: NoiseSource) -> int:
-        words = noise.words(self._address(place, "trigger-threshold"), DiscreteLaplace.WORDS)
+    def threshold_noise(self, place: Place, noise: LearnerNoise) -> int:
+        address = noise.address(place, "trigger-threshold")
+        words = noise.source.words(address, DiscreteLaplace.WORDS)
         return DiscreteLaplace(self.parameters.trigger_rate).sample(words)
+
+
+class TriedThreshold(OnlineLearner):
+    """Has such a trigger."""
+
+    @cached_property
+    def _trigger(self) -> TriedNoise:
+        return TriedNoise(self.parameters)
 
 
 def test_noise_that_is_held_has_the_law_of_noise_that_is_tried() -> None:

@@ -14,13 +14,12 @@ from littled.classes import HypothesisClass, class_from_name
 from littled.learners.contract import CallAdmitted, Place
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.selections.teachers import examples_of_one_teacher
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import LearnerPlan, LearnerRequest, StreamRequest, plan_stream
 from littled.planner.online.costs import (
-    examples_of_one_teacher,
     retrain_memory_bytes,
     retrain_seconds,
-    space_bytes,
 )
 from littled_protocol.columns import point_type
 from littled_protocol.rules import AffineRule, Rule, Words
@@ -86,7 +85,7 @@ def test_no_essential_list_takes_more_memory_than_the_model(name: str, epochs: i
         listing = partial(hypotheses.essential_list, data, Fraction(1, 12), 256)
         hypotheses.essential_list(data[:1], Fraction(1, 12), 4)  # what is made once for all
         worst = max(worst, peak_bytes(listing))
-    assert worst <= space_bytes(hypotheses, count, epochs)
+    assert worst <= hypotheses.space_bytes(count, epochs)
 
 
 @pytest.mark.parametrize("name", ["affine:64:8", "affine:128:64", "conjunctions:128"])

@@ -21,7 +21,6 @@ from littled.planner import (
 )
 from littled.planner.budgets import Budget
 from littled.planner.online.schedules import (
-    ScheduledDraft,
     epochs,
     outweighs,
     planned,
@@ -30,7 +29,10 @@ from littled.planner.online.schedules import (
     spread_error,
 )
 from littled.planner.online.sizes import CANDIDATES_MAX
-from littled.planner.online.ways import Estimate
+from littled.planner.online.ways import histogram
+from littled.planner.online.ways.base import Estimate
+from littled.planner.online.ways.register import WAYS
+from littled.planner.online.ways.scheduled import ScheduledDraft, ScheduledWay
 from littled_protocol.rules import Rule
 from support.learning import Runner
 from support.tape import TapeNoise
@@ -48,9 +50,17 @@ def request(*learners: LearnerRequest, horizon: int = HORIZON) -> StreamRequest:
     return StreamRequest("s", Fraction(1), DELTA, horizon, learners)
 
 
+def scheduled(asked: LearnerRequest, budget: Budget, name: str) -> Estimate | None:
+    """The best plan of a way with a schedule."""
+    way = WAYS[name]
+    assert isinstance(way, ScheduledWay)
+    draft = ScheduledDraft(asked, budget, way.name, way.selection)
+    return way.scheduled(draft) if draft.rate > 0 else None
+
+
 def estimate(name: str, way: Any, accounting: Any = "pure", **options: Any) -> Estimate:
     budget = Budget(Fraction(1), DELTA, HORIZON, 1, accounting, 0.3)
-    found = ScheduledDraft(learner(name, **options), budget).estimate(way)
+    found = scheduled(learner(name, **options), budget, way)
     assert found is not None
     return found
 
@@ -167,7 +177,7 @@ def test_the_first_end_is_where_something_is_found() -> None:
     )
     assert (early, right, late) == (1200.0, 350.0, 450.0)
     # ids that need about 36 mistakes, half of the examples at the usual share
-    first, expected = planned(10**6, "histogram", (1.0, 0.5, 30.0, 1e6))
+    first, expected = planned(10**6, histogram._laws, (1.0, 0.5, 30.0, 1e6))
     assert 60 < first < 90
     # a bad stream has a share that just misses the end of an epoch
     assert first / 2 < expected < 4 * first
@@ -238,7 +248,7 @@ def test_learners_with_and_without_a_schedule_share_a_budget() -> None:
 
 def test_converted_budgets_leave_the_share_of_other_learners_triggers_alone() -> None:
     budget = Budget(Fraction(1), DELTA, HORIZON, 2, "zcdp", 0.3)
-    found = ScheduledDraft(learner("thresholds:64"), budget).estimate("fresh")
+    found = scheduled(learner("thresholds:64"), budget, "fresh")
     assert found is not None
     assert found.plan.parameters.selection_rate == budget.selection_rate(1)
 

@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from littled.classes import HypothesisClass, Table, class_from_name
 from littled.learners.online import OnlineState
 from littled.learners.online.buffer import Buffer
-from littled.learners.online.parameters import OnlineParameters, Rung
+from littled.learners.online.keeping import EPOCH_BYTES
+from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.snapshot import state_to_dict
+from littled.learners.online.values import Rung
 from littled.learners.snapshot import pack
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import (
@@ -36,7 +38,6 @@ from littled.planner.capacity import (
 )
 from littled.planner.online.costs import examples_max, retrain_memory_bytes, row_bytes, rows_max
 from littled.planner.online.sizes import (
-    EPOCH_BYTES,
     STATE_BYTES,
     candidates_max,
     misfit,

@@ -26,7 +26,8 @@ from littled.planner.budgets import (
     Budget,
     rate_below,
 )
-from littled.planner.online.ways import Draft, Estimate, preference
+from littled.planner.online.ways.base import Estimate, preference
+from littled.planner.online.ways.register import WAYS
 
 HORIZON = 40_000
 
@@ -41,7 +42,8 @@ def budget(accounting: Any = "zcdp", trigger_share: float = 0.3) -> Budget:
 
 
 def estimate(name: str, way: Any, **options: Any) -> Estimate:
-    found = Draft(LearnerRequest("l", class_from_name(name), **options), budget()).estimate(way)
+    asked = LearnerRequest("l", class_from_name(name), **options)
+    found = WAYS[way].estimate(asked, budget())
     assert found is not None
     return found
 
@@ -224,7 +226,7 @@ def test_closures_climb_a_ladder() -> None:
 )
 def test_fresh_selections_are_paid_for_once(name: str, way: Any) -> None:
     """One selection takes what the trigger leaves of epsilon; calls run out only by precision."""
-    found = Draft(LearnerRequest("l", class_from_name(name)), budget("pure")).estimate(way)
+    found = WAYS[way].estimate(LearnerRequest("l", class_from_name(name)), budget("pure"))
     assert found is not None
     parameters = found.plan.parameters
     assert parameters.fresh

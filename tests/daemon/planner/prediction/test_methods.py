@@ -9,7 +9,7 @@ import pytest
 from littled.budget import predictions
 from littled.budget.rounding import exp_upper
 from littled.classes import class_from_name
-from littled.learners.online.parameters import Accounting
+from littled.learners.online.values import Accounting
 from littled.mechanisms import noisy_majority
 from littled.planner.prediction.errors import ErrorModel
 from littled.planner.prediction.methods import (

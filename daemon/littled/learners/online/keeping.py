@@ -1,0 +1,249 @@
+"""What a season keeps of its examples for the next joint training: counts of them, or themselves.
+
+Source: Lyu, Algorithm 3, lines 7, 13, 20 and 22 (the sets E and S), and PRIVACY.md, section 4.
+
+Where users are protected, of each at most c examples of a season are kept: the first ones that
+would be, of mistakes when they come, of the background at the end of its epoch.
+"""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.classes import HypothesisClass
+from littled.learners.contract import Examples
+from littled.learners.online.buffer import Buffer
+from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.state import OnlineState
+from littled.learners.online.values import ParameterValues
+from littled.learners.users import UserCounts, user_numbers
+from littled_protocol.columns import point_type
+
+Flags = NDArray[np.bool_]
+
+# Examples whose counting is put off until it is worth a pass over the statistics.
+PENDING_EXAMPLES_MAX = 1 << 16
+# And so many pieces, since each step looks at all of them.
+PENDING_PIECES_MAX = 64
+# What is stored of batches that are not counted yet, with what their columns need beside the data.
+PENDING_BATCHES, PENDING_BATCH_BYTES = 256, 256
+# Of a kept example: its label and whether it is a mistake; its priority and its teacher's word.
+LABEL_BYTES, FLAG_BYTES, WORDS_BYTES = 1, 1, 8 + 8
+# And its user, where users are protected.
+USER_BYTES = 16
+# Names, types and shapes of the columns of an epoch.
+EPOCH_BYTES = 512
+# Beside the first, the background may hold so many examples more until it is cut again.
+BACKGROUND_SLACK = 1024
+
+
+@dataclass(frozen=True)
+class Keeping(ABC):
+    """What is kept of a season's examples; `parameters` and class are public."""
+
+    hypotheses: HypothesisClass
+    parameters: ParameterValues
+
+    @abstractmethod
+    def emptied(self, state: OnlineState) -> OnlineState:
+        """The state without anything that the epochs so far have kept."""
+
+    @abstractmethod
+    def keep(
+        self, state: OnlineState, event: Examples, mistake: Flags, noise: LearnerNoise
+    ) -> OnlineState:
+        """Keep what the next joint training may use of the examples; `mistake` (n,)."""
+
+    @abstractmethod
+    def settled(self, state: OnlineState) -> OnlineState:
+        """The same state in a form that does not show how its examples came in batches."""
+
+    @abstractmethod
+    def closed(self, state: OnlineState) -> OnlineState:
+        """The state at the end of an epoch, ready for a joint training."""
+
+    @abstractmethod
+    def with_user_words(self, state: OnlineState, noise: LearnerNoise) -> OnlineState:
+        """The closed state with the secret word of each user, where these choose teachers."""
+
+    @abstractmethod
+    def stored_bytes(self, rows: int) -> int:
+        """Most bytes in a snapshot of what is kept, of so many examples at the most."""
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one kept example: its point, its label, its words, and its user if it counts."""
+        return self._example_bytes + FLAG_BYTES + WORDS_BYTES
+
+    @property
+    def _example_bytes(self) -> int:
+        """Bytes of a point with its label, and its user where users count."""
+        users = 0 if self.parameters.user_examples_max is None else USER_BYTES
+        return point_type(self.hypotheses.point_type).itemsize_bytes + LABEL_BYTES + users
+
+
+@dataclass(frozen=True)
+class Counts(Keeping):
+    """Statistics of a class whose rules are all weighed; nothing else of an example is kept."""
+
+    def emptied(self, state: OnlineState) -> OnlineState:
+        """Statistics of no examples."""
+        dense = self.hypotheses.empty_statistics()
+        return replace(state, buffer=None, archive=(), statistics=dense, pending=())
+
+    def keep(
+        self, state: OnlineState, event: Examples, mistake: Flags, noise: LearnerNoise
+    ) -> OnlineState:
+        """Count the examples, or the mistakes, soon."""
+        if self.parameters.buffer == "mistakes":
+            event = event.take(mistake)
+        if not len(event.y):
+            return state
+        pending = (*state.pending, (event.x, event.y, event.users))
+        return self._count(replace(state, pending=pending))
+
+    def settled(self, state: OnlineState) -> OnlineState:
+        """With everything counted."""
+        return self._count(state, now=True) if state.pending else state
+
+    def closed(self, state: OnlineState) -> OnlineState:
+        """With everything counted."""
+        return self._count(state, now=True)
+
+    def with_user_words(self, state: OnlineState, noise: LearnerNoise) -> OnlineState:
+        """The same state, as no teachers are chosen."""
+        return state
+
+    def _count(self, state: OnlineState, *, now: bool = False) -> OnlineState:
+        """Fold the pending examples into the statistics, now or when there are enough of them.
+
+        Which of them are within their users' caps can wait until then: it depends on no release.
+        """
+        waiting = sum(len(y) for _, y, _ in state.pending)
+        if not (now or waiting >= PENDING_EXAMPLES_MAX or len(state.pending) >= PENDING_PIECES_MAX):
+            return state
+        statistics, kept = state.statistics, state.users_kept
+        most = self.parameters.user_examples_max
+        assert statistics is not None
+        if waiting:
+            x = np.concatenate([x for x, _, _ in state.pending])
+            y = np.concatenate([y for _, y, _ in state.pending])
+            users = [column for _, _, column in state.pending if column is not None]
+            if kept is not None and most is not None:
+                whose = np.concatenate(users)
+                chosen = kept.admitted(whose, np.ones(waiting, dtype=np.bool_), most)
+                x, y, kept = x[chosen], y[chosen], kept.plus(whose[chosen])
+            statistics = self.hypotheses.add(statistics, x, y)
+        return replace(state, statistics=statistics, pending=(), users_kept=kept)
+
+    def stored_bytes(self, rows: int) -> int:
+        """The statistics, and the examples that they do not hold yet."""
+        pending = PENDING_EXAMPLES_MAX * self._example_bytes + PENDING_BATCHES * PENDING_BATCH_BYTES
+        return self.hypotheses.empty_statistics().nbytes + pending
+
+
+@dataclass(frozen=True)
+class Buffers(Keeping):
+    """Examples themselves: a buffer for each epoch, with a background, mistakes, or both."""
+
+    def emptied(self, state: OnlineState) -> OnlineState:
+        """No buffers."""
+        return replace(state, buffer=None, archive=(), statistics=None, pending=())
+
+    def keep(
+        self, state: OnlineState, event: Examples, mistake: Flags, noise: LearnerNoise
+    ) -> OnlineState:
+        """Draw the words of all positions, and keep what can belong to the buffer."""
+        p, count = self.parameters, len(event.y)
+        priority = noise.of_positions(event, "buffer")
+        if p.mistakes_max:
+            mistake = mistake & (priority <= self._mistakes_limit(state))
+        if p.keeps_mistakes:
+            mistake = admitted(state.users_kept, event, mistake, p.user_examples_max)
+            state = replace(state, users_kept=plus(state.users_kept, event, mistake))
+        arriving = Buffer(
+            event.x,
+            event.y,
+            mistake,
+            priority,
+            noise.of_positions(event, "teacher")
+            if p.chooses_teachers and event.users is None  # a user's own word is drawn later
+            else np.zeros(count, dtype=np.uint64),
+            event.users,
+        )
+        buffer = Buffer.empty(event.x, event.users) if state.buffer is None else state.buffer
+        buffer = buffer.extend(
+            arriving, background_max=p.background_max, keep_mistakes=p.keeps_mistakes
+        )
+        return replace(state, buffer=buffer)
+
+    def _mistakes_limit(self, state: OnlineState) -> np.uint64:
+        """Highest priority of a position of this epoch that may keep a mistake; public.
+
+        It is fixed before the epoch begins, so whether a position may keep one depends on nothing
+        that was seen, and no mistake pushes out another.
+        """
+        p = self.parameters
+        length = p.epoch_length(state.calls) or 1
+        share = min(p.mistakes_max, length)
+        return np.uint64((share << 64) // length - 1)
+
+    def settled(self, state: OnlineState) -> OnlineState:
+        """With a buffer that holds exactly what is kept."""
+        return state if state.buffer is None else replace(state, buffer=self._final(state.buffer))
+
+    def closed(self, state: OnlineState) -> OnlineState:
+        """Move the epoch's buffer to the archive (line 20: S^(i) with A_i added)."""
+        if state.buffer is None:
+            return state
+        p, final = self.parameters, self._final(state.buffer)
+        if final.users is not None and state.users_kept is not None and p.user_examples_max:
+            # which positions are the background's was not known before; mistakes were admitted then
+            mistakes = final.mistake & p.keeps_mistakes
+            chosen = state.users_kept.admitted(final.users, ~mistakes, p.user_examples_max)
+            state = replace(state, users_kept=state.users_kept.plus(final.users[chosen]))
+            final = final.take(chosen | mistakes)
+        return replace(state, buffer=None, archive=(*state.archive, final))
+
+    def _final(self, buffer: Buffer) -> Buffer:
+        p = self.parameters
+        return buffer.final(background_max=p.background_max, keep_mistakes=p.keeps_mistakes)
+
+    def with_user_words(self, state: OnlineState, noise: LearnerNoise) -> OnlineState:
+        """The secret word of each user in the epoch just closed, the same in the whole season."""
+        if not state.archive or not self.parameters.chooses_teachers:
+            return state
+        last = state.archive[-1]
+        if last.users is None:
+            return state
+        numbers = user_numbers(last.users)
+        _, firsts = np.unique(numbers, return_index=True)
+        words = [np.zeros(0, dtype=np.uint64)]
+        words += [noise.of_user(last.users[first], state.season) for first in firsts.tolist()]
+        last = replace(last, teacher=np.concatenate(words)[numbers])
+        return replace(state, archive=(*state.archive[:-1], last))
+
+    def stored_bytes(self, rows: int) -> int:
+        """The examples, and the columns of every epoch that is remembered."""
+        epochs = 1 if self.parameters.fresh else self.parameters.calls_max
+        return rows * self.row_bytes + (epochs + 1) * EPOCH_BYTES
+
+
+def admitted(counts: UserCounts | None, event: Examples, wanted: Flags, most: int | None) -> Flags:
+    """Which of the wanted examples are among the first c of their users; all of them without c.
+
+    This depends on the user's own examples and on public state: on nobody else's.
+    """
+    if counts is None or event.users is None or most is None:
+        return wanted
+    return counts.admitted(event.users, wanted, most)
+
+
+def plus(counts: UserCounts | None, event: Examples, chosen: Flags) -> UserCounts | None:
+    """The counts, where users are counted, with those of the chosen examples."""
+    if counts is None or event.users is None:
+        return None
+    places = np.flatnonzero(chosen)  # many times as fast for rows as the flags themselves
+    return counts.plus(event.users.take(places, axis=0)) if len(places) else counts

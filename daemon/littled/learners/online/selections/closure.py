@@ -1,0 +1,101 @@
+"""Closure selection: sparse sampling over the smallest rules around teachers' examples.
+
+The ladder may change how many teachers the examples are shared out to; without a number, every
+example is a teacher of its own, or every user where users are protected.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from littled.budget.events import PrivacyEvent
+from littled.classes import HypothesisClass
+from littled.learners.contract import Place
+from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.selections.base import Load, Work, columns, sparse_event
+from littled.learners.online.selections.proposals import SparseDraws
+from littled.learners.online.selections.teachers import teachers_of
+from littled.learners.online.state import OnlineState
+from littled_protocol.rules import Rule
+
+
+@dataclass(frozen=True)
+class Closures(SparseDraws):
+    """Each teacher proposes one closure at the most."""
+
+    @property
+    def words(self) -> str:
+        """The word of the parameters."""
+        return "closure"
+
+    def wrong(self) -> Iterator[str]:
+        """Longer lists, or several draws."""
+        yield from self._wrong_stages()
+        if self.parameters.list_cap != 1:
+            yield (
+                "closure selection needs list_cap 1, as a teacher proposes one closure at the most"
+            )
+        if self.parameters.draws != 1:
+            yield (
+                "closure selection needs draws 1, as a majority is no rule of the class from which "
+                "the next closure could grow; for adaptive adversaries use dense or sparse"
+            )
+
+    def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
+        """A class that has no closures."""
+        if not hypotheses.has_closures:
+            yield f"{hypotheses.name} is not closed under intersection; use dense or sparse"
+
+    def event(self, epochs: int = 1) -> PrivacyEvent:
+        """The draw of the sparse sampling, in each epoch."""
+        return sparse_event(self.parameters, self.parameters.draws * epochs)
+
+    @property
+    def _offered_max(self) -> int:
+        """Most candidates that a selection of one season can have, at any rung."""
+        p = self.parameters
+        return p.list_cap * max(
+            p.horizon if rung.teachers is None else rung.teachers for rung in p.rungs
+        )
+
+    def select(
+        self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
+    ) -> tuple[OnlineState, Rule | None]:
+        """One draw among the closures that teachers propose.
+
+        A position's secret word chooses its teacher anew for every number of teachers, whatever the
+        examples are: in each call the data of one teacher differ between neighbours. So it is with
+        the secret word of a user.
+        """
+        x, y = columns(state.archive)
+        numbers = teachers_of(state.archive, self.rung(state).teachers)
+        proposals = hypotheses.closures(x, y, numbers, state.rule)
+        drawn = self._drawn(proposals.scores, place, noise)
+        return state, self._majority([hypotheses.closed_rule(proposals, index) for index in drawn])
+
+    def candidates_max(self, hypotheses: HypothesisClass, examples: int) -> int:
+        """As many as there can be examples."""
+        return examples
+
+    def work(self, hypotheses: HypothesisClass, load: Load) -> Work:
+        """One unit for each candidate."""
+        return Work(candidates=self.candidates_max(hypotheses, load.examples))
+
+    def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
+        """Of what is kept, and of all closures."""
+        closing = hypotheses.closing_bytes(load.examples, self._proposing_max(load.examples))
+        return self._rows_bytes(hypotheses, load.rows) + closing
+
+    def _proposing_max(self, examples: int) -> int:
+        """Most teachers of one call, of so many examples at the most.
+
+        Where each example is one, they are those of an epoch with that rung's threshold, if the
+        calls see their own epoch only.
+        """
+        rungs, fresh = self.parameters.rungs, self.parameters.fresh
+        spare = max(rung.trigger_threshold for rung in rungs) if fresh else 0
+        return max(
+            examples - spare + (rung.trigger_threshold if fresh else 0)
+            if rung.teachers is None
+            else min(rung.teachers, examples)
+            for rung in rungs
+        )

@@ -1,0 +1,94 @@
+"""Dense selection: the exponential mechanism over all rules of a class, score = agreements.
+
+There is no bottom: every call publishes a rule, so the ladder counts all calls of a season.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+from littled.budget.events import DenseSelection, PrivacyEvent
+from littled.classes import HypothesisClass
+from littled.classes.memory import RULE_BYTES
+from littled.learners.contract import Place
+from littled.learners.online.keeping import Counts, Keeping
+from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.selections.base import Load, Selection, Work
+from littled.learners.online.state import OnlineState
+from littled.learners.online.values import Rung
+from littled.mechanisms.exponential import ExponentialMechanism
+from littled_protocol.rules import Rule
+
+
+@dataclass(frozen=True)
+class Dense(Selection):
+    """Every rule has a weight."""
+
+    keeps_rows: ClassVar[bool] = False
+
+    @property
+    def words(self) -> str:
+        """With what it remembers."""
+        return "fresh dense" if self.parameters.fresh else "dense"
+
+    def wrong(self) -> Iterator[str]:
+        """No teachers."""
+        if self.parameters.teachers is not None:
+            yield "dense selection has no teachers; use sparse or closure"
+        yield from super().wrong()
+
+    def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
+        """A class that is too large."""
+        if hypotheses.rule_count is None:
+            yield f"{hypotheses.name} has too many rules for dense selection; use sparse"
+
+    def event(self, epochs: int = 1) -> PrivacyEvent:
+        """The draws of the exponential mechanism."""
+        p = self.parameters
+        return DenseSelection(
+            p.selection_rate, p.draws, p.selection_accounting, self._user_examples_max
+        )
+
+    def precision_error(self, hypotheses: HypothesisClass) -> Fraction:
+        """That of all draws of a season."""
+        assert hypotheses.rule_count is not None
+        draws = self.parameters.calls_max * self.parameters.draws
+        return draws * self._mechanism.total_variation(hypotheses.rule_count)
+
+    def rung(self, state: OnlineState) -> Rung:
+        """By all calls of the season, as hardly any keeps the rule."""
+        return self.parameters.rung(state.calls)
+
+    def keeping(self, hypotheses: HypothesisClass) -> Keeping:
+        """Counts."""
+        return Counts(hypotheses, self.parameters)
+
+    def select(
+        self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
+    ) -> tuple[OnlineState, Rule | None]:
+        """The majority of all draws."""
+        assert state.statistics is not None
+        scores = hypotheses.scores(state.statistics)
+        drawn = [
+            self._mechanism.sample(scores, noise.source.words(address, ExponentialMechanism.WORDS))
+            for address in noise.draws(place, self.parameters.draws)
+        ]
+        return state, self._majority([hypotheses.rule(index) for index in drawn])
+
+    @cached_property
+    def _mechanism(self) -> ExponentialMechanism:
+        return ExponentialMechanism(self.parameters.selection_rate)
+
+    def candidates_max(self, hypotheses: HypothesisClass, examples: int) -> int:
+        """None beside the rules of the class."""
+        return 0
+
+    def work(self, hypotheses: HypothesisClass, load: Load) -> Work:
+        """All rules."""
+        return Work(rules=hypotheses.rule_count or 0, cells=hypotheses.cells)
+
+    def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
+        """Of all rules."""
+        return RULE_BYTES * (hypotheses.rule_count or 0)

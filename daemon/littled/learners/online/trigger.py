@@ -1,0 +1,317 @@
+"""When an epoch ends: once a trigger fires, or at a public time.
+
+Source: Lyu, Algorithm 3, lines 9 to 15; for schedules PRIVACY.md, "Schedules".
+
+A trigger looks at a part of an epoch, one flag for each example saying whether the published rule
+errs on it, and says up to which example the epoch goes on, and whether it ends there.
+"""
+
+import math
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.budget.events import CohenLyuTrigger, PrivacyEvent, TriggerSeason
+from littled.learners.contract import Examples, Place
+from littled.learners.online.keeping import admitted, plus
+from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.state import OnlineState
+from littled.learners.online.values import ParameterValues
+from littled.mechanisms.above_threshold import AboveThreshold, Gaps
+from littled.mechanisms.cohen_lyu import CohenLyuTest
+
+Flags = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What a trigger made of a part of an epoch.
+
+    `counted` (n,): the mistakes that count, of all n examples of the part; `consumed`: how many of
+    these examples belong to the epoch; `fires`: whether it ends with the last of them.
+    """
+
+    counted: Flags
+    consumed: int
+    fires: bool
+    threshold_noise: int | None = None
+
+
+@dataclass(frozen=True)
+class Trigger(ABC):
+    """What ends the epochs of a season."""
+
+    parameters: ParameterValues
+
+    # For people, in a few words.
+    words: ClassVar[str]
+
+    @abstractmethod
+    def season_events(self) -> list[PrivacyEvent]:
+        """What is charged for it when a season opens."""
+
+    @abstractmethod
+    def precision_error(self) -> Fraction:
+        """Its part of the total variation distance of a season from ideal real-valued noise."""
+
+    @property
+    @abstractmethod
+    def counts_mistakes(self) -> bool:
+        """Whether it counts mistakes, so that one count can serve for what is kept as well."""
+
+    @property
+    @abstractmethod
+    def mistakes_kept_max(self) -> int:
+        """Mistakes that a season keeps at the most, where mistakes are kept."""
+
+    @property
+    @abstractmethod
+    def mistakes_counted_max(self) -> int:
+        """Mistakes that a trigger counts in a season at most, as far as `mistakes_kept_max` holds.
+
+        The epoch after the last call comes to its threshold as well.
+        """
+
+    @abstractmethod
+    def part(self, state: OnlineState, event: Examples) -> Examples | None:
+        """The first of these examples that can be in one epoch; None if no call will see them."""
+
+    @abstractmethod
+    def look(
+        self,
+        state: OnlineState,
+        part: Examples,
+        mistake: Flags,
+        threshold: int,
+        noise: LearnerNoise,
+    ) -> Looked:
+        """Whether and where the epoch ends; `mistake` (n,), and the `threshold` U in force."""
+
+    @abstractmethod
+    def counted(self, state: OnlineState, consumed: Examples, looked: Looked) -> OnlineState:
+        """The state after the examples that `look` has consumed."""
+
+
+@dataclass(frozen=True)
+class NoisyTests(Trigger):
+    """A test after each example whether the epoch's mistakes are above a threshold.
+
+    Not far above its threshold it must fire. The threshold's noise and a step's reach are each
+    below this allowance but for a chance of about 2^-64. What is not counted, by the public noise
+    rate, is kept as well.
+    """
+
+    @property
+    @abstractmethod
+    def test(self) -> AboveThreshold | CohenLyuTest:
+        """The mechanism, with its tables of noise."""
+
+    @abstractmethod
+    def threshold_noise(self, place: Place, noise: LearnerNoise) -> int:
+        """The noise of an epoch's threshold, which begins at this place."""
+
+    @property
+    def counts_mistakes(self) -> bool:
+        """It does."""
+        return True
+
+    def precision_error(self) -> Fraction:
+        """Every example is a step of some epoch; every epoch draws a threshold of its own."""
+        p = self.parameters
+        return self.test.precision_error(p.horizon) + p.calls_max * self.test.precision_error(0)
+
+    @property
+    def mistakes_kept_max(self) -> int:
+        """Those of all epochs, or of the longest one where calls see their own epoch only."""
+        p = self.parameters
+        if p.fresh:
+            highest = max(rung.trigger_threshold for rung in p.rungs)
+            return self._not_counted + 3 * self.test.reach + max(highest, 0)
+        return self._not_counted + p.calls_max * 3 * self.test.reach + self._thresholds_sum_max
+
+    @property
+    def mistakes_counted_max(self) -> int:
+        """Those of all epochs, with the one after the last call."""
+        p = self.parameters
+        highest = max(0, *(rung.trigger_threshold for rung in p.rungs))
+        reaches = (p.calls_max + 1) * 3 * self.test.reach
+        return self._not_counted + reaches + self._thresholds_sum_max + highest
+
+    @property
+    def _not_counted(self) -> int:
+        """Mistakes of a season that the noise rate explains."""
+        p = self.parameters
+        return p.horizon * p.noise_rate.numerator // p.noise_rate.denominator
+
+    @property
+    def _thresholds_sum_max(self) -> int:
+        """Largest sum of the thresholds of `calls_max` epochs, whatever the calls come to."""
+        p = self.parameters
+        thresholds = [max(0, rung.trigger_threshold) for rung in p.rungs]
+        # most[j]: of the epochs that are left, with rung j in force; a call keeps, or changes
+        most = [0] * len(thresholds)
+        for _ in range(p.calls_max):
+            most = [
+                threshold + max(kept, most[0])
+                for threshold, kept in zip(thresholds, [*most[1:], most[-1]], strict=True)
+            ]
+        return most[0]
+
+    def part(self, state: OnlineState, event: Examples) -> Examples:
+        """All of them: nobody knows before where it fires."""
+        return event
+
+    def look(
+        self,
+        state: OnlineState,
+        part: Examples,
+        mistake: Flags,
+        threshold: int,
+        noise: LearnerNoise,
+    ) -> Looked:
+        """Test after each example, up to and with the first fire."""
+        place = part.place
+        counts = admitted(state.users_counted, part, mistake, self.parameters.user_examples_max)
+        rho = state.threshold_noise
+        if rho is None:
+            rho = self.threshold_noise(place, noise)
+        words = noise.of_positions(part, "trigger")
+        gaps = Gaps(
+            before=threshold + rho - state.mistakes,
+            counted=counts,
+            rate=self.parameters.noise_rate,
+            earlier=place.position - state.epoch_position,
+        )
+        fired = self.test.first_fire(gaps, words)
+        consumed = len(part.y) if fired is None else fired + 1
+        return Looked(counts, consumed, fired is not None, rho)
+
+    def counted(self, state: OnlineState, consumed: Examples, looked: Looked) -> OnlineState:
+        """Count the mistakes, and those of each user; hold the threshold's noise."""
+        counts = looked.counted[: looked.consumed]
+        return replace(
+            state,
+            mistakes=state.mistakes + int(np.count_nonzero(counts)),
+            threshold_noise=looked.threshold_noise,
+            users_counted=plus(state.users_counted, consumed, counts),
+        )
+
+
+@dataclass(frozen=True)
+class AboveThresholdTrigger(NoisyTests):
+    """Lemma A: noise on the threshold once an epoch, and on every step."""
+
+    words: ClassVar[str] = "AboveThreshold"
+
+    @cached_property
+    def test(self) -> AboveThreshold:
+        """The mechanism of Lemma A."""
+        return AboveThreshold(self.parameters.trigger_rate)
+
+    def season_events(self) -> list[PrivacyEvent]:
+        """One price for all epochs of a season."""
+        p = self.parameters
+        return [TriggerSeason(p.trigger_rate, p.user_examples_max or 0)]
+
+    def threshold_noise(self, place: Place, noise: LearnerNoise) -> int:
+        """The epoch's rho."""
+        address = noise.address(place, "trigger-threshold")
+        return self.test.threshold_noise(noise.source.words(address, AboveThreshold.WORDS))
+
+
+@dataclass(frozen=True)
+class FreshNoiseTrigger(NoisyTests):
+    """Lemma D: noise on every step, and a plain threshold."""
+
+    words: ClassVar[str] = "fresh tests"
+
+    @cached_property
+    def test(self) -> CohenLyuTest:
+        """The mechanism of Lemma D."""
+        return CohenLyuTest(self.parameters.trigger_rate)
+
+    def season_events(self) -> list[PrivacyEvent]:
+        """One price for all epochs of a season, with its failure mass."""
+        p = self.parameters
+        return [CohenLyuTrigger(rate=p.trigger_rate, failure=p.tests_failure)]
+
+    def threshold_noise(self, place: Place, noise: LearnerNoise) -> int:
+        """None, and nothing is drawn."""
+        return 0
+
+
+@dataclass(frozen=True)
+class Schedule(Trigger):
+    """Public times: nothing is tested, no noise is drawn, and it costs nothing."""
+
+    words: ClassVar[str] = "schedule"
+
+    def season_events(self) -> list[PrivacyEvent]:
+        """Nothing."""
+        return []
+
+    def precision_error(self) -> Fraction:
+        """None."""
+        return Fraction(0)
+
+    @property
+    def counts_mistakes(self) -> bool:
+        """It does not."""
+        return False
+
+    @property
+    def mistakes_kept_max(self) -> int:
+        """Mistakes that the longest epoch keeps at the most.
+
+        The positions that may keep one are chosen independently, m = `mistakes_max` on average. By
+        Chernoff's bound m + t or more are with probability at most exp(-t^2 / (2 m + 2 t / 3)),
+        which is about 2^-64 here.
+        """
+        p = self.parameters
+        longest = p.epoch_length(p.calls_max - 1) or 0
+        most = p.mistakes_max
+        return min(longest, most + 10 * math.isqrt(most) + 100 if most else longest)
+
+    @property
+    def mistakes_counted_max(self) -> int:
+        """None."""
+        return 0
+
+    def part(self, state: OnlineState, event: Examples) -> Examples | None:
+        """Those up to the public end of the epoch."""
+        left = self._left(state, event)
+        return None if left is None else event.take(slice(left))
+
+    def look(
+        self,
+        state: OnlineState,
+        part: Examples,
+        mistake: Flags,
+        threshold: int,
+        noise: LearnerNoise,
+    ) -> Looked:
+        """All examples of the part, and the end if they come up to it."""
+        return Looked(mistake, len(part.y), len(part.y) == self._left(state, part))
+
+    def counted(self, state: OnlineState, consumed: Examples, looked: Looked) -> OnlineState:
+        """The same state."""
+        return state
+
+    def _left(self, state: OnlineState, event: Examples) -> int | None:
+        """Examples from the first of these to the end of the epoch; None: it has no end."""
+        length = self.parameters.epoch_length(state.calls)
+        return None if length is None else length - (event.place.position - state.epoch_position)
+
+
+def trigger_of(parameters: ParameterValues) -> Trigger:
+    """What ends the epochs of a learner with these parameters."""
+    if parameters.schedule_first is not None:
+        return Schedule(parameters)
+    if parameters.tests == "cohen_lyu":
+        return FreshNoiseTrigger(parameters)
+    return AboveThresholdTrigger(parameters)

@@ -1,0 +1,132 @@
+"""The values of an online learner's parameters, as a store records them, and what they mean.
+
+What values may be, and which of them go together, is in `littled.learners.online.parameters`.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Literal
+
+Accounting = Literal["pure", "zcdp"]
+Keep = Literal["examples", "mistakes", "both"]
+Tests = Literal["above_threshold", "cohen_lyu"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """One rung of the ladder: the trigger's threshold U, and for closures the teachers k."""
+
+    trigger_threshold: int
+    teachers: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ParameterValues:
+    """Values of the public parameters of the online learner, fixed before any data.
+
+    Privacy-critical (they set prices): `epsilon`, `horizon`, `trigger_rate`, `selection`,
+    `selection_rate`, `selection_accounting`, `draws`, `list_cap`, `bottom_score`, `teachers`,
+    `stage_rate`, `calls_max`, `fresh`, `tests`, `tests_failure`, `user_examples_max`. Utility only:
+    `noise_rate`, `trigger_threshold`, `buffer`, `background_max`, `ladder`, `schedule_first`,
+    `mistakes_max`; but where a histogram is booked as zCDP, whether `noise_rate` is 0 sets its
+    price.
+
+    - `horizon`: examples in a season.
+    - `noise_rate`: share of labels that may contradict the best rule; the trigger counts mistakes
+      beyond it.
+    - `trigger_rate`, `trigger_threshold`: e and U of Lemma A (PRIVACY.md).
+    - `selection`: the word of a way of selection, `littled.learners.online.selections.register`.
+    - `selection_rate`: e of one unit of score; `draws`: R, odd.
+    - `teachers`: k of Algorithm 4 or of the closures; None where every example is a teacher of its
+      own.
+    - `stage_rate`: e of the stage test of Algorithm 4, or None where bottom is taken as Below.
+    - `calls_max`: calls of joint training that the season's caps have room for.
+    - `buffer`: what an epoch keeps: a background sample of all examples, mistakes, or both;
+      `background_max`: size of the background (0 for "mistakes").
+    - `ladder`: after j >= 1 calls in a row that kept the rule, rung min(j, length) is in force in
+      place of `trigger_threshold` and, for closures, of `teachers`; a call that changes the rule
+      goes back to those. For dense selection, which hardly ever keeps a rule, j counts all calls of
+      the season.
+    - `fresh`: a call sees what its own epoch has kept and nothing older, so an example is in one
+      selection at most; all selections of a season are charged as one, when it opens.
+    - `tests`: how the trigger and the stage test are made private; `tests_failure`: f of Lemma D
+      (PRIVACY.md), the failure mass of the trigger and of each segment of stage tests.
+    - `schedule_first`: epochs end at public times instead of when a trigger fires: once the season
+      has had so many examples, twice as many, four times, and so on; or None for a trigger.
+      `calls_max` is then the number of these times before the season's last example.
+    - `mistakes_max`: with a schedule, about how many mistakes an epoch keeps at the most: those at
+      a public share of its positions, which secret words choose.
+    - `user_examples_max`: c of "User-level privacy" (PRIVACY.md): of one user and season so many
+      mistakes are counted by the trigger and so many examples kept, at the most, and everything is
+      priced for a user's examples together; None where one example is protected.
+    """
+
+    epsilon: Fraction
+    horizon: int
+    noise_rate: Fraction
+    trigger_rate: Fraction
+    trigger_threshold: int
+    selection: str
+    selection_rate: Fraction
+    selection_accounting: Accounting
+    draws: int
+    calls_max: int
+    buffer: Keep
+    background_max: int = 0
+    list_cap: int = 0
+    bottom_score: int = 0
+    teachers: int | None = None
+    stage_rate: Fraction | None = None
+    ladder: tuple[Rung, ...] = ()
+    fresh: bool = False
+    tests: Tests = "above_threshold"
+    tests_failure: Fraction = Fraction(0)
+    schedule_first: int | None = None
+    mistakes_max: int = 0
+    user_examples_max: int | None = None
+
+    @property
+    def keeps_mistakes(self) -> bool:
+        """Whether the epoch's mistakes are kept whatever their priority."""
+        return self.buffer != "examples"
+
+    @property
+    def user_epochs_max(self) -> int:
+        """Epochs of fresh selections in which kept examples of one user can be; 1 for an example.
+
+        c of the user and c of whoever takes their place: in the same epochs, if all that decides
+        which examples are kept is their positions; in up to 2c, if mistakes are kept.
+        """
+        if self.user_examples_max is None:
+            return 1
+        sides = 2 if self.keeps_mistakes else 1
+        return max(1, min(self.calls_max, sides * self.user_examples_max))
+
+    @property
+    def rungs(self) -> tuple[Rung, ...]:
+        """Every rung that can be in force: the one that a season begins with, then the ladder."""
+        return (Rung(self.trigger_threshold, self.teachers), *self.ladder)
+
+    @property
+    def chooses_teachers(self) -> bool:
+        """Whether any rung shares the kept examples out to a number of teachers."""
+        return any(rung.teachers is not None for rung in self.rungs)
+
+    def rung(self, calls: int) -> Rung:
+        """The rung in force after so many of the calls that the ladder counts; public."""
+        return self.rungs[min(calls, len(self.ladder))]
+
+    def epoch_length(self, calls: int) -> int | None:
+        """Examples of the scheduled epoch after so many calls; None: it has no end of its own.
+
+        A call after the season's last example would be of no use. Public.
+        """
+        first = self.schedule_first
+        if first is None or first << calls >= self.horizon:
+            return None
+        return first << max(calls - 1, 0)
+
+
+def scheduled_calls(first: int, horizon: int) -> int:
+    """Calls of a season with a schedule: at first, 2 first, 4 first, ... below the horizon."""
+    return (-(-horizon // first) - 1).bit_length()

@@ -1,0 +1,103 @@
+"""What else could have been done: every way of selection beside the one that was chosen."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from littled.planner.budgets import Budget
+from littled.planner.online.choosing import found_plans
+from littled.planner.online.costs import retrain_memory_bytes, retrain_seconds
+from littled.planner.online.experts import (
+    EXPERTS_LIMITS,
+    EXPERTS_REMARK,
+    EXPERTS_UNIT,
+    experts_mistakes,
+)
+from littled.planner.online.request import LearnerRequest
+from littled.planner.online.sizes import misfit
+from littled.planner.online.ways.base import Estimate, Way, preference
+from littled.planner.online.ways.register import WAYS
+from littled.planner.requests import PlanError, StreamRequest
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What one way of selection would do in a season, or why it cannot.
+
+    Mistakes are utility only: `expected` on a stream that is bad for this way, `guaranteed` but
+    for the failure probability; None where nothing is known. `retrain_seconds` and `memory_bytes`
+    are models of one joint training on one core of a usual machine.
+    """
+
+    way: str
+    chosen: bool
+    expected_mistakes: float | None = None
+    guaranteed_mistakes: float | None = None
+    calls_max: int | None = None
+    retrain_seconds: float | None = None
+    memory_bytes: int | None = None
+    remark: str = ""
+
+
+def compared(
+    request: StreamRequest, learner: LearnerRequest, best: Estimate, budgets: Sequence[Budget]
+) -> tuple[Comparison, ...]:
+    """Every way for this learner, the chosen way first; `budgets`: all that the search tries.
+
+    The last row is the baseline "experts" of Asi, Feldman, Koren and Talwar (2023).
+    """
+    asked = not learner.leaves_open or learner.teachers is not None
+    remark = "chosen: asked for" if asked else "chosen: fewest expected mistakes"
+    others = (
+        _other(request, learner, way, budgets) for way in WAYS.values() if way.name != best.way
+    )
+    return (_row(best, chosen=True, remark=remark), *others, _experts_row(request, learner))
+
+
+def _row(estimate: Estimate, *, chosen: bool, remark: str = "") -> Comparison:
+    parameters = estimate.plan.parameters
+    return Comparison(
+        way=estimate.way,
+        chosen=chosen,
+        expected_mistakes=estimate.expected_mistakes,
+        guaranteed_mistakes=estimate.guaranteed_mistakes,
+        calls_max=parameters.calls_max,
+        retrain_seconds=retrain_seconds(estimate.plan),
+        memory_bytes=retrain_memory_bytes(estimate.plan),
+        remark=remark,
+    )
+
+
+def _other(
+    request: StreamRequest, learner: LearnerRequest, way: Way, budgets: Sequence[Budget]
+) -> Comparison:
+    """The row of a way that was not chosen."""
+    asked = way.supposed(learner)
+    reason = way.why_not(asked, users=request.unit == "user")
+    if reason is not None:
+        return Comparison(way.name, False, remark=reason)
+    if way.alone and len(request.learners) > 1:
+        return Comparison(way.name, False, remark="needs a stream for this learner alone")
+    try:
+        found = found_plans(asked, (way,), way.budgets(request, budgets))
+    except PlanError as error:
+        return Comparison(way.name, False, remark=str(error).partition(": ")[2])
+    found = sorted(found, key=preference)
+    if not found:
+        return Comparison(way.name, False, remark="the budget does not pay for enough calls")
+    fitting = next((plan for plan in found if misfit(plan.plan) is None), None)
+    if fitting is None:
+        return Comparison(way.name, False, remark=misfit(found[0].plan) or "")
+    return _row(fitting, chosen=False)
+
+
+def _experts_row(request: StreamRequest, learner: LearnerRequest) -> Comparison:
+    if request.unit == "user":
+        return Comparison("experts", False, remark=EXPERTS_UNIT)
+    shared = len(request.learners)
+    alone = replace(request, epsilon=request.epsilon / shared, delta=request.delta / shared)
+    found = experts_mistakes(alone, learner)
+    if found is None:
+        return Comparison("experts", False, remark=EXPERTS_LIMITS)
+    return Comparison(
+        "experts", False, found.expected_mistakes, None, found.calls_max, remark=EXPERTS_REMARK
+    )

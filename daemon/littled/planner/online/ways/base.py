@@ -1,0 +1,97 @@
+"""What a way of selection is to the planner: when it applies, and its plans under a budget.
+
+Every estimate is for a realizable stream (or one with the given noise rate) and is utility only.
+`guaranteed` is a bound that holds but for the failure probability whatever oblivious realizable
+stream comes (an adaptive one where that was asked for); it rests on `littled.planner.bounds` and is
+None where nothing is proven.
+
+Where users are protected, all of this is about streams in which no user makes the published rules
+err more often than a season counts. What is kept of a user is soon used up if users give many
+examples, so it is mistakes wherever that will do, and few others; a learner that needs examples of
+every epoch ("fresh") has to be asked for.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+from littled.learners.online.selections.base import Selection
+from littled.planner.budgets import Budget
+from littled.planner.online.plan import LearnerPlan
+from littled.planner.online.request import LearnerRequest
+from littled.planner.online.sizes import misfit
+from littled.planner.requests import StreamRequest
+
+# A plan whose number of calls is proven to suffice is preferred to one with so much fewer mistakes.
+UNPROVEN_FACTOR = 1.15
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A feasible plan of one learner with what it is expected to do in a season.
+
+    `way` is the name of a way of selection.
+    """
+
+    way: str
+    plan: LearnerPlan
+    expected_mistakes: float
+    guaranteed_mistakes: float | None
+
+
+def preference(estimate: Estimate) -> float:
+    """Fewest expected mistakes; a plan with a proven bound may have somewhat more."""
+    proven = estimate.guaranteed_mistakes is not None
+    return estimate.expected_mistakes * (1.0 if proven else UNPROVEN_FACTOR)
+
+
+class Way(ABC):
+    """One way of selection; `name` as it is asked for, `words` for people."""
+
+    name: ClassVar[str]
+    words: ClassVar[str]
+    # Whether it needs the whole budget of a stream.
+    alone: ClassVar[bool] = False
+
+    @abstractmethod
+    def is_of(self, selection: Selection) -> bool:
+        """Whether a plan that selects like this is of this way; so it is of one way only."""
+
+    def is_open(self, request: LearnerRequest) -> bool:
+        """Whether the request asks for this way, or leaves it to the planner."""
+        return request.teachers is None if request.leaves_open else request.asks_for(self.name)
+
+    def refusal(self, request: LearnerRequest) -> str | None:
+        """How a request that asks for this way contradicts itself; None if it does not."""
+        if request.teachers is not None:
+            return f"{self.name} selection has no teachers of its own; use sparse"
+        return None
+
+    @abstractmethod
+    def reasons(self, request: LearnerRequest, *, users: bool) -> Iterator[str]:
+        """Every reason why this way does not apply to this learner, whatever the budget."""
+
+    def why_not(self, request: LearnerRequest, *, users: bool) -> str | None:
+        """The first reason; None if it applies."""
+        return next(self.reasons(request, users=users), None)
+
+    @abstractmethod
+    def estimates(self, request: LearnerRequest, budget: Budget) -> list[Estimate]:
+        """All plans of this way that the budget pays for, the best first.
+
+        PlanError, with the numbers, where what was asked for is infeasible.
+        """
+
+    def supposed(self, request: LearnerRequest) -> LearnerRequest:
+        """The request as if it left this way open, for comparisons."""
+        return replace(request, teachers=None)
+
+    def budgets(self, request: StreamRequest, budgets: Sequence[Budget]) -> Sequence[Budget]:
+        """Those of the ways to divide the stream's budget that matter to this way."""
+        return budgets
+
+    def estimate(self, request: LearnerRequest, budget: Budget) -> Estimate | None:
+        """The best plan of this way within all limits, None if the budget pays for none."""
+        found = self.estimates(request, budget)
+        return next((estimate for estimate in found if misfit(estimate.plan) is None), None)

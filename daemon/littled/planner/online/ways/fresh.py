@@ -1,0 +1,85 @@
+"""Fresh dense selection: among all rules of a class, by each epoch alone."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import product
+
+from littled.learners.online.selections.base import Selection
+from littled.learners.online.selections.dense import Dense
+from littled.learners.online.values import Rung
+from littled.planner.bounds import calls_expected, fires_beyond
+from littled.planner.online.request import LearnerRequest
+from littled.planner.online.schedules import USUAL_SHARE, Share, always, drawn_error, planned
+from littled.planner.online.ways.base import Estimate
+from littled.planner.online.ways.dense import TOO_MANY_RULES, too_many_rules
+from littled.planner.online.ways.draft import EXCEEDANCES, MARGINS, Draft, short_rate
+from littled.planner.online.ways.scheduled import ScheduledDraft, ScheduledWay
+from littled.portable import log
+
+# Fresh dense selections beyond the expected number, over which epochs grow by half of U each.
+GROWTH_CALLS = 30
+
+
+class FreshWay(ScheduledWay):
+    """All rules are weighed by the examples of one epoch."""
+
+    name, selection = "fresh", "dense"
+    words = "among all rules of the class, by each epoch alone"
+
+    def is_of(self, selection: Selection) -> bool:
+        """Dense and fresh."""
+        return isinstance(selection, Dense) and selection.parameters.fresh
+
+    def refusal(self, request: LearnerRequest) -> str | None:
+        """No class with too many rules."""
+        return super().refusal(request) or too_many_rules(request, self.name)
+
+    def reasons(self, request: LearnerRequest, *, users: bool) -> Iterator[str]:
+        """Too many rules, or a stream that calls for a memory."""
+        if request.hypotheses.rule_count is None:
+            yield TOO_MANY_RULES
+        if request.noise_rate and request.adversary != "none":
+            yield "one epoch says too little where labels are noisy"
+        if request.adversary == "adaptive":
+            yield "an adaptive adversary calls for a memory"
+        if users and not request.asks_for(self.name):
+            yield (
+                "users who have given all that is kept leave later epochs empty; ask for it where "
+                "they give no more"
+            )
+
+    def drafts(self, draft: Draft) -> Iterator[Estimate]:
+        """Fresh selections among all rules: one is paid for, any number can be made.
+
+        A selection knows its own epoch only, which holds every example since the last one. The
+        expected number of calls is that of a learner that remembers; a stream that goes round in
+        three or more regions can make this one forget, so nothing is proven. Whenever there are
+        more calls than expected, epochs were too short for what is to be learned: from then on
+        each is longer than the last.
+        """
+        rules = log(draft.request.hypotheses.rule_count or 1)
+        rate = draft.budget.selection_rate(1)
+        if rate <= 0:
+            return
+        for exceedances, margin in product(EXCEEDANCES, MARGINS):
+            threshold = math.ceil(draft.trigger.reach(exceedances) + margin / float(rate))
+            usual = fires_beyond(rules, short_rate(float(rate)), threshold, draft.trigger.rate)
+            calls = calls_expected(usual)
+            growth = (math.ceil(threshold * (1 + step / 2)) for step in range(1, GROWTH_CALLS + 1))
+            ladder = tuple(map(Rung, (*[threshold] * math.floor(calls), *growth)))
+            parameters = draft.parameters(
+                1, threshold, buffer="examples", fresh=True, ladder=ladder
+            )
+            parameters = replace(parameters, calls_max=draft.fresh_calls)
+            yield draft.made(parameters, calls * threshold, None)
+
+    def scheduled(self, draft: ScheduledDraft) -> Estimate:
+        """All rules by weight; mistakes beyond the noise rate."""
+        rules, horizon = float(draft.request.hypotheses.rule_count or 1), draft.budget.horizon
+        first, expected = planned(horizon, _laws, (rules, draft.decay), (USUAL_SHARE,))
+        return draft.made(first, expected, buffer="examples")
+
+
+def _laws(_: float, rules: float, decay: float) -> tuple[Share, Share]:
+    return always(1.0), lambda n: drawn_error(rules, decay, n)

@@ -1,0 +1,141 @@
+"""Histogram selection: every id whose noisy count of mistakes passes."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+
+from littled.learners.online.selections.base import Selection
+from littled.learners.online.selections.histogram import Histogram
+from littled.learners.online.values import Rung
+from littled.planner.online.histograms import Setting, passes
+from littled.planner.online.request import LearnerRequest
+from littled.planner.online.schedules import QUANTILES, Share, always, planned
+from littled.planner.online.ways.base import Estimate
+from littled.planner.online.ways.draft import EXCEEDANCES, Draft
+from littled.planner.online.ways.scheduled import ScheduledDraft, ScheduledWay
+from littled.portable import log, total
+
+
+class HistogramWay(ScheduledWay):
+    """Ids are flipped.
+
+    With a schedule it may keep its trigger, if that is reckoned to be better. How rare ids are is
+    not known, so that an id may have to wait for the end of a long epoch; a trigger counts its
+    mistakes and does not make it wait.
+    """
+
+    name = selection = "histogram"
+    words = "every id whose noisy count of mistakes passes"
+    may_keep_trigger = True
+
+    def is_of(self, selection: Selection) -> bool:
+        """Where ids are flipped."""
+        return isinstance(selection, Histogram)
+
+    def refusal(self, request: LearnerRequest) -> str | None:
+        """No class of other rules than sets."""
+        if (said := super().refusal(request)) or request.hypotheses.has_flips:
+            return said
+        return (
+            f"{request.hypotheses.name} has no rules that are sets of ids; use points or "
+            "sparse_sets, or another selection"
+        )
+
+    def reasons(self, request: LearnerRequest, *, users: bool) -> Iterator[str]:
+        """Other rules."""
+        if not request.hypotheses.has_flips:
+            yield "the rules are no sets of ids"
+
+    def drafts(self, draft: Draft) -> Iterator[Estimate]:
+        """Every id that passes is flipped: points and sparse sets, by fresh selections.
+
+        The ladder is the best of those that `littled.planner.online.histograms` tries. What is
+        proven is for realizable streams, whoever chooses them, from the empty set on. Only members
+        that the published set lacks are candidates then, so a call is never wrong. Let n be
+        missing, and let a call come at a rung with U >= n s + b, where s = B + ln(1/f) / e and b is
+        by how much a fire may come early: one missing member has s mistakes of the epoch, and
+        passes but for the chance P[nu < B - s] <= f. A call that finds something is followed by the
+        first rung. So with n missing the ladder is climbed no further than to this rung, and for
+        every n there is one such climb at the most, each epoch of which takes U mistakes and the
+        trigger's delay.
+
+        With noise nothing is proven. Noise alone climbs the ladder then, so the last rung is
+        reckoned with, and that honest noise strays by its standard deviation over a season.
+        """
+        noise, members = (
+            float(draft.request.noise_rate),
+            draft.request.hypotheses.littlestone_dimension,
+        )
+        rate = draft.budget.histogram_rate(2 if noise else 1)
+        if rate <= 0:
+            return
+        trigger, failure = draft.trigger, draft.failure / members
+        bottom = draft.budget.histogram_threshold(rate, apart=not noise)
+        needed = bottom + log(1 / failure) / float(rate)
+        below = trigger.undershoot(members, failure) + trigger.reach(EXCEEDANCES[0])
+        setting = Setting(
+            trigger.rate, float(rate), bottom, members, draft.budget.horizon,
+            last=math.ceil(members * needed + below),
+        )  # fmt: skip
+        expected, thresholds = setting.best_ladder()
+        if noise:
+            strays = math.sqrt(noise * (1 - noise) * draft.budget.horizon)
+            yield _flipping(
+                draft, rate, bottom, thresholds, members * (thresholds[-1] + strays), None
+            )
+            return
+        climbs = setting.climbs(needed, below, thresholds)
+        most = float(sum(sum(thresholds[:rungs]) for rungs in climbs))
+        most += trigger.delays(sum(climbs), failure)
+        yield _flipping(draft, rate, bottom, thresholds, expected, most)
+
+    def scheduled(self, draft: ScheduledDraft) -> Estimate:
+        """Every id that passes; with noise, examples on which the rule is right veto."""
+        noise, members = draft.request.noise_rate, draft.request.hypotheses.littlestone_dimension
+        rate = draft.alone.histogram_rate(2 if noise else 1)
+        bottom = draft.budget.histogram_threshold(rate, apart=not noise)
+        kept = draft.kept if noise else draft.mistakes
+        clear = float(1 - 2 * noise) / members
+        facts = clear, float(rate), float(bottom), float(kept)
+        first, expected = planned(draft.budget.horizon, _laws, facts)
+        return draft.made(
+            first, expected,
+            selection_rate=rate, bottom_score=bottom,
+            buffer="examples" if noise else "mistakes",
+            background_max=kept if noise else 0,
+            mistakes_max=0 if noise else kept,
+        )  # fmt: skip
+
+
+def _flipping(
+    draft: Draft,
+    rate: Fraction,
+    bottom: int,
+    thresholds: tuple[int, ...],
+    expected: float,
+    guaranteed: float | None,
+) -> Estimate:
+    """An estimate with a histogram; without noise the right examples need not be kept."""
+    noise = draft.request.noise_rate
+    parameters = draft.parameters(
+        1, thresholds[0],
+        buffer="examples" if noise else "mistakes",
+        background_max=draft.background(1, "examples", bottom) if noise else 0,
+        bottom_score=bottom,
+        ladder=tuple(Rung(threshold) for threshold in thresholds[1:]),
+        fresh=True,
+    )  # fmt: skip
+    parameters = replace(parameters, calls_max=draft.fresh_calls, selection_rate=rate)
+    return draft.made(parameters, expected, guaranteed)
+
+
+def _laws(
+    share: float, clear: float, rate: float, threshold: float, kept: float
+) -> tuple[Share, Share]:
+    def found(n: int) -> float:
+        mean = min(n, kept) * share * clear
+        gaps = threshold - mean - QUANTILES * math.sqrt(mean)
+        return float(total(passes(rate, gaps)) / len(gaps))
+
+    return found, always(0.0)

@@ -1,0 +1,36 @@
+"""All ways of selection that the planner knows, in the order in which they are compared."""
+
+from littled.learners.online.selections.base import Selection
+from littled.planner.online.paper import PaperWay
+from littled.planner.online.request import LearnerRequest
+from littled.planner.online.ways.base import Way
+from littled.planner.online.ways.closure import ClosureWay
+from littled.planner.online.ways.dense import DenseWay
+from littled.planner.online.ways.fresh import FreshWay
+from littled.planner.online.ways.histogram import HistogramWay
+from littled.planner.online.ways.sparse import SparseWay
+from littled.planner.online.ways.teachers import TeachersWay
+from littled.planner.requests import PlanError
+
+WAYS: dict[str, Way] = {
+    way.name: way
+    for way in (
+        *(DenseWay(), FreshWay(), SparseWay(), ClosureWay(), HistogramWay(), TeachersWay()),
+        PaperWay(),
+    )
+}
+
+
+def allowed_ways(request: LearnerRequest) -> tuple[Way, ...]:
+    """The ways of selection that the request leaves open; PlanError for a contradiction."""
+    ways = tuple(way for way in WAYS.values() if way.is_open(request))
+    if not request.leaves_open:
+        for way in ways:
+            if reason := way.refusal(request):
+                raise PlanError(f"learner {request.name}: {reason}")
+    return ways
+
+
+def way_of(selection: Selection) -> Way:
+    """The way that a plan is of that selects like this."""
+    return next(way for way in WAYS.values() if way.is_of(selection))

@@ -1,0 +1,65 @@
+"""Sparse selection with k teachers: Algorithm 4 without its stage tests."""
+
+from collections.abc import Iterator
+
+from littled.learners.online.selections.base import Selection
+from littled.learners.online.selections.teachers import Teachers
+from littled.planner.online.request import LearnerRequest
+from littled.planner.online.ways.base import Estimate
+from littled.planner.online.ways.draft import CALLS, Draft, TriggeredWay
+from littled.portable import log
+
+TEACHER_LIST_CAP = 256
+
+
+class TeachersWay(TriggeredWay):
+    """Teachers list essential hypotheses."""
+
+    name, selection = "teachers", "sparse"
+    words = "among essential hypotheses of teachers (Algorithm 4)"
+
+    def is_of(self, selection: Selection) -> bool:
+        """Where teachers list, and nothing is tested with the paper's tests."""
+        return isinstance(selection, Teachers) and selection.parameters.tests != "cohen_lyu"
+
+    def is_open(self, request: LearnerRequest) -> bool:
+        """To a request that has a number of teachers."""
+        asked = request.leaves_open or request.asks_for(self.selection)
+        return asked and request.teachers is not None
+
+    def refusal(self, request: LearnerRequest) -> str | None:
+        """Nothing."""
+        return None
+
+    def reasons(self, request: LearnerRequest, *, users: bool) -> Iterator[str]:
+        """No number of teachers."""
+        if request.teachers is None:
+            yield "needs to be asked for, by a number of teachers"
+
+    def supposed(self, request: LearnerRequest) -> LearnerRequest:
+        """The request as it is: how many teachers is not for the planner to say."""
+        return request
+
+    def drafts(self, draft: Draft) -> Iterator[Estimate]:
+        """Algorithm 4 with Lemma B and bottom taken as Below; estimates are rough."""
+        hypotheses, teachers = draft.request.hypotheses, draft.request.teachers or 2
+        list_cap = min(TEACHER_LIST_CAP, hypotheses.rule_count or TEACHER_LIST_CAP)
+        choices = hypotheses.rule_count or 1 << min(hypotheses.littlestone_dimension, 60)
+        for calls in CALLS:
+            rate = draft.budget.list_rate(calls)
+            if rate <= 0:
+                break
+            bottom = draft.budget.list_bottom_score(rate, 1, list_cap * calls)
+            margin = log(list_cap / draft.failure) / float(rate)
+            # a teacher's list is short once it holds a few examples, so all k need some
+            seen = max(3.0 * teachers, bottom + margin)
+            parameters = draft.sparse(
+                calls,
+                1,
+                list_cap,
+                bottom,
+                keep="mistakes",
+                teachers=teachers,
+                selection_rate=rate,
+            )
+            yield from draft.by_calls(parameters, seen, choices, spare=1.0)

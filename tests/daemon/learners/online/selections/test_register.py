@@ -1,0 +1,90 @@
+"""The register: which way of selection stored parameters are of, and what each says of itself."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+from littled.classes import class_from_name
+from littled.learners.online import OnlineLearner, OnlineParameters
+from littled.learners.online.selections.base import Selection
+from littled.learners.online.selections.closure import Closures
+from littled.learners.online.selections.dense import Dense
+from littled.learners.online.selections.histogram import Histogram
+from littled.learners.online.selections.proposals import Proposing
+from littled.learners.online.selections.register import SELECTIONS, selection_of
+from littled.learners.online.selections.teachers import StagedTeachers, Teachers
+from support.learner_cases import CLASSES, LEARNERS, ONLINE, USERS
+
+KINDS: dict[str, tuple[type[Selection], str]] = {
+    "dense": (Dense, "dense"),
+    "dense fresh": (Dense, "fresh dense"),
+    "sparse": (Proposing, "sparse"),
+    "teachers": (Teachers, "4 teachers"),
+    "stages": (StagedTeachers, "4 teachers"),
+    "fresh stages": (StagedTeachers, "4 teachers"),
+    "closure": (Closures, "closure"),
+    "closure of teachers": (Closures, "closure"),
+    "histogram": (Histogram, "histogram"),
+}
+
+
+def test_the_words_that_a_store_has_keep_their_order() -> None:
+    assert list(SELECTIONS) == ["dense", "sparse", "closure", "histogram"]
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_parameters_have_their_way_of_selection(name: str) -> None:
+    kind, words = KINDS[name]
+    selection = selection_of(ONLINE[name][1])
+    assert type(selection) is kind
+    assert selection.words == words
+    assert selection.lists_by_teacher == issubclass(kind, Teachers)
+    assert selection.keeps_rows == (kind is not Dense)
+
+
+@pytest.mark.parametrize("name", [*ONLINE, *USERS])
+def test_every_selection_goes_with_its_parameters_and_its_class(name: str) -> None:
+    hypotheses, parameters = CLASSES[LEARNERS[name][0]][0], LEARNERS[name][1]
+    selection = selection_of(parameters)
+    assert list(selection.wrong()) == list(selection.misfits(hypotheses)) == []
+    assert 0 < selection.precision_error(hypotheses) < Fraction(1, 1 << 40)
+
+
+@pytest.mark.parametrize(
+    ("name", "of_class", "said"),
+    [
+        ("dense", "points:16", "too many rules for dense selection"),
+        ("sparse", "thresholds:8", "no short lists of rules"),
+        ("sparse", "prefixes:32", "proposes up to 33 rules, more than list_cap 9"),
+        ("closure", "thresholds:8", "not closed under intersection"),
+        ("histogram", "prefixes:3", "no rules that are sets of ids"),
+    ],
+)
+def test_a_class_that_a_selection_cannot_use_is_refused(
+    name: str, of_class: str, said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        OnlineLearner("s/l", class_from_name(of_class), ONLINE[name][1])
+
+
+@pytest.mark.parametrize(
+    ("name", "changes", "said"),
+    [
+        ("dense", {"teachers": 3}, "dense selection has no teachers"),
+        ("histogram", {"teachers": 3}, "histogram selection has no teachers"),
+        ("histogram", {"draws": 3}, "releases everything that passes"),
+        ("closure", {"list_cap": 2}, "list_cap 1"),
+        ("closure", {"draws": 3}, "draws 1"),
+        ("closure", {"stage_rate": Fraction(1)}, "a stage test needs"),
+        ("sparse", {"stage_rate": Fraction(1)}, "a stage test needs"),
+        ("teachers", {"fresh": True}, "without essential lists"),
+        ("dense", {"selection": "other"}, "must be one of dense, sparse, closure, histogram"),
+    ],
+)
+def test_parameters_that_do_not_go_together_are_refused(
+    name: str, changes: dict[str, object], said: str
+) -> None:
+    parameters: OnlineParameters = ONLINE[name][1]
+    with pytest.raises(ValueError, match=said):
+        replace(parameters, **changes)  # type: ignore[arg-type]
