@@ -11,8 +11,9 @@ import pytest
 from benchmarks.prediction import __main__ as command
 from benchmarks.prediction import bound as bounds
 from benchmarks.prediction import choices, errors, measuring, report, runs, windows
-from littled.budget.events import PredictionStableVoting, price
+from littled.budget.events import PredictionStableVoting
 from littled.budget.predictions import unstable_as_stable
+from littled.budget.prices import price
 from littled.cli.flights import Flights
 from littled.learners.prediction import PredictionLearner, PredictionParameters
 from littled.mechanisms.noise import Address, KeyedNoise

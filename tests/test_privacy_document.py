@@ -17,9 +17,8 @@ from littled.budget.events import (
     PrivacyEvent,
     SparseSelection,
     TriggerSeason,
-    kappa_upper,
-    price,
 )
+from littled.budget.prices import kappa_upper, price
 from littled.budget.rounding import exp_upper, ln_upper
 from littled.classes import class_from_name
 from littled.learners.online.selections.proposals import CANDIDATE_BYTES

@@ -165,6 +165,13 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         )
         for name in ("requests", "online/request", "prediction/request")
     },
+    **{
+        f"daemon/littled/budget/{name}.py": (
+            "tests/daemon/budget/test_events.py",
+            "each event with its price and as it is written",
+        )
+        for name in ("prices", "codec")
+    },
     "daemon/littled/planner/online/search.py": (
         "tests/daemon/planner/online/test_ways.py",
         "what is chosen among the ways that are planned there",

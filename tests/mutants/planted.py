@@ -360,14 +360,14 @@ DATA = (
 BUDGET = (
     Mutant(
         "the price of one draw for several",
-        "budget/events.py",
+        "budget/prices.py",
         "return _draw(_user_rate(event), event.accounting) * event.draws",
         "return _draw(_user_rate(event), event.accounting)",
         (f"{SELECTIONS}[dense, three draws]",),
     ),
     Mutant(
         "half the price of a draw",
-        "budget/events.py",
+        "budget/prices.py",
         "return _pure(2 * rate)\n    return Price(Fraction(0), round_up(rate * rate / 2)",
         "return _pure(rate)\n    return Price(Fraction(0), round_up(rate * rate / 8)",
         (f"{SELECTIONS}[dense, many rules]",),
@@ -388,14 +388,14 @@ BUDGET = (
     ),
     Mutant(
         "tests with fresh noise are paid for once",
-        "budget/events.py",
+        "budget/prices.py",
         "epsilon = max(event.rate, kappa_upper(event.rate) * ln_upper(1 / event.failure))",
         "epsilon = event.rate",
         (f"{TRIGGERS}[Cohen and Lyu]",),
     ),
     Mutant(
         "the subset of an answer is not paid for",
-        "budget/events.py",
+        "budget/prices.py",
         "_pure(ln_upper(predictions.stable_ratio(k, event.subset_rate, event.flip)))",
         "_pure(ln_upper(predictions.stable_ratio(k, Fraction(0), event.flip)))",
         (
@@ -532,14 +532,14 @@ USERS = (
     ),
     Mutant(
         "the price of one example for those of a user",
-        "budget/events.py",
+        "budget/prices.py",
         "return event.rate * max(1, event.user_examples_max)",
         "return event.rate",
         (USER_LAWS,),
     ),
     Mutant(
         "a trigger costs a user what it costs an example",
-        "budget/events.py",
+        "budget/prices.py",
         "return _pure(event.rate * (2 * event.user_examples_max or 1))",
         "return _pure(event.rate)",
         (USER_LAWS,),

@@ -38,10 +38,11 @@ from typing import Any, NamedTuple, Protocol, TypeVar
 import numpy as np
 
 from littled.budget.conversion import guarantee
-from littled.budget.events import PrivacyEvent, price
+from littled.budget.events import PrivacyEvent
 from littled.budget.filter import PrivacyFilter
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.budget.rounding import exp_upper
 from littled.engine import Engine, Transcript
 from littled.engine.predictions import AnsweringService

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from littled.budget.events import price
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.classes import class_from_name
 from littled.engine import Engine
 from littled.engine.predictions import AnsweringService

@@ -9,9 +9,11 @@ from typing import Any
 
 import apsw
 
-from littled.budget.events import PredictionAnswersDense, StageTest, event_to_dict, price
+from littled.budget.codec import event_to_dict
+from littled.budget.events import PredictionAnswersDense, StageTest
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.store.records import (
     NewPrediction,
     NewRecord,

@@ -44,9 +44,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from littled.budget.events import price
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.classes import HypothesisClass
 from littled.classes.base import Proposals
 from littled.engine import Engine

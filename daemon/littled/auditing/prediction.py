@@ -32,8 +32,8 @@ from littled.auditing.claims import claims_of
 from littled.auditing.noise import derived_key, quick_words
 from littled.auditing.streams import RIGHT_A, WRONG_A, Example, Scene
 from littled.auditing.trials import Auditor, Finding
-from littled.budget.events import price
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.classes.base import Labels, Points
 from littled.learners.prediction import PredictionLearner, Prepared
 from littled.mechanisms.noise import Address, KeyedNoise, NoiseSource

@@ -1,37 +1,28 @@
-"""What was done with private data, as values, and what each costs.
+"""What was done with private data, as values.
 
-An event says which mechanism ran with which public parameters; `price` says what that costs. The
-list of events is append-only: a kind is never removed, its meaning never changes, new parameters
-are optional and come last, and are written only where they differ from their default, so that an
-event is written as it always was. A kind that this version does not know is refused, never guessed.
+An event says which mechanism ran with which public parameters; what that costs is in
+`littled.budget.prices`, how it is written in `littled.budget.codec`. The list of events is
+append-only: a kind is never removed, its meaning never changes, new parameters are optional and
+come last, and are written only where they differ from their default, so that an event is written as
+it always was.
 
 *Users.* An event with `user_examples_max` = c above 0 is priced for all examples of one user and
 season instead of one example, of which a learner uses c at the most: neighbours are streams in
 which one user's examples are another one's, with other contents, at the same positions (PRIVACY.md,
 "User-level privacy"). With c = 0 it is one example, as everywhere else.
-
-Every price is computed from public parameters alone, exactly, and rounded up to a multiple of
-2^-80. What happens n times is priced once and multiplied, so that n draws in one event cost
-exactly what n events of one draw cost.
 """
 
-from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
-from typing import Any, ClassVar, Literal, TypeVar, get_args
+from typing import ClassVar, Literal, get_args
 
 from littled.budget import predictions
-from littled.budget.price import Price
-from littled.budget.rounding import exp_upper, from_text, ln_lower, ln_upper, round_up, to_text
+from littled.budget.rounding import exp_upper, round_up
 
 Accounting = Literal["pure", "zcdp"]
 
 # An epsilon beyond this promises nothing; a loss of precision then counts as certain failure.
 EPSILON_MAX = 1000
-
-
-class UnsupportedEvent(ValueError):
-    """An event that this version cannot price or read; one sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -405,227 +396,6 @@ class RestoredSeason(PrivacyEvent):
     delta: Fraction
 
 
-Event = TypeVar("Event", bound=PrivacyEvent)
-
-_KINDS: dict[str, type[PrivacyEvent]] = {}
-_PRICES: dict[type[PrivacyEvent], Callable[[Any], Price]] = {}
-
-
-def _prices(kind: type[Event]) -> Callable[[Callable[[Event], Price]], Callable[[Event], Price]]:
-    """Register the pricing function of one kind of event."""
-
-    def register(function: Callable[[Event], Price]) -> Callable[[Event], Price]:
-        _KINDS[kind.name] = kind
-        _PRICES[kind] = function
-        return function
-
-    return register
-
-
-@_prices(TriggerSeason)
-def _trigger_season(event: TriggerSeason) -> Price:
-    return _pure(event.rate * (2 * event.user_examples_max or 1))
-
-
-@_prices(StageTest)
-def _stage_test(event: StageTest) -> Price:
-    return _pure(event.rate)
-
-
-@_prices(DenseSelection)
-def _dense_selection(event: DenseSelection) -> Price:
-    return _draw(_user_rate(event), event.accounting) * event.draws
-
-
-@_prices(SparseSelection)
-def _sparse_selection(event: SparseSelection) -> Price:
-    failure = Price(Fraction(0), Fraction(0), event.failure)
-    return (_draw(_user_rate(event), event.accounting) + failure) * event.draws
-
-
-@_prices(PrepaidSelection)
-def _prepaid_selection(event: PrepaidSelection) -> Price:
-    return Price.zero() * event.draws
-
-
-@_prices(PrecisionLoss)
-def _precision_loss(event: PrecisionLoss) -> Price:
-    if not event.total_variation:
-        return Price.zero()
-    delta = Fraction(1)
-    if event.epsilon <= EPSILON_MAX:
-        delta = min(delta, round_up((1 + exp_upper(event.epsilon)) * event.total_variation))
-    return Price(Fraction(0), Fraction(0), delta)
-
-
-@_prices(CohenLyuTrigger)
-def _cohen_lyu_trigger(event: CohenLyuTrigger) -> Price:
-    epsilon = max(event.rate, kappa_upper(event.rate) * ln_upper(1 / event.failure))
-    return Price(round_up(epsilon), Fraction(0), round_up(event.failure))
-
-
-@_prices(CohenLyuStageTest)
-def _cohen_lyu_stage_test(event: CohenLyuStageTest) -> Price:
-    epsilon = event.rate + kappa_upper(event.rate) * ln_upper(1 / event.failure)
-    return Price(round_up(epsilon), Fraction(0), round_up(event.failure))
-
-
-@_prices(HistogramSelection)
-def _histogram_selection(event: HistogramSelection) -> Price:
-    failure = Price(Fraction(0), Fraction(0), event.failure)
-    rate = _user_rate(event)
-    if event.accounting == "pure":
-        return _pure(2 * rate) + failure
-    return Price(Fraction(0), round_up(event.change * rate**2), Fraction(0)) + failure
-
-
-@_prices(PredictionAnswersDense)
-def _prediction_answers_dense(event: PredictionAnswersDense) -> Price:
-    return _draw(event.rate, event.accounting) * event.answers
-
-
-@_prices(PredictionAnswersStability)
-def _prediction_answers_stability(event: PredictionAnswersStability) -> Price:
-    k = exp_upper(event.rate)
-    if event.accounting == "pure":
-        one = _pure(ln_upper(predictions.stable_ratio(k, event.subset_rate, event.flip)))
-    else:
-        one = _odds(predictions.stable_odds(k, event.subset_rate, event.flip))
-    return one * event.answers
-
-
-@_prices(PredictionAnswersRelabelling)
-def _prediction_answers_relabelling(event: PredictionAnswersRelabelling) -> Price:
-    ratio = predictions.relabelled_ratio(
-        event.rate, event.vote_rate, event.subset_rate, event.window, event.net
-    )
-    failure = event.subset_rate * predictions.no_net(
-        event.window, event.net, event.subset_rate, event.labelings
-    )
-    if event.flip:
-        ratio, failure = predictions.flipped_ratio(ratio, failure, event.flip), Fraction(0)
-    epsilon = ln_upper(ratio)
-    one = _pure(epsilon)
-    if event.accounting == "zcdp":
-        one = Price(Fraction(0), round_up(epsilon * epsilon / 2), Fraction(0))
-    return (one + Price(Fraction(0), Fraction(0), round_up(failure))) * event.answers
-
-
-@_prices(PredictionAnswersRealizable)
-def _prediction_answers_realizable(event: PredictionAnswersRealizable) -> Price:
-    return _draw(event.vote_rate, event.accounting) * event.answers
-
-
-@_prices(PredictionAnswersAveraging)
-def _prediction_answers_averaging(event: PredictionAnswersAveraging) -> Price:
-    if event.accounting == "pure":
-        one = _pure(ln_upper(predictions.averaging_ratio(event.chunks, event.flip)))
-    else:
-        one = _odds(predictions.averaging_odds(event.chunks, event.flip))
-    return one * event.answers
-
-
-@_prices(PredictionAnswersMajority)
-def _prediction_answers_majority(event: PredictionAnswersMajority) -> Price:
-    one = _pure(2 * event.vote_rate)
-    if event.accounting == "zcdp":
-        one = Price(Fraction(0), round_up(event.vote_rate * event.vote_rate), Fraction(0))
-    return one * event.answers
-
-
-@_prices(PredictionStableVoting)
-def _prediction_stable_voting(event: PredictionStableVoting) -> Price:
-    failure = round_up(predictions.unstable_as_stable(event.rate, event.threshold))
-    segment = Price(round_up(event.rate + 2 * event.vote_rate), Fraction(0), failure)
-    return segment * event.unstable
-
-
-@_prices(RestoredSeason)
-def _restored_season(event: RestoredSeason) -> Price:
-    return Price(event.epsilon_pure, event.rho, event.delta)
-
-
-def kappa_upper(rate: Fraction) -> Fraction:
-    """A fraction at least kappa(e) = e / ln(1 + exp(-e)), for a rate e from 0 to `EPSILON_MAX`.
-
-    With E above exp(e), ln(1 + exp(-e)) is at least ln(1 + 1 / E), and ln(1 + x) >= x / (1 + x)
-    makes it at least 1 / (E + 1), which serves where the logarithm is too small to be told from 0.
-    """
-    bound = exp_upper(rate)
-    return rate / max(ln_lower(1 + 1 / bound), 1 / (bound + 1))
-
-
-def price(event: PrivacyEvent) -> Price:
-    """What the event costs; UnsupportedEvent for a type that is not registered.
-
-    A subclass of a registered event is another event: nobody has proven its price.
-    """
-    pricing = _PRICES.get(type(event))
-    if pricing is None:
-        raise UnsupportedEvent(f"no price is known for the privacy event {type(event).__name__}")
-    return pricing(event)
-
-
-def event_to_dict(event: PrivacyEvent) -> dict[str, Any]:
-    """JSON-able: "type" and the parameters, fractions as exact "numerator/denominator".
-
-    Parameters that came later are left out where they have their default.
-    """
-    if type(event) not in _PRICES:
-        raise UnsupportedEvent(f"the privacy event {type(event).__name__} has no written form")
-    values = {
-        each.name: value
-        for each in fields(event)
-        if (value := getattr(event, each.name)) != each.default
-    }
-    return {
-        "type": event.name,
-        **{
-            name: to_text(value) if isinstance(value, Fraction) else value
-            for name, value in values.items()
-        },
-    }
-
-
-def event_from_dict(values: Mapping[str, Any]) -> PrivacyEvent:
-    """The event that `event_to_dict` wrote; UnsupportedEvent for anything else."""
-    name = values.get("type")
-    kind = _KINDS.get(name) if isinstance(name, str) else None
-    if kind is None:
-        raise UnsupportedEvent("the type of a privacy event is unsupported by this version")
-    known = {each.name: each for each in fields(kind)}
-    needed = {each.name for each in known.values() if each.default is MISSING}
-    given = set(values) - {"type"}
-    if not needed <= given <= set(known):
-        wrong = ", ".join(sorted((given - set(known)) | (needed - given)))
-        raise UnsupportedEvent(f"the privacy event {name} differs from this version's in: {wrong}")
-    try:
-        return kind(
-            **{
-                each: from_text(values[each]) if known[each].type is Fraction else values[each]
-                for each in sorted(given)
-            }
-        )
-    except (TypeError, ValueError) as error:
-        raise UnsupportedEvent(f"the privacy event {name} is not well-formed: {error}") from None
-
-
-def _pure(epsilon: Fraction) -> Price:
-    return Price(round_up(epsilon), Fraction(0), Fraction(0))
-
-
-def _draw(rate: Fraction, accounting: Accounting) -> Price:
-    """One draw of bounded range 2 * rate."""
-    if accounting == "pure":
-        return _pure(2 * rate)
-    return Price(Fraction(0), round_up(rate * rate / 2), Fraction(0))
-
-
-def _user_rate(event: DenseSelection | SparseSelection | HistogramSelection) -> Fraction:
-    """c e, by which a user's examples of either side together change what one changes by e."""
-    return event.rate * max(1, event.user_examples_max)
-
-
 def _votes_upper(rate: Fraction, threshold: int, most: int) -> Fraction:
     """A bound of the sum of exp(e (m_i - B)) over integers m_i >= 1 that sum to at most c < B.
 
@@ -634,12 +404,6 @@ def _votes_upper(rate: Fraction, threshold: int, most: int) -> Fraction:
     """
     apart = most * exp_upper(rate * (1 - threshold))
     return max(apart, exp_upper(rate * (most - threshold)))
-
-
-def _odds(ratio: Fraction) -> Price:
-    """A bit whose odds change by this ratio at most: bounded range w = ln(ratio)."""
-    logarithm = ln_upper(ratio)
-    return Price(Fraction(0), round_up(logarithm * logarithm / 8), Fraction(0))
 
 
 def _check(what: str, kind: object, value: object) -> None:

@@ -18,15 +18,10 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any, Self
 
-from littled.budget.events import (
-    PrecisionLoss,
-    PrivacyEvent,
-    RestoredSeason,
-    UnsupportedEvent,
-    event_from_dict,
-    price,
-)
+from littled.budget.codec import event_from_dict
+from littled.budget.events import PrecisionLoss, PrivacyEvent, RestoredSeason
 from littled.budget.price import Price
+from littled.budget.prices import UnsupportedEvent, price
 
 
 class LedgerDamaged(ValueError):

@@ -25,10 +25,12 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
-from littled.budget.events import PrivacyEvent, RestoredSeason, event_to_dict, price
+from littled.budget.codec import event_to_dict
+from littled.budget.events import PrivacyEvent, RestoredSeason
 from littled.budget.filter import BudgetRefused, PrivacyFilter
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.learners import snapshot
 from littled.learners.contract import (
     CallAdmitted,

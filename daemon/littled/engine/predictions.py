@@ -32,10 +32,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.budget.events import event_to_dict, price
+from littled.budget.codec import event_to_dict
 from littled.budget.filter import BudgetRefused, PrivacyFilter
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.learners.contract import AnsweringLearner
 from littled.mechanisms.noise import Address, NoiseSource
 from littled.planner import StreamPlan

@@ -6,8 +6,8 @@ from dataclasses import asdict, dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
-from littled.budget.events import price
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.budget.rounding import to_text
 from littled.classes import HypothesisClass, class_from_dict
 from littled.kinds import UnknownKind, kind_of, load

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from littled.budget.charges import Charges, ChargesUnknown, wrong_charges
+from littled.budget.codec import event_from_dict, event_to_dict
 from littled.budget.events import (
     CohenLyuTrigger,
     PrecisionLoss,
@@ -17,12 +18,10 @@ from littled.budget.events import (
     PrivacyEvent,
     SparseSelection,
     StageTest,
-    event_from_dict,
-    event_to_dict,
-    price,
 )
 from littled.budget.ledger import LedgerEntry, rederive
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.classes import Table, Thresholds, class_from_name
 from littled.engine import replay
 from littled.learners.online import OnlineLearner

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from littled.budget.codec import event_from_dict, event_to_dict
 from littled.budget.events import (
     Accounting,
     CohenLyuStageTest,
@@ -23,13 +24,9 @@ from littled.budget.events import (
     SparseSelection,
     StageTest,
     TriggerSeason,
-    UnsupportedEvent,
-    event_from_dict,
-    event_to_dict,
-    kappa_upper,
-    price,
 )
 from littled.budget.price import Price
+from littled.budget.prices import UnsupportedEvent, kappa_upper, price
 
 ZERO = Fraction(0)
 STEP = Fraction(1, 1 << 80)

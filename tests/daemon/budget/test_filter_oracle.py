@@ -9,10 +9,12 @@ from fractions import Fraction
 
 import pytest
 
-from littled.budget.events import RestoredSeason, event_to_dict, price
+from littled.budget.codec import event_to_dict
+from littled.budget.events import RestoredSeason
 from littled.budget.filter import BudgetRefused, PrivacyFilter
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
+from littled.budget.prices import price
 
 UNIT_BITS = 1200
 ONE = 1 << UNIT_BITS

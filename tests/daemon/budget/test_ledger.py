@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from littled.budget.codec import event_to_dict
 from littled.budget.events import (
     DenseSelection,
     PrecisionLoss,
@@ -17,8 +18,6 @@ from littled.budget.events import (
     PrivacyEvent,
     RestoredSeason,
     TriggerSeason,
-    event_to_dict,
-    price,
 )
 from littled.budget.ledger import (
     LedgerDamaged,
@@ -28,6 +27,7 @@ from littled.budget.ledger import (
     without_answers,
 )
 from littled.budget.price import Price
+from littled.budget.prices import price
 
 TRIGGER = TriggerSeason(Fraction(1, 4))
 CALL = DenseSelection(Fraction(1, 20), 1, "zcdp")

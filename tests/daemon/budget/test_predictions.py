@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from littled.budget import predictions
+from littled.budget.codec import event_from_dict, event_to_dict
 from littled.budget.events import (
     Accounting,
     DenseSelection,
@@ -23,12 +24,9 @@ from littled.budget.events import (
     PredictionAnswersStability,
     PredictionStableVoting,
     PrivacyEvent,
-    UnsupportedEvent,
-    event_from_dict,
-    event_to_dict,
-    price,
 )
 from littled.budget.price import Price
+from littled.budget.prices import UnsupportedEvent, price
 from littled.budget.rounding import exp_upper
 from oracle.budget.stability import stability
 

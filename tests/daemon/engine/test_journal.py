@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from littled.budget.events import event_from_dict, price
+from littled.budget.codec import event_from_dict
 from littled.budget.filter import BudgetRefused
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.classes import class_from_name
 from littled.engine import Engine, OutOfOrder, Transcript, replay
 from littled.learners.contract import Examples

@@ -12,13 +12,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from littled.budget.events import (
-    CohenLyuStageTest,
-    CohenLyuTrigger,
-    TriggerSeason,
-    kappa_upper,
-    price,
-)
+from littled.budget.events import CohenLyuStageTest, CohenLyuTrigger, TriggerSeason
+from littled.budget.prices import kappa_upper, price
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from support.tails import tail_of

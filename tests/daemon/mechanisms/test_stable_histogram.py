@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from littled.budget.events import HistogramSelection, price
+from littled.budget.events import HistogramSelection
+from littled.budget.prices import price
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.stable_histogram import THRESHOLD_MAX, StableHistogram
 from support.tails import tail_of

@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from littled.budget.conversion import guarantee
-from littled.budget.events import price
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.classes import class_from_name
 from littled.planner import (
     LearnerPlan,

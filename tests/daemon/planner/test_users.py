@@ -10,14 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from littled.budget.conversion import guarantee
-from littled.budget.events import (
-    DenseSelection,
-    HistogramSelection,
-    PrecisionLoss,
-    SparseSelection,
-    price,
-)
+from littled.budget.events import DenseSelection, HistogramSelection, PrecisionLoss, SparseSelection
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.classes import class_from_name
 from littled.learners.online.parameters import USER_EXAMPLES_MAX, OnlineParameters
 from littled.learners.online.selections.base import USER_NUMBER_BYTES

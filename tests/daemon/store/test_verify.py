@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from littled.budget.codec import event_to_dict
 from littled.budget.conversion import guarantee
-from littled.budget.events import PrepaidSelection, PrivacyEvent, event_to_dict, price
+from littled.budget.events import PrepaidSelection, PrivacyEvent
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.classes import class_from_name
 from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
 from littled.store.errors import StoreError, StoreRefused

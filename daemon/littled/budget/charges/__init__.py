@@ -17,15 +17,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Protocol
 
-from littled.budget.events import (
-    PrecisionLoss,
-    PrivacyEvent,
-    UnsupportedEvent,
-    event_from_dict,
-    price,
-)
+from littled.budget.codec import event_from_dict
+from littled.budget.events import PrecisionLoss, PrivacyEvent
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
+from littled.budget.prices import UnsupportedEvent, price
 from littled.kinds import UnknownKind, kind_of, load
 
 

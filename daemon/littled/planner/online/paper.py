@@ -26,7 +26,8 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
 from littled.budget.conversion import rho_of_epsilon
-from littled.budget.events import CohenLyuStageTest, CohenLyuTrigger, price
+from littled.budget.events import CohenLyuStageTest, CohenLyuTrigger
+from littled.budget.prices import price
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.teachers import Teachers

@@ -11,7 +11,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from littled.budget.events import PrecisionLoss, price
+from littled.budget.events import PrecisionLoss
+from littled.budget.prices import price
 from littled.learners.online.values import Accounting
 from littled.learners.prediction import Method, PredictionLearner, PredictionParameters
 from littled.planner.budgets import Budget

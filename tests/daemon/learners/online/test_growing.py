@@ -13,13 +13,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from littled.budget.events import (
-    HistogramSelection,
-    PrepaidSelection,
-    SparseSelection,
-    StageTest,
-    price,
-)
+from littled.budget.events import HistogramSelection, PrepaidSelection, SparseSelection, StageTest
+from littled.budget.prices import price
 from littled.classes import HypothesisClass, PointFunctions, SparseSets, Thresholds
 from littled.classes.base import DataSet
 from littled.learners.contract import CallRequested, Published, SeasonOpened

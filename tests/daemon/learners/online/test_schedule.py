@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from littled.budget.events import price
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.classes import HypothesisClass, Thresholds, class_from_name
 from littled.learners.contract import (
     CallAdmitted,

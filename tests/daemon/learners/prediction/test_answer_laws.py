@@ -25,7 +25,6 @@ from littled.budget.events import (
     PredictionAnswersRelabelling,
     PredictionAnswersStability,
     PrivacyEvent,
-    price,
 )
 from littled.budget.predictions import (
     differing_max,
@@ -34,6 +33,7 @@ from littled.budget.predictions import (
     stable_odds,
     stable_ratio,
 )
+from littled.budget.prices import price
 from littled.budget.rounding import exp_upper, ln_upper
 from littled.classes import HypothesisClass, PointFunctions
 from littled.classes.base import Labels, Points

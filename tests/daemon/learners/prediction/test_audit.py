@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from littled.auditing.bounds import Verdict
 from littled.auditing.prediction import Game, Poison, audit
 from littled.budget.conversion import guarantee
-from littled.budget.events import price
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.classes.base import Labels, Points
 from littled.learners.prediction import PredictionLearner, PredictionParameters
 from littled.mechanisms.noise import Address, NoiseSource

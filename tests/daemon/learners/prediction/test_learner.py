@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare
 
-from littled.budget.events import PrecisionLoss, price
+from littled.budget.events import PrecisionLoss
+from littled.budget.prices import price
 from littled.budget.rounding import exp_upper
 from littled.classes.affine import AffineSubspaces
 from littled.classes.base import HypothesisClass

@@ -13,7 +13,8 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
-from littled.budget.events import PrecisionLoss, PredictionStableVoting, price
+from littled.budget.events import PrecisionLoss, PredictionStableVoting
+from littled.budget.prices import price
 from littled.mechanisms.noise import Address, KeyedNoise
 from oracle.learners.stable_voting import StableVoting, StableVotingState, majority_and_distance
 from support.rows import Rows, all_rows

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from littled.budget.conversion import guarantee
-from littled.budget.events import price
+from littled.budget.prices import price
 from littled.classes import HypothesisClass, class_from_name
 from littled.classes.table import Table
 from littled.planner import (

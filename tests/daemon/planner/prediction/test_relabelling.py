@@ -5,11 +5,8 @@ from fractions import Fraction
 
 import pytest
 
-from littled.budget.events import (
-    PredictionAnswersRelabelling,
-    PredictionAnswersStability,
-    price,
-)
+from littled.budget.events import PredictionAnswersRelabelling, PredictionAnswersStability
+from littled.budget.prices import price
 from oracle.planner.relabelling import (
     RelabellingChoice,
     examples_needed,
