@@ -23,15 +23,16 @@ class OnlinePlanning(Planning[LearnerRequest, Estimate, LearnerPlan]):
 
     def check(self, request: LearnerRequest, stream: StreamRequest) -> None:
         """Raise PlanError for what cannot be planned on this stream whatever the budget."""
-        if request.selection == "paper" and stream.unit == "user":
-            raise PlanError(f"learner {request.name}: {PAPER_LIMITS}; take another selection")
-        if request.selection == "paper" and len(stream.learners) > 1:
-            raise PlanError(
-                f"learner {request.name}: paper mode divides a whole budget; give it a stream alone"
-            )
         if not 0 < request.failure_probability < 1:
             raise PlanError(f"learner {request.name}: failure_probability must be between 0 and 1")
-        allowed_ways(request)
+        for way in allowed_ways(request):
+            if way.alone and stream.unit == "user":
+                raise PlanError(f"learner {request.name}: {PAPER_LIMITS}; take another selection")
+            if way.alone and len(stream.learners) > 1:
+                raise PlanError(
+                    f"learner {request.name}: {way.name} mode divides a whole budget; give it a "
+                    "stream alone"
+                )
 
     def best(self, request: LearnerRequest, budget: Budget) -> Estimate | None:
         """The best plan of all ways that the request leaves open."""
