@@ -156,7 +156,7 @@ def main() -> None:
     for name, most in CASES:
         if arguments.only in name:
             case = case_of(name, most)
-            what = {"class": name, "unit": case.plan.unit}
+            what = {"class": name, "unit": case.plan.unit.word}
             print(json.dumps(what | measure(case, arguments.repeats)), flush=True)
 
 

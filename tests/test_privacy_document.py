@@ -20,6 +20,7 @@ from littled.budget.events import (
 )
 from littled.budget.prices import kappa_upper, price
 from littled.budget.rounding import exp_upper, ln_upper
+from littled.budget.unit import Unit
 from littled.classes import class_from_name
 from littled.learners.online.selections.proposals import CANDIDATE_BYTES
 from littled.mechanisms.above_threshold import AboveThreshold
@@ -123,7 +124,7 @@ def test_the_worked_example_of_users_is_what_the_planner_takes_and_the_code_comp
     (name,) = re.findall(r"for `(\S+)` at \(1, 1e-6\), T = 1,000,000 and c = 1 ", said)
     learner = LearnerRequest("l", class_from_name(name))
     budget = Fraction(1), Fraction(1, 10**6)
-    stream = plan_stream(StreamRequest("s", *budget, HORIZON, (learner,), "user", 1))
+    stream = plan_stream(StreamRequest("s", *budget, HORIZON, (learner,), Unit(1)))
     p = stream.publishing[0].parameters
     assert "takes a fresh histogram, booked as pure," in said
     assert (p.selection, p.fresh, p.selection_accounting) == ("histogram", True, "pure")

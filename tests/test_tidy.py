@@ -51,7 +51,7 @@ ARROWS: dict[str, set[str]] = {
     "engine": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
     "predictions": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
     "tables": {"classes"},
-    "configuration": {"littled_protocol", "planner", "tables", "classes", "kinds"},
+    "configuration": {"littled_protocol", "planner", "tables", "classes", "budget", "kinds"},
     "auditing": {
         *("littled_protocol", "engine", "planner", "learners", "classes", "mechanisms", "budget"),
         "kinds",

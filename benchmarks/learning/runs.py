@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from benchmarks.learning.baselines import BASELINES, DELTA, EPSILON, Baseline, Variant
 from benchmarks.learning.streams import Kind, Numbers, Stream, make_stream, parsed, table_matrix
 from littled.budget.price import Price
+from littled.budget.unit import Unit
 from littled.classes import HypothesisClass, class_from_name
 from littled.classes.table import Table
 from littled.engine import Transcript, replay
@@ -103,7 +104,7 @@ def plan_for(class_name: str, horizon: int, method: str = LITTLED, kept: int = 1
     learners = (LearnerRequest("l", hypotheses_of(class_name), adversary=adversary),)
     request = StreamRequest("bench", EPSILON, DELTA, horizon, learners)
     if method == USERS:
-        request = replace(request, unit="user", user_examples_max=kept)
+        request = replace(request, unit=Unit(kept))
     return plan_stream(request)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from littled.budget.unit import EXAMPLE, Unit
 from littled.classes import Table, Thresholds
 from littled.configuration import (
     Configuration,
@@ -106,12 +107,12 @@ def test_what_is_not_written_has_plain_defaults() -> None:
 
 def test_a_stream_may_protect_users() -> None:
     example = parsed(GOOD).streams["flights"].request()
-    assert (example.unit, example.user_examples_max) == ("example", 1)
+    assert example.unit == EXAMPLE
     for text, most in (('unit = "user"', 1), ('unit = "user"\nuser_examples_max = 20', 20)):
         request = parsed(line("horizon =", f"{text}\nhorizon =")).streams["flights"].request()
-        assert (request.unit, request.user_examples_max) == ("user", most)
+        assert request.unit == Unit(most)
         plan = plan_stream(request)
-        assert (plan.unit, plan.user_examples_max) == ("user", most)
+        assert plan.unit == Unit(most)
 
 
 def test_answers_protect_single_examples_only() -> None:

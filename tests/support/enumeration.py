@@ -44,6 +44,7 @@ from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.budget.rounding import exp_upper
+from littled.budget.unit import Unit
 from littled.engine import Engine, Transcript
 from littled.engine.predictions import AnsweringService
 from littled.learners.online import OnlineLearner
@@ -95,9 +96,7 @@ def stream_of(
     epsilon, delta = guarantee(caps, delta_z)
     p = online[0].parameters
     stream = StreamPlan(STREAM, epsilon, delta, delta_z, p.horizon, caps, plans)
-    if p.user_examples_max is None:
-        return stream
-    return replace(stream, unit="user", user_examples_max=p.user_examples_max)
+    return replace(stream, unit=Unit(p.user_examples_max))
 
 
 def online_plan(name: str, hypotheses: Any, parameters: Any) -> LearnerPlan:
@@ -230,7 +229,7 @@ class Transitions:
 
     def __init__(self, plan: StreamPlan, tail_bits: int = TAIL_BITS) -> None:
         self.plan = plan
-        self.outcomes = Outcomes(tail_bits, plan.user_examples_max)
+        self.outcomes = Outcomes(tail_bits, plan.unit.examples)
         self.spent = Price.zero()
         self._points = point_type(plan.x_type)
         self._engine = Engine(plan, self.outcomes.noise, Transcript(), Inline())
@@ -327,7 +326,7 @@ class Transitions:
         x = self._points.encode(column(self.plan.plans[0].hypotheses, [example.x]))
         y = encode_labels(np.array([example.y], dtype=np.uint8))
         whose = np.array([[example.user, example.teacher]], dtype=np.uint64)
-        users = encode_users(whose) if self.plan.unit == "user" else b""
+        users = encode_users(whose) if self.plan.unit.is_user else b""
         return Record(STREAM, position, position, "p", position, 1, x, y, HEAD, users=users)
 
     def _spends(self, budget: PrivacyFilter | None) -> None:

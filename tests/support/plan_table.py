@@ -16,6 +16,7 @@ from itertools import product
 import numpy as np
 
 from littled.budget.conversion import epsilon_of_rho, rho_of_epsilon
+from littled.budget.unit import Unit
 from littled.classes import HypothesisClass, class_from_name
 from littled.classes.table import Table
 from littled.planner import (
@@ -112,9 +113,7 @@ def _online() -> Iterator[Case]:
 def _users() -> Iterator[Case]:
     for (name, hypotheses), adversary, most in product(list(_classes()), ADVERSARIES, (1, 5)):
         learner = LearnerRequest("l", hypotheses, adversary=adversary)
-        request = StreamRequest(
-            "s", Fraction(2), TINY, 200_000, (learner,), unit="user", user_examples_max=most
-        )
+        request = StreamRequest("s", Fraction(2), TINY, 200_000, (learner,), unit=Unit(most))
         yield f"{name} users {most} {adversary}", _planned(request)
 
 

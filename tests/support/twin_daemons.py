@@ -392,7 +392,7 @@ class Day:
     def _round(self, course: Course, number: int, sequence: int, *columns: bytes) -> None:
         """Feed one batch of a stream, wait until it is learned, and look at everything."""
         name, count = course.plan.stream, len(columns[1])
-        frames = WRONG_FRAMES + (WRONG_USERS if course.plan.unit == "user" else ())
+        frames = WRONG_FRAMES + (WRONG_USERS if course.plan.unit.is_user else ())
         self._wrong(frames[(number + len(name)) % len(frames)], name, *columns)
         producer = self._peers[f"producer of {name}"]
         producer.send(_good(sequence, *columns))

@@ -47,6 +47,7 @@ from numpy.typing import NDArray
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.budget.prices import price
+from littled.budget.unit import Unit
 from littled.classes import HypothesisClass
 from littled.classes.base import Proposals
 from littled.engine import Engine
@@ -249,7 +250,7 @@ def plan_of(
     amounts = Fraction(50), Fraction(1, 2), Fraction(1, 100)
     stream = StreamPlan(name, *amounts, horizon, caps, tuple(plans))
     (most,) = {each.parameters.user_examples_max for each in stream.publishing} or {None}
-    return stream if most is None else replace(stream, unit="user", user_examples_max=most)
+    return replace(stream, unit=Unit(most))
 
 
 # --- What a run does ------------------------------------------------------------------------------
@@ -926,5 +927,5 @@ def compare(
 
     positions: where the streams differ; one, unless the plan protects users.
     """
-    kind = UserComparison if plan.unit == "user" else Comparison
+    kind = UserComparison if plan.unit.is_user else Comparison
     return kind(plan, positions).run(one, two)

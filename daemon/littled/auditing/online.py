@@ -113,7 +113,7 @@ class EngineTrial:
         x = point_type(self.plan.x_type).encode(self.pair.x[side])
         y = encode_labels(self.pair.y[side])
         users = b""
-        if self.plan.unit == "user":
+        if self.plan.unit.is_user:
             users = b"".join(user.to_bytes(limits.user_bytes, "big") for user in self.pair.users)
         head = record_head(bytes(HEAD_BYTES), 0, 0, len(y), 0, PRODUCER, x, y, users)
         return Record(self.plan.stream, 0, 0, PRODUCER, 0, len(y), x, y, head, users)

@@ -24,6 +24,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from littled.budget.unit import Unit
 from littled.classes import HypothesisClass
 from littled.classes.base import Labels, Points
 from littled.learners.online import OnlineLearner
@@ -124,7 +125,7 @@ def stream_pairs(learner: OnlineLearner) -> tuple[Points, list[StreamPair]]:
     NoStreams where runs would take too long, or the class has too few points.
     """
     p = learner.parameters
-    scene = Scene.of(learner.hypotheses, p.user_examples_max or 1)
+    scene = Scene.of(learner.hypotheses, Unit(p.user_examples_max).examples)
     if max(p.trigger_threshold, p.schedule_first or 0) > EXAMPLES_MAX:
         raise NoStreams(
             f"learner {learner.name.partition('/')[2]} publishes its first rule after more than "

@@ -66,8 +66,8 @@ def plan_tables(stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
         f"{stream.stream}: epsilon {amount(float(stream.epsilon))}, delta "
         f"{amount(float(stream.delta))} for each season of {number(stream.horizon)} examples"
     )
-    if stream.unit == "user":
-        title += f", per user with {number(stream.user_examples_max)} of theirs"
+    if stream.unit.is_user:
+        title += f", per user with {number(stream.unit.examples)} of theirs"
     planned = {plan.kind for plan in stream.plans}
     shown = [_presentation(kind) for name, kind in KINDS.items() if name in planned]
     for presentation in shown:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -25,10 +25,10 @@ from pydantic import (
 from pydantic_core import CoreSchema, ErrorDetails
 from pydantic_core.core_schema import tagged_union_schema
 
+from littled.budget.unit import USER_EXAMPLES_MAX, Unit
 from littled.configuration.parts import LearnerPart, Number, Part, SomeText, Text
 from littled.kinds import KINDS, USUAL, Kind, load
 from littled.planner import StreamRequest
-from littled.planner.requests import Unit
 from littled_protocol import limits
 from littled_protocol.rules import Words
 
@@ -104,8 +104,8 @@ class StreamConfiguration(Part):
     epsilon: Number = Field(gt=0, allow_inf_nan=False)
     delta: Number = Field(gt=0, lt=1, allow_inf_nan=False)
     horizon: int = Field(ge=1, le=HORIZON_MAX)
-    unit: Unit = "example"
-    user_examples_max: int | None = Field(default=None, ge=1)
+    unit: Literal["example", "user"] = "example"
+    user_examples_max: int | None = Field(default=None, ge=1, le=USER_EXAMPLES_MAX)
     x: XWords = XWords()
     y: YWords = YWords()
     learners: dict[Name, Annotated[LearnerPart, _ByKind()]] = Field(
@@ -147,9 +147,13 @@ class StreamConfiguration(Part):
         if self.unit == "example" and self.user_examples_max is not None:
             raise ValueError('has user_examples_max, which needs unit = "user"')
         for name, learner in self.learners.items():
-            for problem in learner.problems(name, self.unit, self.horizon):
+            for problem in learner.problems(name, self._protected, self.horizon):
                 raise ValueError(problem)
         return self
+
+    @property
+    def _protected(self) -> Unit:
+        return Unit.of(self.unit, self.user_examples_max)
 
     def request(self) -> StreamRequest:
         """What the planner is asked for."""
@@ -159,8 +163,7 @@ class StreamConfiguration(Part):
             epsilon=Fraction(self.epsilon),
             delta=Fraction(self.delta),
             horizon=self.horizon,
-            unit=self.unit,
-            user_examples_max=self.user_examples_max or 1,
+            unit=self._protected,
             learners=tuple(learner.request(name, words) for name, learner in self.learners.items()),
         )
 

@@ -19,9 +19,10 @@ from pydantic import (
 )
 from pydantic_core import PydanticCustomError
 
+from littled.budget.unit import Unit
 from littled.classes import ClassError, HypothesisClass, class_from_name
 from littled.kinds import KINDS
-from littled.planner.requests import Request, Unit
+from littled.planner.requests import Request
 from littled.tables import TABLE_PREFIX, TableFileError, read_table
 from littled_protocol.rules import Words
 

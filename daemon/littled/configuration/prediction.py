@@ -6,9 +6,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, model_validator
 
+from littled.budget.unit import Unit
 from littled.configuration.parts import LearnerPart, Number
 from littled.planner.prediction.request import EXCESS_ERROR, PredictionRequest
-from littled.planner.requests import Unit
 from littled_protocol.rules import Words
 
 WINDOW_MAX = 10**7  # a window is prepared in memory, with up to 80 bytes for each example
@@ -51,7 +51,7 @@ class PredictionConfiguration(LearnerPart):
 
     def problems(self, name: str, unit: Unit, horizon: int) -> Iterator[str]:
         """Answers protect single examples only, and a window has to fill within a season."""
-        if unit == "user":
+        if unit.is_user:
             yield (
                 f'has unit = "user", but learners.{name} is of kind "{self.kind}", whose '
                 "answers protect single examples only; give it a stream of its own"

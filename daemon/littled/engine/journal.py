@@ -289,7 +289,7 @@ class Engine:
             Place(first.chain_head, first.first_position, first.first_position),
             self._points.decode(x, count),
             decode_labels(y, count),
-            decode_users(users, count) if self._plan.unit == "user" else None,
+            decode_users(users, count) if self._plan.unit.is_user else None,
             tuple([(record.chain_head, record.first_position) for record in records[1:]]),
         )
 

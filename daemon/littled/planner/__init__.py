@@ -9,11 +9,10 @@ from littled.planner.online.plan import LearnerPlan
 from littled.planner.online.request import LearnerRequest, PaperConstants
 from littled.planner.online.search import compare_ways
 from littled.planner.plans import StreamPlan, season_cost
-from littled.planner.requests import UNITS, PlanError, StreamRequest
+from littled.planner.requests import PlanError, StreamRequest
 from littled.planner.search import plan_stream
 
 __all__ = [
-    "UNITS",
     "Comparison",
     "LearnerPlan",
     "LearnerRequest",

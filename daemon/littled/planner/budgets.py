@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from littled.budget.conversion import rho_of_epsilon
+from littled.budget.unit import EXAMPLE, Unit
 from littled.learners.online.values import Accounting
 from littled.portable import exp, log
 
@@ -22,8 +23,8 @@ class Budget:
 
     `trigger_share` of an online learner's epsilon pays for its trigger, the rest for its
     selections; `untriggered` of the learners have no trigger. All
-    selections and answers are booked in one way. Where users are protected, `user_examples_max` is
-    c, and every price is that of c examples of one user and of another one's in their place.
+    selections and answers are booked in one way. Where users are protected, every price is
+    that of c examples of one user, c being the unit's, and of another one's in their place.
     """
 
     epsilon: Fraction
@@ -33,7 +34,12 @@ class Budget:
     accounting: Accounting
     trigger_share: float
     untriggered: int = 0
-    user_examples_max: int = 0
+    unit: Unit = EXAMPLE
+
+    @property
+    def user_examples_max(self) -> int | None:
+        """c, as parameters of a learner have it: None where single examples are protected."""
+        return self.unit.user_examples_max
 
     @property
     def trigger_rate(self) -> Fraction:
@@ -49,7 +55,7 @@ class Budget:
 
         Of so many fresh calls a user's examples are in as many as there are examples on both sides.
         """
-        return self._rate(draws * max(1, min(fresh_calls, 2 * self.user_examples_max)), 1)
+        return self._rate(draws * self._epochs(fresh_calls), 1)
 
     def _rate(self, draws: int, most: int) -> Fraction:
         """Largest e of so many draws whose scores change by up to `most` in either direction."""
@@ -63,12 +69,12 @@ class Budget:
     @property
     def _most(self) -> int:
         """Examples by which one side differs."""
-        return max(1, self.user_examples_max)
+        return self.unit.examples
 
     @property
     def _changes(self) -> int:
         """What a trigger costs, in multiples of its rate."""
-        return 2 * self.user_examples_max or 1
+        return 2 * self.unit.examples if self.unit.is_user else 1
 
     @property
     def _trigger_price(self) -> Fraction:
@@ -98,11 +104,15 @@ class Budget:
 
     def list_bottom_score(self, rate: Fraction, fresh_calls: int, list_cap: int = 1) -> int:
         """The same for lists of teachers; see `list_rate`."""
-        epochs = max(1, min(fresh_calls, 2 * self.user_examples_max))
+        epochs = self._epochs(fresh_calls)
         return self._hiding(log(list_cap * epochs / float(self.failure)), rate, 1)
 
     def _sides(self, apart: bool) -> int:
-        return 2 if apart and self.user_examples_max else 1
+        return 2 if apart and self.unit.is_user else 1
+
+    def _epochs(self, fresh_calls: int) -> int:
+        """Of so many fresh calls, those that a user's examples of both sides can be in."""
+        return max(1, min(fresh_calls, 2 * self.unit.examples)) if self.unit.is_user else 1
 
     @staticmethod
     def _hiding(logarithm: float, rate: Fraction, most: int) -> int:

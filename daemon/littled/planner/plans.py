@@ -9,10 +9,11 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.budget.rounding import to_text
+from littled.budget.unit import EXAMPLE, Unit
 from littled.classes import HypothesisClass, class_from_dict
 from littled.kinds import UnknownKind, kind_of, load
 from littled.learners.contract import AnsweringLearner, Learner
-from littled.planner.requests import PlanError, Unit
+from littled.planner.requests import PlanError
 from littled_protocol.rules import Words
 
 
@@ -106,8 +107,7 @@ def season_cost(learner: Learner[Any]) -> Price:
 class StreamPlan:
     """One stream: its budget as public caps, and its learners in the order in which they step.
 
-    With unit "user" every batch needs a user for each example, and a learner keeps at most
-    `user_examples_max` examples of one user and season.
+    Where users are protected, every batch needs a user for each example.
     """
 
     stream: str
@@ -117,8 +117,7 @@ class StreamPlan:
     horizon: int
     caps: Price
     plans: tuple[Plan[Any], ...]
-    unit: Unit = "example"
-    user_examples_max: int = 1
+    unit: Unit = EXAMPLE
 
     @property
     def publishing(self) -> tuple[PublishingPlan[Any], ...]:
@@ -159,8 +158,7 @@ class StreamPlan:
             "horizon": self.horizon,
             "caps": self.caps.to_dict(),
             "learners": {plan.name: plan.to_dict() for plan in self.plans},
-            "unit": self.unit,
-            "user_examples_max": self.user_examples_max,
+            **self.unit.to_dict(),
         }
 
     @classmethod
@@ -180,8 +178,7 @@ class StreamPlan:
                 _plan_from_dict(name, learner)
                 for name, learner in sorted(values["learners"].items())
             ),
-            unit=values.get("unit", "example"),
-            user_examples_max=values.get("user_examples_max", 1),
+            unit=Unit.of(values.get("unit", EXAMPLE.word), values.get("user_examples_max")),
         )
 
 

@@ -2,13 +2,11 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Literal, Protocol, get_args
+from typing import Protocol
 
+from littled.budget.unit import EXAMPLE, Unit
 from littled.classes import HypothesisClass
 from littled_protocol.rules import Words
-
-Unit = Literal["example", "user"]
-UNITS: tuple[Unit, ...] = get_args(Unit)
 
 
 class PlanError(ValueError):
@@ -41,17 +39,11 @@ class Request(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StreamRequest:
-    """What a configuration asks of one stream.
-
-    `unit`: what (epsilon, delta) protects, one example, or one user with all of their examples of a
-    season, of which each learner keeps `user_examples_max` at the most (PRIVACY.md, "User-level
-    privacy"). It means nothing with unit "example".
-    """
+    """What a configuration asks of one stream; `unit` is what (epsilon, delta) protects."""
 
     name: str
     epsilon: Fraction
     delta: Fraction
     horizon: int
     learners: tuple[Request, ...]
-    unit: Unit = "example"
-    user_examples_max: int = 1
+    unit: Unit = EXAMPLE

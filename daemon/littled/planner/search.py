@@ -13,12 +13,11 @@ from typing import Any, get_args
 from littled.budget.conversion import guarantee
 from littled.budget.events import Accounting
 from littled.budget.price import Price
-from littled.learners.online.parameters import USER_EXAMPLES_MAX
 from littled.planner.budgets import DELTA_Z_SHARE, Budget
 from littled.planner.capacity import misfit_together
 from littled.planner.planning import Estimated, planning_of
 from littled.planner.plans import Plan, StreamPlan
-from littled.planner.requests import UNITS, PlanError, Request, StreamRequest
+from littled.planner.requests import PlanError, Request, StreamRequest
 from littled.portable import log
 
 TRIGGER_SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
@@ -64,7 +63,6 @@ def best_estimates(request: StreamRequest) -> tuple[Estimated, ...]:
 def check_requests(request: StreamRequest) -> None:
     """PlanError for what cannot be planned whatever the budget."""
     learners = request.learners
-    _check_unit(request)
     if len({learner.hypotheses.point_type for learner in learners}) != 1:
         kinds = ", ".join(f"{x.name} reads {x.hypotheses.point_type}" for x in learners)
         raise PlanError(f"all learners of a stream must read one type of x: {kinds}")
@@ -72,17 +70,6 @@ def check_requests(request: StreamRequest) -> None:
         if learner.noise_rate.denominator > NOISE_RATE_DENOMINATOR_MAX:
             raise PlanError(f"learner {learner.name}: noise_rate may have at most 9 decimal places")
         planning_of(learner.kind).check(learner, request)
-
-
-def _check_unit(request: StreamRequest) -> None:
-    """What is asked for the protection of users."""
-    most = request.user_examples_max
-    if request.unit not in UNITS:
-        raise PlanError(f"unit must be one of {', '.join(UNITS)}")
-    if type(most) is not int or not 1 <= most <= USER_EXAMPLES_MAX:
-        raise PlanError(f"user_examples_max must be an integer from 1 to {USER_EXAMPLES_MAX:,}")
-    if request.unit == "example" and most != 1:
-        raise PlanError('user_examples_max is for streams with unit = "user" only')
 
 
 def _cost(requests: Sequence[Request], estimates: Sequence[Estimated]) -> float:
@@ -108,7 +95,7 @@ def budgets_of(request: StreamRequest) -> Iterator[Budget]:
             accounting,
             share,
             untriggered,
-            request.user_examples_max if request.unit == "user" else 0,
+            request.unit,
         )
 
 
@@ -147,5 +134,4 @@ def _checked(request: StreamRequest, plans: tuple[Plan[Any], ...]) -> StreamPlan
         caps,
         plans,
         request.unit,
-        request.user_examples_max,
     )

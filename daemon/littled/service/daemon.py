@@ -627,9 +627,7 @@ class _Show:
 
 def _protected(plan: StreamPlan) -> dict[str, Any]:
     """What the stream protects: single examples, or users with all their examples of a season."""
-    if plan.unit == "example":
-        return {"unit": plan.unit}
-    return {"unit": plan.unit, "user_examples_max": plan.user_examples_max}
+    return plan.unit.to_dict() if plan.unit.is_user else {"unit": plan.unit.word}
 
 
 def _door(plan: StreamPlan, key: bytes) -> Door:
@@ -642,7 +640,7 @@ def _door(plan: StreamPlan, key: bytes) -> Door:
     def contains(points: Points) -> bool:
         return all(domain(points) for domain in domains)
 
-    users = UserHash(key, plan.stream) if plan.unit == "user" else None
+    users = UserHash(key, plan.stream) if plan.unit.is_user else None
     return Door(points, contains if domains else None, users)
 
 

@@ -22,6 +22,7 @@ from littled.budget.events import (
 from littled.budget.ledger import LedgerEntry, rederive
 from littled.budget.price import Price
 from littled.budget.prices import price
+from littled.budget.unit import Unit
 from littled.classes import Table, Thresholds, class_from_name
 from littled.engine import replay
 from littled.learners.online import OnlineLearner
@@ -40,7 +41,7 @@ def plan(class_name: str, name: str = "late", users: int = 0, **how: Any) -> Str
     """The plan for one learner; for users, if it says how many examples of each are used."""
     learner = LearnerRequest(name, class_from_name(class_name), **how)
     stream = StreamRequest("s", Fraction(4), Fraction(1, 10**6), HORIZON, (learner,))
-    return plan_stream(replace(stream, unit="user", user_examples_max=users) if users else stream)
+    return plan_stream(replace(stream, unit=Unit(users or None)))
 
 
 def charges_of(stream: StreamPlan) -> dict[str, Charges]:

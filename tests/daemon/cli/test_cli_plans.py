@@ -4,10 +4,9 @@ from fractions import Fraction
 
 import pytest
 
+from littled.budget.unit import USER_EXAMPLES_MAX, WORDS
 from littled.cli import plans
 from littled.cli.prediction import options
-from littled.learners.online.parameters import USER_EXAMPLES_MAX
-from littled.planner import UNITS
 from littled.planner.prediction.request import METHODS
 from support.commands import Littled
 
@@ -16,7 +15,7 @@ BUDGET = ["--epsilon", "1", "--delta", "1e-6", "--horizon", "1000000"]
 
 def test_options_offer_what_the_planner_knows() -> None:
     known = (options.METHODS, plans.UNITS, plans.USER_EXAMPLES_MAX)
-    assert known == (METHODS, UNITS, USER_EXAMPLES_MAX)
+    assert known == (METHODS, WORDS, USER_EXAMPLES_MAX)
 
 
 def test_a_plan_keeps_its_promise(littled: Littled) -> None:

@@ -13,8 +13,9 @@ from littled.budget.conversion import guarantee
 from littled.budget.events import DenseSelection, HistogramSelection, PrecisionLoss, SparseSelection
 from littled.budget.price import Price
 from littled.budget.prices import price
+from littled.budget.unit import EXAMPLE, USER_EXAMPLES_MAX, Unit
 from littled.classes import class_from_name
-from littled.learners.online.parameters import USER_EXAMPLES_MAX, OnlineParameters
+from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.selections.base import USER_NUMBER_BYTES
 from littled.learners.online.selections.teachers import examples_of_one_teacher
 from littled.learners.online.snapshot import state_to_dict
@@ -54,9 +55,7 @@ HORIZON = 1_000_000
 
 def asked(name: str, users: int = 1, horizon: int = HORIZON, **how: Any) -> StreamRequest:
     learner = LearnerRequest("l", class_from_name(name), **how)
-    return StreamRequest(
-        "s", Fraction(1), DELTA, horizon, (learner,), unit="user", user_examples_max=users
-    )
+    return StreamRequest("s", Fraction(1), DELTA, horizon, (learner,), unit=Unit(users))
 
 
 def parameters_of(request: StreamRequest) -> OnlineParameters:
@@ -70,7 +69,7 @@ def parameters_of(request: StreamRequest) -> OnlineParameters:
 @pytest.mark.parametrize("accounting", ["pure", "zcdp"])
 @pytest.mark.parametrize("users", [1, 4])
 def test_rates_are_the_largest_that_a_user_is_paid_for(accounting: Any, users: int) -> None:
-    budget = Budget(Fraction(1), DELTA, HORIZON, 1, accounting, 0.3, user_examples_max=users)
+    budget = Budget(Fraction(1), DELTA, HORIZON, 1, accounting, 0.3, unit=Unit(users))
     trigger = price_of(budget, DenseSelection(Fraction(0), 1, accounting))
     assert Fraction(29, 100) < trigger.epsilon_pure <= Fraction(3, 10)
     for rate, event in (
@@ -85,7 +84,7 @@ def test_rates_are_the_largest_that_a_user_is_paid_for(accounting: Any, users: i
 
 def price_of(budget: Budget, event: Any) -> Price:
     """A trigger and one more event."""
-    trigger = 2 * budget.user_examples_max * budget.trigger_rate
+    trigger = 2 * budget.unit.examples * budget.trigger_rate
     return Price(trigger, Fraction(0), Fraction(0)) + price(event)
 
 
@@ -100,7 +99,7 @@ def partial_lists(draws: int, accounting: Any) -> Any:
 @pytest.mark.parametrize("users", [1, 2, 9])
 @pytest.mark.parametrize("apart", [False, True])
 def test_bottoms_are_the_least_that_hide_a_user(users: int, apart: bool) -> None:
-    budget = Budget(Fraction(1), DELTA, HORIZON, 1, "pure", 0.3, user_examples_max=users)
+    budget = Budget(Fraction(1), DELTA, HORIZON, 1, "pure", 0.3, unit=Unit(users))
     rate = Fraction(1, 3)
     bottom = budget.bottom_score(5, rate, 3, apart=apart)
     threshold = budget.histogram_threshold(rate, apart=apart)
@@ -134,7 +133,7 @@ WAYS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize("name", WAYS)
 def test_every_way_keeps_the_promise_for_users(name: str, users: int) -> None:
     stream = plan_stream(asked(name, users, **WAYS[name]))
-    assert (stream.unit, stream.user_examples_max) == ("user", users)
+    assert stream.unit == Unit(users)
     (plan,) = stream.of(LearnerPlan)
     assert plan.parameters.user_examples_max == users
     learner = plan.learner("s")
@@ -183,18 +182,6 @@ REFUSED: dict[str, tuple[StreamRequest, str]] = {
         "learner l: private answers protect single examples only; give it a stream with unit = "
         '"example"',
     ),
-    "a number without users": (
-        replace(asked("points:16", 2), unit="example"),
-        'user_examples_max is for streams with unit = "user" only',
-    ),
-    "no examples": (
-        asked("points:16", 0),
-        f"user_examples_max must be an integer from 1 to {USER_EXAMPLES_MAX:,}",
-    ),
-    "another unit": (
-        replace(asked("points:16"), unit="household"),  # type: ignore[arg-type]
-        "unit must be one of example, user",
-    ),
     "too many users": (
         asked("thresholds:64", horizon=10**9, noise_rate=Fraction(1, 100)),
         "users whose examples a season may count make snapshots of up to 20,",
@@ -224,7 +211,7 @@ def test_plans_from_before_there_were_units_are_read() -> None:
     del stored["unit"], stored["user_examples_max"]
     del stored["learners"]["l"]["parameters"]["user_examples_max"]
     assert StreamPlan.from_dict(stored) == stream
-    assert (stream.unit, stream.publishing[0].parameters.user_examples_max) == ("example", None)
+    assert (stream.unit, stream.publishing[0].parameters.user_examples_max) == (EXAMPLE, None)
     assert not any("user" in str(each) for each in stored["learners"]["l"]["parameters"])
 
 

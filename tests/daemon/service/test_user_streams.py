@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from littled.budget.unit import EXAMPLE, Unit
 from littled.classes.registry import class_from_name
 from littled.cli.replaying import compare_stream
 from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
@@ -33,9 +34,9 @@ STREAMS: dict[str, Any] = {"visits": "user", "clicks": "user", "flights": "examp
 def plan(unit: Any) -> StreamPlan:
     """A plan for a budget that is large enough to learn from a few thousand users."""
     learner = LearnerRequest("late", class_from_name("thresholds:200"))
-    most = USER_EXAMPLES_MAX if unit == "user" else 1
+    protected = Unit(USER_EXAMPLES_MAX) if unit == "user" else EXAMPLE
     budget = Fraction(8), Fraction(1, 10**6)
-    return plan_stream(StreamRequest("any", *budget, 50_000, (learner,), unit, most))
+    return plan_stream(StreamRequest("any", *budget, 50_000, (learner,), protected))
 
 
 def make_store(path: Path) -> Path:

@@ -7,6 +7,7 @@ from typing import Any
 from littled.auditing.online import online_subject
 from littled.auditing.subjects.small import HORIZON, alone
 from littled.auditing.trials import Subject
+from littled.budget.unit import Unit
 from littled.classes import class_from_name
 from littled.planner import (
     LearnerPlan,
@@ -52,7 +53,7 @@ class OnlineAudits:
             name: alone(
                 LearnerRequest(name, class_from_name(class_name), **asked),
                 HORIZON_OF_SCHEDULES if "adversary" in asked else HORIZON,
-                OF_USERS.get(name),
+                Unit(OF_USERS.get(name)),
             )
             for name, (class_name, asked) in PUBLISHING.items()
         }

@@ -2,6 +2,7 @@
 
 from fractions import Fraction
 
+from littled.budget.unit import EXAMPLE, Unit
 from littled.planner import StreamRequest
 from littled.planner.requests import Request
 
@@ -9,16 +10,13 @@ from littled.planner.requests import Request
 EPSILON, DELTA, HORIZON = Fraction(4), Fraction(1, 100), 64
 
 
-def alone(
-    request: Request, horizon: int = HORIZON, user_examples_max: int | None = None
-) -> StreamRequest:
-    """A stream for one learner; for users, of whom so many examples are protected together."""
+def alone(request: Request, horizon: int = HORIZON, unit: Unit = EXAMPLE) -> StreamRequest:
+    """A stream for one learner."""
     return StreamRequest(
         "small",
         EPSILON,
         DELTA,
         horizon,
         (request,),
-        unit="example" if user_examples_max is None else "user",
-        user_examples_max=user_examples_max or 1,
+        unit,
     )

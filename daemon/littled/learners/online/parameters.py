@@ -7,6 +7,7 @@ from itertools import chain
 from typing import Any, Self, get_args
 
 from littled.budget.rounding import to_text
+from littled.budget.unit import USER_EXAMPLES_MAX
 from littled.learners.online.selections.register import SELECTIONS, selection_of
 from littled.learners.online.values import (
     Accounting,
@@ -20,8 +21,6 @@ from littled_protocol.limits import majority_members_max
 
 # Thresholds of a trigger, either way: with every count and noise added, 63 bits hold them.
 THRESHOLD_MAX = 1 << 62
-# Examples that one user may have in a season: more than any budget pays for.
-USER_EXAMPLES_MAX = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def _other(
 ) -> Comparison:
     """The row of a way that was not chosen."""
     asked = way.supposed(learner)
-    reason = way.why_not(asked, users=request.unit == "user")
+    reason = way.why_not(asked, users=request.unit.is_user)
     if reason is not None:
         return Comparison(way.name, False, remark=reason)
     if way.alone and len(request.learners) > 1:
@@ -91,7 +91,7 @@ def _other(
 
 
 def _experts_row(request: StreamRequest, learner: LearnerRequest) -> Comparison:
-    if request.unit == "user":
+    if request.unit.is_user:
         return Comparison("experts", False, remark=EXPERTS_UNIT)
     shared = len(request.learners)
     alone = replace(request, epsilon=request.epsilon / shared, delta=request.delta / shared)

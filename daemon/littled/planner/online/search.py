@@ -26,7 +26,7 @@ class OnlinePlanning(Planning[LearnerRequest, Estimate, LearnerPlan]):
         if not 0 < request.failure_probability < 1:
             raise PlanError(f"learner {request.name}: failure_probability must be between 0 and 1")
         for way in allowed_ways(request):
-            if way.alone and stream.unit == "user":
+            if way.alone and stream.unit.is_user:
                 raise PlanError(f"learner {request.name}: {PAPER_LIMITS}; take another selection")
             if way.alone and len(stream.learners) > 1:
                 raise PlanError(

@@ -65,7 +65,7 @@ class PredictionPlanning(Planning[PredictionRequest, PredictionEstimate, Predict
     def check(self, request: PredictionRequest, stream: StreamRequest) -> None:
         """Raise PlanError for what cannot be planned on this stream whatever the budget."""
         name = request.name
-        if stream.unit == "user":
+        if stream.unit.is_user:
             raise PlanError(
                 f"learner {name}: private answers protect single examples only; give it a "
                 'stream with unit = "example"'

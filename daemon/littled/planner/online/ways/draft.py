@@ -79,7 +79,7 @@ class Draft:
             selection=self.selection,
             selection_accounting=self.budget.accounting,
             calls_max=calls,
-            user_examples_max=self.budget.user_examples_max or None,
+            user_examples_max=self.budget.user_examples_max,
             **more,
         )
 

@@ -94,7 +94,7 @@ class ScheduledDraft:
             calls_max=scheduled_calls(first, horizon),
             fresh=True,
             schedule_first=first,
-            user_examples_max=self.budget.user_examples_max or None,
+            user_examples_max=self.budget.user_examples_max,
             **more,
         )
         plan = LearnerPlan(request.name, request.hypotheses, parameters, request.words)
