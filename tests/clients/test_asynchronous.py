@@ -1,75 +1,31 @@
-"""The asyncio client against a small daemon over real sockets: good days and bad ones."""
+"""What only the asyncio client does, against a small daemon over real sockets."""
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable
-from pathlib import Path
-from typing import Any
+from collections.abc import Awaitable
 
-import numpy as np
 import pytest
 
-from littled_client.asynchronous import AsyncClient, AsyncFeeder
+from littled_client.asynchronous import AsyncClient
 from littled_client.errors import (
-    ChangedStoreError,
     ClientError,
-    ExampleError,
-    PredictionRefused,
     UnreachableError,
 )
 from littled_client.waits import Waits
 from littled_protocol import limits
-from littled_protocol.errors import (
-    ErrorCode,
-    ProtocolError,
-    RefusalCode,
-    RemoteProtocolError,
-)
-from littled_protocol.messages import Error
+from support.feeding import until
 from support.small_daemon import (
-    WRONG_ANSWERS,
     SmallDaemon,
     changed,
-    right_answer,
     small_release,
 )
 
 QUICK = Waits(reconnect_seconds=5.0, delay_least_seconds=0.01, delay_most_seconds=0.05)
 REQUEST = bytes(range(16))
-IMPATIENT = Waits(reconnect_seconds=0.2, delay_least_seconds=0.01, delay_most_seconds=0.05)
 
 
-async def until(ready: Callable[[], bool], seconds: float = 5.0) -> None:
-    """Wait until something is true of the daemon, which runs on a thread of its own."""
-    deadline = time.monotonic() + seconds
-    while not ready():
-        assert time.monotonic() < deadline, "it did not happen in time"
-        await asyncio.sleep(0.002)
-
-
-async def send_until_it_fails(feeder: AsyncFeeder) -> None:
-    while True:
-        await feeder.send([2], [1])
-        await feeder.flush()
-
-
-def numbers(count: int, start: int = 0) -> tuple[list[int], list[int]]:
-    return [(start + i) % 256 for i in range(count)], [(start + i) % 2 for i in range(count)]
-
-
-async def test_a_short_program_feeds_subscribes_and_predicts(
-    daemon: SmallDaemon, address: str
-) -> None:
-    async with AsyncClient(address) as client:
-        async with client.feed("flights") as feeder:
-            await feeder.send([10, 60, 90], [0, 1, 1])
-        daemon.publish(small_release("flights/late", 1, threshold=54))
-        async for published in client.subscribe("flights/late"):
-            assert published.describe() == "1 if x >= 54"
-            assert published.predict([10, 60]).tolist() == [0, 1]
-            break
-    assert daemon.examples("flights") == ([10, 60, 90], [0, 1, 1])
-    assert daemon.agents[0].startswith("littled_client/")
+def numbers(count: int) -> tuple[list[int], list[int]]:
+    """Points of one byte, and whether each is odd."""
+    return [i % 256 for i in range(count)], [i % 2 for i in range(count)]
 
 
 async def test_feeding_leaves_turns_to_others(daemon: SmallDaemon, address: str) -> None:
@@ -120,141 +76,6 @@ async def test_memory_stays_bounded_while_the_daemon_is_away(
     assert daemon.examples("flights") == numbers(50_000)
 
 
-async def test_a_daemon_that_stays_away_is_given_up(daemon: SmallDaemon, address: str) -> None:
-    def gone() -> Any:
-        return pytest.raises(UnreachableError, match=r"no daemon can be reached at unix:.*")
-
-    async with AsyncClient(address, waits=IMPATIENT) as client:
-        with gone():
-            async with client.feed("flights") as feeder:
-                await feeder.send([1], [1])
-                await feeder.flush()
-                daemon.stop_listening()
-                with gone():
-                    await send_until_it_fails(feeder)
-                with gone():
-                    await feeder.flush()
-                await feeder.send([3], [1])
-        with gone():
-            await client.status()
-        with gone():
-            await anext(client.subscribe("flights/late"))
-
-
-async def test_nobody_there() -> None:
-    for address in ("unix:/nowhere/d.sock", "127.0.0.1:1", "nowhere.invalid:1"):
-        with pytest.raises(UnreachableError, match="is littled running"):
-            async with AsyncClient(address):
-                pass
-
-
-async def test_waiting_for_a_daemon_that_starts_late(tmp_path: Path) -> None:
-    daemon = SmallDaemon({"flights": "u8"})
-    path = str(tmp_path / "late.sock")
-    asyncio.get_running_loop().call_later(0.1, daemon.listen, path)
-    waits = Waits(connect_seconds=5.0, delay_least_seconds=0.01, delay_most_seconds=0.05)
-    try:
-        async with AsyncClient(f"unix:{path}", waits=waits) as client:
-            assert "flights" in (await client.status())["streams"]
-    finally:
-        daemon.close()
-
-
-async def test_tcp(daemon: SmallDaemon) -> None:
-    daemon.stop_listening()
-    port = daemon.listen_tcp()
-    changed(daemon, token="open sesame")  # noqa: S106 - a test's
-    async with (
-        AsyncClient(f"127.0.0.1:{port}", token="open sesame") as client,  # noqa: S106 - a test's
-        client.feed("flights") as feeder,
-    ):
-        await feeder.send([1, 2], [0, 1])
-    assert daemon.examples("flights") == ([1, 2], [0, 1])
-    for token in (None, "close sesame"):
-        with pytest.raises(RemoteProtocolError) as caught:
-            async with AsyncClient(f"127.0.0.1:{port}", token=token):
-                pass
-        assert caught.value.code is ErrorCode.UNAUTHORIZED
-
-
-async def test_another_store_under_the_same_address_is_refused(
-    daemon: SmallDaemon, address: str
-) -> None:
-    async with AsyncClient(address, waits=QUICK) as client:
-        assert client.instance == "store-1"
-        daemon.publish(small_release("flights/late", 1))
-        with pytest.raises(ChangedStoreError, match="another store"):  # noqa: PT012 - leaving raises
-            async with client.feed("flights") as feeder:
-                await feeder.send([1], [1])
-                await feeder.flush()
-                changed(daemon, instance="store-2")
-                daemon.drop()
-                await feeder.send([2], [1])
-                await feeder.flush()
-        for use in (client.status, lambda: anext(client.subscribe("flights/late"))):
-            with pytest.raises(ChangedStoreError, match="another store"):
-                await use()
-
-
-async def test_an_older_store_is_refused(daemon: SmallDaemon, address: str) -> None:
-    async with AsyncClient(address, waits=QUICK) as client:
-        with pytest.raises(ChangedStoreError, match="had acknowledged 3"):  # noqa: PT012 - leaving raises
-            async with client.feed("flights") as feeder:
-                await feeder.send([1, 2, 3], [0, 0, 0])
-                await feeder.flush()
-                daemon.next_sequence["flights", feeder.producer] = 2
-                daemon.drop()
-                await send_until_it_fails(feeder)
-
-
-@pytest.mark.parametrize(
-    ("stream", "behaviour", "code"),
-    [
-        ("ships", {}, ErrorCode.UNKNOWN_STREAM),
-        ("flights", {"refuse_examples": ErrorCode.INVALID_EXAMPLES}, ErrorCode.INVALID_EXAMPLES),
-        ("flights", {"refuse_open": [ErrorCode.PRODUCER_BUSY]}, ErrorCode.PRODUCER_BUSY),
-        ("flights", {"refuse_examples": ErrorCode.PRODUCER_BUSY}, ErrorCode.PRODUCER_BUSY),
-        ("flights", {"refuse_open": [ErrorCode.LIMIT_EXCEEDED] * 99}, ErrorCode.LIMIT_EXCEEDED),
-        ("no such name", {}, ErrorCode.MALFORMED_FRAME),
-    ],
-)
-async def test_refusals_arrive_with_their_code(
-    daemon: SmallDaemon, address: str, stream: str, behaviour: dict[str, Any], code: ErrorCode
-) -> None:
-    async with AsyncClient(address, waits=IMPATIENT) as client:
-        changed(daemon, **behaviour)
-        with pytest.raises(ProtocolError) as caught:
-            async with client.feed(stream) as feeder:
-                await feeder.send([1], [1])
-        assert caught.value.code is code
-
-
-async def test_a_refused_greeting(daemon: SmallDaemon, address: str) -> None:
-    changed(daemon, refuse_hello=ErrorCode.UNSUPPORTED_VERSION)
-    with pytest.raises(RemoteProtocolError, match="share no version"):
-        async with AsyncClient(address, waits=QUICK):
-            pass
-
-
-async def test_refusals_that_pass_are_waited_out(daemon: SmallDaemon, address: str) -> None:
-    async with AsyncClient(address, waits=QUICK) as client, client.feed("flights") as feeder:
-        await feeder.send([1], [1])
-        await feeder.flush()
-        busy = [ErrorCode.PRODUCER_BUSY, ErrorCode.LIMIT_EXCEEDED, ErrorCode.SHUTTING_DOWN]
-        changed(daemon, refuse_open=busy)
-        daemon.tell(Error(ErrorCode.SHUTTING_DOWN, "later"))
-        await feeder.send([2], [1])
-        await feeder.flush()
-        assert daemon.behaviour.refuse_open == []
-    assert daemon.examples("flights") == ([1, 2], [1, 1])
-
-
-async def test_a_feeder_needs_its_block(address: str) -> None:
-    async with AsyncClient(address) as client:
-        with pytest.raises(ClientError, match="not open"):
-            await client.feed("flights").send([1], [1])
-
-
 async def test_cancelled_sending_keeps_the_order(daemon: SmallDaemon, address: str) -> None:
     changed(daemon, credit_bytes=limits.credit_bytes_min, hold_acks=True)
     x, y = numbers(30_000)
@@ -267,43 +88,6 @@ async def test_cancelled_sending_keeps_the_order(daemon: SmallDaemon, address: s
         daemon.release_acks()
         await feeder.send(x[sent:], y[sent:])
     assert daemon.examples("flights") == (x, y)
-
-
-async def test_a_subscriber_gets_what_it_missed_and_what_comes(
-    daemon: SmallDaemon, address: str
-) -> None:
-    for version in (1, 2, 3):
-        daemon.publish(small_release("flights/late", version))
-    daemon.publish(small_release("flights/other", 1))
-    async with AsyncClient(address) as client:
-        versions = []
-        async for published in client.subscribe("flights/late", since=1):
-            assert published.learner == "flights/late"
-            versions.append(published.version)
-            if published.version in (3, 4):
-                daemon.publish(small_release("flights/late", published.version + 1))
-            if published.version == 5:
-                break
-        assert versions == [2, 3, 4, 5]
-        await until(lambda: len(daemon.peers) == 1)
-
-
-async def test_a_subscription_goes_on_after_losses(daemon: SmallDaemon, address: str) -> None:
-    for version in range(1, 4):
-        daemon.publish(small_release("flights/late", version))
-    versions = []
-    async with AsyncClient(address, waits=QUICK) as client:
-        async for published in client.subscribe("flights/late"):
-            versions.append(published.version)
-            if published.version == 15:
-                break
-            if published.version == len(daemon.releases["flights/late"]):
-                daemon.publish(small_release("flights/late", published.version + 1))
-            if published.version % 3 == 0:
-                daemon.drop()
-            if published.version % 5 == 0:
-                daemon.tell(Error(ErrorCode.SLOW_SUBSCRIBER, "slow"))
-    assert versions == list(range(1, 16))
 
 
 async def test_a_slow_program_does_not_pile_up_releases(daemon: SmallDaemon, address: str) -> None:
@@ -324,19 +108,6 @@ async def test_a_slow_program_does_not_pile_up_releases(daemon: SmallDaemon, add
     assert versions == list(range(1, count + 1))
 
 
-async def test_refused_subscriptions(daemon: SmallDaemon, address: str) -> None:
-    async with AsyncClient(address) as client:
-        with pytest.raises(ProtocolError, match="stream/learner"):
-            await anext(client.subscribe("flights"))
-        subscription = client.subscribe("flights/late")
-        waiting = asyncio.create_task(anext(subscription))
-        await until(lambda: any(peer.learners for peer in daemon.peers))
-        daemon.tell(Error(ErrorCode.UNKNOWN_LEARNER, "no such learner"))
-        with pytest.raises(RemoteProtocolError) as caught:
-            await waiting
-        assert caught.value.code is ErrorCode.UNKNOWN_LEARNER
-
-
 async def test_closing_the_client_ends_what_is_in_use(daemon: SmallDaemon, address: str) -> None:
     client = AsyncClient(address, waits=QUICK)
     async with client:
@@ -352,24 +123,9 @@ async def test_closing_the_client_ends_what_is_in_use(daemon: SmallDaemon, addre
     await until(lambda: not daemon.peers)
 
 
-async def test_a_client_can_be_used_again(daemon: SmallDaemon, address: str) -> None:
-    client = AsyncClient(address)
-    for _ in range(2):
-        async with client:
-            await client.status()
-
-
-async def test_status_and_latest(daemon: SmallDaemon, address: str) -> None:
+async def test_many_tasks_may_ask_for_the_status(daemon: SmallDaemon, address: str) -> None:
     async with AsyncClient(address, waits=QUICK) as client:
-        with pytest.raises(ClientError, match="no learner 'flights/late'"):
-            await client.latest("flights/late")
-        daemon.releases["flights/late"] = []
-        assert await client.latest("flights/late") is None
-        for version in (1, 2, 3):
-            daemon.publish(small_release("flights/late", version, threshold=version))
-        latest = await client.latest("flights/late")
-        assert latest is not None
-        assert (latest.version, latest.describe()) == (3, "1 if x >= 3")
+        daemon.publish(small_release("flights/late", 3))
         daemon.drop()
         status = await client.status()
         assert status["streams"]["flights"]["learners"]["late"] == {"version": 3}
@@ -377,49 +133,12 @@ async def test_status_and_latest(daemon: SmallDaemon, address: str) -> None:
         assert answers == [status] * 20
 
 
-async def test_pings_of_the_daemon_are_answered(daemon: SmallDaemon, address: str) -> None:
+async def test_pings_are_answered_whatever_the_program_does(
+    daemon: SmallDaemon, address: str
+) -> None:
     changed(daemon, ask=True)
     async with AsyncClient(address):
         await until(lambda: daemon.pongs == [7])
-
-
-async def test_a_silent_connection_is_kept_alive(daemon: SmallDaemon, address: str) -> None:
-    waits = Waits(idle_seconds=0.02, pong_seconds=1.0)
-    async with AsyncClient(address, waits=waits) as client:
-        subscription = client.subscribe("flights/late")
-        waiting = asyncio.create_task(anext(subscription))
-        await asyncio.sleep(0.2)
-        daemon.publish(small_release("flights/late", 1))
-        assert (await waiting).version == 1
-    assert daemon.greetings == 2
-
-
-async def test_a_daemon_that_fell_silent_is_left(daemon: SmallDaemon, address: str) -> None:
-    waits = Waits(
-        idle_seconds=0.05,
-        pong_seconds=0.05,
-        answer_seconds=0.1,
-        delay_least_seconds=0.01,
-        delay_most_seconds=0.05,
-    )
-    async with AsyncClient(address, waits=waits) as client, client.feed("flights") as feeder:
-        changed(daemon, hold_acks=True, mute=True)
-        await feeder.send([1], [1])
-        flushing = asyncio.create_task(feeder.flush())
-        greetings = daemon.greetings
-        await until(lambda: daemon.greetings > greetings)
-        changed(daemon, hold_acks=False, mute=False)
-        await flushing
-    assert daemon.examples("flights") == ([1], [1])
-
-
-async def test_an_answer_that_never_comes(daemon: SmallDaemon, address: str) -> None:
-    waits = Waits(answer_seconds=0.05, reconnect_seconds=0.2, delay_least_seconds=0.01)
-    async with AsyncClient(address, waits=waits) as client:
-        changed(daemon, mute=True)
-        for use in (client.status, client.feed("flights").__aenter__):
-            with pytest.raises(UnreachableError, match="no answer in time"):
-                await use()
 
 
 async def test_entering_may_be_cancelled(daemon: SmallDaemon, address: str) -> None:
@@ -430,136 +149,6 @@ async def test_entering_may_be_cancelled(daemon: SmallDaemon, address: str) -> N
             async with asyncio.timeout(0.05):
                 await opening
         await until(lambda: len(daemon.peers) == 1)
-
-
-async def test_predictions_of_points_of_every_type(daemon: SmallDaemon, address: str) -> None:
-    points: dict[str, Any] = {
-        "flights": [10, 61],
-        "ids": np.array([2**63, 2**64 - 1], dtype=np.uint64),
-        "addresses": ["::2", "::3"],
-        "rows": [[1, 2, 3], [1, 2, 4]],
-    }
-    async with AsyncClient(address) as client:
-        for stream, x in points.items():
-            daemon.answers_left[f"{stream}/odd"] = 10
-            found = await client.predict(f"{stream}/odd", x)
-            assert found.labels.tolist() == [0, 1]
-            assert found.labels.dtype == np.uint8
-            assert (found.window, found.left, found.repeated) == (0, 8, False)
-
-
-async def test_a_request_made_again_is_answered_again_for_nothing(
-    daemon: SmallDaemon, address: str
-) -> None:
-    daemon.answers_left["flights/odd"] = 10
-    async with AsyncClient(address) as client:
-        first = await client.predict("flights/odd", [1, 2], request=REQUEST)
-        again = await client.predict("flights/odd", [1, 2], request=REQUEST)
-        other = await client.predict("flights/odd", [1, 2])
-    assert (first.repeated, again.repeated, other.repeated) == (False, True, False)
-    assert first.labels.tolist() == again.labels.tolist() == [1, 0]
-    assert (first.left, again.left, other.left) == (8, 8, 6)
-
-
-async def test_many_points_are_asked_about_in_several_requests(
-    daemon: SmallDaemon, address: str
-) -> None:
-    daemon.answers_left |= {"flights/odd": 5000, "rows/odd": 5000}
-    x, y = numbers(2500)
-    async with AsyncClient(address) as client:
-        found = await client.predict("flights/odd", x, request=REQUEST)
-        assert (found.labels.tolist(), found.left, found.repeated) == (y, 2500, False)
-        assert [each.count for each in daemon.requests] == [1000, 1000, 500]
-        again = await client.predict("flights/odd", np.array(x), request=REQUEST)
-        assert (again.labels.tolist(), again.left, again.repeated) == (y, 2500, True)
-    changed(daemon, frame_bytes_max=limits.frame_bytes_max_min)
-    daemon.requests.clear()
-    rows = np.arange(6000).reshape(2000, 3)
-    async with AsyncClient(address) as client:
-        found = await client.predict("rows/odd", rows)
-        assert found.labels.tolist() == (rows.sum(axis=1) % 2).tolist()
-    assert [each.count for each in daemon.requests] == [640, 640, 640, 80]
-
-
-async def test_refused_predictions_say_why_and_leave_the_connection_alive(
-    daemon: SmallDaemon, address: str
-) -> None:
-    daemon.answers_left["flights/odd"] = 1500
-    x, y = numbers(2500)
-    async with AsyncClient(address) as client:
-        with pytest.raises(PredictionRefused) as caught:
-            await client.predict("flights/odd", x, request=REQUEST)
-        refused = caught.value
-        assert (refused.code, refused.learner) == (RefusalCode.WINDOW_SPENT, "flights/odd")
-        assert (refused.asked, refused.spent, refused.left) == (1000, 7, 500)
-        assert (refused.window, refused.next_window) == (0, 99)
-        assert refused.labels.tolist() == y[:1000]
-        for learner, request, code in (
-            ("flights/none", None, RefusalCode.UNKNOWN_LEARNER),
-            ("flights/odd", daemon.requests[0].request, RefusalCode.REQUEST_REUSED),
-        ):
-            with pytest.raises(PredictionRefused) as caught:
-                await client.predict(learner, [1], request=request)
-            assert caught.value.code == code
-            assert caught.value.labels.tolist() == []
-        daemon.answers_left["flights/odd"] = 1500
-        found = await client.predict("flights/odd", x, request=REQUEST)
-        assert (found.labels.tolist(), found.left) == (y, 0)
-    assert daemon.greetings == 2, "the client's own connection, and one for predictions"
-
-
-async def test_what_cannot_be_asked_is_not_sent(daemon: SmallDaemon, address: str) -> None:
-    daemon.answers_left["flights/odd"] = 10
-    async with AsyncClient(address) as client:
-        with pytest.raises(ClientError, match="no stream 'ships'"):
-            await client.predict("ships/odd", [1])
-        for x in ([], [256], [1.5]):
-            with pytest.raises(ExampleError):
-                await client.predict("flights/odd", x)
-        with pytest.raises(ProtocolError, match="stream/learner"):
-            await client.predict("flights", [1])
-        with pytest.raises(ProtocolError, match="16 bytes"):
-            await client.predict("flights/odd", [1], request=b"short")
-    assert daemon.requests == []
-
-
-async def test_lost_answers_are_asked_for_again_and_charged_once(
-    daemon: SmallDaemon, address: str
-) -> None:
-    daemon.answers_left["flights/odd"] = 10_000
-    x, y = numbers(3500)
-    changed(daemon, drop_answers=3)
-    async with AsyncClient(address, waits=QUICK) as client:
-        found = await client.predict("flights/odd", x)
-        assert (found.labels.tolist(), found.left, found.repeated) == (y, 6500, False)
-        assert daemon.behaviour.drop_answers == 0
-        assert len(daemon.requests) == 4 + 3
-        assert len({each.request for each in daemon.requests}) == 4
-        daemon.drop()
-        assert (await client.predict("flights/odd", [3])).left == 6499
-        daemon.tell(Error(ErrorCode.SHUTTING_DOWN, "later"))
-        assert (await client.predict("flights/odd", [3])).left == 6498
-        changed(daemon, drop_answers=1)
-        found = await client.predict("flights/odd", [3])
-        assert (found.labels.tolist(), found.left, found.repeated) == ([1], 6497, True)
-
-
-async def test_predictions_of_a_daemon_that_stays_away(daemon: SmallDaemon, address: str) -> None:
-    daemon.answers_left["flights/odd"] = 10
-    async with AsyncClient(address, waits=IMPATIENT) as client:
-        await client.predict("flights/odd", [1])
-        daemon.stop_listening()
-        with pytest.raises(UnreachableError, match=r"no daemon can be reached at unix:.*"):
-            await client.predict("flights/odd", [1])
-
-
-async def test_predictions_of_another_store_are_refused(daemon: SmallDaemon, address: str) -> None:
-    daemon.answers_left["flights/odd"] = 10
-    async with AsyncClient(address, waits=QUICK) as client:
-        await client.predict("flights/odd", [1])
-        changed(daemon, instance="store-2", drop_answers=1)
-        with pytest.raises(ChangedStoreError, match="another store"):
-            await client.predict("flights/odd", [1])
 
 
 async def test_several_requests_may_be_unanswered_and_come_back_in_any_order(
@@ -622,21 +211,7 @@ async def test_a_cancelled_request_can_be_made_again(daemon: SmallDaemon, addres
     assert daemon.greetings == 2
 
 
-@pytest.mark.parametrize("wrong", WRONG_ANSWERS)
-async def test_wrong_answers_are_errors_and_no_predictions(
-    daemon: SmallDaemon, address: str, wrong: str
-) -> None:
-    answer, code = WRONG_ANSWERS[wrong]
-    async with AsyncClient(address, waits=QUICK) as client:
-        changed(daemon, answer=answer)
-        with pytest.raises(RemoteProtocolError) as caught:
-            await client.predict("flights/odd", [1, 2])
-        assert caught.value.code is code
-        changed(daemon, answer=right_answer)
-        assert (await client.predict("flights/odd", [1, 2])).labels.tolist() == [0, 0]
-
-
-async def test_predictions_that_never_come(daemon: SmallDaemon, address: str) -> None:
+async def test_predictions_of_many_tasks_that_never_come(daemon: SmallDaemon, address: str) -> None:
     waits = Waits(answer_seconds=0.05, reconnect_seconds=0.2, delay_least_seconds=0.01)
     daemon.answers_left["flights/odd"] = 10
     async with AsyncClient(address, waits=waits) as client:

@@ -6,12 +6,17 @@ run on threads or as processes of their own. `beside` runs a coroutine while the
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine
+from contextlib import closing
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 from littled_client.asynchronous import AsyncClient
 from littled_client.blocking import Client, Feeder
+from littled_client.predictions import Predictions
+from littled_client.published import Published
+
+Result = TypeVar("Result")
 
 KINDS = ("blocking", "asyncio")
 
@@ -52,13 +57,31 @@ class AwaitedFeeder:
 
 
 class AwaitedClient:
-    """A blocking client with the asyncio client's methods, as far as feeding needs them."""
+    """A blocking client with the asyncio client's methods."""
 
     def __init__(self, address: str, **options: Any) -> None:
         self.client = Client(address, **options)
 
     def feed(self, stream: str, **options: Any) -> AwaitedFeeder:
         return AwaitedFeeder(self.client.feed(stream, **options))
+
+    @property
+    def instance(self) -> str | None:
+        return self.client.instance
+
+    async def subscribe(self, learner: str, since: int = 0) -> AsyncGenerator[Published, None]:
+        with closing(self.client.subscribe(learner, since)) as releases:
+            for published in releases:
+                yield published
+
+    async def latest(self, learner: str) -> Published | None:
+        return self.client.latest(learner)
+
+    async def predict(self, learner: str, x: Any, *, request: bytes | None = None) -> Predictions:
+        return self.client.predict(learner, x, request=request)
+
+    async def status(self) -> dict[str, Any]:
+        return self.client.status()
 
     async def __aenter__(self) -> Self:
         self.client.__enter__()
@@ -78,19 +101,20 @@ def client_of(kind: str, address: str, **options: Any) -> Any:
     return (AwaitedClient if kind == "blocking" else AsyncClient)(address, **options)
 
 
-def beside(kind: str, work: Coroutine[Any, Any, None]) -> asyncio.Future[None]:
+def beside(kind: str, work: Coroutine[Any, Any, Result]) -> asyncio.Future[Result]:
     """Run what a client of this kind does while the test goes on."""
     if kind == "asyncio":
         return asyncio.create_task(work)
     return asyncio.ensure_future(asyncio.to_thread(_run_through, work))
 
 
-def _run_through(work: Coroutine[Any, Any, None]) -> None:
+def _run_through(work: Coroutine[Any, Any, Result]) -> Result:
     """Run a coroutine that blocks and so never waits."""
     try:
         work.send(None)
-    except StopIteration:
-        return
+    except StopIteration as end:
+        found: Result = end.value
+        return found
     raise AssertionError("a blocking client's coroutine waited")
 
 
