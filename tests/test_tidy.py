@@ -127,13 +127,21 @@ ONE_LEARNER = (
     "parts of one state machine, run as one",
 )
 TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
-    "clients/littled_client/errors.py": ("tests/clients/test_blocking.py", "names only"),
+    "clients/littled_client/errors.py": ("tests/clients/test_both_clients.py", "names only"),
     **{
         f"daemon/littled/classes/{name}.py": ALL_CLASSES for name in ("base", "table", "thresholds")
     },
-    "daemon/littled/store/journal.py": (
-        "tests/daemon/store/test_segments.py",
-        "both kinds of rows are read there, and by everything that reads a store",
+    "daemon/littled/store/predictions.py": (
+        "tests/daemon/store/test_stored_predictions.py",
+        "what is read there is tested with what is written and refused",
+    ),
+    "daemon/littled/store/producer_table.py": (
+        "tests/daemon/store/test_producers.py",
+        "rows, and whether they fit the journal",
+    ),
+    "daemon/littled/store/restores.py": (
+        "tests/daemon/store/test_restoring.py",
+        "what was restored is read by everything that follows",
     ),
     "daemon/littled/store/archiving.py": (
         "tests/daemon/store/test_archive.py",

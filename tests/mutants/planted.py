@@ -663,8 +663,9 @@ RESTORES = (
         "an older mark beside a newer store says how far producers came",
         "store/store.py",
         "            numbers = (mark.streams[stream].numbers or Numbers({})).raised(\n"
-        "                self._history.producers(stream), self._firsts[stream]\n            )\n",
-        "            numbers = mark.streams[stream].numbers or self._history.numbers(stream)\n",
+        "                self._history.producers.of(stream), self._firsts[stream]\n            )\n",
+        "            numbers = (\n                mark.streams[stream].numbers\n"
+        "                or self._history.producers.numbers(stream)\n            )\n",
         (
             "daemon/cli/test_cli_restoring.py"
             "::test_a_store_served_beside_an_older_mark_lets_no_copy_learn_twice",

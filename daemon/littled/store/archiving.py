@@ -89,19 +89,19 @@ class Archiving:
 
     def _limit(self, stream: str) -> int:
         """Number of the last record that nobody who serves the store will read again."""
-        limit = self._history.oldest_snapshot(stream)
+        limit = self._history.snapshots.oldest(stream)
         position = self._history.stream_mark(stream).position
         plan = self._plans[stream]
         for windows in answer_windows(stream, plan).values():
             first = window_start(position, plan["horizon"], windows.size)
-            holds = None if first is None else self._history.record_at(stream, first)
+            holds = None if first is None else self._history.journal.record_at(stream, first)
             limit = min(limit, -1 if holds is None else holds - 1)
         return limit
 
     def _named(self, stream: str) -> set[int]:
         """Numbers of records that restores and answers of a stream name."""
-        restores = {record.number - 1 for record, _ in self._history.restores(stream)}
-        return restores | self._history.records_answered_from(stream)
+        restores = {record.number - 1 for record, _ in self._history.restores.of(stream)}
+        return restores | self._history.predictions.records_named(stream)
 
 
 def put_moved(connection: apsw.Connection, facts: Facts, moved: Moved) -> None:

@@ -36,10 +36,10 @@ from littled.store.database import (
 from littled.store.errors import StoreDamaged
 from littled.store.records import Record, continues
 from littled.store.restoration import RESTORER
+from littled.store.rows import Row, head_of, integer_of, keys_of
 from littled.store.segments import Loose, Segment, damaged, unpack
 from littled_protocol.limits import user_bytes
 
-Row = tuple[Any, ...]
 _NUMBER_MAX = (1 << NUMBER_BITS) - 1
 
 # Without a stream that protects users there is no column for them.
@@ -202,7 +202,8 @@ class Journal:
             rows = connection.execute(_POINT, (record_key(facts.identity, number),)).fetchall()
             if rows:
                 position, count, head = rows[0]
-                return _head(head, stream), _integer(position, stream) + _integer(count, stream)
+                known = head_of(head, stream)
+                return known, integer_of(position, stream) + integer_of(count, stream)
             segment = None
             if self._has_segments(connection):
                 segment = self._segment(connection, stream, facts, number)
@@ -238,13 +239,13 @@ class Journal:
     def last_in(self, connection: apsw.Connection, stream: str) -> int:
         """Number of the last record, by what a connection sees."""
         facts = self._facts.streams[stream]
-        ends = record_key(facts.identity, 0), record_key(facts.identity + 1, 0)
+        ends = keys_of(facts.identity)
         found = connection.execute(_LAST_RECORD, ends).fetchall()[0][0]
         last = found - ends[0] if isinstance(found, int) else -1
         if self._has_segments(connection):
             rows: list[Any] = connection.execute(_EXTENT, (ends[1] - 1, ends[0])).fetchall()
             for key, records, *_ in rows:
-                last = max(last, key - ends[0] + _integer(records, stream) - 1)
+                last = max(last, key - ends[0] + integer_of(records, stream) - 1)
         return max(last, *(each.last for each in self._stretches(connection, stream)), -1)
 
     def last_packed(self, stream: str) -> int:
@@ -256,7 +257,7 @@ class Journal:
             if not self._has_segments(connection):
                 return archived
             rows: list[Any] = connection.execute(_EXTENT, ends).fetchall()
-        return max((row[0] - ends[1] + _integer(row[1], stream) - 1 for row in rows), default=-1)
+        return max((row[0] - ends[1] + integer_of(row[1], stream) - 1 for row in rows), default=-1)
 
     def record_at(self, stream: str, position: int) -> int | None:
         """Number of the record that holds the example at a position; None when there is none."""
@@ -287,7 +288,7 @@ class Journal:
         with self._reading() as connection:
             rows = connection.execute(_POINT, (record_key(facts.identity, number),)).fetchall()
             if rows:
-                start, count = (_integer(each, stream) for each in rows[0][:2])
+                start, count = (integer_of(each, stream) for each in rows[0][:2])
                 return number, number, start, np.array([start + count])
             segment = None
             if self._has_segments(connection):
@@ -338,7 +339,7 @@ class Journal:
         follows, and the head.
         """
         identity = self._facts.streams[stream].identity
-        ends = record_key(identity, 0), record_key(identity + 1, 0)
+        ends = keys_of(identity)
         with self._reading() as connection:
             rows: list[Any] = []
             if has_archived(connection):
@@ -384,13 +385,13 @@ class Journal:
         identity = self._facts.streams[stream].identity
         ends = record_key(identity, 0), record_key(identity, stretches[-1].last)
         found: Any = connection.execute(_STILL_THERE, ends).fetchall()[0][0]
-        return _integer(found, stream)
+        return integer_of(found, stream)
 
     def _stretches(self, connection: apsw.Connection, stream: str) -> list[Stretch]:
         if not has_archived(connection):
             return []
         identity = self._facts.streams[stream].identity
-        ends = record_key(identity, 0), record_key(identity + 1, 0)
+        ends = keys_of(identity)
         rows: list[Any] = connection.execute(_ARCHIVED, ends).fetchall()
         found = [Stretch(stream, key - ends[0], *values) for key, *values in rows]
         following = 0
@@ -417,7 +418,7 @@ class Journal:
         """Head after an archived record, and the position that follows it."""
         kept = self.archived_points(stream).get(number)
         if kept is not None:
-            return _head(kept[2], stream), kept[1]
+            return head_of(kept[2], stream), kept[1]
         (stretch,) = (each for each in self.archived(stream) if each.first <= number <= each.last)
         if number == stretch.last:
             return stretch.head, stretch.end_position
@@ -493,7 +494,7 @@ class Journal:
         """The segment that holds a record."""
         ends = record_key(facts.identity, number), record_key(facts.identity, 0)
         rows: list[Any] = connection.execute(_EXTENT, ends).fetchall()
-        if not rows or rows[0][0] + _integer(rows[0][1], stream) <= ends[0]:
+        if not rows or rows[0][0] + integer_of(rows[0][1], stream) <= ends[0]:
             return None
         return Segment.from_row(stream, facts, connection.execute(_SEGMENT, ends).fetchall()[0])
 
@@ -539,15 +540,3 @@ def _record(
 
 def _damaged(stream: str, number: int) -> StoreDamaged:
     return StoreDamaged(f"the journal of {stream} is damaged at record {number}: put back a backup")
-
-
-def _head(value: Any, stream: str) -> bytes:
-    if not isinstance(value, bytes):
-        raise StoreDamaged(f"a head in the chains of {stream} is damaged: put back a backup")
-    return value
-
-
-def _integer(value: Any, stream: str) -> int:
-    if not isinstance(value, int):
-        raise StoreDamaged(f"a number among the rows of {stream} is damaged: put back a backup")
-    return value

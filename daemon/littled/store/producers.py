@@ -121,9 +121,9 @@ class ProducerCheck:
         """Read what is stored about a stream's producers at this moment. Raises StoreError."""
         self._history = history
         self._stream = stream
-        with history.readers.lend() as connection:
+        with history.rows.lend() as connection:
             connection.execute("BEGIN")
-            self._stored = _read(connection, identity, history.last_record_in(connection, stream))
+            self._stored = _read(connection, identity, history.journal.last_in(connection, stream))
             connection.execute("COMMIT")
 
     @property
@@ -140,12 +140,12 @@ class ProducerCheck:
         that was read and checked. Raises StoreDamaged where the chain is broken.
         """
         number = self._stored.number
-        point = None if number is None else self._history.record_point(self._stream, number)
+        point = None if number is None else self._history.journal.record_point(self._stream, number)
         if after is None:
             after = self._stored.last if number is None else number
         start = after if number is None else min(after, number)
         since = _Since()
-        for record in self._history.records(self._stream, start, self._stored.last):
+        for record in self._history.journal.records(self._stream, start, self._stored.last):
             read(record)
             if number is not None and record.number > number:
                 since.add(record)
@@ -161,10 +161,10 @@ class ProducerCheck:
         current = {name: number for _, name, number in stored.rows}
         if any(current.get(name) != number for name, number in since.following.items()):
             return False
-        if current.get(RESTORER, 0) != len(self._history.restores(self._stream)):
+        if current.get(RESTORER, 0) != len(self._history.restores.of(self._stream)):
             return False
         new = {name for identity, name, _ in stored.rows if identity > stored.last_producer}
-        first = self._history.first_number(self._stream)
+        first = self._history.restores.first_number(self._stream)
         if any(since.before.get(name) != first for name in new):
             return False
         before = (
@@ -180,8 +180,8 @@ class ProducerCheck:
         progress: called every so many records. Raises StoreDamaged where the chain is broken.
         """
         sequences, continues = Sequences(), True
-        noted = {record.number: said for record, said in self._history.restores(self._stream)}
-        for record in self._history.records(self._stream, -1, self._stored.last):
+        noted = {record.number: said for record, said in self._history.restores.of(self._stream)}
+        for record in self._history.journal.records(self._stream, -1, self._stored.last):
             if record.number % REPLAY_REPORT_RECORDS == 0:
                 progress()
             if record.restores:

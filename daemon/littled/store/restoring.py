@@ -164,7 +164,7 @@ class Restoring:
                 "newest copy of the mark"
             )
         versions = {
-            f"{stream}/{learner}": self._history.last_release(f"{stream}/{learner}")
+            f"{stream}/{learner}": self._history.releases.last(f"{stream}/{learner}")
             for learner in plan.get("learners", {})
         }
         said = self._restoration(stream, copy, versions)
@@ -182,7 +182,7 @@ class Restoring:
 
     def _restoration(self, stream: str, copy: StreamMark, versions: dict[str, int]) -> Restoration:
         had = self._mark.streams[stream]
-        left_out = self._history.lost_versions(stream)
+        left_out = self._history.restores.lost_versions(stream)
         highest = {
             name: max(each, self._mark.version(name), left_out.get(name, 0))
             for name, each in versions.items()
@@ -201,7 +201,7 @@ class Restoring:
 
     def _guessed_numbers(self, stream: str, lost: int) -> Numbers:
         """For a mark that knows no producers: none can have lost more than all examples."""
-        known = self._history.numbers(stream)
+        known = self._history.producers.numbers(stream)
         return Numbers({}, max([known.others, *known.named.values()]) + max(lost, 0))
 
     # -- what is written ---------------------------------------------------------------------
@@ -210,7 +210,7 @@ class Restoring:
         """Append the restore of one stream, and let its producers go on; return the key."""
         identity = self._facts.streams[lost.stream].identity
         self._raise_producers(connection, identity, lost.said.numbers)
-        sequence = len(self._history.restores(lost.stream))
+        sequence = len(self._history.restores.of(lost.stream))
         connection.execute(_RAISE_PRODUCER, (identity, RESTORER, sequence + 1))
         producer: Any = connection.execute(_PRODUCER, (identity, RESTORER)).fetchall()[0][0]
         end = self._history.stream_mark(lost.stream).journal
@@ -238,11 +238,13 @@ class Restoring:
         for lost in self.lost:
             stream = lost.stream
             numbers = lost.said.numbers.raised(
-                history.producers(stream), history.first_number(stream)
+                history.producers.of(stream), history.restores.first_number(stream)
             )
             streams[stream] = replace(history.stream_mark(stream), numbers=numbers)
-            versions.update(history.lost_versions(stream))
-        releases = {learner: history.release_mark(learner) for learner in history.learners()}
+            versions.update(history.restores.lost_versions(stream))
+        releases = {
+            learner: history.releases.end(learner) for learner in history.releases.learners()
+        }
         return HighWaterMark(self._facts.instance, streams, releases, versions)
 
 

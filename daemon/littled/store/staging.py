@@ -187,8 +187,8 @@ class Arrivals:
         due = _own_entries(mark)
         where = f"ledger entry {entry.number} of {entry.stream}"
         if 0 <= entry.number < due:
-            number = self._history.charge_number(entry.stream, entry.number)
-            stored = self._history.ledger(entry.stream, number - 1, number)
+            number = self._history.predictions.charge_number(entry.stream, entry.number)
+            stored = self._history.ledger.entries(entry.stream, number - 1, number)
             known = replace(entry, number=number).to_bytes()
             if [each.to_bytes() for each in stored] != [known]:
                 raise StoreDamaged(
@@ -230,7 +230,7 @@ class Arrivals:
         charged = self._charged(release)
         if 1 <= version <= point.number:
             if charged is None or [charged] != list(
-                self._history.releases(learner, version - 1, version)
+                self._history.releases.of(learner, version - 1, version)
             ):
                 raise StoreDamaged(
                     f"replay mismatch: {where} came out different from the stored one"
@@ -248,7 +248,7 @@ class Arrivals:
         """The last version that a restore has left out after this one, None without one."""
         versions = (
             said.versions.get(release.learner, 0)
-            for _, said in self._history.restores(release.stream)
+            for _, said in self._history.restores.of(release.stream)
         )
         return max((each for each in versions if each > version), default=None)
 
@@ -267,7 +267,7 @@ class Arrivals:
         if release.charge >= stored:
             # arrives in this transaction, in which nobody answers
             return replace(release, charge=mark.ledger.number + 1 - own + release.charge)
-        number = self._history.charge_number(release.stream, release.charge)
+        number = self._history.predictions.charge_number(release.stream, release.charge)
         return replace(release, charge=number)
 
     def add_prediction(self, new: NewPrediction, entry: LedgerEntry) -> StoredPrediction:
@@ -279,7 +279,7 @@ class Arrivals:
         """
         mark = self.marks[new.stream]
         where = f"prediction {new.number} of {new.stream}"
-        journal = self._history.record_point(new.stream, new.record)
+        journal = self._history.journal.record_point(new.stream, new.record)
         if new.number != mark.predictions.number + 1:
             raise StoreDamaged(f"{where} came where {mark.predictions.number + 1} is due")
         if journal is None or new.question_head != question_head(
@@ -295,7 +295,7 @@ class Arrivals:
             raise StoreDamaged(f"{where} does not follow from the stored history")
         if entry.window != new.window or entry.season > mark.season or mark.ledger.number < 0:
             raise StoreDamaged(f"{where} answers from a season that has not begun")
-        given = self._history.answers_counted(new.learner, new.window)
+        given = self._history.predictions.answers_counted(new.learner, new.window)
         if given + new.count > self._answers.get(new.learner, 0):
             raise StoreDamaged(f"{where} would exceed what window {new.window} was paid for")
         ledger = self._put_entry(mark, entry)

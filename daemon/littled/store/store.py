@@ -110,7 +110,7 @@ class Store:
         self._configuration: dict[str, Any] = json.loads(facts.configuration)
         self._plans = {name: plan_of(facts, name) for name in facts.streams}
         self._caps = {name: Price.from_dict(plan["caps"]) for name, plan in self._plans.items()}
-        self._restores = {name: self._history.restores(name) for name in facts.streams}
+        self._restores = {name: self._history.restores.of(name) for name in facts.streams}
         self._answers: dict[str, int] = {}
         # The first window that may answer: a restore closes all before it.
         self._open_windows: dict[str, int] = {}
@@ -121,7 +121,7 @@ class Store:
                     name, plan["horizon"], windows.size
                 )
         # Numbers of producers that were never seen; they may be among what was lost.
-        self._firsts = {name: self._history.first_number(name) for name in facts.streams}
+        self._firsts = {name: self._history.restores.first_number(name) for name in facts.streams}
         self._insert_record = _INSERT_RECORD_OF_USERS if facts.of_users else _INSERT_RECORD
         self._append_one = f"BEGIN IMMEDIATE;{_PUT_PRODUCER};{self._insert_record};COMMIT"
         self._marks: dict[str, StreamMark] = {}
@@ -219,14 +219,14 @@ class Store:
             self._check_producers(stream, progress)
             # The mark may be an older one: then it knows less of producers than is stored.
             numbers = (mark.streams[stream].numbers or Numbers({})).raised(
-                self._history.producers(stream), self._firsts[stream]
+                self._history.producers.of(stream), self._firsts[stream]
             )
             self._marks[stream] = replace(self._history.stream_mark(stream), numbers=numbers)
-            self._versions.update(self._history.lost_versions(stream))
+            self._versions.update(self._history.restores.lost_versions(stream))
         for learner, version in mark.versions.items():
             self._versions[learner] = max(version, self._versions.get(learner, 0))
-        for learner in self._history.learners():
-            self._releases[learner] = self._history.release_mark(learner)
+        for learner in self._history.releases.learners():
+            self._releases[learner] = self._history.releases.end(learner)
         known = self._writing.read("SELECT coalesce(max(id), 0) FROM producers", ())
         self._producers_known = int(known[0][0])
         self._packing = Packing(self._facts, self._history.journal, self._marks)
@@ -237,7 +237,7 @@ class Store:
         """Check the end of a journal, and that its producers are where it leaves them."""
         assert self._writing is not None
         identity = self._facts.streams[stream].identity
-        found = self._history.snapshot(stream)
+        found = self._history.snapshots.newest(stream)
         check = ProducerCheck(self._history, stream, identity)
         after = -1 if found is None else found[0]
         ahead = self._ahead[stream] = ReadAhead(after, len(self._facts.streams))
@@ -314,7 +314,8 @@ class Store:
         if stream in self._marks:
             return self._marks[stream].position
         with self._watched():
-            point = self._history.record_point(stream, self._history.last_record(stream))
+            journal = self._history.journal
+            point = journal.record_point(stream, journal.last_record(stream))
         return 0 if point is None else point[1]
 
     def producer_next(self, stream: str, producer: str) -> int:
@@ -323,7 +324,7 @@ class Store:
         found = self._producers.get((stream, producer))
         if found is None:
             with self._watched():
-                found = self._history.producer(stream, producer)
+                found = self._history.producers.find(stream, producer)
         return self._firsts[stream] if found is None else found[1]
 
     def records(self, stream: str, after: int = -1) -> Iterator[Record]:
@@ -338,13 +339,13 @@ class Store:
             for record in () if ahead is None else ahead.taken(after):
                 yield record
                 after = record.number
-            yield from self._history.records(stream, after)
+            yield from self._history.journal.records(stream, after)
 
     def ledger(self, stream: str) -> list[LedgerEntry]:
         """All ledger entries of a stream, checked against their chain."""
         self._usable()
         with self._watched():
-            return list(self._history.ledger(stream))
+            return list(self._history.ledger.entries(stream))
 
     def releases(
         self, learner: str, since: int = 0, bytes_max: int | None = None
@@ -356,7 +357,7 @@ class Store:
         self._usable()
         found, left = [], math.inf if bytes_max is None else bytes_max
         with self._watched():
-            for release in self._history.releases(learner, since):
+            for release in self._history.releases.of(learner, since):
                 found.append(release)
                 left -= len(release.body)
                 if left <= 0:
@@ -367,19 +368,19 @@ class Store:
         """Number of the record that holds the example at a position; None when there is none."""
         self._usable()
         with self._watched():
-            return self._history.record_at(stream, position)
+            return self._history.journal.record_at(stream, position)
 
     def predictions(self, stream: str, after: int = -1) -> Iterator[StoredPrediction]:
         """Predictions of a stream after number `after`, in order, checked against their chain."""
         self._usable()
         with self._watched():
-            yield from self._history.predictions(stream, after)
+            yield from self._history.predictions.of(stream, after)
 
     def prediction(self, learner: str, request: bytes) -> StoredPrediction | None:
         """What was answered to a request to the learner "stream/learner"; None if nothing was."""
         self._usable()
         with self._watched():
-            return self._history.prediction(learner, request)
+            return self._history.predictions.answer(learner, request)
 
     def prediction_end(self, stream: str) -> Point:
         """Number and head of a stream's last prediction, of a store that is open for writing."""
@@ -395,7 +396,7 @@ class Store:
         if self._is_closed(learner, window):
             return self._answers[learner]
         with self._watched():
-            return self._history.answers_given(learner, window)
+            return self._history.predictions.answers_given(learner, window)
 
     def answers_counted(self, learner: str, window: int) -> int:
         """The same at once and unchecked, to be told to somebody, not to be relied on."""
@@ -403,7 +404,7 @@ class Store:
         if self._is_closed(learner, window):
             return self._answers[learner]
         with self._watched():
-            return self._history.answers_counted(learner, window)
+            return self._history.predictions.answers_counted(learner, window)
 
     def snapshot(self, stream: str) -> tuple[int, bytes] | None:
         """The newest usable snapshot: number of the last record in it, and the engine's state.
@@ -412,7 +413,7 @@ class Store:
         """
         self._usable()
         with self._watched():
-            return self._history.snapshot(stream)
+            return self._history.snapshots.newest(stream)
 
     # -- writing -----------------------------------------------------------------------------
 
@@ -529,7 +530,7 @@ class Store:
         with self._lock:
             self._usable(writing=True)
             with self._watched():
-                point = self._history.record_point(stream, record_number)
+                point = self._history.journal.record_point(stream, record_number)
             if point is None:
                 raise ValueError(f"stream {stream} has no record {record_number}")
             identity = self._facts.streams[stream].identity
@@ -641,7 +642,7 @@ class Store:
         """Let the mark say exactly how far producers have come, as nothing is added any more."""
         for stream in self._marks:
             active = (name for each, name in self._producers if each == stream)
-            known = self._history.producers(stream)
+            known = self._history.producers.of(stream)
             self._reserves.settle(stream, known, active, self._firsts[stream])
 
     def _open_window(self, stream: str, horizon: int, size: int) -> int:
@@ -663,7 +664,7 @@ class Store:
         found = self._producers.get((stream, producer))
         if found is None:
             with self._watched():
-                return self._history.producer(stream, producer)
+                return self._history.producers.find(stream, producer)
         return found
 
     def _remember(self, producers: Producers) -> None:

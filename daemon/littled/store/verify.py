@@ -196,7 +196,7 @@ def _unbounded(
             continue  # written before marks knew producers, or another store's
         known = {name: end for (each, name), end in extent.producers.items() if each == stream}
         known.pop(RESTORER, None)
-        first = history.first_number(stream)
+        first = history.restores.first_number(stream)
         for name, least in numbers.missing(known, first).items():
             yield (
                 f"the high-water mark bounds producer {name} of {stream} by {numbers.bound(name)}, "
@@ -216,13 +216,13 @@ def _stream(
     journal = _journal(check, history, stream, extent)
     entries: list[LedgerEntry] = []
     with check.part():
-        entries = list(history.ledger(stream, -1, extent.entries[stream]))
+        entries = list(history.ledger.entries(stream, -1, extent.entries[stream]))
         check.add(_ledger(stream, plan, entries, journal))
     with check.part():
         check.add(
             [
                 f"the snapshot of {stream} after record {number} is damaged and will not be used"
-                for number in history.damaged_snapshots(stream)
+                for number in history.snapshots.damaged(stream)
             ]
         )
     releases = 0
@@ -274,8 +274,8 @@ class _Journal:
         stretches = history.journal.archived(stream)
         end = stretches[-1]
         restores = []
-        for record, said in history.restores(stream):
-            point = history.record_point(stream, record.number - 1)
+        for record, said in history.restores.of(stream):
+            point = history.journal.record_point(stream, record.number - 1)
             if record.number <= end.last and point is not None:
                 restores.append((point[1], record, said))
         return cls(
@@ -314,13 +314,13 @@ def _journal(check: _Check, history: History, stream: str, extent: Extent) -> _J
     journal = _Journal()
     findings: list[str] = []
     with check.part():
-        noted = {record.number: said for record, said in history.restores(stream)}
+        noted = {record.number: said for record, said in history.restores.of(stream)}
         if history.journal.archived(stream) and not history.journal.has_archive:
             journal = _Journal.after_archived(history, stream)
         points = history.journal.archived_points(stream)
         if max(points, default=-1) > history.journal.archived_end(stream):
             findings.append(f"a place of archived records of {stream} is of none in the archive")
-        for record in history.records(stream, journal.records - 1, extent.records[stream]):
+        for record in history.journal.records(stream, journal.records - 1, extent.records[stream]):
             if not _as_noted(record, points):
                 findings.append(
                     f"the place of archived record {record.number} of {stream} is wrong"
@@ -467,7 +467,7 @@ def _releases(
     findings = []
     last = extent.releases[learner]
     version = 0
-    for release in history.releases(learner, 0, last):
+    for release in history.releases.of(learner, 0, last):
         version = release.version
         where = f"release {version} of {learner}"
         if release.charge is not None:
@@ -499,7 +499,7 @@ def _predictions(
     }
     ends: dict[tuple[str, int], int | None] = {}
     last, number, charge = extent.predictions[stream], -1, -1
-    for each in history.predictions(stream, -1, last):
+    for each in history.predictions.of(stream, -1, last):
         number = each.number
         where = f"prediction {number} of {stream}"
         size = sizes.get(each.learner)
@@ -508,7 +508,7 @@ def _predictions(
             continue
         end = _window_end(each.window, size, plan["horizon"])
         if (each.learner, each.window) not in ends:
-            ends[each.learner, each.window] = history.record_at(stream, end - 1)
+            ends[each.learner, each.window] = history.journal.record_at(stream, end - 1)
         if ends[each.learner, each.window] != each.record:
             findings.append(f"{where} does not name the record that ends its window")
         if each.count < 1 or len(each.y) != each.count or each.y.translate(None, b"\0\1"):

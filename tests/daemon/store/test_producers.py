@@ -8,7 +8,7 @@ import apsw
 import pytest
 
 from littled.store.errors import StoreRefused
-from littled.store.history import History
+from littled.store.journal import Journal
 from littled.store.mark import read_mark
 from littled.store.producers import ProducerCheck
 from littled.store.restoring import Restoring
@@ -144,14 +144,14 @@ def test_a_start_reads_the_records_since_the_checksum_only(
         store.save_snapshot(STREAM, 290, b"state")
         feed(store, [1] * 5)
     read = []
-    records = History.records
+    records = Journal.records
 
     def counted(*arguments: Any) -> Any:
         for record in records(*arguments):
             read.append(record.number)
             yield record
 
-    monkeypatch.setattr(History, "records", counted)
+    monkeypatch.setattr(Journal, "records", counted)
     Store.open(path).close()
     assert read == list(range(291, 305)), "what follows the snapshot, once"
     monkeypatch.setattr(ProducerCheck, "fits", lambda *_: False)

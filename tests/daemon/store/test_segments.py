@@ -115,7 +115,7 @@ def test_a_column_of_a_segment_can_be_written_in_one_way_only(name: str) -> None
         segment = pack(rows)
         value = getattr(segment, name)
         if value:
-            wider = np.frombuffer(value, np.uint8).astype("<u2").tobytes()
+            wider: Any = np.frombuffer(value, np.uint8).astype("<u2").tobytes()
         else:
             wider = bytes(segment.records)
         names = {row.identity: row.producer for row in rows}
@@ -148,7 +148,8 @@ def test_a_segment_has_room_for_so_many_bytes(monkeypatch: pytest.MonkeyPatch) -
 def test_rows_that_do_not_lead_to_their_heads_are_not_packed() -> None:
     _, rows = chained([(0, 2), (1, 2), (0, 2)])
     for place in range(3):
-        for name, value in {"head": bytes(32), "y": b"\1\1", "number": 9}.items():
+        changes: dict[str, Any] = {"head": bytes(32), "y": b"\1\1", "number": 9}
+        for name, value in changes.items():
             wrong = [*rows]
             wrong[place] = rows[place]._replace(**{name: value})
             with pytest.raises(StoreDamaged, match="damaged in the segment at record"):
@@ -181,19 +182,22 @@ def everything(path: Path) -> Any:
     readers = Readers(path / "store.sqlite")
     with readers.lend() as connection:
         history = History(readers, read_facts(connection))
-    last = history.last_record(STREAM)
-    end = 0 if last < 0 else (history.record_point(STREAM, last) or (b"", 0))[1]
+    last = history.journal.last_record(STREAM)
+    end = 0 if last < 0 else (history.journal.record_point(STREAM, last) or (b"", 0))[1]
     cuts = range(-1, last + 2)
     found = (
         last,
-        [history.record_point(STREAM, each) for each in cuts],
+        [history.journal.record_point(STREAM, each) for each in cuts],
         [
-            list(history.records(STREAM, after, until))
+            list(history.journal.records(STREAM, after, until))
             for after in cuts
             for until in (None, after + 1, after + 3)
         ],
-        [history.record_at(STREAM, each) for each in {-1, *range(min(end + 2, 60)), end - 1}],
-        [said.numbers for _, said in history.restores(STREAM)],
+        [
+            history.journal.record_at(STREAM, each)
+            for each in {-1, *range(min(end + 2, 60)), end - 1}
+        ],
+        [said.numbers for _, said in history.restores.of(STREAM)],
         history.stream_mark(STREAM),
     )
     readers.close()

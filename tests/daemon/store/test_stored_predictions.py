@@ -106,10 +106,10 @@ def test_predictions_are_read_from_anywhere_to_anywhere(
     whole = list(store.predictions(STREAM))
     assert [each.charge for each in whole] == [4, 6, 7, 9]
     for rows in (1, 1000):
-        monkeypatch.setattr("littled.store.history.STORE_READ_ROWS_MAX", rows)
+        monkeypatch.setattr("littled.store.rows.STORE_READ_ROWS_MAX", rows)
         for after in range(-1, 5):
             for last in range(-1, 5):
-                found = list(history(store).predictions(STREAM, after, last))
+                found = list(history(store).predictions.of(STREAM, after, last))
                 assert found == whole[after + 1 : last + 1]
 
 
@@ -167,7 +167,7 @@ def test_another_charge_of_a_release_is_a_mismatch(store: Store) -> None:
 
 def test_answers_do_not_count_as_spent(store: Store) -> None:
     own = without_answers(store.ledger(STREAM))
-    season, spent, point = history(store).season_spent(STREAM)
+    season, spent, point = history(store).ledger.season_spent(STREAM)
     assert (season, spent.epsilon_pure) == (0, sum(each.price.epsilon_pure for each in own))
     assert point.number == 9
     mark = replace(store._marks[STREAM], numbers=None)
@@ -194,7 +194,9 @@ def test_entries_keep_their_places_in_any_order(
                 store.charge(entry(own, position=2))
                 own += 1
         numbers = [each.number for each in store.ledger(STREAM) if each.window is None]
-        assert [history(store).charge_number(STREAM, each) for each in range(own)] == numbers
+        assert [
+            history(store).predictions.charge_number(STREAM, each) for each in range(own)
+        ] == numbers
         for each in without_answers(store.ledger(STREAM)):
             store.charge(each)
         assert len(store.ledger(STREAM)) == len(asks) + 1
@@ -417,7 +419,7 @@ def test_charges_for_answers_that_nobody_got_are_found(path: Path) -> None:
     with Store.open(path) as store:
         last = store.ledger(STREAM)[-1]
         extra = replace(last, number=last.number + 1, window=3, position=3)
-        head = history(store).ledger_point(STREAM, last.number)
+        head = history(store).ledger.point(STREAM, last.number)
     assert head is not None
     change(
         path / "store.sqlite",

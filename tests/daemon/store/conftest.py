@@ -1,0 +1,30 @@
+"""A small store with a little of everything, for the tests of what reads it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from littled.store.database import Readers, read_facts
+from littled.store.history import History
+from littled.store.store import Store
+from support.stores import STREAM, fill, make_store
+
+
+@pytest.fixture
+def small_store(tmp_path: Path) -> Path:
+    """A small closed store with a little of everything, and a second stream without anything."""
+    made = make_store(tmp_path / "store", [STREAM, "quiet"])
+    with Store.open(made) as store:
+        fill(store)
+    return made
+
+
+@pytest.fixture
+def history(small_store: Path) -> Iterator[History]:
+    """What is in it."""
+    readers = Readers(small_store / "store.sqlite")
+    with readers.lend() as connection:
+        facts = read_facts(connection)
+    yield History(readers, facts)
+    readers.close()
