@@ -14,6 +14,7 @@ from littled.budget.codec import event_from_dict
 from littled.budget.filter import BudgetRefused
 from littled.budget.price import Price
 from littled.budget.prices import price
+from littled.budget.unit import Unit
 from littled.classes import class_from_name
 from littled.engine import Engine, OutOfOrder, Transcript, replay
 from littled.learners.contract import Examples
@@ -585,7 +586,7 @@ def test_learners_get_the_users_of_their_examples(
         for name in ("first", "second")
     )
     budget = Fraction(2), Fraction(1, 10**6)
-    plan = plan_stream(StreamRequest("s", *budget, 3000, learners, "user", 2))
+    plan = plan_stream(StreamRequest("s", *budget, 3000, learners, Unit(2)))
     engine = Engine(plan, NOISE, Transcript(), executor)
     for record in records:
         engine.apply(record)
