@@ -1,0 +1,450 @@
+"""The search for a window learner's plan: the least window for an error, or the least error.
+
+Prices are exact; how good a rule is comes from `bounds`, where it is proven, and `estimates`.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+from littled.classes import HypothesisClass
+from littled.classes.base import errors_allowed
+from littled.learners.batch import BatchParameters, Method
+from littled.learners.batch.methods import selection_of
+from littled.planner.batch import bounds, estimates
+from littled.planner.batch.requests import BATCH_METHODS, BatchRequest
+from littled.planner.budgets import Budget, rate_below
+from littled.portable import exp, log
+
+# Chunks of one window, each with a list of its own that is made one after the other.
+CHUNKS_MAX = 2048
+# Numbers of chunks that are tried grow by this factor.
+CHUNKS_RATIO = 1.12
+# Lists of essential rules of a class that does not say how long they are.
+LIST_CAP = 64
+# Of a learner's part of delta, so much is left for finite precision.
+PRECISION_SHARE = Fraction(1, 128)
+# Of a learner's part of epsilon, so much is for stage tests where there are any.
+STAGE_SHARE = Fraction(1, 4)
+# The least error is found up to this factor.
+ERROR_RATIO = 1.01
+
+
+@dataclass(frozen=True, slots=True)
+class Chances:
+    """That a window's rule is worse than alpha: what is proven (None: nothing) and expected."""
+
+    proven: float | None
+    expected: float
+
+
+@dataclass(frozen=True, slots=True)
+class BatchEstimate:
+    """One method's plan, and what is known of its rules.
+
+    `proven` and `expected`: the least alpha (where the window is given) or the least window (where
+    alpha is) for the failure that is asked for, None where there is none.
+    """
+
+    method: Method
+    parameters: BatchParameters
+    proven: float | None
+    expected: float | None
+
+    @property
+    def preference(self) -> tuple[bool, float]:
+        """What is proven comes first; the less the better."""
+        if self.proven is not None:
+            return False, self.proven
+        return True, math.inf if self.expected is None else self.expected
+
+
+def why_not(request: BatchRequest, method: Method) -> str | None:
+    """Why this method does not apply to this class, whatever the budget; None if it does."""
+    hypotheses, noisy = request.hypotheses, bool(request.noise_rate)
+    few, proposing = hypotheses.rule_count is not None, hypotheses.proposals_per_example is not None
+    reasons: dict[Method, tuple[tuple[bool, str], ...]] = {
+        "dense": ((not few, "the class has too many rules to weigh each of them"),),
+        "histogram": ((not hypotheses.has_flips, "the rules are no sets of ids"),),
+        "proposals": ((not proposing, "an example does not propose a short list of rules"),),
+        "closure": (
+            (not hypotheses.has_closures, "the class is not closed under intersection"),
+            (noisy, "one wrong label spoils a closure: it needs noise_rate 0"),
+        ),
+        "teachers": (
+            (
+                hypotheses.has_closures and not few,
+                "chunks propose closures of this class, lists of one rule",
+            ),
+            (noisy, "one wrong label spoils a list of essential rules: it needs noise_rate 0"),
+        ),
+    }
+    return next((reason for holds, reason in reasons[method] if holds), None)
+
+
+def best_batch(request: BatchRequest, budget: Budget) -> BatchEstimate | None:
+    """The best plan under one way to divide the budget; None if no method can do what is asked."""
+    found = [
+        each for method in open_methods(request) if (each := estimate(request, budget, method))
+    ]
+    return min(found, key=lambda each: each.preference, default=None)
+
+
+def open_methods(request: BatchRequest) -> tuple[Method, ...]:
+    """The methods that the request leaves open."""
+    return BATCH_METHODS if request.method == "auto" else (request.method,)
+
+
+@lru_cache(maxsize=256)
+def estimate(request: BatchRequest, budget: Budget, method: Method) -> BatchEstimate | None:
+    """The plan of one method; None where it does not apply or no window fits into a season."""
+    if why_not(request, method) is not None:
+        return None
+    if request.window is not None:
+        return _least_error(request, budget, method, request.window)
+    return _least_window(request, budget, method)
+
+
+def _least_error(
+    request: BatchRequest, budget: Budget, method: Method, n: int
+) -> BatchEstimate | None:
+    """The least errors for a window; lists of teachers allow for what is expected."""
+
+    def least(chance: Callable[[Chances], float | None]) -> float | None:
+        return _least_alpha(lambda alpha: _good(request, budget, method, n, alpha, chance))
+
+    expected, proven = least(lambda found: found.expected), least(lambda found: found.proven)
+    found = _best(request, budget, method, n, expected if expected is not None else 0.5)
+    return None if found is None else BatchEstimate(method, found[0], proven, expected)
+
+
+def _least_window(request: BatchRequest, budget: Budget, method: Method) -> BatchEstimate | None:
+    """The least windows for an error; the plan's is the proven one, if there is one."""
+    alpha = float(request.error or 0)
+
+    def least(chance: Callable[[Chances], float | None]) -> int | None:
+        return _least_count(
+            lambda n: _good(request, budget, method, n, alpha, chance), budget.horizon
+        )
+
+    expected, proven = least(lambda found: found.expected), least(lambda found: found.proven)
+    n = proven if proven is not None else expected
+    if n is None:
+        return None
+    found = _best(request, budget, method, n, alpha)
+    return None if found is None else BatchEstimate(method, found[0], proven, expected)
+
+
+def _good(
+    request: BatchRequest,
+    budget: Budget,
+    method: Method,
+    n: int,
+    alpha: float,
+    chance: Callable[[Chances], float | None],
+) -> bool:
+    found = _best(request, budget, method, n, alpha)
+    value = None if found is None else chance(found[1])
+    return value is not None and value <= float(request.failure)
+
+
+def _least_count(good: Callable[[int], bool], most: int) -> int | None:
+    """The least number up to `most` that is good, if all greater ones are."""
+    high = 1
+    while not good(high):
+        if high >= most:
+            return None
+        high = min(2 * high, most)
+    low = high // 2
+    while high > low + 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if good(middle) else (middle, high)
+    return high
+
+
+def _least_alpha(good: Callable[[float], bool]) -> float | None:
+    """The least error below 1/2 that is good, up to `ERROR_RATIO`."""
+    low, high = 1e-7, 0.5
+    if not good(high):
+        return None
+    while high > low * ERROR_RATIO:
+        middle = exp((log(low) + log(high)) / 2)
+        low, high = (low, middle) if good(middle) else (middle, high)
+    return high
+
+
+@lru_cache(maxsize=4096)
+def _best(
+    request: BatchRequest, budget: Budget, method: Method, n: int, alpha: float
+) -> tuple[BatchParameters, Chances] | None:
+    """The best number of chunks for a window of n, with its chances; None without any."""
+    best: tuple[BatchParameters, Chances] | None = None
+    for chunks in _chunk_numbers(method, n):
+        parameters = drafted(request, budget, method, n, alpha, chunks)
+        if parameters is not None:
+            chances = chances_of(request, parameters, alpha)
+            if best is None or chances.expected < best[1].expected:
+                best = parameters, chances
+    return best
+
+
+def _chunk_numbers(method: Method, n: int) -> Iterator[int]:
+    if method not in ("closure", "teachers"):
+        yield 0
+        return
+    chunks = 1
+    while chunks <= min(n, CHUNKS_MAX):
+        yield chunks
+        chunks = max(chunks + 1, int(chunks * CHUNKS_RATIO))
+
+
+def drafted(
+    request: BatchRequest, budget: Budget, method: Method, n: int, alpha: float, chunks: int
+) -> BatchParameters | None:
+    """Parameters whose price is within a learner's part of the budget; None if there are none."""
+    tolerance = Fraction(0)
+    if method == "teachers":
+        tolerance = Fraction(int(alpha * 10**6), 10**6)
+    prices = _Prices(budget, max(1, min(budget.horizon // n, budget.user_examples_max)))
+    base = BatchParameters(
+        method="dense",
+        epsilon=budget.epsilon,
+        horizon=budget.horizon,
+        window=n,
+        rate=prices.of_draw,
+        accounting=budget.accounting,
+        noise_rate=request.noise_rate,
+        user_examples_max=budget.user_examples_max or None,
+    )
+    found = _with_method(request.hypotheses, base, prices, method, chunks, tolerance)
+    if found is None or not found.rate:
+        return None
+    try:
+        selection_of(request.hypotheses, found)
+    except ValueError:
+        return None
+    return found
+
+
+def _with_method(
+    hypotheses: HypothesisClass,
+    base: BatchParameters,
+    prices: "_Prices",
+    method: Method,
+    chunks: int,
+    tolerance: Fraction,
+) -> BatchParameters | None:
+    """The parameters of one method."""
+    users = prices.users
+    if method == "dense":
+        return base
+    if method == "histogram":
+        rate = prices.of_histogram(2 if base.vetoes else 1)
+        return replace(
+            base, method=method, rate=rate, bottom_score=prices.threshold(rate)
+        ) if rate else None  # fmt: skip
+    if method == "proposals":
+        cap = hypotheses.proposals_per_example or 0
+        bottom = prices.bottom(base.rate, cap, users, 1)
+        return replace(base, method=method, list_cap=cap, bottom_score=bottom)
+    stages = method == "teachers" and _stages_differ(hypotheses, base, chunks, tolerance)
+    stage_rate, rate = prices.of_lists(stages)
+    if not rate or (stages and not stage_rate):
+        return None
+    cap = 1 if method == "closure" else _list_cap(hypotheses, stages=stages)
+    bottom = prices.bottom(rate, cap, 0, prices.windows)
+    return replace(
+        base, method=method, rate=rate, chunks=chunks, list_cap=cap, bottom_score=bottom,
+        tolerance=tolerance if stages else Fraction(0),
+        stage_rate=stage_rate if stages else None, noise_rate=Fraction(0),
+    )  # fmt: skip
+
+
+def _stages_differ(
+    hypotheses: HypothesisClass, base: BatchParameters, chunks: int, tolerance: Fraction
+) -> bool:
+    """Whether lists allow other errors at the last stage than at the first; else they allow none.
+
+    Where users are protected a chunk can have any number of examples.
+    """
+    dimension = max(hypotheses.littlestone_dimension, 1)
+    first, last = (
+        tolerance * (1 - Fraction(1, 2 * dimension)) ** stage for stage in (1, dimension + 1)
+    )
+    if base.user_examples_max is not None:
+        return errors_allowed(first, base.window) > 0
+    sizes = {base.window // chunks, -(-base.window // chunks)}
+    return any(errors_allowed(first, size) != errors_allowed(last, size) for size in sizes)
+
+
+def _list_cap(hypotheses: HypothesisClass, *, stages: bool) -> int:
+    """The longest list of essential rules that a chunk can have, as far as the class says."""
+    if hypotheses.rule_count is not None:
+        return hypotheses.rule_count
+    if hypotheses.proposals_per_example is not None and not stages:
+        return hypotheses.proposals_per_example
+    return 1 if hypotheses.has_flips and not stages else LIST_CAP
+
+
+@dataclass(frozen=True, slots=True)
+class _Prices:
+    """The largest rates that a learner's part of the budget pays for, and what hides lists.
+
+    A window learner has no trigger; `windows` of a season have examples of one user.
+    """
+
+    budget: Budget
+    windows: int
+
+    @property
+    def users(self) -> int:
+        """c, or 0 where examples are protected."""
+        return self.budget.user_examples_max
+
+    @property
+    def _untriggered(self) -> Budget:
+        """Where prices are pure, triggers of other learners are paid from their own parts."""
+        if self.budget.accounting == "pure":
+            return replace(self.budget, trigger_share=0.0)
+        return self.budget
+
+    @property
+    def of_draw(self) -> Fraction:
+        """e of one draw whose scores are counts of examples."""
+        return self._untriggered.selection_rate(1)
+
+    def of_histogram(self, change: int) -> Fraction:
+        """e of a histogram whose scores change so much."""
+        return self._untriggered.histogram_rate(change)
+
+    def of_lists(self, stages: bool) -> tuple[Fraction, Fraction]:
+        """Rates of the stage tests, if there are any, and of the draw; 0 for none."""
+        whole = self.budget.epsilon / self.budget.share
+        if not stages:
+            return Fraction(0), self._untriggered.list_rate(1, self.windows)
+        if self.budget.accounting != "pure":  # what tests cost is pure, and so has to be the draw
+            return Fraction(0), Fraction(0)
+        tests = rate_below(whole * STAGE_SHARE / self.windows)
+        return tests, rate_below((whole / self.windows - tests) / 2)
+
+    def bottom(self, rate: Fraction, cap: int, users: int, draws: int) -> int:
+        """Least B for which the lists of so many draws hide with what there is of delta."""
+        if not rate:
+            return 0
+        return self._hiding(log(cap * draws) - log(float(self._failure)), rate, max(1, users))
+
+    def threshold(self, rate: Fraction) -> int:
+        """Least B of a histogram."""
+        logarithm = -log(float(self._failure) * (1 + exp(-rate)))
+        most = max(1, self.users)
+        return max(most + 1, self._hiding(logarithm, rate, most))
+
+    @staticmethod
+    def _hiding(logarithm: float, rate: Fraction, most: int) -> int:
+        """Least B that hides what c examples propose, each apart or all of them the same."""
+        apart = 1 + math.ceil((logarithm + log(most)) / float(rate))
+        return max(apart, most + math.ceil(logarithm / float(rate)), 1)
+
+    @property
+    def _failure(self) -> Fraction:
+        """A learner's part of delta, less what is for finite precision."""
+        budget = self.budget
+        kept = Fraction(1, 4) if budget.accounting == "zcdp" else Fraction(1)
+        return budget.delta * kept / budget.share * (1 - PRECISION_SHARE)
+
+
+def chances_of(request: BatchRequest, p: BatchParameters, alpha: float) -> Chances:
+    """How likely a window's rule is worse than alpha, by method."""
+    hypotheses, n, noise = request.hypotheses, p.window, request.noise_rate
+    positives = float(request.positives)
+    if p.method == "dense":
+        rules = hypotheses.rule_count or 1
+        proven = bounds.dense_failure(rules, n, alpha, p.rate, noise)
+        dimension = hypotheses.vc_dimension
+        expected = estimates.dense_expected(dimension, n, alpha, p.rate, noise)
+        return Chances(proven, min(proven, expected))
+    if p.method == "histogram":
+        members = hypotheses.littlestone_dimension
+        found = bounds.histogram_failure(members, n, alpha, p.rate, p.bottom_score, noise)
+        return Chances(found, found)
+    if p.method == "proposals":
+        proven = bounds.proposals_failure(p.list_cap, n, alpha, p.rate, p.bottom_score, noise)
+        expected = estimates.proposals_expected(
+            p.list_cap, n, alpha, p.rate, p.bottom_score, noise, positives
+        )
+        return Chances(proven, min(proven, expected))
+    size = n // p.chunks
+    if p.method == "closure":
+        named = estimates.closure_named(hypotheses, size, positives)
+        return Chances(None, estimates.chunks_expected(p.chunks, named, p.rate, p.bottom_score))
+    return _of_teachers(hypotheses, p, size, alpha, positives)
+
+
+def _of_teachers(
+    hypotheses: HypothesisClass, p: BatchParameters, size: int, alpha: float, positives: float
+) -> Chances:
+    listed = estimates.listed_chance(hypotheses, size, positives)
+    dimension = hypotheses.vc_dimension
+    expected = estimates.lists_expected(dimension, p.chunks, size, alpha, p.rate)
+    nothing = hypotheses.rule_count is None
+    expected += estimates.chunks_expected(
+        p.chunks, listed, p.rate, p.bottom_score, others_say_nothing=nothing
+    )
+    proven = None
+    if hypotheses.rule_count is not None and p.stage_rate is None:
+        proven = bounds.lists_failure(
+            hypotheses.rule_count, p.chunks, size, alpha, p.rate, p.bottom_score
+        )
+    return Chances(proven, min(1.0, expected))
+
+
+# -- what else could have been done --------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class BatchComparison:
+    """What one method comes to, or why it cannot: `estimate` is None then."""
+
+    method: Method
+    chosen: bool
+    estimate: BatchEstimate | None
+    remark: str = ""
+
+
+def compare_batch(
+    request: BatchRequest, budgets: tuple[Budget, ...]
+) -> tuple[BatchComparison, ...]:
+    """Every method under the best of these budgets, the chosen one first."""
+    found: dict[Method, BatchEstimate] = {}
+    for method in BATCH_METHODS:
+        plans = [each for budget in budgets if (each := estimate(request, budget, method))]
+        if plans:
+            found[method] = min(plans, key=lambda each: each.preference)
+    feasible = [method for method in open_methods(request) if method in found]
+    chosen = min(feasible, key=lambda method: found[method].preference, default=None)
+    ordered = sorted(BATCH_METHODS, key=lambda method: method != chosen)
+    return tuple(
+        BatchComparison(
+            method,
+            method == chosen,
+            found.get(method),
+            _remark(request, method, found.get(method), chosen=method == chosen),
+        )
+        for method in ordered
+    )
+
+
+def _remark(
+    request: BatchRequest, method: Method, found: BatchEstimate | None, *, chosen: bool
+) -> str:
+    if chosen and request.method != "auto":
+        return "chosen: asked for"
+    if chosen:
+        wanted = "window" if request.window is None else "error"
+        known = "proven" if found is not None and found.proven is not None else "estimated"
+        return f"chosen: least {known} {wanted}"
+    if found is None:
+        return why_not(request, method) or "a season is too short for a window that is enough"
+    return ""
