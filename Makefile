@@ -32,7 +32,7 @@ limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kil
 PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 --dist=worksteal
 
 # What `make benchmarks` runs, and the service after them.
-BENCHMARKS := engine journal learning marks prediction retrain users
+BENCHMARKS := batch engine journal learning marks prediction retrain users
 
 .PHONY: help venv demo test lint types coverage other-tests campaign pythons mutants benchmarks clean
 

@@ -75,6 +75,17 @@ KINDS: dict[str, Kind] = {
             status="littled.cli.prediction.status:PredictionStatus",
             audits="littled.auditing.subjects.prediction:PredictionAudits",
         ),
+        Kind(
+            "batch",
+            configuration="littled.configuration.batch:BatchConfiguration",
+            plan="littled.planner.batch.plan:BatchPlan",
+            planning="littled.planner.batch.search:BatchPlanning",
+            charges="littled.budget.charges.batch:BatchCharges",
+            options="littled.cli.batch.options:BatchOptions",
+            presentation="littled.cli.batch.plans:BatchPresentation",
+            status="littled.cli.batch.status:BatchStatus",
+            audits="littled.auditing.subjects.batch:BatchAudits",
+        ),
     )
 }
 

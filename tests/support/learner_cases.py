@@ -9,10 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass, Table, class_from_name
+from littled.learners.batch import BatchParameters
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.values import Rung
 from littled.learners.prediction import PredictionParameters
 from littled.planner import LearnerPlan, StreamPlan
+from littled.planner.batch.plan import BatchPlan
 from littled.planner.prediction.plan import PredictionPlan
 from littled_protocol.rules import Words
 from support.small_classes import Cubes, Sets
@@ -137,6 +139,35 @@ PREDICTIONS: dict[str, tuple[str, PredictionParameters]] = {
 }  # fmt: skip
 
 
+ONE_WINDOW = BatchParameters(
+    "dense", epsilon=Fraction(30), horizon=HORIZON, window=10, rate=Fraction(1, 3)
+)
+OF_CHUNKS: dict[str, Any] = {"bottom_score": 2, "list_cap": 1, "chunks": 4, "rate": Fraction(1)}
+BATCH: dict[str, tuple[str, BatchParameters]] = {
+    "windows, dense": ("thresholds", ONE_WINDOW),
+    "windows, zcdp": ("table", replace(ONE_WINDOW, accounting="zcdp")),
+    "windows, histogram": ("points", replace(ONE_WINDOW, method="histogram", bottom_score=2)),
+    "windows, vetoes": (
+        "sets",
+        replace(ONE_WINDOW, method="histogram", bottom_score=2, noise_rate=Fraction(1, 10)),
+    ),
+    "windows, proposals": (
+        "prefixes", replace(ONE_WINDOW, method="proposals", bottom_score=3, list_cap=4)
+    ),
+    "windows, closure": ("affine", replace(ONE_WINDOW, method="closure", **OF_CHUNKS)),
+    "windows, teachers": (
+        "thresholds", replace(ONE_WINDOW, method="teachers", **{**OF_CHUNKS, "list_cap": 9})
+    ),
+    "windows, stages": (
+        "thresholds",
+        replace(
+            ONE_WINDOW, method="teachers", tolerance=Fraction(9, 10), stage_rate=Fraction(2),
+            **{**OF_CHUNKS, "list_cap": 9, "chunks": 2},
+        ),
+    ),
+}  # fmt: skip
+
+
 def of_users(case: str, most: int, **changes: Any) -> tuple[str, OnlineParameters]:
     """The same learner where users are protected, with fewer mistakes to an epoch."""
     of_class, parameters = ONLINE[case]
@@ -169,9 +200,18 @@ USERS: dict[str, tuple[str, OnlineParameters]] = {
     "histogram fresh vetoes, users 1": of_users("histogram fresh vetoes", 1),
     "histogram schedule, users 2": of_users("histogram schedule", 2),
 }
+for case, most in (("windows, dense", 2), ("windows, closure", 1), ("windows, histogram", 3)):
+    of_class, of_windows = BATCH[case]
+    BATCH[f"{case}, users {most}"] = of_class, replace(of_windows, user_examples_max=most)
 TOGETHER = ("dense", "dense draws", "answers, dense", "answers, relabelling")
-LEARNERS: dict[str, tuple[str, Any]] = {**ONLINE, **PREDICTIONS, **USERS}
-CASES = [*ONLINE, *PREDICTIONS, "a small budget", "one stream for all"]
+LEARNERS: dict[str, tuple[str, Any]] = {**ONLINE, **PREDICTIONS, **USERS, **BATCH}
+CASES = [
+    *ONLINE,
+    *PREDICTIONS,
+    *(name for name in BATCH if "users" not in name),
+    "a small budget",
+    "one stream for all",
+]
 
 
 @dataclass(frozen=True)
@@ -184,7 +224,8 @@ class Case:
 
 def learner_plan(name: str, hypotheses: HypothesisClass | None = None) -> Any:
     """One learner under its own name without blanks."""
-    kind = PredictionPlan if name in PREDICTIONS else LearnerPlan
+    kind: type[Any] = PredictionPlan if name in PREDICTIONS else LearnerPlan
+    kind = BatchPlan if name in BATCH else kind
     of_class, parameters = LEARNERS[name]
     plain = name.replace(",", "").replace(" ", "_")
     return kind(plain, hypotheses or CLASSES[of_class][0], parameters, Words())

@@ -16,8 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.budget.conversion import guarantee
-from littled.budget.events import PrecisionLoss, price
+from littled.budget.events import PrecisionLoss
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.budget.rounding import exp_upper
 from littled.learners.batch import BatchLearner, BatchState
 from littled.learners.contract import (

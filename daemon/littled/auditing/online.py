@@ -19,12 +19,14 @@ from littled.auditing.noise import derived_key
 from littled.auditing.streams import StreamPair, stream_pairs
 from littled.auditing.trials import TrialSubject
 from littled.budget.ledger import LedgerEntry
+from littled.classes.base import Points
 from littled.engine import Engine
 from littled.engine import Transcript as Opening
-from littled.learners.online import OnlineLearner
+from littled.learners.contract import Learner
 from littled.learners.online.trigger import trigger_of
 from littled.mechanisms.noise import KeyedNoise, NoiseSource
 from littled.planner import LearnerPlan, StreamPlan, season_cost
+from littled.planner.plans import PublishingPlan
 from littled.store.records import HEAD_BYTES, Record, StoredRelease, record_head
 from littled_protocol import limits
 from littled_protocol.codec import decode
@@ -50,14 +52,29 @@ def online_subject(
 
     What is claimed is what this learner is charged in a season. NoStreams where none can be made.
     """
-    made = learner.learner(plan.stream)
-    caps = season_cost(made)
+    points, pairs = stream_pairs(learner.learner(plan.stream))
+    return engine_subject(plan, learner, name, in_words(learner), points, pairs, fault)
+
+
+def engine_subject(
+    plan: StreamPlan,
+    learner: PublishingPlan[Any],
+    name: str,
+    words: str,
+    points: Points,
+    pairs: Sequence[StreamPair],
+    fault: Fault | None = None,
+) -> TrialSubject:
+    """The audit of a learner of any kind that publishes rules, on these pairs of streams.
+
+    `points` are those whose labels published rules are asked for.
+    """
+    caps = season_cost(learner.learner(plan.stream))
     alone = replace(plan, caps=caps, plans=(learner,))
-    points, pairs = stream_pairs(made)
     looked_at = point_type(plan.x_type).encode(points)
     return TrialSubject(
         name,
-        in_words(learner),
+        words,
         claims_of(caps, plan.delta_z),
         [EngineTrial(alone, pair, looked_at, fault) for pair in pairs],
         VIEWS,
@@ -120,12 +137,12 @@ class EngineTrial:
 
 
 @dataclass(frozen=True, slots=True)
-class _Prepared(LearnerPlan):
+class _Prepared(PublishingPlan[Any]):
     """A plan whose learner is made already: its tables of noise are the same in every run."""
 
-    made: OnlineLearner
+    made: Learner[Any]
 
-    def learner(self, stream: str) -> OnlineLearner:
+    def learner(self, stream: str) -> Learner[Any]:
         """The learner itself."""
         return self.made
 
@@ -133,7 +150,7 @@ class _Prepared(LearnerPlan):
 @lru_cache(maxsize=4)
 def _prepared(plan: StreamPlan) -> tuple[StreamPlan, bytes]:
     """The plan with its learner made, and the state in which its first season has opened."""
-    (one,) = plan.of(LearnerPlan)
+    (one,) = plan.publishing
     made = one.learner(plan.stream)
     ready = _Prepared(one.name, one.hypotheses, one.parameters, one.words, made)
     prepared = replace(plan, plans=(ready,))

@@ -19,6 +19,7 @@ that differ for it; nothing here is tuned to a class.
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from math import ceil
 
 import numpy as np
@@ -137,6 +138,18 @@ def stream_pairs(learner: OnlineLearner) -> tuple[Points, list[StreamPair]]:
     return scene.points[:LOOKED_AT], list(found.values())
 
 
+def selection_pairs(
+    hypotheses: HypothesisClass, length: int, rate: Fraction, bottom: int, copies: int
+) -> tuple[Points, list[StreamPair]]:
+    """The same for a single selection from `length` examples, which may differ in `copies`.
+
+    NoStreams where the class has too few points.
+    """
+    scene = Scene.of(hypotheses, copies)
+    found = {_identity(pair): pair for pair in _of_length(scene, length, rate, bottom)}
+    return scene.points[:LOOKED_AT], list(found.values())
+
+
 def _identity(pair: StreamPair) -> tuple[bytes, ...]:
     return tuple(column.tobytes() for column in (*pair.x, *pair.y))
 
@@ -170,7 +183,7 @@ def _triggered(scene: Scene, p: OnlineParameters) -> Iterator[StreamPair]:
     waiting = PLATEAU_SCALES * scale
     rest = ([WRONG_A] * (near - 1) + [RIGHT_A] * waiting + labels)[: longest - 1]
     yield scene.pair("waiting, then labels that nothing fits", WRONG_A, RIGHT_A, rest)
-    for votes in _votes(p):
+    for votes in _votes(p.bottom_score):
         others = [(2 + number, True) for number in range(max(climb + 1 - votes, 0))]
         rest = ([WRONG_A] * (votes - 1) + others)[:climb]
         yield scene.pair(f"{votes} votes of {climb + 1}", WRONG_A, (2, True), rest)
@@ -179,13 +192,18 @@ def _triggered(scene: Scene, p: OnlineParameters) -> Iterator[StreamPair]:
 def _scheduled(scene: Scene, p: OnlineParameters) -> Iterator[StreamPair]:
     """Pairs for a learner whose epochs end at public times: the first epoch."""
     assert p.schedule_first is not None
-    length, scale = p.schedule_first, max(round(1 / p.selection_rate), 1)
+    yield from _of_length(scene, p.schedule_first, p.selection_rate, p.bottom_score)
+
+
+def _of_length(scene: Scene, length: int, rate: Fraction, bottom: int) -> Iterator[StreamPair]:
+    """Pairs for one selection of this rate from so many examples."""
+    scale = max(round(1 / rate), 1)
     for step in (-3, -2, -1, 0, 1, 2, 3):
         wrong = min(max(length // 2 + step * scale, 1), length)
         rest = [WRONG_A] * (wrong - 1) + [RIGHT_A] * (length - wrong)
         yield scene.pair(f"{wrong} mistakes of {length}", WRONG_A, RIGHT_A, rest)
     yield scene.pair("mistakes only", WRONG_A, RIGHT_A, [WRONG_A] * (length - 1))
-    for votes in _votes(p):
+    for votes in _votes(bottom):
         mine, theirs = min(votes, length) - 1, min(max(votes - 1, 0), max(length - votes, 0))
         others = [RIGHT_B] * max(length - 1 - mine - theirs, 0)
         rest = ([WRONG_A] * mine + [WRONG_B] * theirs + others)[: length - 1]
@@ -194,9 +212,9 @@ def _scheduled(scene: Scene, p: OnlineParameters) -> Iterator[StreamPair]:
         yield scene.pair(f"{votes} votes or one less", WRONG_A, RIGHT_B, rest)
 
 
-def _votes(p: OnlineParameters) -> Iterable[int]:
+def _votes(bottom: int) -> Iterable[int]:
     """Votes for one rule, about as many as bottom has; none where there is no bottom."""
-    return range(max(p.bottom_score - 1, 1), p.bottom_score + 2) if p.bottom_score else ()
+    return range(max(bottom - 1, 1), bottom + 2) if bottom else ()
 
 
 def _candidates(hypotheses: HypothesisClass) -> Iterator[Points]:

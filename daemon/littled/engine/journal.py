@@ -157,7 +157,7 @@ class Engine:
             "spent": spent.to_dict(),
             "caps": plan.caps.to_dict(),
             "learners": {
-                one.name: public_facts(course.states[one.name], one.words)
+                one.name: {**public_facts(course.states[one.name], one.words), **one.facts}
                 for one in plan.publishing
             },
             **({"restores": course.restores} if course.restores else {}),

@@ -74,6 +74,11 @@ class PublishingPlan(Plan[P]):
         """Whether a training would keep other threads from the interpreter for long."""
         return False
 
+    @property
+    def facts(self) -> dict[str, Any]:
+        """What a status says of the learner besides its last release; public, JSON-able."""
+        return {}
+
     @abstractmethod
     def learner(self, stream: str) -> Learner[Any]:
         """The learner itself."""

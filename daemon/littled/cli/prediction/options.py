@@ -19,9 +19,7 @@ class PredictionOptions:
     does: ClassVar[str] = "questions answered"
     protects_users: ClassVar[bool] = False
     options: ClassVar[Mapping[str, Option]] = {
-        "window": click.option(
-            "--window", type=int, help="Examples of a window that answers come from."
-        ),
+        "window": click.option("--window", type=int, help="Examples of a window."),
         "excess_error": click.option(
             "--excess-error",
             type=DecimalParameter(),

@@ -1,6 +1,6 @@
 """The window learner: one rule from each window of examples, for ever."""
 
-from littled.learners.batch.learner import BatchLearner, BatchState, BatchStep
+from littled.learners.batch.learner import BatchLearner, BatchState
 from littled.learners.batch.parameters import BatchParameters, Method
 
-__all__ = ["BatchLearner", "BatchParameters", "BatchState", "BatchStep", "Method"]
+__all__ = ["BatchLearner", "BatchParameters", "BatchState", "Method"]

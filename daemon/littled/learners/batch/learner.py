@@ -19,10 +19,10 @@ learned from, the others leave their places in the windows empty, and all exampl
 one chunk, which the user's secret word chooses.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,17 +36,18 @@ from littled.learners.contract import (
     CallAdmitted,
     CallRefused,
     CallRequested,
-    Effect,
     Event,
     Examples,
     Place,
     Published,
     SeasonOpened,
     SeasonPriced,
+    Step,
 )
+from littled.learners.snapshot import SnapshotUnusable, counts_from_dict, counts_to_dict
 from littled.learners.users import UserCounts, Users, user_numbers
 from littled.mechanisms.noise import Address, NoiseSource
-from littled_protocol.rules import Rule
+from littled_protocol.rules import Rule, rule_from_dict
 
 # What the secret word of a user is for, in the address of its noise.
 USER_PURPOSE: Final = "user-teacher"
@@ -74,15 +75,6 @@ class BatchState:
     calls: int = 0
     pieces: tuple[Piece, ...] = ()
     users_kept: UserCounts | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BatchStep:
-    """Result of one step: the new state, the effects in order, and the examples consumed."""
-
-    state: BatchState
-    effects: tuple[Effect, ...] = ()
-    consumed: int = 0
 
 
 @dataclass(frozen=True)
@@ -116,13 +108,18 @@ class BatchLearner:
         """Privacy event of one window's call."""
         return PrepaidSelection(draws=1)
 
+    @property
+    def calls_max(self) -> int:
+        """Calls of training that a season has at the most: one for each full window."""
+        return self.parameters.windows
+
     def precision_error(self) -> Fraction:
         """Bound on the total variation distance of a season from its ideal real-valued noise."""
         return min(Fraction(1), self.parameters.windows * self._selection.precision_error())
 
     # -- the state machine -------------------------------------------------------------------
 
-    def step(self, state: BatchState, event: Event, noise: NoiseSource) -> BatchStep:
+    def step(self, state: BatchState, event: Event, noise: NoiseSource) -> Step[BatchState]:
         """One transition; pure, and total on every state that the learner itself reaches."""
         match event:
             case SeasonOpened():
@@ -134,7 +131,7 @@ class BatchLearner:
             case CallRefused():
                 return self._halt(state, event.place)
 
-    def _open(self, state: BatchState, event: SeasonOpened) -> BatchStep:
+    def _open(self, state: BatchState, event: SeasonOpened) -> Step[BatchState]:
         opened = replace(
             state,
             version=state.version + 1,
@@ -147,29 +144,29 @@ class BatchLearner:
         )
         kind = "season" if event.season else "rule"
         effects = (SeasonPriced(self.season_events()), _published(kind, opened, event.position))
-        return BatchStep(opened, effects)
+        return Step(opened, effects)
 
-    def _halt(self, state: BatchState, place: Place) -> BatchStep:
+    def _halt(self, state: BatchState, place: Place) -> Step[BatchState]:
         """The last rule stays published, and nothing is learned until the next season."""
         halted = replace(state, halted=True, version=state.version + 1, pieces=())
-        return BatchStep(halted, (_published("halt", halted, place.position + 1),))
+        return Step(halted, (_published("halt", halted, place.position + 1),))
 
-    def _observe(self, state: BatchState, event: Examples) -> BatchStep:
+    def _observe(self, state: BatchState, event: Examples) -> Step[BatchState]:
         """A batch up to the public end of the window."""
         count = len(event.y)
         if state.halted or not count:
-            return BatchStep(state, consumed=count)
+            return Step(state, consumed=count)
         if (event.users is None) != (self.parameters.user_examples_max is None):
             raise ValueError("examples come with their users where users are protected, only there")
         if state.calls >= self.parameters.windows:  # left over at the season's end
-            return BatchStep(state, consumed=count)
+            return Step(state, consumed=count)
         left = self.parameters.window - (event.place.position - state.epoch_position)
         event = event.take(slice(left))
         state = self._keep(state, event)
         if count < left:
-            return BatchStep(state, consumed=count)
+            return Step(state, consumed=count)
         at = event.place_of(left - 1)
-        return BatchStep(state, (CallRequested(at, self.call_event()),), left)
+        return Step(state, (CallRequested(at, self.call_event()),), left)
 
     def _keep(self, state: BatchState, event: Examples) -> BatchState:
         """The examples, or of each user the first c of the season: its own decide, nobody else's.
@@ -196,7 +193,33 @@ class BatchLearner:
         """
         return replace(state, pieces=(_joined(state.pieces),)) if state.pieces else state
 
-    def _train(self, state: BatchState, place: Place, noise: NoiseSource) -> BatchStep:
+    def after_restore(self, state: BatchState, version: int) -> BatchState:
+        """The state whose next version is above `version`, the last one that a store had lost."""
+        return replace(state, version=max(state.version, version))
+
+    def state_to_dict(self, state: BatchState) -> dict[str, Any]:
+        """Plain values and arrays of a state, for a snapshot."""
+        values = {field.name: getattr(state, field.name) for field in fields(state)}
+        return {
+            **values,
+            "rule": state.rule.to_dict(),
+            "pieces": [list(piece) for piece in state.pieces],
+            "users_kept": counts_to_dict(state.users_kept),
+        }
+
+    def state_from_dict(self, values: dict[str, Any]) -> BatchState:
+        """The state that `state_to_dict` wrote; SnapshotUnusable if it is of another version."""
+        if set(values) != {field.name for field in fields(BatchState)}:
+            raise SnapshotUnusable("the snapshot has the fields of another version")
+        read = {
+            **values,
+            "rule": rule_from_dict(values["rule"]),
+            "pieces": tuple((x, y, users) for x, y, users in values["pieces"]),
+            "users_kept": counts_from_dict(values["users_kept"]),
+        }
+        return BatchState(**read)
+
+    def _train(self, state: BatchState, place: Place, noise: NoiseSource) -> Step[BatchState]:
         """Draw the window's rule, publish, forget the window and begin the next one."""
         # also from a window without a single example, all its users having given enough: whether
         # there is one may depend on one user alone
@@ -211,7 +234,7 @@ class BatchLearner:
             calls=state.calls + 1,
             pieces=(),
         )
-        return BatchStep(published, (_published("rule", published, place.position + 1),))
+        return Step(published, (_published("rule", published, place.position + 1),))
 
     def _window(self, state: BatchState, noise: NoiseSource) -> Window:
         """The window's examples with their chunks: of example i, or of its user's secret word."""

@@ -8,7 +8,8 @@ from typing import Any, Literal, Self, get_args
 
 from littled.budget.events import Accounting
 from littled.budget.rounding import to_text
-from littled.learners.online.parameters import USER_EXAMPLES_MAX, check_stored
+from littled.budget.unit import USER_EXAMPLES_MAX
+from littled.learners.online.parameters import check_stored
 
 Method = Literal["dense", "histogram", "proposals", "closure", "teachers"]
 

@@ -8,14 +8,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
+from typing import ClassVar
 
 from littled.classes import HypothesisClass
 from littled.classes.base import errors_allowed
 from littled.learners.batch import BatchParameters, Method
 from littled.learners.batch.methods import selection_of
 from littled.planner.batch import bounds, estimates
-from littled.planner.batch.requests import BATCH_METHODS, BatchRequest
+from littled.planner.batch.costs import candidates_max, memory_bytes_max, snapshot_bytes_max
+from littled.planner.batch.plan import BatchPlan
+from littled.planner.batch.request import BATCH_METHODS, BatchRequest, problem
 from littled.planner.budgets import Budget, rate_below
+from littled.planner.capacity import MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX, fits_a_frame
+from littled.planner.online.sizes import CANDIDATES_MAX
+from littled.planner.planning import Cost, Planning
+from littled.planner.requests import PlanError, StreamRequest
+from littled.planner.search import budgets_of, check_requests
 from littled.portable import exp, log
 
 # Chunks of one window, each with a list of its own that is made one after the other.
@@ -28,6 +36,8 @@ LIST_CAP = 64
 PRECISION_SHARE = Fraction(1, 128)
 # Of a learner's part of epsilon, so much is for stage tests where there are any.
 STAGE_SHARE = Fraction(1, 4)
+# The errors that lists of teachers allow are multiples of a millionth.
+TOLERANCES = 1_000_000
 # The least error is found up to this factor.
 ERROR_RATIO = 1.01
 
@@ -48,10 +58,14 @@ class BatchEstimate:
     alpha is) for the failure that is asked for, None where there is none.
     """
 
-    method: Method
-    parameters: BatchParameters
+    plan: BatchPlan
     proven: float | None
     expected: float | None
+
+    @property
+    def method(self) -> Method:
+        """How rules are drawn."""
+        return self.plan.parameters.method
 
     @property
     def preference(self) -> tuple[bool, float]:
@@ -59,6 +73,54 @@ class BatchEstimate:
         if self.proven is not None:
             return False, self.proven
         return True, math.inf if self.expected is None else self.expected
+
+
+class BatchPlanning(Planning[BatchRequest, BatchEstimate, BatchPlan]):
+    """How window learners are planned, and what they take."""
+
+    has_trigger: ClassVar[bool] = False
+    takes_less: ClassVar[str] = " or a smaller window"
+
+    def check(self, request: BatchRequest, stream: StreamRequest) -> None:
+        """Raise PlanError for what cannot be planned on this stream whatever the budget."""
+        wrong = problem(request, stream.horizon)
+        if wrong is not None:
+            raise PlanError(f"learner {request.name}: {wrong}")
+
+    def best(self, request: BatchRequest, budget: Budget) -> BatchEstimate | None:
+        """The best plan of all methods that the request leaves open."""
+        return best_batch(request, budget)
+
+    def cost(self, request: BatchRequest, estimate: BatchEstimate) -> Cost:
+        """The window or the error, as it was not asked for; what is proven before the rest."""
+        unproven, value = estimate.preference
+        least = value if math.isfinite(value) else 1.0
+        return Cost(logarithm=log(max(least, 1e-300)) + (1000.0 if unproven else 0.0))
+
+    def why_not(
+        self, request: BatchRequest, stream: StreamRequest, budgets: tuple[Budget, ...]
+    ) -> str | None:
+        """Why no method applies, or no window of a season is enough."""
+        if any(best_batch(request, budget) for budget in budgets):
+            return None
+        reasons = [why_not(request, method) for method in open_methods(request)]
+        if all(reasons):
+            return f"{request.method} does not apply: {reasons[0]}"
+        if request.error is not None:
+            return (
+                f"no window of a season of {stream.horizon:,} examples is enough for an error of "
+                f"{float(request.error):g} in {100 * float(1 - request.failure):g} % of the "
+                "windows; allow a greater error, or raise epsilon or the horizon"
+            )
+        return f"a window of {request.window or 0:,} examples is too large, or the budget too small"
+
+    def snapshot_bytes_max(self, plan: BatchPlan) -> int:
+        """Most bytes of the learner's state in a snapshot."""
+        return snapshot_bytes_max(plan)
+
+    def memory_bytes_max(self, plan: BatchPlan) -> int:
+        """Memory of a window and of the draw from it."""
+        return memory_bytes_max(plan)
 
 
 def why_not(request: BatchRequest, method: Method) -> str | None:
@@ -117,7 +179,7 @@ def _least_error(
 
     expected, proven = least(lambda found: found.expected), least(lambda found: found.proven)
     found = _best(request, budget, method, n, expected if expected is not None else 0.5)
-    return None if found is None else BatchEstimate(method, found[0], proven, expected)
+    return None if found is None else _estimated(request, found[0], proven, expected)
 
 
 def _least_window(request: BatchRequest, budget: Budget, method: Method) -> BatchEstimate | None:
@@ -134,7 +196,29 @@ def _least_window(request: BatchRequest, budget: Budget, method: Method) -> Batc
     if n is None:
         return None
     found = _best(request, budget, method, n, alpha)
-    return None if found is None else BatchEstimate(method, found[0], proven, expected)
+    return None if found is None else _estimated(request, found[0], proven, expected)
+
+
+def _estimated(
+    request: BatchRequest, parameters: BatchParameters, proven: float | None, expected: float | None
+) -> BatchEstimate | None:
+    """The estimate of a plan; None where it exceeds a limit."""
+    plan = BatchPlan(request.name, request.hypotheses, parameters, request.words)
+    return None if misfit(plan) is not None else BatchEstimate(plan, proven, expected)
+
+
+def misfit(plan: BatchPlan) -> str | None:
+    """Why the plan exceeds one of the limits for one learner, and what to change; or None."""
+    for what, most, found in (
+        ("candidates", CANDIDATES_MAX, candidates_max(plan)),
+        ("bytes of memory", MEMORY_BYTES_MAX, memory_bytes_max(plan)),
+        ("bytes in a snapshot", SNAPSHOT_BYTES_MAX, snapshot_bytes_max(plan)),
+    ):
+        if found > most:
+            return f"a window can come to {found:,} {what}, more than {most:,}; make it smaller"
+    if not fits_a_frame(plan.hypotheses, 1):
+        return f"a rule of {plan.hypotheses.name} does not fit into a frame"
+    return None
 
 
 def _good(
@@ -206,8 +290,8 @@ def drafted(
     """Parameters whose price is within a learner's part of the budget; None if there are none."""
     tolerance = Fraction(0)
     if method == "teachers":
-        tolerance = Fraction(int(alpha * 10**6), 10**6)
-    prices = _Prices(budget, max(1, min(budget.horizon // n, budget.user_examples_max)))
+        tolerance = Fraction(int(alpha * TOLERANCES), TOLERANCES)
+    prices = _Prices(budget, max(1, min(budget.horizon // n, budget.unit.examples)))
     base = BatchParameters(
         method="dense",
         epsilon=budget.epsilon,
@@ -216,7 +300,7 @@ def drafted(
         rate=prices.of_draw,
         accounting=budget.accounting,
         noise_rate=request.noise_rate,
-        user_examples_max=budget.user_examples_max or None,
+        user_examples_max=budget.user_examples_max,
     )
     found = _with_method(request.hypotheses, base, prices, method, chunks, tolerance)
     if found is None or not found.rate:
@@ -237,7 +321,6 @@ def _with_method(
     tolerance: Fraction,
 ) -> BatchParameters | None:
     """The parameters of one method."""
-    users = prices.users
     if method == "dense":
         return base
     if method == "histogram":
@@ -247,14 +330,14 @@ def _with_method(
         ) if rate else None  # fmt: skip
     if method == "proposals":
         cap = hypotheses.proposals_per_example or 0
-        bottom = prices.bottom(base.rate, cap, users, 1)
+        bottom = prices.bottom(base.rate, cap, prices.budget.unit.examples, 1)
         return replace(base, method=method, list_cap=cap, bottom_score=bottom)
     stages = method == "teachers" and _stages_differ(hypotheses, base, chunks, tolerance)
     stage_rate, rate = prices.of_lists(stages)
     if not rate or (stages and not stage_rate):
         return None
     cap = 1 if method == "closure" else _list_cap(hypotheses, stages=stages)
-    bottom = prices.bottom(rate, cap, 0, prices.windows)
+    bottom = prices.bottom(rate, cap, 1, prices.windows)
     return replace(
         base, method=method, rate=rate, chunks=chunks, list_cap=cap, bottom_score=bottom,
         tolerance=tolerance if stages else Fraction(0),
@@ -270,9 +353,10 @@ def _stages_differ(
     Where users are protected a chunk can have any number of examples.
     """
     dimension = max(hypotheses.littlestone_dimension, 1)
-    first, last = (
-        tolerance * (1 - Fraction(1, 2 * dimension)) ** stage for stage in (1, dimension + 1)
-    )
+    share = 1 - Fraction(1, 2 * dimension)
+    first = last = tolerance * share
+    for _ in range(dimension):
+        last *= share
     if base.user_examples_max is not None:
         return errors_allowed(first, base.window) > 0
     sizes = {base.window // chunks, -(-base.window // chunks)}
@@ -297,11 +381,6 @@ class _Prices:
 
     budget: Budget
     windows: int
-
-    @property
-    def users(self) -> int:
-        """c, or 0 where examples are protected."""
-        return self.budget.user_examples_max
 
     @property
     def _untriggered(self) -> Budget:
@@ -329,16 +408,16 @@ class _Prices:
         tests = rate_below(whole * STAGE_SHARE / self.windows)
         return tests, rate_below((whole / self.windows - tests) / 2)
 
-    def bottom(self, rate: Fraction, cap: int, users: int, draws: int) -> int:
-        """Least B for which the lists of so many draws hide with what there is of delta."""
+    def bottom(self, rate: Fraction, cap: int, most: int, draws: int) -> int:
+        """Least B that hides the lists of `most` examples in so many draws within delta."""
         if not rate:
             return 0
-        return self._hiding(log(cap * draws) - log(float(self._failure)), rate, max(1, users))
+        return self._hiding(log(cap * draws) - log(float(self._failure)), rate, most)
 
     def threshold(self, rate: Fraction) -> int:
         """Least B of a histogram."""
         logarithm = -log(float(self._failure) * (1 + exp(-rate)))
-        most = max(1, self.users)
+        most = self.budget.unit.examples
         return max(most + 1, self._hiding(logarithm, rate, most))
 
     @staticmethod
@@ -413,10 +492,12 @@ class BatchComparison:
     remark: str = ""
 
 
-def compare_batch(
-    request: BatchRequest, budgets: tuple[Budget, ...]
-) -> tuple[BatchComparison, ...]:
-    """Every method under the best of these budgets, the chosen one first."""
+def compare_batch(stream: StreamRequest) -> tuple[BatchComparison, ...]:
+    """Every method for the only learner of a stream, the chosen one first."""
+    (request,) = stream.learners
+    assert isinstance(request, BatchRequest)
+    check_requests(stream)
+    budgets = tuple(budgets_of(stream))
     found: dict[Method, BatchEstimate] = {}
     for method in BATCH_METHODS:
         plans = [each for budget in budgets if (each := estimate(request, budget, method))]

@@ -16,11 +16,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from littled.budget.events import price
+from littled.budget.prices import price
 from littled.budget.rounding import exp_upper
 from littled.classes import HypothesisClass, class_from_name
 from littled.classes.base import DataSet
-from littled.learners.batch import BatchLearner, BatchParameters, BatchState, BatchStep, methods
+from littled.learners.batch import BatchLearner, BatchParameters, BatchState, methods
 from littled.learners.batch.methods import (
     Dense,
     Draw,
@@ -30,7 +30,7 @@ from littled.learners.batch.methods import (
     Window,
     selection_of,
 )
-from littled.learners.contract import Place, Published
+from littled.learners.contract import Place, Published, Step
 from littled.learners.users import UserCounts
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.exponential import ExponentialMechanism
@@ -368,7 +368,7 @@ class Sorted(BatchLearner):
 class Remembering(BatchLearner):
     """Keeps the examples of earlier windows."""
 
-    def _train(self, state: BatchState, place: Place, noise: NoiseSource) -> BatchStep:
+    def _train(self, state: BatchState, place: Place, noise: NoiseSource) -> Step[BatchState]:
         step = super()._train(state, place, noise)
         return replace(step, state=replace(step.state, pieces=state.pieces))
 
@@ -376,7 +376,7 @@ class Remembering(BatchLearner):
 class Uncapped(BatchLearner):
     """Forgets at each window how many examples a user has given."""
 
-    def _train(self, state: BatchState, place: Place, noise: NoiseSource) -> BatchStep:
+    def _train(self, state: BatchState, place: Place, noise: NoiseSource) -> Step[BatchState]:
         step = super()._train(state, place, noise)
         return replace(step, state=replace(step.state, users_kept=UserCounts()))
 
@@ -384,7 +384,7 @@ class Uncapped(BatchLearner):
 class Silent(BatchLearner):
     """Draws nothing from a window without a single example."""
 
-    def _train(self, state: BatchState, place: Place, noise: NoiseSource) -> BatchStep:
+    def _train(self, state: BatchState, place: Place, noise: NoiseSource) -> Step[BatchState]:
         step = super()._train(state, place, noise)
         if any(len(y) for _, y, _ in state.pieces):
             return step

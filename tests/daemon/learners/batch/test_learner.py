@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from littled.budget.events import DenseSelection, PrecisionLoss, PrepaidSelection, price
+from littled.budget.events import DenseSelection, PrecisionLoss, PrepaidSelection
 from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.classes import class_from_name
 from littled.learners.batch import BatchLearner, BatchParameters, BatchState
 from littled.learners.contract import (

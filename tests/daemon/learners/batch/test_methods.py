@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from littled.budget.events import price
+from littled.budget.prices import price
 from littled.classes import HypothesisClass, class_from_name
 from littled.learners.batch import BatchParameters
 from littled.learners.batch.methods import Draw, Teachers, Window, selection_of

@@ -7,11 +7,12 @@ from typing import Any
 import pytest
 
 from littled.budget.conversion import guarantee
-from littled.budget.events import price
 from littled.budget.price import Price
+from littled.budget.prices import price
+from littled.budget.unit import Unit
 from littled.classes import class_from_name
 from littled.learners.batch import BatchLearner, Method
-from littled.planner.batch.requests import BATCH_METHODS, BatchRequest
+from littled.planner.batch.request import BATCH_METHODS, BatchRequest
 from littled.planner.batch.search import (
     BatchComparison,
     BatchEstimate,
@@ -21,13 +22,14 @@ from littled.planner.batch.search import (
     estimate,
 )
 from littled.planner.budgets import Budget
+from littled.planner.requests import StreamRequest
 
 EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 ALPHA = Fraction(1, 20)
 
 
-def budget(accounting: Any = "pure", users: int = 0, horizon: int = 100_000) -> Budget:
-    return Budget(EPSILON, DELTA, horizon, 1, accounting, 0.0, 1, users)
+def budget(accounting: Any = "pure", users: int | None = None, horizon: int = 100_000) -> Budget:
+    return Budget(EPSILON, DELTA, horizon, 1, accounting, 0.0, 1, Unit(users))
 
 
 def asked(name: str, **options: Any) -> BatchRequest:
@@ -56,14 +58,14 @@ def test_each_class_has_the_method_that_needs_the_fewest_examples(name: str) -> 
     options, method, proven, expected = FIGURES[name]
     found = planned(name, **options)
     assert (found.method, found.proven, found.expected) == (method, proven, expected)
-    assert found.parameters.window == (proven or expected)
+    assert found.plan.parameters.window == (proven or expected)
 
 
 @pytest.mark.parametrize("name", ["thresholds:256", "points:64", "prefixes:128"])
 def test_the_least_error_of_a_window_leads_back_to_it(name: str) -> None:
     window = int(planned(name).proven or 0)
     found = planned(name, window=window)
-    assert found.parameters.window == window
+    assert found.plan.parameters.window == window
     assert found.proven == pytest.approx(0.05, rel=0.02)
 
 
@@ -104,7 +106,8 @@ def test_stage_tests_are_planned_where_chunks_are_large_enough_for_errors() -> N
 
 
 def rows(request: BatchRequest) -> dict[str, BatchComparison]:
-    return {each.method: each for each in compare_batch(request, (budget(), budget("zcdp")))}
+    stream = StreamRequest("s", EPSILON, DELTA, 100_000, (request,))
+    return {each.method: each for each in compare_batch(stream)}
 
 
 def test_every_method_has_a_row_and_the_chosen_one_is_first() -> None:
@@ -126,7 +129,7 @@ def test_noise_leaves_the_methods_that_can_stand_it() -> None:
     assert "spoils a list" in found["teachers"].remark
     plan = planned("points:64", noise_rate=Fraction(1, 10))
     assert plan.method == "histogram"
-    assert plan.parameters.vetoes
+    assert plan.plan.parameters.vetoes
     assert plan.proven is not None
     assert plan.proven > 713
 
@@ -134,5 +137,6 @@ def test_noise_leaves_the_methods_that_can_stand_it() -> None:
 def test_a_season_that_is_too_short_is_said() -> None:
     short = budget(horizon=50)
     assert estimate(asked("thresholds:256"), short, "dense") is None
-    (first, *_) = compare_batch(asked("thresholds:256", method="dense"), (short,))
+    stream = StreamRequest("s", EPSILON, DELTA, 50, (asked("thresholds:256", method="dense"),))
+    (first, *_) = compare_batch(stream)
     assert first.remark == "a season is too short for a window that is enough"

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Literal, get_args
+from typing import ClassVar, Literal, get_args
 
 from littled.classes import HypothesisClass
 from littled.learners.batch import Method
@@ -26,6 +26,8 @@ class BatchRequest:
     contradict the best rule; an error is in excess of that rule's. `positives`: about the share of
     examples with label 1, which estimates depend on and chunks are chosen by; no price does.
     """
+
+    kind: ClassVar[str] = "batch"
 
     name: str
     hypotheses: HypothesisClass

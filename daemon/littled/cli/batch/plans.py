@@ -1,0 +1,200 @@
+"""What `littled plan` and `littled init` say about learners that draw a rule from each window."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, ClassVar
+
+from rich.table import Table
+
+from littled.budget.conversion import guarantee
+from littled.cli.output import amount, console, duration, number, print_json, print_pairs
+from littled.planner import StreamPlan, StreamRequest, plan_stream
+from littled.planner.batch.costs import draw_seconds
+from littled.planner.batch.paper import PaperSize, paper_sizes
+from littled.planner.batch.plan import BatchPlan
+from littled.planner.batch.request import BatchRequest
+from littled.planner.batch.search import BatchComparison, compare_batch
+
+METHODS = {
+    "dense": "among all rules of the class",
+    "histogram": "every id whose noisy count of examples passes",
+    "proposals": "among rules that examples propose",
+    "closure": "among the smallest rules around chunks' examples",
+    "teachers": "among essential rules of chunks (Lyu, Theorem 3)",
+}
+# An error at which the papers' constants are shown where none is asked for.
+PAPER_ERROR = 0.05
+
+
+class BatchPresentation:
+    """Plans of window learners, for people."""
+
+    heading: ClassVar[str] = "rules of windows"
+
+    def show(self, request: StreamRequest, *, as_json: bool) -> None:
+        """Print the plan of a learner alone on its stream."""
+        found, methods = plan_stream(request), compare_batch(request)
+        (planned,) = found.of(BatchPlan)
+        (learner,) = request.learners
+        assert isinstance(learner, BatchRequest)
+        sizes = paper_sizes(
+            learner.hypotheses,
+            float(learner.error or PAPER_ERROR),
+            float(learner.failure),
+            request.epsilon,
+            request.delta,
+        )
+        facts = batch_facts(found, planned, learner, methods, sizes)
+        if as_json:
+            print_json(facts, indent=2)
+            return
+        print_pairs(batch_in_words(facts))
+        console().print()
+        console().print(methods_table(facts))
+
+    def table(self, stream: StreamPlan, title: str) -> Table:
+        """The window learners of a stream."""
+        table = Table(title=title, title_justify="left", title_style="bold")
+        for column in ("learner", "class", "method", "window", "first rule"):
+            table.add_column(column)
+        for plan in stream.of(BatchPlan):
+            table.add_row(
+                plan.name,
+                plan.hypotheses.name,
+                plan.parameters.method,
+                f"{number(plan.parameters.window)} examples",
+                plan.hypotheses.first_rule().describe(plan.words),
+            )
+        return table
+
+    def comparisons(self, stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
+        """None: `littled plan` compares methods for a learner alone."""
+        return iter(())
+
+
+def batch_facts(
+    stream: StreamPlan,
+    learner: BatchPlan,
+    request: BatchRequest,
+    methods: Sequence[BatchComparison],
+    papers: Sequence[PaperSize],
+) -> dict[str, Any]:
+    """A plan of one learner as a JSON object; exact numbers are in `plan`."""
+    parameters, chosen = learner.parameters, methods[0].estimate
+    epsilon, delta = guarantee(stream.caps, stream.delta_z)
+    wanted = "window" if request.window is None else "error"
+    return {
+        "class": learner.hypotheses.name,
+        "littlestone_dimension": learner.hypotheses.littlestone_dimension,
+        "epsilon": float(stream.epsilon),
+        "delta": float(stream.delta),
+        "horizon": stream.horizon,
+        "unit": stream.unit.word,
+        "user_examples_max": stream.unit.user_examples_max,
+        "window": parameters.window,
+        "windows_per_season": parameters.windows,
+        "method": parameters.method,
+        "accounting": parameters.accounting,
+        "failure": float(request.failure),
+        "error": None if request.error is None else float(request.error),
+        f"{wanted}_proven": None if chosen is None else chosen.proven,
+        f"{wanted}_estimated": None if chosen is None else chosen.expected,
+        "noise_rate": float(request.noise_rate),
+        "positives": float(request.positives),
+        "rate": float(parameters.rate),
+        "bottom_score": parameters.bottom_score,
+        "list_cap": parameters.list_cap,
+        "chunks": parameters.chunks,
+        "stage_rate": None if parameters.stage_rate is None else float(parameters.stage_rate),
+        "seconds": draw_seconds(learner),
+        "guarantee": {"epsilon": float(epsilon), "delta": float(delta)},
+        "solved_for": wanted,
+        "methods": [_method_facts(method) for method in methods],
+        "papers": [
+            {"source": paper.source, "examples": paper.examples, "reason": paper.reason}
+            for paper in papers
+        ],
+        "plan": stream.to_dict(),
+    }
+
+
+def _method_facts(method: BatchComparison) -> dict[str, Any]:
+    found = method.estimate
+    return {
+        "method": method.method,
+        "chosen": method.chosen,
+        "proven": None if found is None else found.proven,
+        "estimated": None if found is None else found.expected,
+        "chunks": None if found is None else found.plan.parameters.chunks,
+        "bottom_score": None if found is None else found.plan.parameters.bottom_score,
+        "remark": method.remark,
+    }
+
+
+def batch_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
+    """The same for people."""
+    guaranteed = facts["guarantee"]
+    accounting = "pure" if facts["accounting"] == "pure" else "zCDP, converted"
+    users = facts["user_examples_max"]
+    share = f"{amount(100 * (1 - facts['failure']))} % of the windows"
+    beyond = " beyond the best rule's" if facts["noise_rate"] else ""
+    if facts["solved_for"] == "window":
+        error = f"at most {amount(facts['error'])}{beyond} in {share}"
+        proven = _known(facts["window_proven"], "from {} examples on")
+        estimated = _known(facts["window_estimated"], "from about {} examples on")
+    else:
+        error = f"the least one that holds in {share}{beyond}"
+        proven = _known(facts["error_proven"], "{}")
+        estimated = _known(facts["error_estimated"], "about {}")
+    return {
+        "class": f"{facts['class']}, Littlestone dimension {facts['littlestone_dimension']}",
+        "budget": f"epsilon {amount(facts['epsilon'])}, delta {amount(facts['delta'])} for each "
+        f"season of {number(facts['horizon'])} examples",
+        "guarantee": f"({amount(guaranteed['epsilon'])}, {amount(guaranteed['delta'])})-"
+        f"differentially private per {facts['unit']} ({accounting})",
+        **({"users": f"the first {number(users)} examples of each and season"} if users else {}),
+        "windows": f"{number(facts['window'])} examples each, "
+        f"{number(facts['windows_per_season'])} in a season; all of them cost what one does",
+        "method": f"{facts['method']}: {METHODS[facts['method']]}",
+        "error": error,
+        "proven": proven,
+        "estimated": f"{estimated}, where {amount(100 * facts['positives'])} % have label 1",
+        "a rule takes": f"about {duration(facts['seconds'])}",
+        **{
+            paper["source"]: f"{paper['examples']} examples by its constants: refused, "
+            f"{paper['reason']}"
+            for paper in facts["papers"]
+        },
+    }
+
+
+def _known(value: float | None, words: str) -> str:
+    if value is None:
+        return "nothing"
+    return words.format(number(int(value)) if value >= 1 else f"{value:.2g}")
+
+
+def methods_table(facts: Mapping[str, Any]) -> Table:
+    """What each method would need or reach, the chosen one first."""
+    table = Table(title="methods", title_justify="left", title_style="bold")
+    table.add_column("method")
+    solved = facts["solved_for"]
+    for column in (f"{solved} proven", f"{solved} estimated", "chunks", "bottom"):
+        table.add_column(column, justify="right")
+    table.add_column("remark")
+    for row in facts["methods"]:
+        table.add_row(
+            row["method"],
+            _short(row["proven"]),
+            _short(row["estimated"]),
+            number(row["chunks"]) if row["chunks"] else "-",
+            number(row["bottom_score"]) if row["bottom_score"] else "-",
+            row["remark"] or METHODS[row["method"]],
+            style="bold" if row["chosen"] else "",
+        )
+    return table
+
+
+def _short(value: float | None) -> str:
+    if value is None:
+        return "-"
+    return number(int(value)) if value >= 1 else f"{value:.2g}"

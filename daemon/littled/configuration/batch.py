@@ -1,0 +1,55 @@
+"""The table of a learner of windows in a configuration."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from fractions import Fraction
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+
+from littled.budget.unit import Unit
+from littled.configuration.parts import LearnerPart, Share
+from littled.planner.batch.request import FAILURE, POSITIVES, BatchRequest
+from littled_protocol.rules import Words
+
+WINDOW_MAX = 10**7  # a window is kept in memory, with up to 80 bytes for each example
+
+
+class BatchConfiguration(LearnerPart):
+    """One learner that publishes a rule from each window: its class, and what is wanted of it."""
+
+    kind: Literal["batch"]
+    window: int | None = Field(default=None, ge=1, le=WINDOW_MAX)
+    error: Share | None = None
+    failure: Share = Decimal(FAILURE.numerator) / FAILURE.denominator
+    draw: Literal["auto", "dense", "histogram", "proposals", "closure", "teachers"] = "auto"
+    positives: Share = Decimal(POSITIVES.numerator) / POSITIVES.denominator
+
+    @model_validator(mode="after")
+    def _one_wish(self) -> Self:
+        """The error follows from the window, and the other way round."""
+        if (self.window is None) == (self.error is None):
+            raise ValueError("needs either window or error; the planner finds the other")
+        return self
+
+    def request(self, name: str, words: Words) -> BatchRequest:
+        """What the planner is asked for."""
+        return BatchRequest(
+            name=name,
+            hypotheses=self.hypothesis_class,
+            window=self.window,
+            error=None if self.error is None else Fraction(self.error),
+            failure=Fraction(self.failure),
+            method=self.draw,
+            noise_rate=Fraction(self.noise_rate),
+            positives=Fraction(self.positives),
+            words=words,
+        )
+
+    def problems(self, name: str, unit: Unit, horizon: int) -> Iterator[str]:
+        """A window has to fill within a season."""
+        if self.window is not None and self.window > horizon:
+            yield (
+                f"has a horizon of {horizon}, so learners.{name}.window must be at most "
+                f"{horizon}, not {self.window}"
+            )
