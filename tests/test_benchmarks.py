@@ -45,6 +45,11 @@ def prefix_rule(target: Any, numbers: tuple[int, ...]) -> Rule:
     return PrefixRule(bits=128, value=value, length=target.length)
 
 
+def stump_rule(target: Any, numbers: tuple[int, ...]) -> Rule:
+    features, buckets = numbers
+    return StumpRule(features, buckets, target.feature, target.threshold, target.at_least)
+
+
 def table_rule(target: Any, numbers: tuple[int, ...]) -> Rule:
     rows = streams.table_matrix(*numbers)
     number = int((rows == target.row).all(axis=1).argmax())
@@ -57,9 +62,7 @@ RULES: dict[str, Callable[[Any, tuple[int, ...]], Rule]] = {
     "sparse_sets": lambda target, numbers: PointsRule(numbers[0], tuple(sorted(target.members))),
     "prefixes": prefix_rule,
     "affine": affine_rule,
-    "stumps": lambda target, numbers: StumpRule(
-        *numbers, feature=target.feature, threshold=target.threshold, at_least=target.at_least
-    ),
+    "stumps": stump_rule,
     "conjunctions": lambda target, numbers: ConjunctionRule(
         bits=numbers[0], ones=target.values, zeros=target.mask & ~target.values
     ),
@@ -72,7 +75,7 @@ RULES: dict[str, Callable[[Any, tuple[int, ...]], Rule]] = {
 
 @pytest.mark.parametrize("kind", streams.KINDS)
 @pytest.mark.parametrize("name", CLASSES)
-def test_streams_are_what_a_rule_of_the_protocol_says(name: str, kind: str) -> None:
+def test_streams_are_what_a_rule_of_the_protocol_says(name: str, kind: streams.Kind) -> None:
     stream = streams.make_stream(name, kind, HORIZON, seed=3)
     rule = rule_of(stream)
     assert rule.x_type == stream.x_type
@@ -284,10 +287,11 @@ def test_mistakes_are_where_they_are_counted() -> None:
     """Every position of the exponential mechanism's and the histogram's mistakes, once each."""
     stream = streams.make_stream("points:64", "adversarial", 20_000, seed=1)
     by_name = {baseline.name: baseline for baseline in baselines.BASELINES}
-    for name, variant in (
-        ("histogram", {"every": 1000}),
-        ("exponential", {"every": 3000, "data": "fresh"}),
-    ):
+    variants: dict[str, dict[str, float | str]] = {
+        "histogram": {"every": 1000},
+        "exponential": {"every": 3000, "data": "fresh"},
+    }
+    for name, variant in variants.items():
         wrong = by_name[name].run(stream, variant, np.random.default_rng(0)).positions
         assert (np.diff(wrong) > 0).all()
         assert 0 < len(wrong) < stream.y.sum() + 1
@@ -318,7 +322,7 @@ def test_a_small_run_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[st
 
 def test_one_setting_is_chosen_by_its_worst_kind_and_others_by_their_own() -> None:
     """Variant 0 is best on uniform streams, 2 on clustered ones; 1 is bad on neither."""
-    found = {
+    found: dict[tuple[str, str], dict[int, dict[streams.Kind, list[int]]]] = {
         ("affine:64:8", "aggregate"): {
             0: {"uniform": [10, 20], "clustered": [900, 1000]},
             1: {"uniform": [90, 110], "clustered": [100, 120]},
@@ -327,13 +331,18 @@ def test_one_setting_is_chosen_by_its_worst_kind_and_others_by_their_own() -> No
     }
     (baseline,) = (each for each in baselines.BASELINES if each.name == "aggregate")
     variants = baseline.variants("affine:64:8")
-    for kinds, number in ((["uniform"], 0), (["clustered"], 2), (["uniform", "clustered"], 1)):
+    cases: list[tuple[list[streams.Kind], int]] = [
+        (["uniform"], 0),
+        (["clustered"], 2),
+        (["uniform", "clustered"], 1),
+    ]
+    for kinds, number in cases:
         chosen = measuring.best_variants("affine:64:8", found, kinds)
         assert chosen == {"soa": {}, "aggregate": variants[number]}
 
 
 def test_the_report_compares_each_setting_with_its_own() -> None:
-    def run(method: str, mistakes: int, kind: str = "uniform", told: bool = False) -> Any:
+    def run(method: str, mistakes: int, kind: streams.Kind = "uniform", told: bool = False) -> Any:
         return runs.Run(
             "points:64", kind, 0, method, {"every": mistakes} if method == "histogram" else {},
             mistakes, 1, 0.0, {}, (), (1,), told,

@@ -152,8 +152,10 @@ def test_the_concentrated_law_is_the_mechanisms() -> None:
 @pytest.mark.parametrize(("link", "abs_"), [("laplace", 1e-9), ("gaussian", 1e-4)])
 def test_noisy_counts_win_as_often_as_a_sum_over_all_noises_says(link: str, abs_: float) -> None:
     rate, chunks = 0.1, 60
-    power = (lambda z: abs(rate * z)) if link == "laplace" else (lambda z: (rate * z) ** 2 / 2)
-    differs = noise_difference({z: math.exp(-power(z)) for z in range(-300, 301)})
+    powers = {
+        z: abs(rate * z) if link == "laplace" else (rate * z) ** 2 / 2 for z in range(-300, 301)
+    }
+    differs = noise_difference({z: math.exp(-power) for z, power in powers.items()})
     ones = np.arange(chunks + 1)
     found = getattr(errors, link)(ones, chunks, rate)
     expected = [sum(p for d, p in differs.items() if d > chunks - 2 * each) for each in ones]

@@ -24,6 +24,7 @@ from littled.configuration import Configuration, parse_configuration
 from littled_client.conversions import Fields
 from littled_client.sources import Source
 from littled_protocol.rules import Rule, rule_from_dict
+from support.batches import pair
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -269,7 +270,7 @@ def test_the_rule_of_a_page_fits_its_examples(page: Path, tmp_path: Path) -> Non
     (tmp_path / "day.csv").write_text(renew.files(text_of(page))["day.csv"], encoding="utf-8")
     fields = Fields(x[0] if len(x) == 1 else tuple(x), y)
     rows = 0
-    for points, labels in Source(str(tmp_path / "day.csv"), rule.x_type, fields):
+    for points, labels in map(pair, Source(str(tmp_path / "day.csv"), rule.x_type, fields)):
         assert rule.evaluate(points).tolist() == labels.tolist()
         rows += len(labels)
         assert 0 < labels.sum() < rows

@@ -19,6 +19,7 @@ from littled_client.conversions import (
 )
 from littled_client.users import hash_users
 from littled_protocol.errors import ProtocolError
+from support.batches import pair, triple
 
 CANARY = "canary"
 
@@ -211,7 +212,7 @@ def test_anything_else_is_no_128_bit_point(value: Any) -> None:
 
 def test_rows_come_from_several_columns_or_one_column_of_rows() -> None:
     converter = Converter("u16x3", Fields(("a", "b", "c"), "y"))
-    x, y = converter.convert([["1", "2"], [3, 4], np.array([5, 65535])], ["0", "1"])
+    x, y = pair(converter.convert([["1", "2"], [3, 4], np.array([5, 65535])], ["0", "1"]))
     assert x.tolist() == [[1, 3, 5], [2, 4, 65535]]
     assert y.tolist() == [0, 1]
     assert points("u16x3", [[1, 3, 5], (2, 4, 65535)]) == x.tolist()
@@ -307,14 +308,14 @@ def test_impossible_fields_are_refused(wrong: dict[str, Any]) -> None:
 
 
 def test_empty_columns_give_empty_arrays() -> None:
-    x, y = Converter("u8", Fields("x", "y")).convert([[]], [])
+    x, y = pair(Converter("u8", Fields("x", "y")).convert([[]], []))
     assert x.shape == y.shape == (0,)
 
 
 def users(column: Any, **options: Any) -> Any:
     converter = Converter("u8", Fields("x", "y", user="who", **options))
     zeros = np.zeros(len(column), dtype=np.uint8)
-    points, labels, found = converter.convert([zeros], zeros, column)
+    points, labels, found = triple(converter.convert([zeros], zeros, column))
     assert len(points) == len(labels) == len(found)
     return found
 

@@ -1,6 +1,8 @@
 """What a feeder promises, of both clients, against a small daemon over real sockets."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,7 @@ from littled_protocol import limits
 from littled_protocol.columns import encode_users, point_type
 from littled_protocol.errors import ErrorCode, RemoteProtocolError
 from littled_protocol.messages import Error
+from support.batches import pair
 from support.feeding import KINDS, beside, client_of, until, until_it_fails
 from support.small_daemon import SmallDaemon, changed
 
@@ -109,7 +112,7 @@ async def test_what_was_fed_can_be_recorded(
         with RecordingReader(path) as recording:
             assert recording.stream == "flights"
             assert recording.welcome.instance == "store-1"
-            found = list(recording.batches())
+            found = list(map(pair, recording.batches()))
         assert [len(part) for part, _ in found][:9] == [100] * 9
         assert [p for part, _ in found for p in part.tolist()] == x
         with pytest.raises(RecordingError, match="exists already"):
@@ -182,7 +185,7 @@ async def test_the_tail_of_a_burst_leaves_without_another_call(
         for burst in range(1, 4):
             for i in range(40):
                 await feeder.send_one(i, 1)
-            await until(lambda burst=burst: daemon.position["flights"] == 40 * burst)
+            await until(partial(lambda end: daemon.position["flights"] == end, 40 * burst))
         assert feeder.acknowledged == 0
         assert len(frames(daemon)) < 100
         daemon.release_acks()
@@ -305,11 +308,12 @@ async def test_a_stream_of_examples_takes_no_users(
 ) -> None:
     async with client_of(kind, address) as client, client.feed("flights") as feeder:
         assert not feeder.names_users
-        for use in (
+        uses: list[Callable[[], Awaitable[None]]] = [
             lambda: feeder.send([1, 2], [0, 1], ["ann", "bob"]),
             lambda: feeder.send([1], [0], ["ann"]),
             lambda: feeder.send_one(1, 0, "ann"),
-        ):
+        ]
+        for use in uses:
             with pytest.raises(ExampleError, match="takes no users"):
                 await use()
     assert daemon.examples("flights") == ([], [])

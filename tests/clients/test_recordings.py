@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from littled_client.conversions import Batch
 from littled_client.errors import ExampleError, RecordingError
 from littled_client.recordings import RecordingReader, RecordingWriter
 from littled_client.users import hash_users
@@ -17,6 +16,7 @@ from littled_protocol.codec import decode, encode_frame
 from littled_protocol.columns import encode_users, point_type
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import Ack, Examples, Message, Opened, Welcome
+from support.batches import pair, triple
 
 WELCOME = Welcome(1, "test", "store", limits.credit_bytes, limits.frame_bytes_max)
 OPENED = Opened(3, "flights", "u8", 10, 40)
@@ -38,7 +38,7 @@ def path(tmp_path: Path) -> Path:
 
 def batches(path: Path) -> list[tuple[list[int], list[int]]]:
     with RecordingReader(path) as recording:
-        return [(x.tolist(), y.tolist()) for x, y in recording.batches()]
+        return [(x.tolist(), y.tolist()) for x, y in map(pair, recording.batches())]
 
 
 def test_a_recording_is_the_very_frames(path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_recording_can_be_made_without_a_daemon(path: Path, x_type: str) -> No
         writer.write_batch([], [])
         writer.write_batch(x[1:], y[1:])
     with RecordingReader(path) as recording:
-        found: list[Batch] = list(recording.batches())
+        found = list(map(pair, recording.batches()))
         assert recording.first_sequence == 0
     assert np.array_equal(np.concatenate([x for x, _ in found]), x)
     assert np.array_equal(np.concatenate([y for _, y in found]), y)
@@ -111,7 +111,7 @@ def test_a_recording_keeps_users_as_they_go_over_the_wire(path: Path) -> None:
             writer.write_batch([1], [0])
     with RecordingReader(path) as recording:
         assert recording.names_users
-        (first, second) = recording.batches()
+        (first, second) = map(triple, recording.batches())
     assert [column.tolist() for column in first] == [
         *([1, 2, 3], [0, 1, 1]),
         hash_users(users).tolist(),

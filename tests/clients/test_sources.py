@@ -16,6 +16,7 @@ from littled_client.errors import RecordingError, SourceError
 from littled_client.recordings import RecordingWriter
 from littled_client.sources import Batch, Fields, Source, skip_examples
 from littled_client.users import hash_users
+from support.batches import pair, triple
 
 FIELDS = Fields("delay", "late")
 ROWS = [(7, 0), (200, 1), (31, 1), (0, 0), (255, 1)]
@@ -23,7 +24,7 @@ ROWS = [(7, 0), (200, 1), (31, 1), (0, 0), (255, 1)]
 
 def examples(batches: Iterable[Batch]) -> list[tuple[Any, int]]:
     found = []
-    for x, y in batches:
+    for x, y in map(pair, batches):
         assert len(x) == len(y) > 0
         assert y.dtype == np.uint8
         found += list(zip(x.tolist(), y.tolist(), strict=True))
@@ -63,7 +64,7 @@ def test_every_format_gives_the_same_examples(
     assert source.progress == 1.0
     assert examples(source) == ROWS, "a source can be read again"
     if suffix != ".littled":
-        assert max(len(y) for _, y in source) <= batch_examples
+        assert max(len(y) for _, y in map(pair, source)) <= batch_examples
 
 
 @given(st.lists(st.tuples(st.integers(0, 255), st.integers(0, 1)), max_size=30), st.integers(1, 9))
@@ -278,6 +279,7 @@ def test_a_row_without_a_user_is_refused_or_left_out(tmp_path: Path) -> None:
         list(Source(path, "u8", Fields("x", "y", user="who")))
     with pytest.raises(SourceError, match="no column named 'whom'"):
         list(Source(path, "u8", Fields("x", "y", user="whom")))
-    ((x, y, users),) = Source(path, "u8", Fields("x", "y", skip_incomplete=True, user="who"))
+    (batch,) = Source(path, "u8", Fields("x", "y", skip_incomplete=True, user="who"))
+    x, y, users = triple(batch)
     assert (x.tolist(), y.tolist()) == ([1, 3], [0, 1])
     assert users.tolist() == hash_users(["ann", "bob"]).tolist()

@@ -2,7 +2,7 @@
 
 import asyncio
 import ssl
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -173,12 +173,13 @@ def test_a_daemon_is_trusted_by_its_authority_and_its_name(
 def test_a_certificate_that_the_daemon_does_not_take(
     daemon: Serving, ours: Authority, folder: Path, kind: str, wrong: str
 ) -> None:
-    issued = {
+    ways: dict[str, Callable[[], Any]] = {
         "missing": lambda: None,
         "foreign": lambda: Authority(folder, "stranger").issue("feeder"),
         "self-signed": lambda: ours.issue("feeder", self_signed=True),
         "expired": lambda: ours.issue("feeder", expired=True),
-    }[wrong]()
+    }
+    issued = ways[wrong]()
     tls = Tls(ca=ours.path) if issued is None else shown(ours, issued)
     failure = attempt(kind, address(daemon), tls)
     assert isinstance(failure, UnreachableError | TlsError), failure

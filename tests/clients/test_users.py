@@ -15,8 +15,11 @@ from littled_client.users import UserDigests, hash_users, user_digest
 from littled_protocol.columns import encode_users
 from support.vectors import from_json, load
 
-ids = st.text(st.characters(exclude_categories=("Cs",)), min_size=1) | st.binary(min_size=1)
-ids |= st.integers()
+ids = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), min_size=1),
+    st.binary(min_size=1),
+    st.integers(),
+)
 
 
 def digest(text: bytes) -> bytes:

@@ -64,7 +64,7 @@ def test_trigger_and_stage_tests_are_pure_at_their_rate(rate: Fraction) -> None:
     for event in (TriggerSeason(rate), StageTest(rate)):
         cost = price(event)
         assert rate <= cost.epsilon_pure < rate + STEP
-        assert (cost.rho, cost.delta) == (0, 0)
+        assert cost.rho == cost.delta == 0
 
 
 @given(RATES, RATES, FAILURES)
@@ -195,8 +195,8 @@ def test_a_histogram_costs_what_lemma_e_says(rate: Fraction, threshold: int, cha
     pure, zcdp = price(event), price(replace(event, accounting="zcdp"))
     assert 2 * rate <= pure.epsilon_pure < 2 * rate + STEP
     assert change * rate**2 <= zcdp.rho < change * rate**2 + STEP
-    assert (pure.rho, pure.delta) == (0, event.failure)
-    assert (zcdp.epsilon_pure, zcdp.delta) == (0, event.failure)
+    assert (pure.rho, pure.delta) == (Fraction(0), event.failure)
+    assert (zcdp.epsilon_pure, zcdp.delta) == (Fraction(0), event.failure)
 
 
 @pytest.mark.parametrize("threshold", [0, 1])
@@ -265,7 +265,7 @@ def test_finite_precision_costs_its_share_on_both_sides(error: Fraction, epsilon
         ideal = factor * mpmath.mpf(error.numerator) / error.denominator
         bound = mpmath.mpf(cost.delta.numerator) / cost.delta.denominator
         assert ideal <= bound <= ideal * (1 + mpmath.mpf(10) ** -40) + mpmath.mpf(2) ** -80
-    assert (cost.epsilon_pure, cost.rho) == (0, 0)
+    assert cost.epsilon_pure == cost.rho == 0
 
 
 def test_finite_precision_at_the_ends() -> None:

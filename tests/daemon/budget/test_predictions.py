@@ -200,7 +200,8 @@ def test_no_net_is_a_union_bound(window: int, net: Fraction, q: Fraction, labeli
     assert u <= net * (window - 1) < u + 1
     ideal = Fraction(labelings * (labelings - 1), 2) * (1 - q) ** (u + 1)
     bound = predictions.no_net(window, net, q, Fraction(labelings))
-    assert min(1, ideal) <= bound <= min(1, ideal * (1 + Fraction(1, 10**40)) + STEP)
+    one = Fraction(1)
+    assert min(one, ideal) <= bound <= min(one, ideal * (1 + Fraction(1, 10**40)) + STEP)
 
 
 def test_relabelling_costs_what_its_proof_says() -> None:
@@ -212,7 +213,7 @@ def test_relabelling_costs_what_its_proof_says() -> None:
     assert float(cost.delta) == pytest.approx(10 * (29 / 30) ** 101 / 30)
     zcdp = price(replace(event, accounting="zcdp"))
     assert float(zcdp.rho) == pytest.approx(float(cost.epsilon_pure) ** 2 / 2)
-    assert (zcdp.delta, zcdp.epsilon_pure) == (cost.delta, 0)
+    assert (zcdp.delta, zcdp.epsilon_pure) == (cost.delta, Fraction(0))
     flipped = price(replace(event, flip=Fraction(1, 10)))
     assert flipped.delta == 0
 
@@ -247,10 +248,13 @@ def test_stable_voting_pays_for_unstable_answers() -> None:
 
 @given(EVENTS, st.integers(0, 20))
 def test_answers_are_priced_one_by_one(event: PrivacyEvent, times: int) -> None:
+    one: PrivacyEvent
+    many: PrivacyEvent
     if isinstance(event, PredictionStableVoting):
         one, many = replace(event, unstable=1), replace(event, unstable=times)
     else:
-        one, many = (replace(event, answers=each) for each in (1, times))  # type: ignore[call-arg]
+        values: Any = event
+        one, many = replace(values, answers=1), replace(values, answers=times)
     assert price(many) == price(one) * times
 
 

@@ -104,7 +104,7 @@ def test_width_check_is_exact(bits: int) -> None:
 
 
 def test_evidence_parts_the_labels_and_rounds_the_errors_down() -> None:
-    sets = [
+    sets: list[tuple[NDArray[Any], NDArray[np.uint8]]] = [
         (np.array([3, 5, 3], dtype=np.uint8), np.array([1, 0, 1], dtype=np.uint8)),
         (pairs([1 << 70]), np.array([0], dtype=np.uint8)),
         (pairs([]), np.zeros(0, dtype=np.uint8)),

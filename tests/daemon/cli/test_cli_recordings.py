@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from littled_client import RecordingReader
+from support.batches import pair
 from support.commands import Daemon, Littled, flights_csv
 
 COLUMNS = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
@@ -15,7 +16,7 @@ def examples(path: Path) -> list[tuple[int, int]]:
     with RecordingReader(path) as recording:
         return [
             (int(x), int(y))
-            for points, labels in recording.batches()
+            for points, labels in map(pair, recording.batches())
             for x, y in zip(points, labels, strict=True)
         ]
 

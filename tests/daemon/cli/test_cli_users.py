@@ -10,6 +10,7 @@ from littled.service.users import UserHash
 from littled.store.store import Store
 from littled_client import RecordingReader, hash_users
 from littled_protocol.columns import encode_users
+from support.batches import triple
 from support.commands import Daemon, Littled, make_store, serve
 
 CONFIGURATION = """
@@ -103,7 +104,9 @@ def test_a_recording_has_its_users(
     copy = tmp_path / "copy.littled"
     assert littled("record", "visits", recording, copy, *where).status == 0
     with RecordingReader(copy) as reader:
-        assert [users.tolist() for _, _, users in reader.batches()] == [hash_users(USERS).tolist()]
+        assert [triple(batch)[2].tolist() for batch in reader.batches()] == [
+            hash_users(USERS).tolist()
+        ]
     said = littled("replay", recording, "--stream", "flights", *where)
     assert (said.status, said.sentence) == (
         1,

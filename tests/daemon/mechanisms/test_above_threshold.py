@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -59,7 +60,7 @@ def firing_law(
         fire, weights = (fire @ weights)[:, :, None], np.array([1.0])
     quiet = np.cumprod(1 - fire, axis=1)
     before = np.concatenate((np.ones_like(quiet[:, :1]), quiet[:, :-1]), axis=1)
-    law = np.concatenate((before * fire, quiet[:, -1:]), axis=1) @ weights
+    law: NDArray[np.float64] = np.concatenate((before * fire, quiet[:, -1:]), axis=1) @ weights
     assert np.allclose(law.sum(axis=1), 1, atol=1e-12)
     return law
 
@@ -95,9 +96,7 @@ def test_the_bound_is_tight_and_all_of_it_is_used() -> None:
 def test_two_rates_cost_the_larger_one(rho: Fraction, nu: Fraction) -> None:
     losses = [
         worst_loss(
-            lambda queries, threshold=threshold: firing_law(
-                queries, threshold, rho_rate=rho, nu_rate=nu
-            ),
+            partial(firing_law, threshold=threshold, rho_rate=rho, nu_rate=nu),
             constant_changes(),
         )
         for threshold in (-6, 0, 2, 8, 20)
@@ -124,9 +123,7 @@ def test_changes_of_both_signs_in_one_epoch_are_not_covered() -> None:
     sign_changes = np.where(np.arange(STEPS) % 2, 1, -1)[None, :]
     steps = np.array([[-1] * (STEPS - 1) + [1]])
     changes = np.concatenate((sign_changes, steps))
-    worst = max(
-        worst_loss(lambda queries, at=at: firing_law(queries, at), changes) for at in (-6, 0, 2, 8)
-    )
+    worst = max(worst_loss(partial(firing_law, threshold=at), changes) for at in (-6, 0, 2, 8))
     assert 1.5 * float(RATE) < worst <= 3 * float(RATE)
 
 

@@ -30,7 +30,8 @@ def above(rate: Fraction, gaps: NDArray[np.int64]) -> Law:
     """P[nu >= gap] for nu discrete Laplace, from its formula."""
     a = np.exp(-float(rate))
     tail = a ** np.abs(np.where(gaps > 0, gaps, 1 - gaps)) / (1 + a)
-    return np.where(gaps > 0, tail, 1 - tail)
+    found: NDArray[np.float64] = np.where(gaps > 0, tail, 1 - tail)
+    return found
 
 
 def position_law(chances: Law) -> Law:

@@ -41,7 +41,7 @@ def k_of(odds: mpmath.mpf) -> mpmath.mpf:
 
 def difference(weigh: Callable[[float], float], ahead: int) -> float:
     """P[Z_1 - Z_0 > -ahead] for noises with these weights: of 1 where it is ahead by so many."""
-    noise = np.array([weigh(z) for z in Z])
+    noise = np.array([weigh(float(z)) for z in Z])
     noise /= noise.sum()
     return float(np.convolve(noise, noise[::-1])[2 * REACH - ahead + 1 :].sum())
 

@@ -39,7 +39,7 @@ VETO = [(NOTHING, each) for each in subsets(CANDIDATES) if each]
 BEHAVIOURS: list[Behaviour] = [*PROPOSE, *VETO]
 
 
-def offered(examples: Iterable[Behaviour]) -> dict[int, int]:
+def offered(examples: Iterable[Behaviour]) -> dict[Outcome, int]:
     """Scores of the candidates with at least one proposal: proposals minus vetoes."""
     every = list(examples)
     return {
@@ -53,8 +53,7 @@ def offered(examples: Iterable[Behaviour]) -> dict[int, int]:
 def law(rate: Fraction, bottom: int, examples: tuple[Behaviour, ...]) -> Law:
     """Output law by the integer weights of the mechanism itself."""
     mechanism = ExponentialMechanism(rate)
-    scores: dict[Outcome, int] = {BOTTOM: bottom}
-    scores.update(offered(examples))
+    scores: dict[Outcome, int] = {BOTTOM: bottom, **offered(examples)}
     highest = max(scores.values())
     weights = {key: weight_of(mechanism.rate, highest - score) for key, score in scores.items()}
     return {key: Fraction(weight, sum(weights.values())) for key, weight in weights.items()}

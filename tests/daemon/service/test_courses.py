@@ -175,9 +175,12 @@ def test_waking_a_course_that_rests_needs_no_thread(
     while not room.courses._later:
         time.sleep(0.001)
     real = room.courses._news.notify
-    monkeypatch.setattr(
-        room.courses._news, "notify", lambda *_: (notified.append("woke a thread"), real())
-    )
+
+    def notify(*_: Any) -> None:
+        notified.append("woke a thread")
+        real()
+
+    monkeypatch.setattr(room.courses._news, "notify", notify)
     made.wake()
     made.wake()
     assert made.over.wait(WAIT)

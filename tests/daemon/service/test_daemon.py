@@ -452,7 +452,8 @@ def test_what_was_received_does_not_show_the_values_of_lists(store: Path) -> Non
 
         peer.open("flights", "me")
         counts, before = [], received()
-        for sequence, x in enumerate(([1, 2], [1, 200], bytes([1, 2]), bytes([1, 200]))):
+        batches: list[bytes | list[Any]] = [[1, 2], [1, 200], bytes([1, 2]), bytes([1, 200])]
+        for sequence, x in enumerate(batches):
             peer.send(Examples(0, 2 * sequence, 2, x, [0, 1]))
             peer.acknowledged(2 * sequence + 2)
             now = received()

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -26,11 +26,12 @@ from littled.learners.prediction import PredictionParameters
 from littled.learners.users import Run
 from littled.planner import LearnerPlan, StreamPlan
 from littled.planner.prediction.plan import PredictionPlan
-from littled.service import metrics, sessions
+from littled.service import sessions
 from littled.service.channels import Channel, Door
 from littled.service.daemon import Daemon
 from littled.service.host import Host
-from littled.service.samples import MetricName, Sample
+from littled.service.samples import METRICS, MetricName, Sample
+from littled.service.sessions import Session
 from littled.service.subscribers import Releases
 from littled.store.store import Store
 from littled_protocol.messages import Ack, Error, error_message
@@ -421,7 +422,7 @@ def plant_metric(
 ) -> None:
     """A metric of what every learner knows."""
     metric = MetricName("gauge", f"The number of {what}.", ("learner",), "published")
-    patch.setitem(metrics.METRICS, f"littled_{what}", metric)
+    patch.setitem(METRICS, f"littled_{what}", metric)
     samples = Daemon._samples
 
     def more(daemon: Daemon) -> Iterator[Sample]:
@@ -459,7 +460,8 @@ def states(host: Host) -> dict[str, OnlineState]:
     """What the learners of a stream know."""
     engine = host._engine
     assert isinstance(engine, Engine)
-    return dict(engine._course.states)
+    found = engine._course.states
+    return {name: state for name, state in found.items() if isinstance(state, OnlineState)}
 
 
 class Checked:
@@ -497,7 +499,7 @@ def _an_acknowledgement_that_counts_mistakes(patch: pytest.MonkeyPatch) -> None:
     checked = Checked(patch)
 
     def acknowledge(channel: Channel, next_sequence: int, position: int) -> None:
-        mistakes = checked.mistakes(channel._session._house.releases)
+        mistakes = checked.mistakes(cast("Session", channel._session)._house.releases)
         channel._session.send(Ack(channel.number, next_sequence, position + mistakes))
 
     patch.setattr(Channel, "acknowledge", acknowledge)
@@ -507,7 +509,7 @@ def _an_acknowledgement_more_for_a_mistake(patch: pytest.MonkeyPatch) -> None:
     checked, acknowledge = Checked(patch), Channel.acknowledge
 
     def twice(channel: Channel, next_sequence: int, position: int) -> None:
-        for _ in range(1 + checked.mistakes(channel._session._house.releases)):
+        for _ in range(1 + checked.mistakes(cast("Session", channel._session)._house.releases)):
             acknowledge(channel, next_sequence, position)
 
     patch.setattr(Channel, "acknowledge", twice)

@@ -124,8 +124,9 @@ def test_without_it_a_store_serves_and_says_what_it_believes(whole: Path, tmp_pa
         assert store.snapshot(STREAM) == other.snapshot(STREAM)
         assert list(store.records(STREAM, RECORDS - 7)) == list(other.records(STREAM, RECORDS - 7))
         assert list(store.predictions(STREAM)) == list(other.predictions(STREAM))
-        new = [feed(each, [1, 2], "tower") for each in (store, other)]
-        new += [feed(each, [1, 2], "newcomer") for each in (store, other)]
+        for producer in ("tower", "newcomer"):
+            for fed in (store, other):
+                feed(fed, [1, 2], producer)
         assert list(store.records(STREAM, RECORDS)) == list(other.records(STREAM, RECORDS))
         with pytest.raises(StoreArchived, match=r"records 0 to \d+ of flights .* with --archive"):
             list(store.records(STREAM))
@@ -421,7 +422,8 @@ def test_a_damaged_store_is_not_archived(tmp_path: Path) -> None:
     with pytest.raises(StoreDamaged, match="the segment at record 8"):
         archived(path, folder)
     connection = apsw.Connection(str(path / "store.sqlite"))
-    assert connection.execute("SELECT count(*) FROM segments").fetchall()[0][0] > 10
+    rows: list[Any] = connection.execute("SELECT count(*) FROM segments").fetchall()
+    assert rows[0][0] > 10
     connection.close()
 
 

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -84,7 +84,7 @@ def test_a_file_is_no_folder(tmp_path: Path) -> None:
 
 
 def test_key_and_mark_are_put_where_they_are_wanted(tmp_path: Path) -> None:
-    places = {"key_path": tmp_path / "key", "mark_path": tmp_path / "mark"}
+    places: dict[str, Any] = {"key_path": tmp_path / "key", "mark_path": tmp_path / "mark"}
     path = make_store(tmp_path / "store", **places)
     assert modes(path).keys() == {"store.sqlite", "lock"}
     assert modes(tmp_path) == {"store": 0o700, "key": 0o600, "mark": 0o600}
@@ -135,8 +135,9 @@ def test_a_plan_without_a_budget_is_refused_before_anything_is_made(
 
 @pytest.mark.parametrize("option", ["key_path", "mark_path"])
 def test_nothing_is_left_when_a_place_does_not_exist(tmp_path: Path, option: str) -> None:
+    places: dict[str, Any] = {option: tmp_path / "nowhere" / "file"}
     with pytest.raises(StoreRefused, match=r"cannot make a store in .*No such file"):
-        make_store(tmp_path / "store", **{option: tmp_path / "nowhere" / "file"})
+        make_store(tmp_path / "store", **places)
     assert not any(tmp_path.iterdir())
 
 
@@ -190,7 +191,7 @@ def test_an_interrupted_creation_leaves_nothing_that_opens(tmp_path: Path, momen
                 os.kill(os.getpid(), signal.SIGKILL)
             real(descriptor)
 
-        os.fsync = fsync
+        os.fsync = cast("Any", fsync)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         make_store(path)
         os._exit(0)

@@ -1,7 +1,6 @@
 """A store whose files are moved, replaced or removed under it takes nothing more."""
 
 import shutil
-from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
@@ -15,6 +14,11 @@ from support.serving import make_store as make_served_store
 from support.stores import STREAM, feed, make_store
 
 LOST = "was moved, replaced or removed while it was in use"
+
+
+def feed_many(store: Store) -> None:
+    for _ in range(20):
+        feed(store, [1_000])
 
 
 def removed(path: Path) -> None:
@@ -93,7 +97,7 @@ def test_a_copy_of_the_log_and_the_end_notice(
     feed(store, [3])
     way(tmp_path / "second")
     with pytest.raises(StoreFailed, match=LOST):
-        deque((feed(store, [1_000]) for _ in range(20)), maxlen=0)
+        feed_many(store)
     store.close()
 
 

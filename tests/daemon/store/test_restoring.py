@@ -201,7 +201,8 @@ def test_lost_examples_are_not_learned_again(path: Path, mark: Path, tmp_path: P
 def test_the_mark_is_ahead_of_every_acknowledgement(path: Path, mark: Path) -> None:
     """Also of a producer whose first examples were acknowledged a moment ago."""
     with Store.open(path, mark_path=mark) as store:
-        chance, following = random.Random(5), {}
+        chance = random.Random(5)
+        following: dict[str, int] = {}
         for _ in range(300):
             name = f"p{chance.randrange(12)}"
             count = chance.choice((1, 1, 2, 300))

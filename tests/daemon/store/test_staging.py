@@ -4,16 +4,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.store.database import Facts, StreamFacts
 from littled.store.errors import StoreDamaged
 from littled.store.mark import Point, StreamMark, no_predictions
-from littled.store.records import NewRecord, ledger_genesis, record_head
+from littled.store.records import NewRecord, StoredRelease, ledger_genesis, record_head
 from littled.store.staging import INTEGER_MAX, Arrivals, Batch
 from littled.store.store import Store
 from support.stores import (
@@ -102,7 +104,7 @@ def test_a_batch_continues_every_stream_and_every_producer(
         ({"x": bytes(17)}, "do not fit its count"),
     ],
 )
-def test_what_does_not_continue_is_refused(changes: dict[str, object], sentence: str) -> None:
+def test_what_does_not_continue_is_refused(changes: dict[str, Any], sentence: str) -> None:
     good = new_record(0, 2, stream="a")
     staged = batch()
     with pytest.raises(ValueError, match=sentence):
@@ -174,7 +176,7 @@ def test_what_is_stored_already_is_left_out(arrivals: Arrivals) -> None:
         (entry(3, position=14, rate=Fraction(15, 8)), "would exceed the budget of season 0"),
     ],
 )
-def test_any_other_charge_is_fatal(arrivals: Arrivals, wrong: object, sentence: str) -> None:
+def test_any_other_charge_is_fatal(arrivals: Arrivals, wrong: LedgerEntry, sentence: str) -> None:
     with pytest.raises(StoreDamaged, match=sentence):
         arrivals.add_entry(wrong)
 
@@ -202,7 +204,9 @@ def test_a_budget_may_be_spent_to_its_end_and_begins_anew_with_the_season(
         (replace(release(1), version=0), "release 0 of flights/late came where 3 is due"),
     ],
 )
-def test_any_other_release_is_fatal(arrivals: Arrivals, wrong: object, sentence: str) -> None:
+def test_any_other_release_is_fatal(
+    arrivals: Arrivals, wrong: StoredRelease, sentence: str
+) -> None:
     with pytest.raises(StoreDamaged, match=sentence):
         arrivals.add_release(wrong)
 

@@ -19,6 +19,7 @@ from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.classes import class_from_name
+from littled.learners.online.learner import OnlineLearner
 from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
 from littled.store.errors import StoreError, StoreRefused
 from littled.store.records import StoredRelease, ledger_genesis, ledger_head
@@ -97,7 +98,7 @@ def test_no_store_is_refused(tmp_path: Path) -> None:
 
 
 def test_key_and_mark_elsewhere(tmp_path: Path) -> None:
-    places = {"key_path": tmp_path / "key", "mark_path": tmp_path / "mark"}
+    places: dict[str, Any] = {"key_path": tmp_path / "key", "mark_path": tmp_path / "mark"}
     path = make_store(tmp_path / "store", **places)
     assert verify(path, **places).sound
     findings = verify(path).findings
@@ -252,7 +253,8 @@ def charged(number: int, event: PrivacyEvent) -> LedgerEntry:
 
 def test_a_ledger_that_keeps_to_its_plan_is_sound(tmp_path: Path) -> None:
     plan, path = planned_store(tmp_path / "store")
-    learner = plan.plans[0].learner(STREAM)
+    learner = plan.publishing[0].learner(STREAM)
+    assert isinstance(learner, OnlineLearner)
     events = [*learner.season_events(), learner.call_event()]
     with Store.open(path) as store:
         feed(store, [3])

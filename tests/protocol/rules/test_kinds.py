@@ -177,10 +177,11 @@ json_values = st.recursive(
 kinds_with_fields = {
     vector["rule"]["kind"]: sorted(vector["rule"].keys() - {"kind"}) for vector in RULES
 }
-some_maps = st.one_of(
+maps_of_kinds: list[st.SearchStrategy[Any]] = [
     st.fixed_dictionaries({"kind": st.just(kind)}, optional=dict.fromkeys(fields, json_values))
     for kind, fields in kinds_with_fields.items()
-)
+]
+some_maps = st.one_of(maps_of_kinds)
 
 
 @given(some_maps | json_values)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -45,7 +47,8 @@ def test_numbers_have_one_form(bits: int, data: st.DataObject) -> None:
             with pytest.raises(RuleError, match="small hexadecimal digits"):
                 number_from_wire(other, bits, bits)
     else:
-        for other in (str(number), float(number), 2**bits, -1, None):
+        others: list[Any] = [str(number), float(number), 2**bits, -1, None]
+        for other in others:
             with pytest.raises(RuleError, match="needs an integer"):
                 number_from_wire(other, bits, bits)
 
@@ -80,7 +83,11 @@ def test_wide_points_have_no_offset_in_sql() -> None:
     for rule in (PointsRule(128, (1,)), PrefixRule(128, 1, 1)):
         with pytest.raises(RuleError, match="u128 have no offset"):
             rule.to_sql("x", 1)
-    for write in (lambda: fixed_bits("x", 65, 1, 1, 1), lambda: parity_terms("x", 128, 1, -1)):
+    ways: list[Callable[[], object]] = [
+        lambda: fixed_bits("x", 65, 1, 1, 1),
+        lambda: parity_terms("x", 128, 1, -1),
+    ]
+    for write in ways:
         with pytest.raises(RuleError, match="u128 have no offset"):
             write()
 
