@@ -59,7 +59,7 @@ def test_a_training_believes_what_tells_the_sides_apart() -> None:
         (drawn(here, 20_000, seed), drawn(there, 20_000, seed + 1)) for seed in (1, 3)
     )
     belief = learn(counts, checks, (whole,), Claim(1.0, 0.0), 20_000)
-    assert (belief.convincing, belief.likely) in [({2}, 0), ({3}, 1)]
+    assert (set(belief.convincing), belief.likely) in [({2}, 0), ({3}, 1)]
     assert 0.8 < belief.promised < np.log(3)
     assert belief.count(Counter({2: 5, 3: 7, 0: 9})) == (5 if belief.likely == 0 else 7)
 

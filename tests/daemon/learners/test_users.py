@@ -57,9 +57,9 @@ def test_the_first_examples_of_each_user_are_admitted(
         states.append((counts, +model))
     for state, expected in states:  # earlier ones are what they were
         whole = state.whole()
-        users = [(int(first), int(second)) for first, second in whole.users.T]
-        assert users == sorted(users)
-        assert dict(zip(users, whole.counts.tolist(), strict=True)) == expected
+        names = [(int(first), int(second)) for first, second in whole.users.T]
+        assert names == sorted(names)
+        assert dict(zip(names, whole.counts.tolist(), strict=True)) == expected
 
 
 def test_runs_grow_fast_enough_to_be_few() -> None:

@@ -25,7 +25,7 @@ from littled.learners.contract import (
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.snapshot import state_from_dict, state_to_dict
-from littled.learners.online.values import Rung
+from littled.learners.online.values import Keep, Rung
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.noise import KeyedNoise
@@ -183,19 +183,19 @@ def test_neighbours_with_one_transcript_differ_in_one_element(
     one = run(learner, column(hypotheses, x), y, tapes[0], [])
     two = run(learner, column(hypotheses, x2), y2, tapes[1], [])
     calls = zip(one[2], two[2], one[1][1:], two[1][1:], strict=False)
-    for left, right, first, second in calls:
-        if first.position != second.position:
+    for left, right, fired, fired_too in calls:
+        if fired.position != fired_too.position:
             return
         assert abs(left.mistakes - right.mistakes) <= 1
         _assert_one_element(_close(learner, left), _close(learner, right), parameters.teachers)
-        if first != second:
+        if fired != fired_too:
             return
     if one[1] == two[1]:
         # a histogram reads one word for each of its ids, how many nobody sees; all else is equal
-        first, second = (
+        words, others = (
             [each[:3] if each[1] == "select" else each for each in tape.requests] for tape in tapes
         )
-        assert first == second
+        assert words == others
 
 
 def _assert_one_element(left: OnlineState, right: OnlineState, teachers: int | None) -> None:
@@ -485,7 +485,7 @@ def test_mistakes_that_the_trigger_allows_for_are_kept_as_well() -> None:
 
 
 @pytest.mark.parametrize("kept", ["mistakes", "both"])
-def test_nothing_is_kept_where_no_call_is_left(kept: str) -> None:
+def test_nothing_is_kept_where_no_call_is_left(kept: Keep) -> None:
     """The last epoch of a season ends with a halt: what it kept would be read by nobody."""
     background = 8 if kept == "both" else 0
     parameters = replace(HISTOGRAM, buffer=kept, background_max=background, calls_max=1)
@@ -509,7 +509,8 @@ def test_a_dense_learner_counts_nothing_where_no_call_is_left() -> None:
     learner = OnlineLearner("s/l", Thresholds(16), replace(DENSE, calls_max=0))
     opened = learner.step(learner.initial(), SeasonOpened(0, 0), KeyedNoise(bytes(32))).state
     x = np.arange(16, dtype=np.uint8)
-    step = learner.step(opened, Examples(Place(HEAD, 0, 0), x, x & 1), KeyedNoise(bytes(32)))
+    y = (x & 1).astype(np.uint8)
+    step = learner.step(opened, Examples(Place(HEAD, 0, 0), x, y), KeyedNoise(bytes(32)))
     assert step.state.pending == ()
     assert step.state.mistakes
 

@@ -44,7 +44,7 @@ ROWS = ((0, 0, 0), (0, 1, 1), (1, 0, 1), (1, 1, 0), (1, 1, 1))
 CLASS = Rows(ROWS, scattered_row)
 ASKED = np.arange(3, dtype=np.uint8)
 WINDOW: Window = ((0, 0), (1, 1), (2, 1), (1, 0))
-ADDRESS = Address(b"head", "s/l", "", 4)
+ADDRESS = Address(b"head", "s/l", "predict", 4)
 E, Q, A, V, K, ETA = (
     Fraction(1, 2), Fraction(1, 3), Fraction(1, 10), Fraction(3, 4), 2, Fraction(1, 5),
 )  # fmt: skip
@@ -254,10 +254,9 @@ def test_classes_that_do_not_fit_are_refused() -> None:
 
 def test_rates_out_of_range_are_refused_when_the_learner_is_made() -> None:
     for case, name in (("dense", "rate"), ("realizable", "vote_rate"), ("majority", "vote_rate")):
+        least: dict[str, Any] = {name: Fraction(1, 1 << 30)}
         with pytest.raises(ValueError, match="a rate must be from"):
-            PredictionLearner(
-                "s/l", CLASS, replace(PARAMETERS[case], **{name: Fraction(1, 1 << 30)})
-            )
+            PredictionLearner("s/l", CLASS, replace(PARAMETERS[case], **least))
     with pytest.raises(ValueError, match="too large to promise anything"):
         PredictionLearner("s/l", CLASS, replace(PARAMETERS["relabelling"], rate=Fraction(1000)))
 

@@ -11,7 +11,7 @@ from littled.mechanisms.noise import Address, KeyedNoise, Purpose
 from support.rows import Rows, all_rows
 
 NOISE = KeyedNoise(bytes(32))
-ADDRESS = Address(b"head", "s/l", "", 4, 10)
+ADDRESS = Address(b"head", "s/l", "predict", 4, 10)
 CLASS = Rows(all_rows(2))
 
 

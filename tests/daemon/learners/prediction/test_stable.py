@@ -19,7 +19,7 @@ from support.rows import Rows, all_rows, scattered_row
 WINDOW = ((0, 0), (1, 1), (2, 1), (1, 0))
 ASKED = np.arange(3, dtype=np.uint8)
 RATE, Q = Fraction(1, 2), Fraction(1, 3)
-ADDRESS = Address(b"head", "s/l", "", 4)
+ADDRESS = Address(b"head", "s/l", "predict", 4)
 
 
 def check_law(hypotheses: HypothesisClass, answers: int) -> None:
@@ -71,7 +71,9 @@ def test_no_noise_is_used_twice_and_answers_do_not_depend_on_their_batch() -> No
     points = np.tile(ASKED, 20)
     whole = predictor.answer(prepared, points, noise, ADDRESS)
     parts = [
-        predictor.answer(prepared, points[at : at + 7], noise, Address(b"head", "s/l", "", 4, at))
+        predictor.answer(
+            prepared, points[at : at + 7], noise, Address(b"head", "s/l", "predict", 4, at)
+        )
         for at in range(0, 60, 7)
     ]
     assert np.array_equal(whole, np.concatenate(parts))

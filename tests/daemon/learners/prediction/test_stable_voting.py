@@ -21,7 +21,7 @@ from support.rows import Rows, all_rows
 
 VOTERS, THRESHOLD = 7, 3
 RATE, VOTE_RATE = Fraction(2), Fraction(1, 2)
-ADDRESS = Address(b"head", "s/l", "", 4)
+ADDRESS = Address(b"head", "s/l", "predict", 4)
 CLASS = Rows(all_rows(3))
 ASKED = np.array([0, 1, 2], dtype=np.uint8)
 # What each voter says to the three points.
@@ -209,7 +209,7 @@ def check_transcripts(count: int) -> None:
     assert ones == [6, 4, 1]
     law, seen = transcripts(ones, 2), defaultdict[Transcript, int](int)
     for position in range(count):
-        address = Address(b"head", "s/l", "", position)
+        address = Address(b"head", "s/l", "predict", position)
         _, said = made.answer(StableVotingState(), prepared, ASKED, KeyedNoise(bytes(32)), address)
         seen[tuple(zip(said.labels.tolist(), said.stable.tolist(), strict=True))] += 1
     assert set(seen) <= set(law)
@@ -260,7 +260,7 @@ def test_answers_do_not_depend_on_how_points_are_cut() -> None:
     state, whole = made.answer(StableVotingState(), prepared, points, noise, ADDRESS)
     labels, at = [], StableVotingState()
     for start in range(0, 36, 5):
-        address = Address(b"head", "s/l", "", 4, start)
+        address = Address(b"head", "s/l", "predict", 4, start)
         at, said = made.answer(at, prepared, points[start : start + 5], noise, address)
         labels += said.labels.tolist()
     assert labels == whole.labels.tolist()

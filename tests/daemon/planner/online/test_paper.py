@@ -38,6 +38,12 @@ def request(
     return StreamRequest("s", Fraction(1), Fraction(1, 10**6), horizon, (learner,))
 
 
+def learner_of(asked: StreamRequest) -> LearnerRequest:
+    (learner,) = asked.learners
+    assert isinstance(learner, LearnerRequest)
+    return learner
+
+
 def test_parameters_are_the_papers() -> None:
     """d = 1: K = 1, k = 60 ln(T) ln(1/delta), U = ln(ln T) k, R = ln(T) made odd, B = k / 10."""
     parameters = plan_stream(request()).publishing[0].parameters
@@ -94,14 +100,14 @@ def test_the_number_that_a_refusal_names_suffices() -> None:
 
 
 def test_paper_mode_divides_a_whole_budget() -> None:
-    (learner,) = request().learners
+    learner = learner_of(request())
     both = (learner, replace(learner, name="other", selection="auto"))
     with pytest.raises(PlanError, match="give it a stream alone"):
         plan_stream(replace(request(), learners=both))
 
 
 def test_the_estimate_is_the_papers_bound() -> None:
-    (learner,) = request().learners
+    learner = learner_of(request())
     found = paper_estimate(learner, paper_budget(request()))
     assert found.expected_mistakes == 2 * found.plan.parameters.trigger_threshold
     assert found.guaranteed_mistakes is None
@@ -145,7 +151,7 @@ def test_lists_that_are_not_the_papers_are_refused() -> None:
     small = np.eye(7, dtype=np.bool_)
     assert [len(essential_hypotheses(small, p, 1)) for p in (2, 4, 6)] == [1, 1, 7]
     asked = request()
-    (learner,) = asked.learners
+    learner = learner_of(asked)
     with pytest.raises(PlanError, match=r"rules for p >= 19 only, and the paper has p = .* = 2 "):
         plan_stream(replace(asked, learners=(replace(learner, hypotheses=singletons),)))
     three = table([[0, 0], [0, 1], [1, 0]])

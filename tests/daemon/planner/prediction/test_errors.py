@@ -142,7 +142,7 @@ def test_one_rule_from_a_table() -> None:
 
 @pytest.mark.parametrize("members", [20, 80])
 def test_one_rule_from_a_subset_of_thresholds(members: int) -> None:
-    chosen = {
+    chosen: dict[str, Any] = {
         "rate": Fraction(1, 60),
         "subset_rate": Fraction(members, WINDOW),
         "flip": Fraction(1, 50),
@@ -155,7 +155,7 @@ def test_one_rule_from_a_subset_of_thresholds(members: int) -> None:
 
 
 def test_one_rule_from_a_subset_of_prefixes() -> None:
-    chosen = {
+    chosen: dict[str, Any] = {
         "rate": Fraction(1, 40),
         "subset_rate": Fraction(80, WINDOW),
         "flip": Fraction(1, 50),
@@ -173,8 +173,11 @@ def voted(
     hypotheses: HypothesisClass, noise: float, chunks: int, rate: Fraction, link: Link = "coin"
 ) -> float:
     model = ErrorModel(hypotheses, WINDOW, noise)
-    parts = (np.array([part(WINDOW / chunks)]) for part in (model.missed, model.sampling))
-    return float(model.votes(*parts, np.array([float(chunks)]), np.array(float(rate)), link)[0])
+    missed, sampling = (
+        np.array([part(WINDOW / chunks)]) for part in (model.missed, model.sampling)
+    )
+    votes = model.votes(missed, sampling, np.array([float(chunks)]), np.array(float(rate)), link)
+    return float(votes[0])
 
 
 @pytest.mark.parametrize("size", [10, 40])

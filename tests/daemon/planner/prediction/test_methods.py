@@ -10,6 +10,7 @@ from littled.budget import predictions
 from littled.budget.rounding import exp_upper
 from littled.classes import class_from_name
 from littled.learners.online.values import Accounting
+from littled.learners.prediction import Method
 from littled.mechanisms import noisy_majority
 from littled.planner.prediction.errors import ErrorModel
 from littled.planner.prediction.methods import (
@@ -66,10 +67,10 @@ def exactly(model: ErrorModel, found: Found) -> tuple[float, float]:
 
 @pytest.mark.parametrize("accounting", ["pure", "zcdp"])
 @pytest.mark.parametrize("method", METHODS)
-def test_what_is_found_costs_what_it_may(method: str, accounting: Accounting) -> None:
+def test_what_is_found_costs_what_it_may(method: Method, accounting: Accounting) -> None:
     for model, epsilon in ((MODEL, 0.01), (LARGE, 0.1)):
         amount = epsilon if accounting == "pure" else epsilon**2 / 2
-        found = best_parameters(method, model, Allowance(accounting, amount, 1e-9))  # type: ignore[arg-type]
+        found = best_parameters(method, model, Allowance(accounting, amount, 1e-9))
         assert found is not None
         price = exactly(model, found)[accounting == "zcdp"]
         assert price <= amount * (1 + 1e-9)
@@ -80,9 +81,9 @@ def test_what_is_found_costs_what_it_may(method: str, accounting: Accounting) ->
 
 @pytest.mark.parametrize("accounting", ["pure", "zcdp"])
 @pytest.mark.parametrize("method", METHODS)
-def test_more_budget_means_less_error(method: str, accounting: Accounting) -> None:
+def test_more_budget_means_less_error(method: Method, accounting: Accounting) -> None:
     amounts = [1e-5, 1e-3, 1e-1, 1.0] if accounting == "pure" else [1e-9, 1e-5, 1e-3, 0.5]
-    tried = [best_parameters(method, LARGE, Allowance(accounting, each, 1e-9)) for each in amounts]  # type: ignore[arg-type]
+    tried = [best_parameters(method, LARGE, Allowance(accounting, each, 1e-9)) for each in amounts]
     errors = [math.inf if each is None else each.error for each in tried]
     assert errors == sorted(errors, reverse=True)
     assert errors[-1] < 0.1
@@ -93,7 +94,7 @@ def test_nothing_is_found_without_a_budget_or_below_what_can_be_tabulated() -> N
         assert best_parameters(method, MODEL, Allowance("pure", 0.0, 1e-9)) is None
     for method in ("dense", "realizable", "majority"):
         least = Allowance("pure", RATE_MIN, 0.0)
-        assert best_parameters(method, MODEL, least) is None  # type: ignore[arg-type]
+        assert best_parameters(method, MODEL, least) is None
     # a vote of rate v costs v^2
     assert MAJORITY_RATE_MIN == noisy_majority.RATE_MIN
     least_price = MAJORITY_RATE_MIN**2
@@ -111,7 +112,7 @@ def test_classes_without_lists_have_no_methods_of_subsets() -> None:
         model = ErrorModel(class_from_name(name), 10_000, 0.0)
         assert lists_subsets(model) == listed
         for method in ("stability", "relabelling"):
-            found = best_parameters(method, model, Allowance("pure", 0.5, 1e-9))  # type: ignore[arg-type]
+            found = best_parameters(method, model, Allowance("pure", 0.5, 1e-9))
             assert (found is not None) >= (listed and method == "stability")
             assert found is None or listed
 
@@ -144,10 +145,10 @@ def test_formulas_agree_with_the_exact_ones(q: float, flip: float) -> None:
     found = _averaging_odds(np.array(7.0), np.array(flip))
     assert float(found) == pytest.approx(float(predictions.averaging_odds(7, Fraction(flip))))
     ratio = _relabelled_ratio(np.array(0.01), np.array(0.25), np.array(q), np.array(9.0))
-    exact = predictions.relabelled_ratio(
+    relabelled = predictions.relabelled_ratio(
         Fraction(75, 10_000), Fraction(25, 10_000), Fraction(q), 101, Fraction(9, 100)
     )
-    assert float(ratio) == pytest.approx(float(exact))
+    assert float(ratio) == pytest.approx(float(relabelled))
     flipped = _flipped_ratio(ratio, np.array(1e-5), np.array(flip))
-    exact = predictions.flipped_ratio(exact, Fraction(1, 10**5), Fraction(flip))
-    assert float(flipped) == pytest.approx(float(exact))
+    turned = predictions.flipped_ratio(relabelled, Fraction(1, 10**5), Fraction(flip))
+    assert float(flipped) == pytest.approx(float(turned))
