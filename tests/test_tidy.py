@@ -127,6 +127,13 @@ ONE_LEARNER = (
     "parts of one state machine, run as one",
 )
 TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
+    **{
+        f"daemon/littled/{name}.py": (
+            "tests/daemon/cli/test_cli_batch.py",
+            "the parts of a kind as a configuration, a daemon and people meet them",
+        )
+        for name in ("configuration/batch", "planner/batch/plan", "auditing/subjects/batch")
+    },
     "clients/littled_client/errors.py": ("tests/clients/test_both_clients.py", "names only"),
     **{
         f"daemon/littled/classes/{name}.py": ALL_CLASSES for name in ("base", "table", "thresholds")

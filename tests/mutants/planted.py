@@ -51,6 +51,78 @@ BESIDE = "daemon/test_stream_laws.py::test_answers_beside_a_rule_cost_what_both_
 VOTING = f"{MECHANISMS}/test_noisy_majority.py"
 TWIN_DAEMONS = f"{SERVICE}/test_twin_daemons.py::test_twin_daemons_show_the_same_bytes_everywhere"
 
+BATCH = f"{LEARNERS}/batch"
+WINDOWS_LAW = f"{BATCH}/test_laws.py::test_a_window_costs_what_it_is_charged"
+WINDOWS_USERS = f"{BATCH}/test_laws.py::test_all_that_one_user_gives_costs_what_it_is_charged"
+
+WINDOWS = (
+    Mutant(
+        "half the noise of a window's draw",
+        "learners/batch/methods.py",
+        "return ExponentialMechanism(self.parameters.rate)",
+        "return ExponentialMechanism(2 * self.parameters.rate)",
+        (f"{WINDOWS_LAW}[dense, thresholds]",),
+    ),
+    Mutant(
+        "a window that keeps the examples of the one before",
+        "learners/batch/learner.py",
+        "calls=state.calls + 1,\n            pieces=(),",
+        "calls=state.calls + 1,",
+        (f"{BATCH}/test_laws.py::test_a_window_knows_nothing_of_the_one_before",),
+    ),
+    Mutant(
+        "lists of chunks that are not cut",
+        "learners/batch/methods.py",
+        "return [list(dict.fromkeys(listed[:cap])) for listed in lists]",
+        "return [list(dict.fromkeys(listed)) for listed in lists]",
+        (f"{WINDOWS_LAW}[teachers, lists that are too long]",),
+    ),
+    Mutant(
+        "stage tests of windows without noise on their queries",
+        "learners/batch/methods.py",
+        "return 2 * (most + nu - rho) >= self.parameters.chunks",
+        "return 2 * (most - rho) >= self.parameters.chunks",
+        (f"{BATCH}/test_laws.py::test_stage_tests_cost_their_rate_once",),
+    ),
+    Mutant(
+        "windows that count a user's examples anew",
+        "learners/batch/learner.py",
+        "epoch_position=place.position + 1,",
+        "epoch_position=place.position + 1,\n"
+        "            users_kept=state.users_kept and UserCounts(),",
+        (f"{WINDOWS_USERS}[dense, one of each window]",),
+    ),
+    Mutant(
+        "no draw from a window without examples",
+        "learners/batch/learner.py",
+        "rule = self._selection.select(self._window(state, noise), draw)",
+        "window = self._window(state, noise)\n"
+        "        rule = self._selection.select(window, draw) if len(window.y) else None",
+        (f"{WINDOWS_USERS}[dense, everything]",),
+    ),
+    Mutant(
+        "the examples of a user in several chunks",
+        "learners/batch/learner.py",
+        "words = self._user_words(users, state.season, noise)",
+        "words = np.arange(len(y), dtype=np.uint64)",
+        (f"{BATCH}/test_laws.py::test_a_user_in_several_chunks_exceeds_what_is_charged",),
+    ),
+    Mutant(
+        "vetoes of windows that are not booked",
+        "learners/batch/methods.py",
+        "change, most = 2 if p.vetoes else 1, p.user_examples_max or 0",
+        "change, most = 1, p.user_examples_max or 0",
+        (f"{BATCH}/test_laws.py::test_vetoes_that_are_not_paid_for_exceed_what_is_charged",),
+    ),
+    Mutant(
+        "windows of a user that are booked as one",
+        "learners/batch/parameters.py",
+        "return min(self.windows, self.user_examples_max or 1)",
+        "return 1",
+        (f"{BATCH}/test_methods.py::test_what_is_booked_grows_with_what_a_user_may_give",),
+    ),
+)
+
 NOISE = (
     Mutant(
         "half the noise of the trigger",
@@ -1078,5 +1150,5 @@ FAIRNESS = (
 
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
-    *(*BURSTS, *FAIRNESS),
+    *(*BURSTS, *FAIRNESS, *WINDOWS),
 )

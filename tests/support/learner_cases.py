@@ -200,18 +200,9 @@ USERS: dict[str, tuple[str, OnlineParameters]] = {
     "histogram fresh vetoes, users 1": of_users("histogram fresh vetoes", 1),
     "histogram schedule, users 2": of_users("histogram schedule", 2),
 }
-for case, most in (("windows, dense", 2), ("windows, closure", 1), ("windows, histogram", 3)):
-    of_class, of_windows = BATCH[case]
-    BATCH[f"{case}, users {most}"] = of_class, replace(of_windows, user_examples_max=most)
 TOGETHER = ("dense", "dense draws", "answers, dense", "answers, relabelling")
 LEARNERS: dict[str, tuple[str, Any]] = {**ONLINE, **PREDICTIONS, **USERS, **BATCH}
-CASES = [
-    *ONLINE,
-    *PREDICTIONS,
-    *(name for name in BATCH if "users" not in name),
-    "a small budget",
-    "one stream for all",
-]
+CASES = [*ONLINE, *PREDICTIONS, *BATCH, "a small budget", "one stream for all"]
 
 
 @dataclass(frozen=True)

@@ -52,10 +52,14 @@ from littled.classes import HypothesisClass
 from littled.classes.base import Proposals
 from littled.engine import Engine
 from littled.engine.predictions import AnsweringService, Windows
-from littled.learners.online import OnlineLearner, OnlineState
+from littled.learners.batch.methods import _METHODS as METHODS
+from littled.learners.batch.methods import Draw as WindowDraw
+from littled.learners.batch.methods import Teachers as WindowTeachers
+from littled.learners.online import OnlineState
 from littled.learners.online.keeping import Buffers, Counts, Keeping
 from littled.learners.online.noise import USER_PURPOSE, LearnerNoise
 from littled.learners.online.selections.teachers import StagedTeachers, Teachers
+from littled.learners.prediction import PredictionLearner
 from littled.learners.prediction.parameters import PredictionParameters
 from littled.learners.prediction.parts import Draw
 from littled.learners.prediction.stable import StablePredictor
@@ -68,6 +72,7 @@ from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.subset import BernoulliSubset
 from littled.mechanisms.votes import VoteCoin
 from littled.planner import LearnerPlan, StreamPlan
+from littled.planner.batch.plan import BatchPlan
 from littled.planner.prediction.plan import PredictionPlan
 from littled.store.mark import Point
 from littled.store.records import (
@@ -230,7 +235,7 @@ def points_of(hypotheses: HypothesisClass, values: Sequence[Any]) -> NDArray[Any
 
 
 def plan_of(
-    plans: Sequence[LearnerPlan | PredictionPlan],
+    plans: Sequence[LearnerPlan | PredictionPlan | BatchPlan],
     horizon: int,
     *,
     name: str = "s",
@@ -240,8 +245,8 @@ def plan_of(
     caps = Price.zero()
     for plan in plans:
         learner = plan.learner(name)
-        if isinstance(learner, OnlineLearner):
-            calls = [learner.call_event()] * learner.parameters.calls_max
+        if not isinstance(learner, PredictionLearner):
+            calls = [learner.call_event()] * learner.calls_max
             events = [*learner.season_events(), *calls]
         else:
             events = list(learner.window_events())
@@ -387,6 +392,10 @@ class Ears:
         for keeping in (Buffers, Counts):
             _spy(self.patch, keeping, "with_user_words", before=self._users)
         self._listen_to_lists()
+        for method in METHODS.values():
+            _spy(self.patch, method, "select", before=self._window_drawn)
+        _spy(self.patch, WindowTeachers, "_lists", after=self._chunk_lists)
+        _spy(self.patch, WindowTeachers, "_above", before=self._chunk_most, after=self._chunk_stage)
         _spy(self.patch, ExponentialMechanism, "weighed", before=self._scores)
         _spy(self.patch, StableHistogram, "passing", before=self._histogram)
         _spy(self.patch, VoteCoin, "answers", before=self._votes)
@@ -440,6 +449,24 @@ class Ears:
         for kind in (Teachers, StagedTeachers):
             _spy(self.patch, kind, "select", before=lambda *given: names.append(given[-1].name))
         self.patch.setattr(Teachers, "_lists", lists_of)
+
+    def _window_drawn(self, _: object, window: object, draw: WindowDraw) -> None:
+        # its candidates are known before any noise is drawn
+        place = draw.place
+        self.witness.last = Drawn(place.learner, "select", place.position, 0, 0, 0)
+
+    def _chunk_lists(self, _: object, lists: list[list[Any]], *__: object) -> None:
+        last = self.witness.last
+        self.witness.entries.append(Asked("lists", last.learner, last.position, lists))
+        votes = Counter(key for each in lists for key in each)
+        self.witness.keys[last.learner] = [repr(key) for key in sorted(votes, key=repr)]
+
+    def _chunk_most(self, _: object, most: int, rho: int, stage: int, draw: WindowDraw) -> None:
+        place = draw.place
+        self.witness.entries.append(Asked("most", place.learner, place.position, most))
+
+    def _chunk_stage(self, _: object, above: bool, *asked: Any) -> None:
+        self.witness.say("stage", asked[-1].place.learner, above)
 
     def _rules(
         self, rule: Callable[..., Rule], hypotheses: HypothesisClass, offered: Proposals, *_: object
@@ -637,8 +664,19 @@ class Comparison:
         """Look the learners up by their full names."""
         self.position, *_ = self.positions
         stream = self.plan.stream
-        self.online = {
-            f"{stream}/{each.name}": each.parameters for each in self.plan.of(LearnerPlan)
+        self.online: dict[str, Any] = {
+            f"{stream}/{each.name}": each.parameters for each in self.plan.publishing
+        }
+        # a window is a call of a fresh learner
+        windows = {each.name: each.parameters.method for each in self.plan.of(BatchPlan)}
+        self.fresh = {
+            f"{stream}/{each.name}": each.name in windows or each.parameters.fresh
+            for each in self.plan.publishing
+        }
+        self.histograms = {
+            f"{stream}/{each.name}": "histogram"
+            in (windows.get(each.name), getattr(each.parameters, "selection", ""))
+            for each in self.plan.publishing
         }
         self.answering = {f"{stream}/{each.name}": each for each in self.plan.of(PredictionPlan)}
 
@@ -664,8 +702,7 @@ class Comparison:
             self.shift[said.learner] = 0
 
     def _same_words(self, left: Drawn, right: Drawn) -> None:
-        online = self.online.get(left.learner)
-        if online is not None and online.selection == "histogram" and left.purpose == "select":
+        if self.histograms.get(left.learner) and left.purpose == "select":
             left, right = replace(left, count=0), replace(right, count=0)
         assert left == right, "twins draw other words"
         self.verdict.draws += 1
@@ -681,11 +718,11 @@ class Comparison:
 
     def _once(self, asked: Asked, change: int) -> int:
         """All calls of a fresh learner cost what one costs: one of them may see a difference."""
-        online = self.online.get(asked.learner)
-        if change and online is not None:
+        if change and asked.learner in self.online:
             calls = self.differing.setdefault(asked.learner, set())
             calls.add(asked.position)
-            assert not online.fresh or len(calls) == 1, "two calls of a fresh learner differ"
+            fresh = self.fresh[asked.learner]
+            assert not fresh or len(calls) == 1, "two calls of a fresh learner differ"
         return change
 
     def _gaps(self, left: Asked, right: Asked) -> int:
@@ -709,7 +746,7 @@ class Comparison:
 
     def _offered(self, left: Asked, right: Asked) -> int:
         """Lemma B: an interval of width 2; on one side only scores of at most 1, L of them."""
-        cap = self.online[left.learner].list_cap
+        cap: int = self.online[left.learner].list_cap
         here, there = (dict(zip(e.keys, e.values.tolist(), strict=True)) for e in (left, right))
         changes = [here[key] - there[key] for key in here.keys() & there.keys()]
         assert max(changes) - min(changes) <= 2, "scores change by more than a width of 2"
@@ -738,7 +775,7 @@ class Comparison:
 
     def _lists(self, left: Asked, right: Asked) -> int:
         """One teacher's list is replaced, none is longer than its cap or names a rule twice."""
-        cap = self.online[left.learner].list_cap
+        cap: int = self.online[left.learner].list_cap
         for each in (*left.values, *right.values):
             assert len(each) == len(set(each)) <= cap
         pairs = zip(left.values, right.values, strict=True)
@@ -823,7 +860,7 @@ class UserComparison(Comparison):
     changes: dict[tuple[str, int], Counter[int]] = field(default_factory=dict)
 
     def _most_of(self, asked: Asked) -> int:
-        most = self.online[asked.learner].user_examples_max
+        most: int | None = self.online[asked.learner].user_examples_max
         assert most is not None
         return most
 

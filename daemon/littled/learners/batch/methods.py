@@ -7,7 +7,7 @@ are in PRIVACY.md, section 15; the mechanisms are those of the online learner.
 
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -280,42 +280,43 @@ class Teachers(_Sparse):
         data = [(window.x.take(part, axis=0), window.y.take(part)) for part in parts]
         if self.parameters.stage_rate is None:
             return self._of_stage(self._votes(data, 1), draw)
-        above = self._test(draw)
+        rho = self._threshold_noise(draw)
         for stage in range(1, self._stages + 1):
             votes = self._votes(data, stage)
-            if above(max(votes.values(), default=0), stage):
+            if self._above(max(votes.values(), default=0), rho, stage, draw):
                 return self._of_stage(votes, draw)
         return None
 
     def _votes(self, data: list[DataSet], stage: int) -> Counter[Hashable]:
-        """How many chunks list each rule.
+        """How many chunks list each rule."""
+        return Counter(key for listed in self._lists(data, stage) for key in listed)
 
-        No list is longer than its cap and none has a key twice, whatever the class says: Lemma B
-        rests on it.
+    def _lists(self, data: list[DataSet], stage: int) -> list[list[Hashable]]:
+        """The list of each chunk.
+
+        None is longer than its cap and none has a key twice, whatever the class says: Lemma B rests
+        on it.
         """
         tolerance, cap = self._tolerance(stage), self.parameters.list_cap
-        lists = (self.hypotheses.essential_list([each], tolerance, cap) for each in data)
-        return Counter(key for found in lists for key in dict.fromkeys(found[:cap]))
+        lists = (self.hypotheses.essential_list([chunk], tolerance, cap) for chunk in data)
+        return [list(dict.fromkeys(listed[:cap])) for listed in lists]
 
     def _of_stage(self, votes: Counter[Hashable], draw: Draw) -> Rule | None:
         keys = sorted(votes, key=repr)
         index = self._draw(np.array([votes[key] for key in keys], dtype=np.int64), draw)
         return None if index is None else self.hypotheses.essential_rule(keys[index])
 
-    def _test(self, draw: Draw) -> Callable[[int, int], bool]:
-        """Whether the largest number of lists that one rule is on, with noise, is k/2 or more.
+    def _threshold_noise(self, draw: Draw) -> int:
+        """The one noise on the threshold of all of a window's stage tests."""
+        return self._noises[0].sample(draw.words("stage-threshold", DiscreteLaplace.WORDS))
 
-        One noise on the threshold for all stages, and a fresh one for each of them: Lemma C, for
-        the queries with their signs turned.
+    def _above(self, most: int, rho: int, stage: int, draw: Draw) -> bool:
+        """Whether the largest number of lists that a rule is on, with fresh noise, is k/2 or more.
+
+        The first stage that is ends the tests: Lemma C, for the queries with their signs turned.
         """
-        for_threshold, for_query = self._noises
-        rho = for_threshold.sample(draw.words("stage-threshold", DiscreteLaplace.WORDS))
-
-        def above(most: int, stage: int) -> bool:
-            nu = for_query.sample(draw.words("stage-query", DiscreteLaplace.WORDS, stage))
-            return 2 * (most + nu - rho) >= self.parameters.chunks
-
-        return above
+        nu = self._noises[1].sample(draw.words("stage-query", DiscreteLaplace.WORDS, stage))
+        return 2 * (most + nu - rho) >= self.parameters.chunks
 
     @property
     def _stages(self) -> int:
