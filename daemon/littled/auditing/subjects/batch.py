@@ -8,7 +8,7 @@ from littled.auditing.online import engine_subject
 from littled.auditing.streams import EXAMPLES_MAX, NoStreams, selection_pairs
 from littled.auditing.subjects.small import alone
 from littled.auditing.trials import Subject
-from littled.budget.unit import Unit
+from littled.budget.unit import EXAMPLE, Unit
 from littled.classes import class_from_name
 from littled.planner import StreamPlan, StreamRequest
 from littled.planner.batch.plan import BatchPlan
@@ -29,7 +29,7 @@ WINDOWS: dict[str, tuple[str, dict[str, Any]]] = {
     "window-users": ("thresholds:2", {"method": "dense"}),
 }
 # Of which so many examples of one user are protected together, instead of single examples.
-OF_USERS = {"window-users": 2}
+OF_USERS = {"window-users": Unit(2)}
 
 
 class BatchAudits:
@@ -41,7 +41,7 @@ class BatchAudits:
             name: alone(
                 BatchRequest(name, class_from_name(class_name), window=WINDOW, **asked),
                 HORIZON,
-                Unit(OF_USERS.get(name)),
+                OF_USERS.get(name, EXAMPLE),
             )
             for name, (class_name, asked) in WINDOWS.items()
         }

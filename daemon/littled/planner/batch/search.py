@@ -409,7 +409,7 @@ class _Prices:
         return tests, rate_below((whole / self.windows - tests) / 2)
 
     def bottom(self, rate: Fraction, cap: int, most: int, draws: int) -> int:
-        """Least B that hides the lists of `most` examples in so many draws within delta."""
+        """Least B that hides the lists of so many draws, `most` of them one user's in each."""
         if not rate:
             return 0
         return self._hiding(log(cap * draws) - log(float(self._failure)), rate, most)

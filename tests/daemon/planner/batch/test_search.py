@@ -28,8 +28,8 @@ EPSILON, DELTA = Fraction(1), Fraction(1, 10**6)
 ALPHA = Fraction(1, 20)
 
 
-def budget(accounting: Any = "pure", users: int | None = None, horizon: int = 100_000) -> Budget:
-    return Budget(EPSILON, DELTA, horizon, 1, accounting, 0.0, 1, Unit(users))
+def budget(accounting: Any = "pure", users: int = 0, horizon: int = 100_000) -> Budget:
+    return Budget(EPSILON, DELTA, horizon, 1, accounting, 0.0, 1, Unit(users or None))
 
 
 def asked(name: str, **options: Any) -> BatchRequest:
