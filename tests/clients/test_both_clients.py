@@ -79,10 +79,10 @@ async def test_a_daemon_that_reads_slowly_is_waited_for(
     async with client_of(kind, address, waits=QUICK) as client, client.feed("ids") as feeder:
         for peer in daemon.peers:
             daemon.on_loop(peer.transport.pause_reading)
+        started = time.monotonic()
         threading.Timer(
             0.1, lambda: [daemon.on_loop(peer.transport.resume_reading) for peer in daemon.peers]
         ).start()
-        started = time.monotonic()
         for _ in range(6):
             await feeder.send(x, y)
         await feeder.flush()
