@@ -109,7 +109,7 @@ def least_window(task: tuple[str, Method, int]) -> WindowRow:
     """The least window of one class and method."""
     class_name, method, runs = task
     request = BatchRequest(
-        "l", class_from_name(class_name), error=Fraction(str(ERROR)), failure=FAILED,
+        "l", class_from_name(class_name), alpha=Fraction(str(ERROR)), beta=FAILED,
         method=method, positives=_positives(class_name),
     )  # fmt: skip
     said = estimate(request, _budget(), method)

@@ -4,12 +4,38 @@ Nothing that computes is imported here: `--help` has the options of all kinds.
 """
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol
+
+import click
 
 from littled.kinds import KINDS, kind_of, load
 
 # Puts an option on a command, as `click.option(...)` does.
 Option = Callable[[Any], Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WordOption:
+    """An option that takes one of some words, the first unless it is given.
+
+    Kinds that have it may know different words.
+    """
+
+    name: str
+    words: tuple[str, ...]
+    help: str
+
+    def __call__(self, command: Any) -> Any:
+        """Put the option on a command."""
+        words = click.Choice(self.words)
+        option = click.option(self.name, show_default=self.words[0], type=words, help=self.help)
+        return option(command)
+
+    def also(self, other: "WordOption") -> "WordOption":
+        """The option of both kinds; what no kind knows is refused, and by its kind the rest."""
+        words = tuple(dict.fromkeys((*self.words, *other.words)))
+        return WordOption(self.name, words, f"{self.help} {other.help}")
 
 
 class KindOptions(Protocol):
@@ -42,7 +68,9 @@ def all_options() -> dict[str, Option]:
     found: dict[str, Option] = {}
     for kind in KINDS:
         for name, option in options_of(kind).options.items():
-            found.setdefault(name, option)
+            known = found.setdefault(name, option)
+            if isinstance(known, WordOption) and isinstance(option, WordOption):
+                found[name] = known if known is option else known.also(option)
     return found
 
 

@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from littled.budget.unit import Unit
 from littled.configuration.parts import LearnerPart, Share
-from littled.planner.batch.request import FAILURE, POSITIVES, BatchRequest
+from littled.planner.batch.request import BETA, POSITIVES, BatchRequest
 from littled_protocol.rules import Words
 
 WINDOW_MAX = 10**7  # a window is kept in memory, with up to 80 bytes for each example
@@ -20,16 +20,16 @@ class BatchConfiguration(LearnerPart):
 
     kind: Literal["batch"]
     window: int | None = Field(default=None, ge=1, le=WINDOW_MAX)
-    error: Share | None = None
-    failure: Share = Decimal(FAILURE.numerator) / FAILURE.denominator
-    draw: Literal["auto", "dense", "histogram", "proposals", "closure", "teachers"] = "auto"
+    alpha: Share | None = None
+    beta: Share = Decimal(BETA.numerator) / BETA.denominator
+    method: Literal["auto", "dense", "histogram", "proposals", "closure", "teachers"] = "auto"
     positives: Share = Decimal(POSITIVES.numerator) / POSITIVES.denominator
 
     @model_validator(mode="after")
     def _one_wish(self) -> Self:
-        """The error follows from the window, and the other way round."""
-        if (self.window is None) == (self.error is None):
-            raise ValueError("needs either window or error; the planner finds the other")
+        """The error alpha follows from the window, and the other way round."""
+        if (self.window is None) == (self.alpha is None):
+            raise ValueError("needs either window or alpha; the planner finds the other")
         return self
 
     def request(self, name: str, words: Words) -> BatchRequest:
@@ -38,9 +38,9 @@ class BatchConfiguration(LearnerPart):
             name=name,
             hypotheses=self.hypothesis_class,
             window=self.window,
-            error=None if self.error is None else Fraction(self.error),
-            failure=Fraction(self.failure),
-            method=self.draw,
+            alpha=None if self.alpha is None else Fraction(self.alpha),
+            beta=Fraction(self.beta),
+            method=self.method,
             noise_rate=Fraction(self.noise_rate),
             positives=Fraction(self.positives),
             words=words,

@@ -17,7 +17,7 @@ horizon = 6_000
 x = { name = "departure delay", unit = "min", offset = -30 }
 y = { positive = "late", negative = "not late" }
 learners.late = { kind = "batch", class = "thresholds:256", window = 2_000, noise_rate = 0.1 }
-learners.listed = { kind = "batch", class = "thresholds:256", window = 500, draw = "teachers" }
+learners.listed = { kind = "batch", class = "thresholds:256", window = 500, method = "teachers" }
 
 [streams.visits]
 epsilon = 4.0
@@ -108,7 +108,7 @@ def test_the_store_is_sound_and_every_rule_is_drawn_again(
 
 
 def test_a_plan_says_what_is_proven_and_what_is_estimated(littled: Littled) -> None:
-    found = littled(*PLAN, "--class", "thresholds:256", "--error", "0.05", "--json").json
+    found = littled(*PLAN, "--class", "thresholds:256", "--alpha", "0.05", "--json").json
     assert (found["method"], found["window"]) == ("dense", 400)
     assert (found["window_proven"], found["window_estimated"]) == (400, 118)
     assert [row["method"] for row in found["methods"] if row["chosen"]] == ["dense"]
@@ -123,10 +123,10 @@ def test_a_plan_says_what_is_proven_and_what_is_estimated(littled: Littled) -> N
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ([], "give --window or --error: the other follows"),
-        (["--window", "9", "--error", "0.1"], "give --window or --error: the other follows"),
-        (["--error", "0.05", "--draw", "histogram"], "histogram does not apply"),
-        (["--error", "0.00001"], "no window of a season of 100,000 examples is enough"),
+        ([], "give --window or --alpha: the other follows"),
+        (["--window", "9", "--alpha", "0.1"], "give --window or --alpha: the other follows"),
+        (["--alpha", "0.05", "--method", "histogram"], "histogram does not apply"),
+        (["--alpha", "0.00001"], "no window of a season of 100,000 examples is enough"),
         (["--window", "200000"], "--window must be at most 100000, not 200000"),
     ],
 )

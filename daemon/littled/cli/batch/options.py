@@ -7,10 +7,10 @@ import click
 
 from littled.cli.decimals import DecimalParameter
 from littled.cli.failures import WRONG_USE, Failure
-from littled.cli.kinds import Option
+from littled.cli.kinds import Option, WordOption
 
 # What the planner knows, in its order; it is not imported for that.
-METHODS = ("dense", "histogram", "proposals", "closure", "teachers")
+METHODS = ("auto", "dense", "histogram", "proposals", "closure", "teachers")
 
 
 class BatchOptions:
@@ -20,23 +20,18 @@ class BatchOptions:
     protects_users: ClassVar[bool] = True
     options: ClassVar[Mapping[str, Option]] = {
         "window": click.option("--window", type=int, help="Examples of a window."),
-        "error": click.option(
-            "--error",
+        "alpha": click.option(
+            "--alpha",
             type=DecimalParameter(),
             help="Error of a window's rule beyond the best one; the window follows.",
         ),
-        "failure": click.option(
-            "--failure",
+        "beta": click.option(
+            "--beta",
             type=DecimalParameter(),
             show_default="0.1",
             help="Chance that a window's rule has a greater error.",
         ),
-        "draw": click.option(
-            "--draw",
-            show_default="auto",
-            type=click.Choice(["auto", *METHODS]),
-            help="How a window's rule is drawn.",
-        ),
+        "method": WordOption("--method", METHODS, "How a window's rule is drawn."),
         "positives": click.option(
             "--positives",
             type=DecimalParameter(),
@@ -47,6 +42,6 @@ class BatchOptions:
 
     def table(self, given: Mapping[str, Any]) -> dict[str, Any]:
         """The options that were given, as keys of a learner's table in a configuration."""
-        if ("window" in given) == ("error" in given):
-            raise Failure("give --window or --error: the other follows", WRONG_USE)
+        if ("window" in given) == ("alpha" in given):
+            raise Failure("give --window or --alpha: the other follows", WRONG_USE)
         return dict(given)

@@ -38,8 +38,8 @@ class BatchPresentation:
         assert isinstance(learner, BatchRequest)
         sizes = paper_sizes(
             learner.hypotheses,
-            float(learner.error or PAPER_ERROR),
-            float(learner.failure),
+            float(learner.alpha or PAPER_ERROR),
+            float(learner.beta),
             request.epsilon,
             request.delta,
         )
@@ -81,7 +81,7 @@ def batch_facts(
     """A plan of one learner as a JSON object; exact numbers are in `plan`."""
     parameters, chosen = learner.parameters, methods[0].estimate
     epsilon, delta = guarantee(stream.caps, stream.delta_z)
-    wanted = "window" if request.window is None else "error"
+    wanted = "window" if request.window is None else "alpha"
     return {
         "class": learner.hypotheses.name,
         "littlestone_dimension": learner.hypotheses.littlestone_dimension,
@@ -94,8 +94,8 @@ def batch_facts(
         "windows_per_season": parameters.windows,
         "method": parameters.method,
         "accounting": parameters.accounting,
-        "failure": float(request.failure),
-        "error": None if request.error is None else float(request.error),
+        "beta": float(request.beta),
+        "alpha": None if request.alpha is None else float(request.alpha),
         f"{wanted}_proven": None if chosen is None else chosen.proven,
         f"{wanted}_estimated": None if chosen is None else chosen.expected,
         "noise_rate": float(request.noise_rate),
@@ -135,16 +135,16 @@ def batch_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
     guaranteed = facts["guarantee"]
     accounting = "pure" if facts["accounting"] == "pure" else "zCDP, converted"
     users = facts["user_examples_max"]
-    share = f"{amount(100 * (1 - facts['failure']))} % of the windows"
+    share = f"{amount(100 * (1 - facts['beta']))} % of the windows"
     beyond = " beyond the best rule's" if facts["noise_rate"] else ""
     if facts["solved_for"] == "window":
-        error = f"at most {amount(facts['error'])}{beyond} in {share}"
+        error = f"at most {amount(facts['alpha'])}{beyond} in {share}"
         proven = _known(facts["window_proven"], "from {} examples on")
         estimated = _known(facts["window_estimated"], "from about {} examples on")
     else:
         error = f"the least one that holds in {share}{beyond}"
-        proven = _known(facts["error_proven"], "{}")
-        estimated = _known(facts["error_estimated"], "about {}")
+        proven = _known(facts["alpha_proven"], "{}")
+        estimated = _known(facts["alpha_estimated"], "about {}")
     return {
         "class": f"{facts['class']}, Littlestone dimension {facts['littlestone_dimension']}",
         "budget": f"epsilon {amount(facts['epsilon'])}, delta {amount(facts['delta'])} for each "

@@ -7,10 +7,10 @@ import click
 
 from littled.cli.decimals import DecimalParameter
 from littled.cli.failures import WRONG_USE, Failure
-from littled.cli.kinds import Option
+from littled.cli.kinds import Option, WordOption
 
 # What the planner knows, in its order; it is not imported for that.
-METHODS = ("dense", "stability", "relabelling", "realizable", "averaging", "majority")
+METHODS = ("auto", "dense", "stability", "relabelling", "realizable", "averaging", "majority")
 
 
 class PredictionOptions:
@@ -29,12 +29,7 @@ class PredictionOptions:
         "answers": click.option(
             "--answers", type=int, help="Answers a window, with the least error there can be."
         ),
-        "method": click.option(
-            "--method",
-            show_default="auto",
-            type=click.Choice(["auto", *METHODS]),
-            help="How answers are made.",
-        ),
+        "method": WordOption("--method", METHODS, "How answers are made."),
     }
 
     def table(self, given: Mapping[str, Any]) -> dict[str, Any]:

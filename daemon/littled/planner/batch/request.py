@@ -12,7 +12,7 @@ AskedBatchMethod = Method | Literal["auto"]
 BATCH_METHODS: tuple[Method, ...] = get_args(Method)
 
 # Chance that a window's rule is worse than asked for.
-FAILURE = Fraction(1, 10)
+BETA = Fraction(1, 10)
 # Share of examples with label 1, for estimates.
 POSITIVES = Fraction(1, 10)
 
@@ -21,10 +21,11 @@ POSITIVES = Fraction(1, 10)
 class BatchRequest:
     """What a configuration asks of one window learner.
 
-    Either `window`, n examples in each, or `error`, alpha: then the planner finds n. In both cases
-    a rule may be worse with probability `failure`, beta. `noise_rate`: the share of labels that may
-    contradict the best rule; an error is in excess of that rule's. `positives`: about the share of
-    examples with label 1, which estimates depend on and chunks are chosen by; no price does.
+    Either `window`, n examples in each, or `alpha`, the error of its rule: then the planner finds
+    n. In both cases a rule may be worse with probability `beta`. `noise_rate`: the share of labels
+    that may contradict the best rule; an error is in excess of that rule's. `positives`: about the
+    share of examples with label 1, which estimates depend on and chunks are chosen by; no price
+    does.
     """
 
     kind: ClassVar[str] = "batch"
@@ -32,8 +33,8 @@ class BatchRequest:
     name: str
     hypotheses: HypothesisClass
     window: int | None = None
-    error: Fraction | None = None
-    failure: Fraction = FAILURE
+    alpha: Fraction | None = None
+    beta: Fraction = BETA
     method: AskedBatchMethod = "auto"
     noise_rate: Fraction = Fraction(0)
     positives: Fraction = POSITIVES
@@ -42,19 +43,19 @@ class BatchRequest:
 
 def problem(request: BatchRequest, horizon: int) -> str | None:
     """What is wrong with a request whatever the budget, in a sentence; None if nothing is."""
-    window, error = request.window, request.error
+    window, alpha = request.window, request.alpha
     wrong = (
         (
-            (window is None) == (error is None),
-            "give either window or error, and the planner finds the other",
+            (window is None) == (alpha is None),
+            "give either window or alpha, and the planner finds the other",
         ),
         (
             window is not None and not 1 <= window <= horizon,
             f"window must be from 1 to the stream's horizon of {horizon:,} examples, or no window "
             "would ever be full",
         ),
-        (error is not None and not 0 < error < 1, "error must be between 0 and 1"),
-        (not 0 < request.failure < 1, "failure must be between 0 and 1"),
+        (alpha is not None and not 0 < alpha < 1, "alpha must be between 0 and 1"),
+        (not 0 < request.beta < 1, "beta must be between 0 and 1"),
         (
             not 0 <= request.noise_rate < Fraction(1, 2),
             "noise_rate must be at least 0 and below 0.5",

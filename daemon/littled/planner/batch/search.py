@@ -106,10 +106,10 @@ class BatchPlanning(Planning[BatchRequest, BatchEstimate, BatchPlan]):
         reasons = [why_not(request, method) for method in open_methods(request)]
         if all(reasons):
             return f"{request.method} does not apply: {reasons[0]}"
-        if request.error is not None:
+        if request.alpha is not None:
             return (
                 f"no window of a season of {stream.horizon:,} examples is enough for an error of "
-                f"{float(request.error):g} in {100 * float(1 - request.failure):g} % of the "
+                f"{float(request.alpha):g} in {100 * float(1 - request.beta):g} % of the "
                 "windows; allow a greater error, or raise epsilon or the horizon"
             )
         return f"a window of {request.window or 0:,} examples is too large, or the budget too small"
@@ -184,7 +184,7 @@ def _least_error(
 
 def _least_window(request: BatchRequest, budget: Budget, method: Method) -> BatchEstimate | None:
     """The least windows for an error; the plan's is the proven one, if there is one."""
-    alpha = float(request.error or 0)
+    alpha = float(request.alpha or 0)
 
     def least(chance: Callable[[Chances], float | None]) -> int | None:
         return _least_count(
@@ -231,7 +231,7 @@ def _good(
 ) -> bool:
     found = _best(request, budget, method, n, alpha)
     value = None if found is None else chance(found[1])
-    return value is not None and value <= float(request.failure)
+    return value is not None and value <= float(request.beta)
 
 
 def _least_count(good: Callable[[int], bool], most: int) -> int | None:

@@ -15,12 +15,12 @@ GOOD = BatchRequest("l", Thresholds(16), window=300)
 @pytest.mark.parametrize(
     ("changes", "part"),
     [
-        ({"error": Fraction(1, 20)}, "either window or error"),
-        ({"window": None}, "either window or error"),
+        ({"alpha": Fraction(1, 20)}, "either window or alpha"),
+        ({"window": None}, "either window or alpha"),
         ({"window": 0}, "window must be from 1"),
         ({"window": 1001}, "horizon of 1,000"),
-        ({"window": None, "error": Fraction(1)}, "error must be"),
-        ({"failure": Fraction(0)}, "failure must be"),
+        ({"window": None, "alpha": Fraction(1)}, "alpha must be"),
+        ({"beta": Fraction(0)}, "beta must be"),
         ({"noise_rate": Fraction(1, 2)}, "below 0.5"),
         ({"positives": Fraction(1)}, "positives must be"),
     ],
@@ -31,4 +31,4 @@ def test_what_cannot_be_planned_is_said_in_a_sentence(changes: dict[str, Any], p
 
 def test_a_window_or_an_error_can_be_asked_for() -> None:
     assert problem(GOOD, 1000) is None
-    assert problem(replace(GOOD, window=None, error=Fraction(1, 20)), 1000) is None
+    assert problem(replace(GOOD, window=None, alpha=Fraction(1, 20)), 1000) is None

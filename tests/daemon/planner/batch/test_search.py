@@ -34,7 +34,7 @@ def budget(accounting: Any = "pure", users: int = 0, horizon: int = 100_000) -> 
 
 def asked(name: str, **options: Any) -> BatchRequest:
     hypotheses = class_from_name(name)
-    sizes = options if {"window", "error"} & set(options) else {"error": ALPHA, **options}
+    sizes = options if {"window", "alpha"} & set(options) else {"alpha": ALPHA, **options}
     return BatchRequest("l", hypotheses, **sizes)
 
 
