@@ -1,5 +1,6 @@
 """Measurements of the program; each runs by itself, in the root of the repository.
 
+    python -m benchmarks.batch         # least windows, and rules of windows of flights
     python -m benchmarks.engine        # the engine alone, nanoseconds an example
     python -m benchmarks.journal       # bytes on disk, and starts after a kill
     python -m benchmarks.learning      # mistakes, beside other methods

@@ -45,7 +45,7 @@ def test_a_seed_tells_the_same_story_each_time() -> None:
 
 def test_a_disk_that_does_not_sync_is_noticed() -> None:
     """Else the seeds that hold would show nothing."""
-    done = simulate(0, 3, "no syncs")
+    done = simulate(6, 3, "no syncs")
     assert done.returncode == 1
     assert "failing seed" in done.stdout
 

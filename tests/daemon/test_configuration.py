@@ -186,8 +186,12 @@ LEARNER = "streams.flights.learners.late"
         (line("thresholds:256", "table:no.csv"), f"{LEARNER}.class", "cannot read the table"),
         (line("0.1", "0.5"), f"{LEARNER}.noise_rate", "must be less than 0.5"),
         (line("0.1", "-0.1"), f"{LEARNER}.noise_rate", "must be at least 0"),
-        (GOOD + 'kind = "offline"', f"{LEARNER}.kind", "must be 'online' or 'prediction', not"),
-        (GOOD + "kind = 1", f"{LEARNER}.kind", "must be 'online' or 'prediction', not 1"),
+        (
+            GOOD + 'kind = "offline"',
+            f"{LEARNER}.kind",
+            "must be 'online', 'prediction' or 'batch', not",
+        ),
+        (GOOD + "kind = 1", f"{LEARNER}.kind", "must be 'online', 'prediction' or 'batch', not 1"),
         (
             GOOD + 'selection = "odd"',
             f"{LEARNER}.selection",
@@ -303,7 +307,12 @@ ASK = "streams.flights.learners.ask"
         ("10_000", "1000\nnoise_rate = 0.5", f"{ASK}.noise_rate", "must be less than 0.5"),
         ('"thresholds:256"', '"forests:9"', f"{ASK}.class", "there is no class 'forests:9'"),
         ('"thresholds:256"', '"points:64"', "streams.flights", "mixes learners"),
-        ('"prediction"', '"predictions"', f"{ASK}.kind", "must be 'online' or 'prediction'"),
+        (
+            '"prediction"',
+            '"predictions"',
+            f"{ASK}.kind",
+            "must be 'online', 'prediction' or 'batch'",
+        ),
         ('kind = "prediction"', "", f"{ASK}.window", "is not a known key"),
     ],
 )

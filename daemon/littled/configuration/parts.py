@@ -99,7 +99,8 @@ class LearnerPart(Part, ABC):
 def known_kind(kind: Any) -> Any:
     """Refuse a kind that does not exist: its learner is read as a usual one, and ends here."""
     if kind not in KINDS:
-        names = " or ".join(map(repr, KINDS))
+        *first, last = map(repr, KINDS)
+        names = f"{', '.join(first)} or {last}"
         raise PydanticCustomError("kind", "must be {names}", {"names": names})
     return kind
 
