@@ -21,11 +21,16 @@ LAW_TESTS := $(addprefix tests/daemon/learners/,online/test_laws.py \
 PURE_TESTS := $(filter-out $(LAW_TESTS), \
   $(shell find $(addprefix tests/daemon/,$(PURE_ROOMS)) -name 'test_*.py'))
 
+# Rooms that have a floor each: see tests/floors/rooms.py.
+ROOMS := protocol daemon/engine daemon/auditing daemon/store
+ROOM_TESTS := $(addprefix tests/,$(ROOMS))
+
 # Tests run in so many processes, one for each core, and one more where many wait for daemons; each
 # half is stopped at its limit.
 TEST_PROCESSES := 2
 OTHER_TEST_PROCESSES := 3
 PURE_TEST_SECONDS ?= 600
+ROOM_TEST_SECONDS ?= 600
 OTHER_TEST_SECONDS ?= 600
 SLOWEST_TESTS := 15
 limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kill-after=15 $(1))
@@ -34,14 +39,15 @@ PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 --dist=workst
 # What `make benchmarks` runs, and the service after them.
 BENCHMARKS := batch engine journal learning marks prediction retrain users
 
-.PHONY: help venv demo test lint types coverage other-tests campaign pythons mutants benchmarks clean
+.PHONY: help venv demo test lint types coverage rooms other-tests campaign pythons mutants benchmarks clean
 
 help:
 	@echo "make demo        a daemon on a real stream, in a temporary folder"
-	@echo "make test        lint, types, all tests (lint, types, coverage, other-tests)"
+	@echo "make test        lint, types, all tests (lint, types, coverage, rooms, other-tests)"
 	@echo "make lint        ruff: rules and format"
 	@echo "make types       mypy, strict"
 	@echo "make coverage    tests of the rooms without I/O, with a floor on their coverage"
+	@echo "make rooms       tests of some other rooms, with a floor on the coverage of each"
 	@echo "make other-tests every other test"
 	@echo "make campaign    the long runs; goes on where it was killed; CAMPAIGNS='simulation=500 tests'"
 	@echo "make pythons     make test with every Python from 3.11 on that is found here"
@@ -64,7 +70,7 @@ $(VENV)/.installed: pyproject.toml
 demo: venv
 	$(BIN)/littled demo
 
-test: lint types coverage other-tests
+test: lint types coverage rooms other-tests
 
 lint: venv
 	$(BIN)/ruff check .
@@ -78,9 +84,15 @@ coverage: venv
 	  --numprocesses=$(TEST_PROCESSES) --cov --cov-report=term \
 	  --cov-fail-under=$(PURE_COVERAGE_PERCENT_MIN) $(PURE_TESTS)
 
+rooms: venv
+	$(call limit,$(ROOM_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
+	  --numprocesses=$(TEST_PROCESSES) --cov --cov-config=tests/floors/coverage.ini \
+	  --cov-report=json $(ROOM_TESTS)
+	PYTHONPATH=tests $(BIN)/python -m floors
+
 other-tests: venv
 	$(call limit,$(OTHER_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
-	  --numprocesses=$(OTHER_TEST_PROCESSES) $(addprefix --ignore=,$(PURE_TESTS))
+	  --numprocesses=$(OTHER_TEST_PROCESSES) $(addprefix --ignore=,$(PURE_TESTS) $(ROOM_TESTS))
 
 campaign: venv
 	PYTHONPATH=tests $(BIN)/python -m campaigns $(CAMPAIGNS)
@@ -103,5 +115,5 @@ benchmarks: venv
 	@echo "== benchmarks.service"; $(BIN)/python -m benchmarks.service --quiet
 
 clean:
-	rm -rf .venv .pythons build dist *.egg-info .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .pythons build dist *.egg-info .coverage .coverage.rooms* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find benchmarks clients daemon protocol tests -name __pycache__ -type d -prune -exec rm -rf {} +
