@@ -162,7 +162,8 @@ delta = 1e-6
 horizon = 100
 learners.l = {{ class = "points:8", kind = "{UNKNOWN}" }}
 """
-    names = " or ".join(map(repr, KINDS))
+    *first, last = map(repr, KINDS)
+    names = f"{', '.join(first)} or {last}"
     with pytest.raises(ConfigurationError, match=f"streams.s.learners.l.kind must be {names}"):
         parse_configuration(text, Path("c.toml"))
 

@@ -81,6 +81,9 @@ def kill_leftovers() -> None:
         if process.poll() is None:
             process.kill()
             process.communicate()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe is not None:  # also of one that has ended, whose output nobody read
+                pipe.close()
 
 
 @dataclass(frozen=True)
