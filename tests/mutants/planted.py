@@ -103,7 +103,7 @@ WINDOWS = (
     Mutant(
         "the examples of a user in several chunks",
         "learners/batch/learner.py",
-        "words = self._user_words(users, state.season, noise)",
+        "words = user_words(users, self.name, state.season, noise)",
         "words = np.arange(len(y), dtype=np.uint64)",
         (f"{BATCH}/test_laws.py::test_a_user_in_several_chunks_exceeds_what_is_charged",),
     ),
@@ -597,9 +597,8 @@ USERS = (
     Mutant(
         "a user's examples are shared out to teachers",
         "learners/online/keeping.py",
-        "last = replace(last, teacher=np.concatenate(words)[numbers])",
-        "each = np.arange(len(numbers), dtype=np.uint64)\n"
-        "        last = replace(last, teacher=np.concatenate(words)[numbers] + each)",
+        "last = replace(last, teacher=words)",
+        "last = replace(last, teacher=words + np.arange(len(words), dtype=np.uint64))",
         (USER_LAWS,),
     ),
     Mutant(

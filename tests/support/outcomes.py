@@ -32,8 +32,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from littled.learners.online.noise import USER_PURPOSE
 from littled.learners.prediction import parts
+from littled.learners.users import USER_PURPOSE
 from littled.mechanisms.above_threshold import AboveThreshold, Gaps
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import MAGNITUDE_BITS, SURVIVAL_BITS, DiscreteLaplace

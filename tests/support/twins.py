@@ -57,12 +57,13 @@ from littled.learners.batch.methods import Draw as WindowDraw
 from littled.learners.batch.methods import Teachers as WindowTeachers
 from littled.learners.online import OnlineState
 from littled.learners.online.keeping import Buffers, Counts, Keeping
-from littled.learners.online.noise import USER_PURPOSE, LearnerNoise
+from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.selections.teachers import StagedTeachers, Teachers
 from littled.learners.prediction import PredictionLearner
 from littled.learners.prediction.parameters import PredictionParameters
 from littled.learners.prediction.parts import Draw
 from littled.learners.prediction.stable import StablePredictor
+from littled.learners.users import USER_PURPOSE
 from littled.mechanisms.above_threshold import AboveThreshold, Gaps
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.exponential import ExponentialMechanism

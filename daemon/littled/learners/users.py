@@ -15,13 +15,19 @@ Shapes: users uint64 (n, 2), in the order of their positions; chosen and wanted 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from littled.mechanisms.noise import Address, NoiseSource
+
 Users = NDArray[np.uint64]
 Flags = NDArray[np.bool_]
 Numbers = NDArray[np.int64]
+
+# What the secret word of a user is for, in the address of its noise.
+USER_PURPOSE: Final = "user-teacher"
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +109,21 @@ def user_numbers(users: Users) -> Numbers:
     numbers = np.zeros(len(users), dtype=np.int64)
     numbers[order] = np.repeat(np.arange(len(starts)), np.diff(starts, append=len(order)))
     return numbers
+
+
+def user_words(users: Users, name: str, season: int, noise: NoiseSource) -> NDArray[np.uint64]:
+    """The secret word of each example's user (n, 2), the same in the whole season; uint64 (n,).
+
+    `name` is that of the learner. In the address the user stands in place of a record's head, as it
+    has to be the same word for examples of different records.
+    """
+    numbers = user_numbers(users)
+    _, firsts = np.unique(numbers, return_index=True)
+    words = [np.zeros(0, dtype=np.uint64)]
+    for first in firsts.tolist():
+        head = users[first].astype("<u8").tobytes()
+        words.append(noise.words(Address(head, name, USER_PURPOSE, season), 1))
+    return np.concatenate(words)[numbers]
 
 
 def _grouped(users: Users) -> tuple[Numbers, Numbers]:

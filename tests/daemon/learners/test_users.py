@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from littled.classes import HypothesisClass, Thresholds, class_from_name
 from littled.learners.contract import CallRequested, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState
-from littled.learners.online.noise import USER_PURPOSE, LearnerNoise
+from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.snapshot import state_from_dict, state_to_dict
 from littled.learners.online.values import Rung
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
-from littled.learners.users import UserCounts, Users, user_numbers
+from littled.learners.users import USER_PURPOSE, UserCounts, Users, user_numbers
 from littled.mechanisms.noise import KeyedNoise
 from support.learning import Listening, Runner, column, equal, stream
 from support.tape import TapeNoise

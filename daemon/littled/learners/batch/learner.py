@@ -22,10 +22,9 @@ one chunk, which the user's secret word chooses.
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from littled.budget.events import PrecisionLoss, PrepaidSelection, PrivacyEvent
 from littled.classes import HypothesisClass
@@ -45,12 +44,9 @@ from littled.learners.contract import (
     Step,
 )
 from littled.learners.snapshot import SnapshotUnusable, counts_from_dict, counts_to_dict
-from littled.learners.users import UserCounts, Users, user_numbers
+from littled.learners.users import UserCounts, Users, user_words
 from littled.mechanisms.noise import Address, NoiseSource
 from littled_protocol.rules import Rule, rule_from_dict
-
-# What the secret word of a user is for, in the address of its noise.
-USER_PURPOSE: Final = "user-teacher"
 
 # Consecutive examples of a window: points, labels and, where users are protected, users.
 Piece = tuple[Points, Labels, Users | None]
@@ -244,22 +240,8 @@ class BatchLearner:
             return Window(x, y, np.zeros(len(y), dtype=np.int64))
         if users is None:
             return Window(x, y, np.arange(len(y), dtype=np.int64) % chunks)
-        words = self._user_words(users, state.season, noise)
+        words = user_words(users, self.name, state.season, noise)
         return Window(x, y, (words % np.uint64(chunks)).astype(np.int64))
-
-    def _user_words(self, users: Users, season: int, noise: NoiseSource) -> NDArray[np.uint64]:
-        """The secret word of each example's user, the same in the whole season: uint64 (n,).
-
-        In its address the user stands in place of a record's head, as it has to be the same word
-        for examples of different records.
-        """
-        numbers = user_numbers(users)
-        _, firsts = np.unique(numbers, return_index=True)
-        words = np.empty(len(firsts), dtype=np.uint64)
-        for number, first in enumerate(firsts.tolist()):
-            head = users[first].astype("<u8").tobytes()
-            words[number] = noise.words(Address(head, self.name, USER_PURPOSE, season), 1)[0]
-        return words[numbers]
 
     @cached_property
     def _selection(self) -> Selection:

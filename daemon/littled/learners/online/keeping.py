@@ -18,7 +18,7 @@ from littled.learners.online.buffer import Buffer
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.state import OnlineState
 from littled.learners.online.values import ParameterValues
-from littled.learners.users import UserCounts, user_numbers
+from littled.learners.users import UserCounts, user_words
 from littled_protocol.columns import point_type
 
 Flags = NDArray[np.bool_]
@@ -218,11 +218,8 @@ class Buffers(Keeping):
         last = state.archive[-1]
         if last.users is None:
             return state
-        numbers = user_numbers(last.users)
-        _, firsts = np.unique(numbers, return_index=True)
-        words = [np.zeros(0, dtype=np.uint64)]
-        words += [noise.of_user(last.users[first], state.season) for first in firsts.tolist()]
-        last = replace(last, teacher=np.concatenate(words)[numbers])
+        words = user_words(last.users, noise.name, state.season, noise.source)
+        last = replace(last, teacher=words)
         return replace(state, archive=(*state.archive[:-1], last))
 
     def stored_bytes(self, rows: int) -> int:

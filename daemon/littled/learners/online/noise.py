@@ -6,16 +6,12 @@ draws have one address, or the words of one position twice.
 
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from littled.learners.contract import Examples, Place
 from littled.mechanisms.noise import Address, NoiseSource, Purpose, words_of_records
-
-# What the secret word of a user is for, in the address of its noise.
-USER_PURPOSE: Final = "user-teacher"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,12 +39,3 @@ class LearnerNoise:
         last = bisect_left(event.further, end, key=lambda record: record[1])
         records = [(place.chain_head, place.record_position), *event.further[:last]]
         return words_of_records(self.source, self.name, purpose, records, end, offset)
-
-    def of_user(self, user: NDArray[np.uint64], season: int) -> NDArray[np.uint64]:
-        """The secret word (1,) of a user (2,), the same in the whole season.
-
-        In its address the user stands in place of a record's head, as it has to be the same word
-        for examples of different records.
-        """
-        head = user.astype("<u8").tobytes()
-        return self.source.words(Address(head, self.name, USER_PURPOSE, season), 1)
