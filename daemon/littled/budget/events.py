@@ -45,9 +45,9 @@ class PrivacyEvent:
 class TriggerSeason(PrivacyEvent):
     """All retrain triggers of one season: `littled.mechanisms.above_threshold`, rate e.
 
-    Pure e-DP by Lemma A there, however many epochs the season has: one replaced example changes
+    Pure e-DP by Lemma A, however many epochs the season has: one replaced example changes
     the queries of one epoch only. For a user whose first c mistakes are counted it is pure 2ce, by
-    Lemma U there.
+    Lemma U.
     """
 
     name: ClassVar[str] = "trigger_season"
@@ -61,10 +61,7 @@ class StageTest(PrivacyEvent):
 
     AboveThreshold that halts on Below (Lyu, Algorithm 4, line 8), queries of sensitivity 1 in any
     direction, threshold noise discrete Laplace of rate e/2, query noise of rate e/4, both fresh in
-    each segment. Proof for "Above at every t < T, Below at T": with the threshold's noise lowered
-    by 1 (density: exp(e/2)) each Above is at least as likely for the neighbour, as a query falls by
-    1 at the most; Below at T needs its noise lowered by 2 (density: exp(2 e/4)), as its query may
-    rise by 1 while the threshold fell by 1. Together exp(e).
+    each segment. Lemma C (PRIVACY.md, section 4).
     """
 
     name: ClassVar[str] = "stage_test"
@@ -90,7 +87,7 @@ class DenseSelection(PrivacyEvent):
 
 @dataclass(frozen=True, slots=True)
 class SparseSelection(PrivacyEvent):
-    """Draws of `littled.mechanisms.sparse_sample` (Lemma B there).
+    """Draws of `littled.mechanisms.sparse_sample` (Lemma B).
 
     A draw costs (e^2 / 2)-zCDP or pure 2e, and `failure` in delta. For a user each of whose c
     examples, on either side, proposes or vetoes, e is ce in this, as for `DenseSelection`, also for
@@ -158,7 +155,7 @@ class PrecisionLoss(PrivacyEvent):
 class CohenLyuTrigger(PrivacyEvent):
     """All retrain triggers of one season: `littled.mechanisms.cohen_lyu`, rate e, failure f.
 
-    Noise is fresh at every step, the threshold has none. By Lemma D there it costs
+    Noise is fresh at every step, the threshold has none. By Lemma D it costs
     max(e, kappa(e) ln(1/f)) in pure epsilon and f in delta, however many epochs the season has.
     """
 
@@ -177,7 +174,7 @@ class CohenLyuStageTest(PrivacyEvent):
     """One segment of stage tests: `littled.mechanisms.cohen_lyu`, rate e, failure f.
 
     Up to and with the first Below; queries of sensitivity 1 in any direction, fresh noise at every
-    test. By Lemma D there it costs e + kappa(e) ln(1/f) in pure epsilon and f in delta.
+    test. By Lemma D it costs e + kappa(e) ln(1/f) in pure epsilon and f in delta.
     """
 
     name: ClassVar[str] = "cohen_lyu_stage_test"
@@ -192,7 +189,7 @@ class CohenLyuStageTest(PrivacyEvent):
 
 @dataclass(frozen=True, slots=True)
 class HistogramSelection(PrivacyEvent):
-    """One histogram of `littled.mechanisms.stable_histogram` (Lemma E there).
+    """One histogram of `littled.mechanisms.stable_histogram` (Lemma E).
 
     Rate e, threshold B; `change` is the most by which one example changes one score: 1, or 2 where
     examples may veto. It costs pure 2e or (change * e^2)-zCDP, as `accounting` says, and `failure`

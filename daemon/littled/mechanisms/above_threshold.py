@@ -2,14 +2,14 @@
 
 Source: Lyu, "Private Learning of Littlestone Classes, Revisited", Algorithm 3, line 15, with the
 classical AboveThreshold (Dwork and Roth, "The Algorithmic Foundations of Differential Privacy",
-Algorithm 1) instead of the paper's Algorithm 2, and a smaller price proven here.
+Algorithm 1) instead of the paper's Algorithm 2, and a smaller price.
 
 Mechanism. At the start of an epoch one rho, at every step t one fresh nu_t, all discrete Laplace
 with the same rate e, P[z] proportional to exp(-e |z|). Fire at the first t with
 q_t + nu_t >= U + rho. Released is only at which step, if any, the epoch fires.
 
-Guarantee: pure e-DP for the positions of all fires of a season (Lemma A below), up to a total
-variation of `precision_error(steps)` an epoch. It is tight.
+Guarantee: pure e-DP for the positions of all fires of a season (Lemma A: PRIVACY.md, section 4), up
+to a total variation of `precision_error(steps)` an epoch. It is tight.
 
 Neighbouring relation: replace one example of the stream.
 
@@ -18,7 +18,7 @@ q'_t = q_t + c for t >= t*, with one c in {-1, 0, 1} for the whole epoch; in eve
 queries are equal. Counts of mistakes since the epoch began are of this kind, whether or not a
 public function of t is subtracted. Queries that differ in another way are NOT covered by Lemma A: a
 c that changes its sign within an epoch costs up to three times as much. Counts that differ by what
-one user adds to them are covered by Lemma U, at another price.
+one user adds to them are covered by Lemma U, at another price (PRIVACY.md, section 14).
 
 Shapes: gaps int64 (n,), words uint64 (n,), one of each per step; or `Gaps` of n steps.
 
@@ -29,35 +29,6 @@ How it is computed: G falls as its gap grows. So a run of steps is compared with
 none of them is below, and only those that would fire there are looked at exactly (`Gaps`). How long
 that takes depends on how near the run is to its threshold; what is found, and which words are
 taken, does not depend on the way.
-
-Lemma A. Let p(rho) be the law of rho, F(g) = P[nu < g] and G(g) = P[nu >= g]. Both streams produced
-the same outputs so far, so they are in the same epoch with the same published rule. The
-probability that the epoch fires at T (G's factor missing for "never") is
-
-    sum over rho of p(rho) * product over t < T of F(U + rho - q_t) * G(U + rho - q_T).
-
-T < t*: the same on both sides. Otherwise three cases bound it by exp(e) times its neighbour's:
-c = 0: equal. c = +1: substitute rho = rho' - 1 and compare the term of rho with the neighbour's
-of rho' = rho + 1: from t* on U + rho' - q'_t = U + rho - q_t, so these factors are equal; before t*
-F(U + rho' - q_t) >= F(U + rho - q_t); and p(rho) <= exp(e) * p(rho + 1). c = -1: compare the terms
-of the same rho: F(U + rho - q_t + 1) >= F(U + rho - q_t), and G(g) <= exp(e) * G(g + 1), since
-P[nu = z] <= exp(e) * P[nu = z + 1] for every z >= g. The queries may depend on what was released
-before: each factor is conditioned on the same outputs on both sides. All epochs but one contribute
-equal factors, so the whole sequence of positions costs e once. Other mechanisms that release
-between the steps of an epoch draw noise of their own, so the probability of a joint transcript is
-the product of this one's factor and theirs, and the bounds multiply.
-
-Lemma U (users). In an epoch let the queries be q_t = n_t + a_t and q'_t = n_t + a'_t, where a and
-a' never fall and begin with 0: mistakes of one user that are counted on either side. If the a of
-all epochs sum to at most c, and so the a', the positions of all fires of a season are pure 2ce-DP;
-with rates e_1 of rho and e_2 of nu, pure c (e_1 + e_2). Proof. Fix the fire, at s. Let D be the
-largest a'_t - a_t of the t < s, or 0 if that is negative, and compare the term of rho with the
-neighbour's of rho + D. p(rho) <= exp(e_1 D) p(rho + D), and D <= a'_s. The neighbour's gaps are
-larger by D - (a'_t - a_t), so its factors F are at least as large, and its factor G is smaller by
-exp(e_2 (D - a'_s + a_s)) at the most. If D = a'_t - a_t, then D - a'_s + a_s <= a_s - a_t <= a_s,
-as a'_t <= a'_s; if D = 0 it is at most a_s as well. So an epoch costs e_1 a'_s + e_2 a_s, without
-the second part if it never fires, and all epochs c (e_1 + e_2). It is tight: let the neighbour's
-mistakes come before many steps that nearly fire, and the user's after them.
 
 Only the bit is released, so given rho a step is one Bernoulli draw of probability G(gap),
 gap = U + rho - q_t: it is 1 iff a uniform 64-bit word is below floor(2^64 * G(gap)).

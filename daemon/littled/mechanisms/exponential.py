@@ -7,13 +7,7 @@ zCDP from Cesar, Rogers, "Bounding, Concentrating, and Truncating".
 Mechanism. P[i] proportional to exp(e * score_i) over a public, finite list of candidates.
 
 Guarantee: a draw is (e^2 / 2)-zCDP and pure 2e-DP, up to a total variation of
-`total_variation(candidates)`. Proof: let score' - score lie in an interval [s, s + 2] for every
-candidate. Then log(P[i] / P'[i]) = -e (score'_i - score_i) + log(Z' / Z), where the last term does
-not depend on i: these log-ratios lie in an interval of width 2e, which contains 0 as both P and P'
-sum to 1. So none exceeds 2e. And bounded range r is (r^2 / 8)-zCDP: for L = log(P / P') under P,
-Hoeffding's lemma says E exp(k L) <= exp(k E L + k^2 r^2 / 8); k = -1, where the left side is 1,
-gives E L <= r^2 / 8; k = a - 1 then gives a Renyi divergence of order a of at most
-E L + (a - 1) r^2 / 8 <= a r^2 / 8. With r = 2e this is a * (e^2 / 2).
+`total_variation(candidates)`. The proof is in PRIVACY.md, section 4 (dense selection).
 
 Neighbouring relation: replace one example (or one teacher).
 

@@ -3,7 +3,7 @@
 Source: Papernot and others, "Semi-supervised Knowledge Transfer for Deep Learning from Private
 Training Data" (Laplace noise) and "Scalable Private Learning with PATE" (Gaussian noise). The law
 that is used in place of the Gaussian one is our own; it rests on the inequality of Kearns and Saul,
-"Large Deviation Methods for Approximate Probabilistic Inference", proven below after Jaakkola and
+"Large Deviation Methods for Approximate Probabilistic Inference", proven after Jaakkola and
 Jordan, "Bayesian Parameter Estimation via Variational Methods".
 
 Mechanism. Of k voters n_1 say 1 and n_0 = k - n_1 say 0.
@@ -19,23 +19,7 @@ Mechanism. Of k voters n_1 say 1 and n_0 = k - n_1 say 0.
   majority with noise on the lead, P[Z > t] = 1 / (1 + exp(l(t))).
 
 Guarantee: with Laplace noise pure 2v-DP, by the concentrated law v^2-zCDP, both up to a total
-variation of `total_variation`. *Laplace:* each count changes by at most 1 and has noise of its own,
-so the two noisy counts are pure v-DP each, and the answer is a function of both. *Concentrated:*
-let an answer have log-odds l on one side and l' on the other, w = l - l', and let L be the
-logarithm of the ratio of its two probabilities, which takes two values that are |w| apart. For a
-bit B with log-odds l, p = P[B = 1], and every real t
-
-    ln E exp(t (B - p)) <= K(l) t^2.                                      (Kearns and Saul)
-
-Indeed the left side is -t p + ln(1 - p) + u/2 + ln(2 cosh(u/2)) with u = t + l. Now
-ln(2 cosh(sqrt(x)/2)) is concave in x, as its derivative K(sqrt(x)) falls; its tangent at x = l^2
-gives ln(2 cosh(u/2)) <= ln(2 cosh(l/2)) + K(l) (u^2 - l^2). There u^2 - l^2 = t^2 + 2 t l,
-2 K(l) l = tanh(l/2)/2 = p - 1/2 and ln(2 cosh(l/2)) = -ln(1 - p) - l/2, so that all terms but
-K(l) t^2 cancel. So ln E exp(s L) <= s E L + K(l) w^2 s^2 under the first side's law. With s = -1,
-where the left side is 0, E L <= K(l) w^2; with s = a - 1 the Renyi divergence of order a is at most
-E L + (a - 1) K(l) w^2 <= a K(l) w^2. A voter who changes sides moves the lead by 2. K falls, so the
-smaller of |l| and |l'| decides, and there K(l) w^2 <= v^2 by construction; between leads -1 and 1
-w = 2 sqrt(2) v, and K <= 1/8.
+variation of `total_variation`. The proofs are in PRIVACY.md, section 13 (Majority).
 
 For small v that is nearly what an answer costs, whatever the lead. The majority with Gaussian noise
 of the same price costs as much only where it is nearly certain, and so errs more.

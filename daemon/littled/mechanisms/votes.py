@@ -7,10 +7,9 @@ Mechanism. Of k voters n_1 say 1 and n_0 = k - n_1 say 0. The answer is y with p
 proportional to exp(v n_y), so it is 1 with probability 1 / (1 + exp(-v (n_1 - n_0))).
 
 Guarantee: pure 2v-DP, of bounded range 2v and so (v^2 / 2)-zCDP, up to a total variation of
-`PRECISION`. Proof: the log-odds of 1 are v (n_1 - n_0). A voter who changes sides moves them by 2v,
-so the log-ratios of the two probabilities of an answer lie in an interval of width 2v that contains
-0. It is nearly tight for many voters: where all agree, the rare answer's probability changes by the
-factor exp(2v) (1 + exp(-v k)) / (1 + exp(-v (k - 2))).
+`PRECISION` (PRIVACY.md, section 13, Realizable). It is nearly tight for many voters: where all
+agree, the rare answer's probability changes by the factor
+exp(2v) (1 + exp(-v k)) / (1 + exp(-v (k - 2))).
 
 Neighbouring relation: replace one example. Voters hold disjoint, public sets of positions.
 
