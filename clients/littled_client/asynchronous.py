@@ -346,7 +346,7 @@ class AsyncFeeder:
         self._due = math.inf
         # How many single examples had joined a turn of the event loop ago, None when none had.
         self._joined_before: int | None = None
-        self._failure: BaseException | None = None
+        self._failure: BaseException | None = ClientError("the feeder is not open")
 
     @property
     def x_type(self) -> str:
@@ -379,6 +379,7 @@ class AsyncFeeder:
     async def __aenter__(self) -> Self:
         """Connect and open the stream."""
         self._link = await self._client._linked(self._retry, None, self._deliver, self._open)
+        self._failure = None
         self._keeper = asyncio.create_task(self._keep(self._link))
         self._keeper.add_done_callback(self._kept)
         return self
@@ -450,7 +451,9 @@ class AsyncFeeder:
         return self.next_sequence - before
 
     async def flush(self) -> None:
-        """Wait until everything sent is durable."""
+        """Wait until everything sent is durable. ClientError outside of the feeder's block."""
+        if self._failure is not None:
+            raise self._failure
         await self._wait(self._settled)
 
     def _settled(self) -> bool:
@@ -644,6 +647,8 @@ class _Link(asyncio.Protocol):
         self._asked: dict[bytes, _Asked] = {}
         self._bunch: list[bytes] = []
         self._bunch_bytes = 0
+        self._written_bytes = 0
+        self._stall: asyncio.TimerHandle | None = None
         self._paused = False
         self._heard = self._loop.time()
         self._watcher = self._loop.call_later(waits.idle_seconds, self._watch)
@@ -708,7 +713,9 @@ class _Link(asyncio.Protocol):
         """Send a message, and before it what was sent in this turn of the event loop."""
         if self.reason is not None:
             raise self.reason
-        self._bunch.append(self.conversation.send(message))
+        frame = self.conversation.send(message)
+        self._bunch.append(frame)
+        self._bunch_bytes += len(frame)
         self._flush()
 
     async def ask(self, message: Message, kind: type[_Answer]) -> _Answer:
@@ -780,6 +787,8 @@ class _Link(asyncio.Protocol):
     def _end_for(self, reason: Exception) -> None:
         self.reason = reason
         self._watcher.cancel()
+        if self._stall is not None:
+            self._stall.cancel()
         if self._expected is not None and not self._expected[1].done():
             self._expected[1].set_exception(self.reason)
         for answer in self._asked.values():
@@ -834,8 +843,31 @@ class _Link(asyncio.Protocol):
     def _flush(self) -> None:
         if self._bunch and self._transport is not None:
             self._transport.write(b"".join(self._bunch))
+            self._written_bytes += self._bunch_bytes
             self._bunch.clear()
             self._bunch_bytes = 0
+            if self._stall is None and self._transport.get_write_buffer_size():
+                self._watch_sending(self._heard)
+
+    def _watch_sending(self, heard: float) -> None:
+        """Look again later whether the daemon has taken anything, or has been heard."""
+        taken = self._taken_bytes()
+        self._stall = self._loop.call_later(self._waits.send_seconds, self._sent, taken, heard)
+
+    def _sent(self, taken: int, heard: float) -> None:
+        """Take a daemon for lost that has neither taken nor said anything since the last look."""
+        self._stall = None
+        if self._taken_bytes() == self._written_bytes:
+            return
+        if self._taken_bytes() == taken and self._heard == heard:
+            self.end(ConnectionLostError("the daemon takes no data"))
+        else:
+            self._watch_sending(self._heard)
+
+    def _taken_bytes(self) -> int:
+        """How many bytes of those written the system has taken, or TLS."""
+        transport = cast("asyncio.Transport", self._transport)
+        return self._written_bytes - transport.get_write_buffer_size()
 
     def _watch(self) -> None:
         """Ask a silent daemon for a sign of life; take it for lost when it gives none."""

@@ -19,7 +19,8 @@ class Waits:
     reconnect_seconds: how long to keep trying to get a lost connection back.
     answer_seconds: how long one step of the conversation may take (connect, greet, open, status,
     predict).
-    send_seconds: how long a daemon may take no data while there is some for it (blocking client).
+    send_seconds: how long a daemon may take no data, and say nothing, while there is some for it.
+    The asyncio client looks that often, so it may notice up to as much later.
     idle_seconds: silence after which the daemon is asked for a sign of life (Ping).
     pong_seconds: how long that may take before the connection counts as lost.
     stable_seconds: how long a connection must have stood for its loss to count as the first one.

@@ -7,9 +7,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from littled_client.blocking import Client
-from littled_client.errors import (
-    ClientError,
-)
 from littled_client.waits import Waits
 from littled_protocol import limits
 from littled_protocol.errors import (
@@ -48,17 +45,6 @@ def test_feeders_and_subscriptions_may_have_a_thread_each(
     assert daemon.credit_used_most <= limits.credit_bytes_min
 
 
-def test_a_daemon_that_reads_nothing_is_left(daemon: SmallDaemon, address: str) -> None:
-    waits = Waits(send_seconds=0.1, reconnect_seconds=5.0, delay_least_seconds=0.01)
-    x, y = numbers(60_000)
-    with Client(address, waits=waits) as client, client.feed("ids") as feeder:
-        for peer in daemon.peers:
-            daemon.on_loop(peer.transport.pause_reading)
-        for _ in range(6):
-            feeder.send(x, y)
-    assert daemon.examples("ids") == (x * 6, y * 6)
-
-
 def test_a_refusal_is_heard_by_a_program_that_only_sends(daemon: SmallDaemon, address: str) -> None:
     with Client(address, waits=QUICK) as client:
         changed(daemon, refuse_examples=ErrorCode.INVALID_EXAMPLES)
@@ -68,11 +54,6 @@ def test_a_refusal_is_heard_by_a_program_that_only_sends(daemon: SmallDaemon, ad
                 feeder.send_one(1, 1)
         assert caught.value.code is ErrorCode.INVALID_EXAMPLES
         assert feeder.next_sequence < 20_000
-
-
-def test_a_feeder_has_nothing_to_flush_before_its_block(address: str) -> None:
-    with Client(address) as client, pytest.raises(ClientError, match="not open"):
-        client.feed("flights").flush()
 
 
 def test_a_subscription_may_end_when_nothing_comes(daemon: SmallDaemon, address: str) -> None:

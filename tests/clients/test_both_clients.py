@@ -72,6 +72,31 @@ async def test_a_short_program_feeds_subscribes_and_predicts(
     assert daemon.agents[0].startswith("littled_client/")
 
 
+async def test_a_daemon_that_reads_nothing_is_left(
+    kind: str, daemon: SmallDaemon, address: str
+) -> None:
+    waits = Waits(send_seconds=0.1, reconnect_seconds=5.0, delay_least_seconds=0.01)
+    x, y = numbers(60_000)
+    async with client_of(kind, address, waits=waits) as client, client.feed("ids") as feeder:
+        for peer in daemon.peers:
+            daemon.on_loop(peer.transport.pause_reading)
+        for _ in range(6):
+            await feeder.send(x, y)
+        await feeder.flush()
+    assert daemon.examples("ids") == (x * 6, y * 6)
+
+
+async def test_a_feeder_has_nothing_to_flush_outside_of_its_block(kind: str, address: str) -> None:
+    async with client_of(kind, address) as client:
+        feeder = client.feed("flights")
+        with pytest.raises(ClientError, match="not open"):
+            await feeder.flush()
+        async with feeder:
+            await feeder.flush()
+        with pytest.raises(ClientError, match="closed"):
+            await feeder.flush()
+
+
 async def test_a_daemon_that_reads_slowly_is_waited_for(
     kind: str, daemon: SmallDaemon, address: str
 ) -> None:
