@@ -117,7 +117,7 @@ RECORD_BYTES_MAX = 512 * 1024
 COMMIT_BYTES_MAX = 8 * 1024 * 1024
 # What waits of a producer up to which a commit takes it whole: more than single examples that are
 # acknowledged one by one come to, less than anybody has waiting who feeds at full speed.
-LANE_LITTLE_BYTES = 16 * 1024
+PRODUCER_QUEUE_LITTLE_BYTES = 16 * 1024
 # Messages in a row, each after the acknowledgement of the one before, that show that a producer
 # waits for it: the end of a burst can look like that too, once.
 WAITS_MIN = 3

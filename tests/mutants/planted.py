@@ -701,11 +701,11 @@ RESTORES = (
     Mutant(
         "who goes alone is acknowledged before its example is stored",
         "service/intake.py",
-        "        self._committed(self._append((record,)), {lane: Taken([run], 1)})",
-        "        if lane.feeder is not None:\n"
+        "        self._committed(self._append((record,)), {queue: Taken([run], 1)})",
+        "        if queue.feeder is not None:\n"
         "            end = run.sequence + run.count\n"
-        "            lane.feeder.acknowledge(end, lane.stream.position)\n"
-        "        self._committed(self._append((record,)), {lane: Taken([run], 1)})",
+        "            queue.feeder.acknowledge(end, queue.stream.position)\n"
+        "        self._committed(self._append((record,)), {queue: Taken([run], 1)})",
         (f"{SERVICE}/test_intake.py::test_a_failure_on_the_loop_is_the_writers_last_as_well",),
     ),
     Mutant(
@@ -1120,13 +1120,13 @@ FAIRNESS = (
     Mutant(
         "who waits on another stream does not count",
         "service/intake.py",
-        "if self._underway and lane.waits >= WAITS_MIN:",
-        "if stream.pending_bytes and lane.waits >= WAITS_MIN:",
+        "if self._underway and queue.waits >= WAITS_MIN:",
+        "if stream.pending_bytes and queue.waits >= WAITS_MIN:",
         (f"{SERVICE}/test_intake.py::test_a_small_run_does_not_stand_behind_anothers_backlog",),
     ),
     Mutant(
         "short commits for the first stream alone",
-        "service/lanes.py",
+        "service/queues.py",
         'ready.sort(key=attrgetter("turn"))',
         "pass",
         (f"{SERVICE}/test_intake.py::test_short_commits_are_shared_by_all_streams",),

@@ -14,7 +14,7 @@ from typing import Protocol
 
 from littled.limits import RECORD_BYTES_MAX
 from littled.service.intake import Intake
-from littled.service.lanes import Lane, Run
+from littled.service.queues import ProducerQueue, Run
 from littled.service.users import UserHash
 from littled_protocol import limits
 from littled_protocol.bursts import Burst
@@ -122,8 +122,8 @@ class Channel:
         "_door",
         "_first",
         "_intake",
-        "_lane",
         "_next",
+        "_queue",
         "_session",
         "_size",
         "_users",
@@ -137,7 +137,7 @@ class Channel:
         self._session = session
         self._intake = intake
         self._door = door
-        self._lane: Lane | None = None
+        self._queue: ProducerQueue | None = None
         self.number = number
         self._first = self._next = self._size = 0
         self._xs: list[bytes] = []
@@ -148,16 +148,16 @@ class Channel:
 
     # --- The session's side -----------------------------------------------------------------------
 
-    def open(self, lane: Lane) -> None:
-        """Begin at the lane's next sequence number."""
-        self._lane = lane
-        self._first = self._next = lane.next_sequence
+    def open(self, queue: ProducerQueue) -> None:
+        """Begin at the queue's next sequence number."""
+        self._queue = queue
+        self._first = self._next = queue.next_sequence
 
     def close(self) -> None:
         """Let go of the producer."""
-        if self._lane is not None:
-            self._intake.detach(self._lane, self)
-            self._lane = None
+        if self._queue is not None:
+            self._intake.detach(self._queue, self)
+            self._queue = None
 
     def take(self, message: Examples) -> None:
         """Take a batch; what it holds is checked by `flush`.
@@ -211,7 +211,7 @@ class Channel:
         Raises ProtocolError (invalid_examples) when a batch is wrong; those before it are handed
         over, the rest is dropped.
         """
-        if not self._xs or self._lane is None:
+        if not self._xs or self._queue is None:
             return
         x, y, users = _joined(self._xs), _joined(self._ys), _joined(self._users)
         first, batches = self._first, self._batches
@@ -232,14 +232,14 @@ class Channel:
         if sequence > self._next:
             raise ProtocolError(ErrorCode.SEQUENCE_GAP)
         self._door.check(x, y, len(y))
-        lane = self._lane_open()
+        queue = self._open_queue()
         known = self._next - sequence
         if known < len(y):
             self._hand_over(self._next, *self._door.cut(x, y, users, slice(known, None)))
-            self._first = self._next = lane.next_sequence
-        elif not lane.underway:
+            self._first = self._next = queue.next_sequence
+        elif not queue.underway:
             # Nothing is on its way whose acknowledgement would cover this batch.
-            self.acknowledge(lane.durable_sequence, lane.stream.position)
+            self.acknowledge(queue.durable_sequence, queue.stream.position)
 
     def _good(self, x: bytes, y: bytes, batches: list[tuple[int, int]]) -> int:
         """Return how many examples stand before the first wrong batch, of which there is one."""
@@ -261,11 +261,11 @@ class Channel:
     ) -> None:
         if y:
             hashed = b"" if self._door.users is None else self._door.users.column(users)
-            self._intake.add(self._lane_open(), Run(sequence, len(y), x, y, hashed), lone=lone)
+            self._intake.add(self._open_queue(), Run(sequence, len(y), x, y, hashed), lone=lone)
 
-    def _lane_open(self) -> Lane:
-        assert self._lane is not None, "examples came through a channel that is not open"
-        return self._lane
+    def _open_queue(self) -> ProducerQueue:
+        assert self._queue is not None, "examples came through a channel that is not open"
+        return self._queue
 
     # --- The intake's side ------------------------------------------------------------------------
 

@@ -21,15 +21,23 @@ from functools import partial
 from typing import Protocol
 
 from littled.limits import (
-    LANE_LITTLE_BYTES,
     LIGHT_COMMIT_EXAMPLES_MAX,
     PRODUCER_LOOKUPS_MAX,
+    PRODUCER_QUEUE_LITTLE_BYTES,
     QUICK_COMMIT_SECONDS,
     RECORD_BYTES_MAX,
     WAITS_MIN,
 )
-from littled.service.lanes import Lane, Owner, Run, StreamIntake, Taken, cost_bytes, take_shares
 from littled.service.pace import Pace
+from littled.service.queues import (
+    Owner,
+    ProducerQueue,
+    Run,
+    StreamIntake,
+    Taken,
+    cost_bytes,
+    take_shares,
+)
 from littled.service.writer import Writer
 from littled.store.records import NewRecord, Record
 from littled_protocol.errors import ErrorCode, ProtocolError
@@ -71,7 +79,7 @@ class Intake:
         # What ends a rest of those who feed at full speed, if something waits for that.
         self._rest_end: asyncio.TimerHandle | None = None
         # Whose run was committed last, if that was a lone small one, committed on the loop.
-        self._alone: Lane | None = None
+        self._alone: ProducerQueue | None = None
         self._underway = 0
         # Commits that the writer has made, and those of them that the loop has heard of.
         self._made = self._heard = 0
@@ -90,8 +98,8 @@ class Intake:
         """Return how many examples of `stream` are durable."""
         return self._streams[stream].position
 
-    async def attach(self, stream: str, producer: str, owner: Owner) -> Lane:
-        """Make `owner` the one who feeds as `producer`, and return the lane with known numbers.
+    async def attach(self, stream: str, producer: str, owner: Owner) -> ProducerQueue:
+        """Make `owner` the one who feeds as `producer`, and return the queue with known numbers.
 
         Whoever fed as this producer before is told so, and what it had already handed over is
         waited for. Raises ProtocolError: unknown_stream; producer_busy, when yet another owner
@@ -100,69 +108,69 @@ class Intake:
         intake = self._streams.get(stream)
         if intake is None:
             raise ProtocolError(ErrorCode.UNKNOWN_STREAM)
-        lane = intake.lanes.get(producer)
-        if lane is None:
-            lane = intake.lanes[producer] = Lane(intake, producer)
-        before, lane.owner, lane.feeder = lane.owner, owner, None
+        queue = intake.queues.get(producer)
+        if queue is None:
+            queue = intake.queues[producer] = ProducerQueue(intake, producer)
+        before, queue.owner, queue.feeder = queue.owner, owner, None
         if before is not None:
             before.superseded()
         try:
-            await self._settle(lane)
+            await self._settle(queue)
         except BaseException:
-            self.detach(lane, owner)
+            self.detach(queue, owner)
             raise
-        if lane.owner is not owner:
+        if queue.owner is not owner:
             raise ProtocolError(ErrorCode.PRODUCER_BUSY)
-        lane.feeder = owner
-        return lane
+        queue.feeder = owner
+        return queue
 
-    def detach(self, lane: Lane, owner: Owner) -> None:
+    def detach(self, queue: ProducerQueue, owner: Owner) -> None:
         """Say that `owner` is gone; what it handed over is committed all the same."""
-        lane.stream.paused.pop(owner, None)
-        if lane.owner is owner:
-            lane.owner = lane.feeder = None
-            self._forget(lane)
+        queue.stream.paused.pop(owner, None)
+        if queue.owner is owner:
+            queue.owner = queue.feeder = None
+            self._forget(queue)
 
-    def add(self, lane: Lane, run: Run, *, lone: bool = False) -> None:
-        """Take a run that starts at `lane.next_sequence`.
+    def add(self, queue: ProducerQueue, run: Run, *, lone: bool = False) -> None:
+        """Take a run that starts at `queue.next_sequence`.
 
         lone: whether it came in one message, and is all that its session has in hand. Then, if
         whoever was alone at the last commit still is, the run is durable and acknowledged on
         return: a producer that waits for each acknowledgement does not wait for the loop's next
         turn.
         """
-        stream = lane.stream
-        waits = lone and not lane.underway and run.cost_bytes <= LANE_LITTLE_BYTES
-        lane.waits = lane.waits + 1 if waits else 0
-        if self._underway and lane.waits >= WAITS_MIN:
+        stream = queue.stream
+        waits = lone and not queue.underway and run.cost_bytes <= PRODUCER_QUEUE_LITTLE_BYTES
+        queue.waits = queue.waits + 1 if waits else 0
+        if self._underway and queue.waits >= WAITS_MIN:
             self._pace.hurry()
-        lane.next_sequence = run.sequence + run.count
-        lane.underway += 1
-        lane.quiet.clear()
+        queue.next_sequence = run.sequence + run.count
+        queue.underway += 1
+        queue.quiet.clear()
         self._underway += 1
         self._drained.clear()
         if (
             lone
-            and self._alone is lane
+            and self._alone is queue
             and self._underway == 1
             and self._commit_seconds <= QUICK_COMMIT_SECONDS
             and run.count <= LIGHT_COMMIT_EXAMPLES_MAX
             and stream.takes_more
-            and self._writer.run_here(partial(self._commit_alone, lane, run))
+            and self._writer.run_here(partial(self._commit_alone, queue, run))
         ):
             return
         self._alone = None
         with self._lock:
-            lane.put(run)
+            queue.put(run)
             wake = self._schedule()
-            full = stream.has_too_much(lane, self._pace.pending_bytes_max)
+            full = stream.has_too_much(queue, self._pace.pending_bytes_max)
         if wake:
             self._loop.call_soon(self._begin)
         elif not self._scheduled:
             self._begin_after_rest()
-        if full and lane.feeder is not None and lane.feeder not in stream.paused:
-            stream.paused[lane.feeder] = lane
-            lane.feeder.pause()
+        if full and queue.feeder is not None and queue.feeder not in stream.paused:
+            stream.paused[queue.feeder] = queue
+            queue.feeder.pause()
 
     def learned(self, stream: str, records: Sequence[Record]) -> None:
         """Say that the engine of `stream` has taken records in; called on the engine's thread."""
@@ -180,24 +188,24 @@ class Intake:
         """Wait until everything accepted so far is durable and acknowledged."""
         await self._drained.wait()
 
-    async def _settle(self, lane: Lane) -> None:
-        """Wait until the lane's numbers are known and nothing of it is on its way."""
-        if not lane.known:
-            stream, producer = lane.stream.name, lane.producer
+    async def _settle(self, queue: ProducerQueue) -> None:
+        """Wait until the queue's numbers are known and nothing of it is on its way."""
+        if not queue.known:
+            stream, producer = queue.stream.name, queue.producer
             async with self._lookups:
                 found = await self._writer.ask(
                     lambda: self._journal.producer_next(stream, producer)
                 )
-            if not lane.known:
-                lane.known = True
-                lane.next_sequence = lane.durable_sequence = found
-        while lane.underway:
-            await lane.quiet.wait()
+            if not queue.known:
+                queue.known = True
+                queue.next_sequence = queue.durable_sequence = found
+        while queue.underway:
+            await queue.quiet.wait()
 
-    def _forget(self, lane: Lane) -> None:
-        known = lane.stream.lanes.get(lane.producer)
-        if known is lane and lane.owner is None and not lane.underway:
-            del lane.stream.lanes[lane.producer]
+    def _forget(self, queue: ProducerQueue) -> None:
+        known = queue.stream.queues.get(queue.producer)
+        if known is queue and queue.owner is None and not queue.underway:
+            del queue.stream.queues[queue.producer]
 
     def _schedule(self) -> bool:
         """Return whether a commit must be submitted now; the lock is held."""
@@ -225,10 +233,10 @@ class Intake:
             return False
         with self._lock:
             waiting = [
-                lane.pending
+                queue.pending
                 for each in self._streams.values()
-                for lane in each.waiting
-                if lane.has_little or not rests
+                for queue in each.waiting
+                if queue.has_little or not rests
             ]
         if len(waiting) != 1 or len(waiting[0]) != 1:
             return False
@@ -263,12 +271,12 @@ class Intake:
             self._committed(*done)
             self._alone = next(iter(done[1]))
 
-    def _commit_alone(self, lane: Lane, run: Run) -> None:
+    def _commit_alone(self, queue: ProducerQueue, run: Run) -> None:
         """Commit a run that waits for nobody, and acknowledge it."""
-        record = _record(lane.stream.name, lane.producer, (run,))
+        record = _record(queue.stream.name, queue.producer, (run,))
         with self._lock:
-            lane.stream.put_before_engine(lane.producer, cost_bytes(record))
-        self._committed(self._append((record,)), {lane: Taken([run], 1)})
+            queue.stream.put_before_engine(queue.producer, cost_bytes(record))
+        self._committed(self._append((record,)), {queue: Taken([run], 1)})
 
     def _commit_there(self) -> None:
         """Commit on the writer thread, acknowledge on the loop."""
@@ -277,12 +285,12 @@ class Intake:
             self._made += 1
             self._loop.call_soon_threadsafe(self._hear, *done)
 
-    def _hear(self, records: list[Record], taken: dict[Lane, Taken]) -> None:
+    def _hear(self, records: list[Record], taken: dict[ProducerQueue, Taken]) -> None:
         """Acknowledge what the writer has committed."""
         self._heard += 1
         self._committed(records, taken)
 
-    def _commit(self) -> tuple[list[Record], dict[Lane, Taken]] | None:
+    def _commit(self) -> tuple[list[Record], dict[ProducerQueue, Taken]] | None:
         """Commit what may be committed; return what was stored, and whose it is."""
         with self._lock:
             room = self._pace.room_bytes
@@ -290,9 +298,9 @@ class Intake:
             if taken and room:
                 self._pace.begin_rest()
             records: list[NewRecord] = []
-            for lane, share in taken.items():
-                for record in join(lane.stream.name, lane.producer, share.runs):
-                    lane.stream.put_before_engine(lane.producer, cost_bytes(record))
+            for queue, share in taken.items():
+                for record in join(queue.stream.name, queue.producer, share.runs):
+                    queue.stream.put_before_engine(queue.producer, cost_bytes(record))
                     records.append(record)
             self._scheduled = False
             again = self._schedule()
@@ -308,23 +316,23 @@ class Intake:
         self._commit_seconds = time.monotonic() - started
         return stored
 
-    def _committed(self, records: list[Record], taken: dict[Lane, Taken]) -> None:
+    def _committed(self, records: list[Record], taken: dict[ProducerQueue, Taken]) -> None:
         """Acknowledge, then let the engines learn; runs on the loop."""
         for record in records:
             self._streams[record.stream].position = record.first_position + record.count
-        for lane, share in taken.items():
+        for queue, share in taken.items():
             last = share.runs[-1]
-            lane.durable_sequence = last.sequence + last.count
-            lane.underway -= share.whole
+            queue.durable_sequence = last.sequence + last.count
+            queue.underway -= share.whole
             self._underway -= share.whole
-            if lane.feeder is not None:
-                lane.feeder.acknowledge(lane.durable_sequence, lane.stream.position)
-            if not lane.underway:
-                lane.quiet.set()
-                self._forget(lane)
+            if queue.feeder is not None:
+                queue.feeder.acknowledge(queue.durable_sequence, queue.stream.position)
+            if not queue.underway:
+                queue.quiet.set()
+                self._forget(queue)
         for record in records:
             self._streams[record.stream].deliver(record)
-        for stream in {lane.stream for lane in taken}:
+        for stream in {queue.stream for queue in taken}:
             self._resume(stream)
         if not self._underway:
             self._drained.set()
@@ -338,7 +346,7 @@ class Intake:
         with self._lock:
             bytes_max = self._pace.pending_bytes_max
             free = [
-                owner for owner, lane in stream.paused.items() if stream.has_room(lane, bytes_max)
+                owner for owner, queue in stream.paused.items() if stream.has_room(queue, bytes_max)
             ]
         for owner in free:
             del stream.paused[owner]

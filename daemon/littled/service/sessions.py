@@ -583,14 +583,14 @@ class Session(Guest):
 
     async def _attach(self, channel: Channel, door: Door, message: Open) -> None:
         try:
-            lane = await self._house.intake.attach(message.stream, message.producer, channel)
+            queue = await self._house.intake.attach(message.stream, message.producer, channel)
         finally:
             self._opening -= 1
             if self._opened in self._held_by:
                 self.has_work = True
                 self._house.turns.add(self)
                 self.release(self._opened)
-        channel.open(lane)
+        channel.open(queue)
         self._channels[message.channel] = channel
         self._settle()
         position = self._house.intake.position(message.stream)
@@ -599,7 +599,7 @@ class Session(Guest):
                 channel=message.channel,
                 stream=message.stream,
                 x_type=door.points.name,
-                next_sequence=lane.next_sequence,
+                next_sequence=queue.next_sequence,
                 position=position,
                 # Left out on any other stream, whose frames are as they always were.
                 users=True if door.users is not None else None,

@@ -295,7 +295,7 @@ class Watched:
     def __init__(self) -> None:
         self.lone: list[bool] = []
 
-    def add(self, lane: object, run: object, *, lone: bool) -> None:
+    def add(self, queue: object, run: object, *, lone: bool) -> None:
         """Note it."""
         self.lone.append(lone)
 
@@ -309,8 +309,8 @@ def test_a_message_is_lone_if_nothing_is_in_hand_beside_it(
     watched: Any = Watched()
     session: Any = None
     channel = Channel(session, watched, Door(point_type("u8"), lambda _: True), 0)
-    lane: Any = SimpleNamespace(next_sequence=0)
-    channel.open(lane)
+    queue: Any = SimpleNamespace(next_sequence=0)
+    channel.open(queue)
     for number in range(messages):
         channel.take(Examples(0, number, 1, b"a", b"\0"))
     channel.flush(last=last)

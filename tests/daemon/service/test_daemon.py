@@ -492,7 +492,7 @@ def test_a_refusal_shows_nothing_either(store: Path, tmp_path: Path) -> None:
 def test_memory_stays_flat(store: Path) -> None:
     x, y = examples(50_000, 3)
     column, marks = x.tobytes(), y.tobytes()
-    short_queue = {"littled.service.lanes.ENGINE_QUEUE_BYTES_MAX": 4 << 20}
+    short_queue = {"littled.service.queues.ENGINE_QUEUE_BYTES_MAX": 4 << 20}
     with serving(store, limits=short_queue) as daemon, Peer.greet(daemon.unix) as peer:
         peer.open("flights", "me")
         sequence, sizes = 0, []

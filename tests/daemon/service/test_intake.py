@@ -21,9 +21,9 @@ from littled.limits import (
     WAITS_MIN,
 )
 from littled.service import intake as intake_module
-from littled.service import lanes, pace
+from littled.service import pace, queues
 from littled.service.intake import Intake, join
-from littled.service.lanes import Lane, Run, cost_bytes
+from littled.service.queues import ProducerQueue, Run, cost_bytes
 from littled.service.writer import Writer, WriterStopped
 from littled.store.records import NewRecord, Record
 from littled.store.store import Store
@@ -85,14 +85,14 @@ class Bench:
     def committed(self) -> None:
         self.rounds += 1
 
-    def feed(self, lane: Lane, points: bytes) -> None:
-        self.intake.add(lane, Run(lane.next_sequence, len(points), points, bytes(len(points))))
+    def feed(self, queue: ProducerQueue, points: bytes) -> None:
+        self.intake.add(queue, Run(queue.next_sequence, len(points), points, bytes(len(points))))
 
-    def feed_waiting(self, lane: Lane, points: bytes) -> None:
+    def feed_waiting(self, queue: ProducerQueue, points: bytes) -> None:
         """Feed as somebody who has waited for the acknowledgements of some messages before."""
-        lane.waits = WAITS_MIN
-        run = Run(lane.next_sequence, len(points), points, bytes(len(points)))
-        self.intake.add(lane, run, lone=True)
+        queue.waits = WAITS_MIN
+        run = Run(queue.next_sequence, len(points), points, bytes(len(points)))
+        self.intake.add(queue, run, lone=True)
 
 
 def wait_for(gate: threading.Event) -> None:
@@ -117,9 +117,9 @@ async def bench(opened: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 
 async def test_examples_are_acknowledged_when_they_are_durable(bench: Bench) -> None:
     feeder = Feeder()
-    lane = await bench.intake.attach("flights", "p", feeder)
+    queue = await bench.intake.attach("flights", "p", feeder)
     bench.open.clear()
-    bench.feed(lane, b"abc")
+    bench.feed(queue, b"abc")
     await asyncio.sleep(0.05)
     assert feeder.acks == []
     assert bench.store.position("flights") == 0
@@ -169,22 +169,22 @@ async def test_acknowledgements_come_before_anything_is_learned(bench: Bench) ->
 
 
 async def test_numbers_go_on_where_the_store_stands(bench: Bench, opened: Store) -> None:
-    lane = await bench.intake.attach("flights", "p", Feeder())
-    bench.feed(lane, b"abcd")
+    queue = await bench.intake.attach("flights", "p", Feeder())
+    bench.feed(queue, b"abcd")
     await bench.intake.drain()
-    bench.intake.detach(lane, Feeder())  # of somebody else: nothing happens
-    assert lane.owner is not None
-    bench.intake.detach(lane, lane.owner)
+    bench.intake.detach(queue, Feeder())  # of somebody else: nothing happens
+    assert queue.owner is not None
+    bench.intake.detach(queue, queue.owner)
     again = await bench.intake.attach("flights", "p", Feeder())
-    assert again is not lane
+    assert again is not queue
     assert again.next_sequence == again.durable_sequence == 4
 
 
 async def test_a_newer_owner_waits_for_what_the_older_one_handed_over(bench: Bench) -> None:
     older, newer = Feeder(), Feeder()
-    lane = await bench.intake.attach("flights", "p", older)
+    queue = await bench.intake.attach("flights", "p", older)
     bench.open.clear()
-    bench.feed(lane, b"ab")
+    bench.feed(queue, b"ab")
     attaching = asyncio.ensure_future(bench.intake.attach("flights", "p", newer))
     await asyncio.sleep(0.05)
     assert older.lost
@@ -207,7 +207,7 @@ async def test_the_newest_of_many_wins(bench: Bench) -> None:
     for outcome in outcomes[:-1]:
         assert isinstance(outcome, ProtocolError)
         assert outcome.code is ErrorCode.PRODUCER_BUSY
-    assert isinstance(outcomes[-1], Lane)
+    assert isinstance(outcomes[-1], ProducerQueue)
 
 
 async def test_an_attachment_given_up_leaves_nothing_behind(bench: Bench) -> None:
@@ -219,8 +219,8 @@ async def test_an_attachment_given_up_leaves_nothing_behind(bench: Bench) -> Non
     with pytest.raises(asyncio.CancelledError):
         await attaching
     bench.open.set()
-    lane = await bench.intake.attach("flights", "p", Feeder())
-    assert lane.next_sequence == 0
+    queue = await bench.intake.attach("flights", "p", Feeder())
+    assert queue.next_sequence == 0
 
 
 async def test_an_unknown_stream(bench: Bench) -> None:
@@ -230,9 +230,9 @@ async def test_an_unknown_stream(bench: Bench) -> None:
 
 async def test_what_an_owner_left_behind_is_committed(bench: Bench) -> None:
     feeder = Feeder()
-    lane = await bench.intake.attach("flights", "p", feeder)
-    bench.feed(lane, b"abc")
-    bench.intake.detach(lane, feeder)
+    queue = await bench.intake.attach("flights", "p", feeder)
+    bench.feed(queue, b"abc")
+    bench.intake.detach(queue, feeder)
     await bench.intake.drain()
     assert feeder.acks == []
     assert bench.store.position("flights") == 3
@@ -241,13 +241,13 @@ async def test_what_an_owner_left_behind_is_committed(bench: Bench) -> None:
 async def test_commits_wait_for_an_engine_that_is_behind(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes, "ENGINE_QUEUE_BYTES_MAX", 2 * RECORD_OVERHEAD_BYTES)
-    monkeypatch.setattr(lanes, "ENGINE_QUEUE_RESERVE_BYTES", 0)
+    monkeypatch.setattr(queues, "ENGINE_QUEUE_BYTES_MAX", 2 * RECORD_OVERHEAD_BYTES)
+    monkeypatch.setattr(queues, "ENGINE_QUEUE_RESERVE_BYTES", 0)
     feeder, free = Feeder(), Feeder()
-    lane = await bench.intake.attach("flights", "p", feeder)
+    queue = await bench.intake.attach("flights", "p", feeder)
     other = await bench.intake.attach("ids", "p", free)
     for _ in range(10):
-        bench.feed(lane, b"ab")
+        bench.feed(queue, b"ab")
         await asyncio.sleep(0.01)
         await bench.writer.ask(lambda: None)
     await asyncio.sleep(0.01)
@@ -270,16 +270,16 @@ async def test_feeders_wait_for_commits_that_are_behind(
 ) -> None:
     monkeypatch.setattr(pace, "STREAM_PENDING_BYTES_MAX", 10 * RECORD_OVERHEAD_BYTES)
     busy, idle = Feeder(), Feeder()
-    lane = await bench.intake.attach("flights", "p", busy)
+    queue = await bench.intake.attach("flights", "p", busy)
     await bench.intake.attach("flights", "q", idle)
     bench.open.clear()
-    bench.feed(lane, b"0")
+    bench.feed(queue, b"0")
     await asyncio.sleep(0.02)
     for _ in range(9):
-        bench.feed(lane, b"a")
+        bench.feed(queue, b"a")
     assert not busy.paused
     for _ in range(5):
-        bench.feed(lane, b"a")
+        bench.feed(queue, b"a")
     assert busy.paused
     assert not idle.paused
     bench.open.set()
@@ -324,7 +324,7 @@ def busy_commits(bench: Bench) -> list[int]:
     return [length for length in taken if length]
 
 
-async def backlogs_beside(bench: Bench, streams: Sequence[str], runs: int) -> Lane:
+async def backlogs_beside(bench: Bench, streams: Sequence[str], runs: int) -> ProducerQueue:
     """Somebody who waits for each acknowledgement, and a backlog in each of these streams."""
     busy = [
         await bench.intake.attach(stream, f"loud-{number}", Feeder())
@@ -332,8 +332,8 @@ async def backlogs_beside(bench: Bench, streams: Sequence[str], runs: int) -> La
     ]
     lone = await bench.intake.attach("ids", "quiet", Feeder())
     for number in range(runs):
-        for lane in busy:
-            bench.feed(lane, bytes(25_000))
+        for queue in busy:
+            bench.feed(queue, bytes(25_000))
         if number == 0:
             bench.feed_waiting(lone, b"x")
     return lone
@@ -410,7 +410,7 @@ async def test_commits_are_long_while_nobody_waits_beside_them(bench: Bench) -> 
 async def test_a_small_run_is_stored_while_the_engine_is_behind_with_others(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(lanes, "ENGINE_QUEUE_BYTES_MAX", 400_000)
+    monkeypatch.setattr(queues, "ENGINE_QUEUE_BYTES_MAX", 400_000)
     loud, quiet = Feeder(), Feeder()
     busy = await bench.intake.attach("flights", "loud", loud)
     lone = await bench.intake.attach("flights", "quiet", quiet)
@@ -457,10 +457,10 @@ async def test_one_feeders_backlog_does_not_stop_another(
 
 async def test_a_commit_that_fails_is_not_acknowledged(bench: Bench) -> None:
     feeder = Feeder()
-    lane = await bench.intake.attach("flights", "p", feeder)
-    bench.intake.add(lane, Run(5, 1, b"a", b"\0"))  # not the next number: the store refuses
+    queue = await bench.intake.attach("flights", "p", feeder)
+    bench.intake.add(queue, Run(5, 1, b"a", b"\0"))  # not the next number: the store refuses
     await asyncio.sleep(0.05)
-    bench.feed(lane, b"b")
+    bench.feed(queue, b"b")
     await asyncio.sleep(0.05)
     assert feeder.acks == []
     assert [type(each) for each in bench.failures] == [ValueError]
@@ -478,10 +478,10 @@ async def quick(opened: Store) -> AsyncIterator[Bench]:
     await asyncio.to_thread(made.writer.close)
 
 
-async def one_by_one(bench: Bench, lane: Lane, count: int, size: int = 1) -> list[bool]:
+async def one_by_one(bench: Bench, queue: ProducerQueue, count: int, size: int = 1) -> list[bool]:
     """Feed and wait, over and over; return for each commit whether the loop made it."""
     for _ in range(count):
-        bench.feed(lane, bytes(size))
+        bench.feed(queue, bytes(size))
         await bench.intake.drain()
     return [thread == threading.get_ident() for thread in bench.threads]
 
@@ -492,8 +492,8 @@ async def test_a_lone_small_run_is_committed_on_the_loop(
     monkeypatch.setattr(intake_module, "QUICK_COMMIT_SECONDS", 60)  # however busy this machine is
     said: list[str] = []
     quick.intake.add_stream("flights", 0, lambda record: said.append(f"learn {record.number}"))
-    lane = await quick.intake.attach("flights", "p", Feeder(said))
-    assert sum(await one_by_one(quick, lane, 20)) >= 10  # one may find the writer not yet at rest
+    queue = await quick.intake.attach("flights", "p", Feeder(said))
+    assert sum(await one_by_one(quick, queue, 20)) >= 10  # one may find the writer not yet at rest
     assert said == [f"{what} {n + (what == 'ack')}" for n in range(20) for what in ("ack", "learn")]
     assert quick.store.position("flights") == 20
 
@@ -512,7 +512,7 @@ async def test_a_small_run_is_committed_on_the_loop_while_others_rest(
         quick.feed(lone, b"x")
         await lone.quiet.wait()
     assert quick.threads.count(threading.get_ident()) >= 10
-    assert lone.stream.lanes.keys() == {"quiet"}
+    assert lone.stream.queues.keys() == {"quiet"}
     monkeypatch.setattr(quick.intake._pace, "_rest_until", 0.0)
     quick.feed(lone, b"x")
     await asyncio.wait_for(quick.intake.drain(), 20)
@@ -523,23 +523,23 @@ async def test_who_goes_alone_is_acknowledged_before_the_next_turn_of_the_loop(
 ) -> None:
     monkeypatch.setattr(intake_module, "QUICK_COMMIT_SECONDS", 60)
     alone, other = Feeder(), Feeder()
-    lane = await quick.intake.attach("flights", "p", alone)
+    queue = await quick.intake.attach("flights", "p", alone)
     crowd = await quick.intake.attach("flights", "q", other)
 
-    def feed(lane: Lane, *, lone: bool = True) -> None:
-        quick.intake.add(lane, Run(lane.next_sequence, 1, b"a", b"\0"), lone=lone)
+    def feed(queue: ProducerQueue, *, lone: bool = True) -> None:
+        quick.intake.add(queue, Run(queue.next_sequence, 1, b"a", b"\0"), lone=lone)
 
-    while quick.intake._alone is not lane:  # the writer may not be at rest yet
-        feed(lane)
-        assert not alone.acks or alone.acks[-1][0] < lane.next_sequence
+    while quick.intake._alone is not queue:  # the writer may not be at rest yet
+        feed(queue)
+        assert not alone.acks or alone.acks[-1][0] < queue.next_sequence
         await quick.intake.drain()
     for _ in range(5):
-        feed(lane)
-        assert alone.acks[-1] == (lane.next_sequence,) * 2
-        assert quick.store.position("flights") == lane.next_sequence
+        feed(queue)
+        assert alone.acks[-1] == (queue.next_sequence,) * 2
+        assert quick.store.position("flights") == queue.next_sequence
     # more is to follow: it waits, and what follows joins it
     before = len(quick.commits)
-    feed(lane, lone=False)
+    feed(queue, lone=False)
     feed(crowd)
     assert len(quick.commits) == before
     await quick.intake.drain()
@@ -554,14 +554,14 @@ async def test_who_goes_alone_waits_for_an_engine_that_is_behind(
 ) -> None:
     monkeypatch.setattr(intake_module, "QUICK_COMMIT_SECONDS", 60)
     feeder = Feeder()
-    lane = await quick.intake.attach("flights", "p", feeder)
-    while quick.intake._alone is not lane:
-        quick.feed(lane, b"a")
+    queue = await quick.intake.attach("flights", "p", feeder)
+    while quick.intake._alone is not queue:
+        quick.feed(queue, b"a")
         await quick.intake.drain()
-    monkeypatch.setattr(lanes, "ENGINE_QUEUE_BYTES_MAX", RECORD_OVERHEAD_BYTES)
-    monkeypatch.setattr(lanes, "ENGINE_QUEUE_RESERVE_BYTES", 0)
+    monkeypatch.setattr(queues, "ENGINE_QUEUE_BYTES_MAX", RECORD_OVERHEAD_BYTES)
+    monkeypatch.setattr(queues, "ENGINE_QUEUE_RESERVE_BYTES", 0)
     acknowledged = len(feeder.acks)
-    quick.intake.add(lane, Run(lane.next_sequence, 1, b"a", b"\0"), lone=True)
+    quick.intake.add(queue, Run(queue.next_sequence, 1, b"a", b"\0"), lone=True)
     await asyncio.sleep(0.02)
     assert len(feeder.acks) == acknowledged
     await asyncio.to_thread(quick.intake.learned, "flights", quick.delivered["flights"])
@@ -569,11 +569,11 @@ async def test_who_goes_alone_waits_for_an_engine_that_is_behind(
 
 
 async def test_larger_runs_and_crowds_are_committed_by_the_writer(quick: Bench) -> None:
-    lane = await quick.intake.attach("flights", "p", Feeder())
+    queue = await quick.intake.attach("flights", "p", Feeder())
     other = await quick.intake.attach("ids", "q", Feeder())
-    assert not any(await one_by_one(quick, lane, 3, size=LIGHT_COMMIT_EXAMPLES_MAX + 1))
+    assert not any(await one_by_one(quick, queue, 3, size=LIGHT_COMMIT_EXAMPLES_MAX + 1))
     quick.threads.clear()
-    quick.feed(lane, b"a")
+    quick.feed(queue, b"a")
     quick.feed(other, b"b")
     await quick.intake.drain()
     assert threading.get_ident() not in quick.threads
@@ -581,11 +581,11 @@ async def test_larger_runs_and_crowds_are_committed_by_the_writer(quick: Bench) 
 
 
 async def test_a_busy_writer_keeps_commits_off_the_loop(quick: Bench) -> None:
-    lane = await quick.intake.attach("flights", "p", Feeder())
+    queue = await quick.intake.attach("flights", "p", Feeder())
     gate = threading.Event()
     quick.writer.submit(lambda: wait_for(gate))
     await asyncio.sleep(0.02)
-    quick.feed(lane, b"a")
+    quick.feed(queue, b"a")
     await asyncio.sleep(0.02)
     assert quick.threads == []
     gate.set()
@@ -594,11 +594,11 @@ async def test_a_busy_writer_keeps_commits_off_the_loop(quick: Bench) -> None:
 
 
 async def test_a_slow_disk_keeps_commits_off_the_loop(quick: Bench) -> None:
-    lane = await quick.intake.attach("flights", "p", Feeder())
+    queue = await quick.intake.attach("flights", "p", Feeder())
     quick.slowness_seconds = 2 * QUICK_COMMIT_SECONDS
-    await one_by_one(quick, lane, 1)
+    await one_by_one(quick, queue, 1)
     quick.threads.clear()
-    assert not any(await one_by_one(quick, lane, 5))
+    assert not any(await one_by_one(quick, queue, 5))
 
 
 @pytest.mark.parametrize("alone", [False, True])
@@ -607,13 +607,13 @@ async def test_a_failure_on_the_loop_is_the_writers_last_as_well(
 ) -> None:
     monkeypatch.setattr(intake_module, "QUICK_COMMIT_SECONDS", 60)
     feeder = Feeder()
-    lane = await quick.intake.attach("flights", "p", feeder)
-    while quick.intake._alone is not lane:
-        quick.feed(lane, b"a")
+    queue = await quick.intake.attach("flights", "p", feeder)
+    while quick.intake._alone is not queue:
+        quick.feed(queue, b"a")
         await quick.intake.drain()
     feeder.acks.clear()
-    wrong = lane.next_sequence + 5  # not the next number: the store refuses
-    quick.intake.add(lane, Run(wrong, 1, b"a", b"\0"), lone=alone)
+    wrong = queue.next_sequence + 5  # not the next number: the store refuses
+    quick.intake.add(queue, Run(wrong, 1, b"a", b"\0"), lone=alone)
     await asyncio.sleep(0.05)
     assert [type(each) for each in quick.failures] == [ValueError]
     assert feeder.acks == []
@@ -691,11 +691,11 @@ async def test_a_commit_on_the_loop_never_overtakes_one_of_the_writer(
     monkeypatch.setattr(intake_module, "QUICK_COMMIT_SECONDS", 60)
     learned: list[int] = []
     quick.intake.add_stream("flights", 0, lambda record: learned.append(record.number))
-    lane = await quick.intake.attach("flights", "p", Feeder())
+    queue = await quick.intake.attach("flights", "p", Feeder())
     started = slow_appends(quick, monkeypatch)
-    quick.feed(lane, bytes(LIGHT_COMMIT_EXAMPLES_MAX + 1))
+    quick.feed(queue, bytes(LIGHT_COMMIT_EXAMPLES_MAX + 1))
     await asyncio.to_thread(started.wait)
-    quick.feed(lane, b"b")
+    quick.feed(queue, b"b")
     time.sleep(0.4)  # noqa: ASYNC251 - the loop must not hear of the first commit before it is done
     await quick.intake.drain()
     assert learned == [0, 1]

@@ -73,8 +73,8 @@ async def work_for(store: Store, producer: str, labels: bytes) -> Counting:
     intake = Intake(store, writer, loop, lambda: None)
     intake.add_stream("flights", store.position("flights"), seen.learned.append)
     channel = Channel(seen, intake, Door(point_type("u8"), lambda _: True), 0)
-    lane = await intake.attach("flights", producer, channel)
-    channel.open(lane)
+    queue = await intake.attach("flights", producer, channel)
+    channel.open(queue)
     await writer.ask(lambda: None)
     await asyncio.sleep(0.05)  # the writer rests
     for number, label in enumerate(labels):

@@ -50,8 +50,8 @@ GUESTS_OF_AN_ORIGIN = 8
 
 # Commits wait for the engine from the first record on.
 HELD_UP = {
-    "littled.service.lanes.ENGINE_QUEUE_BYTES_MAX": 1,
-    "littled.service.lanes.ENGINE_QUEUE_RESERVE_BYTES": 0,
+    "littled.service.queues.ENGINE_QUEUE_BYTES_MAX": 1,
+    "littled.service.queues.ENGINE_QUEUE_RESERVE_BYTES": 0,
 }
 
 

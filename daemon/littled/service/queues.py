@@ -1,8 +1,9 @@
 """What was accepted and is not durable yet: a queue for each producer, and each one's share.
 
-A producer of a stream has a lane of its own, so that who sends one example does not stand behind
-another's sixteen megabytes. A commit takes the lanes with little in them whole, and what room there
-is for the others is shared out evenly; a run that is longer than its share is cut.
+A producer of a stream has a queue of its own, so that who sends one example does not stand behind
+another's sixteen megabytes. A commit takes the queues with little in them whole, and what room
+there is for the others is shared out evenly (fair queueing); a run that is longer than its share is
+cut.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from littled.limits import (
     COMMIT_BYTES_MAX,
     ENGINE_QUEUE_BYTES_MAX,
     ENGINE_QUEUE_RESERVE_BYTES,
-    LANE_LITTLE_BYTES,
+    PRODUCER_QUEUE_LITTLE_BYTES,
     RECORD_OVERHEAD_BYTES,
 )
 from littled.store.records import NewRecord, Record
@@ -82,7 +83,7 @@ class Run:
         return self.size_bytes + RECORD_OVERHEAD_BYTES
 
 
-class Lane:
+class ProducerQueue:
     """One producer of one stream, for as long as somebody feeds as this producer.
 
     `next_sequence` is the first sequence number that was not accepted yet, `durable_sequence` the
@@ -90,7 +91,7 @@ class Lane:
     were accepted and are not durable yet, and `quiet` is set while there are none. `owner` is who
     claimed the producer last, and `feeder` the same once everything of the one before is durable.
     `pending` are the runs that no commit has taken yet. `turn` is greater the later a commit took
-    of this lane: of two that wait, the lesser is the next. `waits` counts the little runs in a row
+    of this queue: of two that wait, the lesser is the next. `waits` counts the little runs in a row
     that came by themselves, each after all before it was acknowledged.
     """
 
@@ -111,7 +112,7 @@ class Lane:
     )
 
     def __init__(self, stream: StreamIntake, producer: str) -> None:
-        """Make a lane whose numbers are not known yet."""
+        """Make a queue whose numbers are not known yet."""
         self.stream = stream
         self.producer = producer
         self.owner: Owner | None = None
@@ -130,7 +131,7 @@ class Lane:
     @property
     def has_little(self) -> bool:
         """Whether all that waits here is taken by any commit, however much waits elsewhere."""
-        return self.pending_bytes <= LANE_LITTLE_BYTES
+        return self.pending_bytes <= PRODUCER_QUEUE_LITTLE_BYTES
 
     def put(self, run: Run) -> None:
         """Let a run wait for a commit."""
@@ -164,7 +165,7 @@ class Lane:
 
 @dataclass(slots=True)
 class Taken:
-    """What a commit takes of a lane. whole: how many of the lane's runs end with it."""
+    """What a commit takes of a queue. whole: how many of the queue's runs end with it."""
 
     runs: list[Run] = field(default_factory=list)
     whole: int = 0
@@ -178,17 +179,17 @@ class Taken:
 class StreamIntake:
     """What of one stream is accepted, and what is committed but not yet learned.
 
-    waiting: lanes with runs that no commit has taken.
+    waiting: queues with runs that no commit has taken.
     """
 
     __slots__ = (
         "_unlearned_of",
         "deliver",
-        "lanes",
         "name",
         "paused",
         "pending_bytes",
         "position",
+        "queues",
         "unlearned_bytes",
         "waiting",
     )
@@ -198,13 +199,13 @@ class StreamIntake:
         self.name = name
         self.position = position
         self.deliver = deliver
-        self.lanes: dict[str, Lane] = {}
-        self.waiting: dict[Lane, None] = {}
+        self.queues: dict[str, ProducerQueue] = {}
+        self.waiting: dict[ProducerQueue, None] = {}
         self.pending_bytes = 0
         self.unlearned_bytes = 0
         self._unlearned_of: Counter[str] = Counter()
-        # Who is not read from, and on which lane.
-        self.paused: dict[Owner, Lane] = {}
+        # Who is not read from, and on which queue.
+        self.paused: dict[Owner, ProducerQueue] = {}
 
     @property
     def takes_more(self) -> bool:
@@ -212,15 +213,15 @@ class StreamIntake:
         return self.unlearned_bytes < ENGINE_QUEUE_BYTES_MAX
 
     def has_work(self, *, little: bool = False) -> bool:
-        """Whether anything may be committed now; little: of a lane with little in it."""
+        """Whether anything may be committed now; little: of a queue with little in it."""
         if little:
-            return any(lane.has_little for lane in self.ready())
+            return any(queue.has_little for queue in self.ready())
         if self.takes_more:
             return bool(self.waiting)
         return bool(self.ready())
 
-    def ready(self) -> list[Lane]:
-        """Return the lanes of which something may be committed now.
+    def ready(self) -> list[ProducerQueue]:
+        """Return the queues of which something may be committed now.
 
         While the engine is behind that is none, except for some that have next to nothing in front
         of it: what others feed does not keep them from being stored.
@@ -231,20 +232,21 @@ class StreamIntake:
         if over >= ENGINE_QUEUE_RESERVE_BYTES:
             return []
         return [
-            lane
-            for lane in self.waiting
-            if lane.has_little and self._unlearned_of[lane.producer] <= LANE_LITTLE_BYTES
+            queue
+            for queue in self.waiting
+            if queue.has_little
+            and self._unlearned_of[queue.producer] <= PRODUCER_QUEUE_LITTLE_BYTES
         ]
 
-    def has_too_much(self, lane: Lane, bytes_max: int) -> bool:
-        """Whether more than `bytes_max` wait, and this lane with its share of them adds no more."""
-        share = lane.pending_bytes * len(self.waiting)
+    def has_too_much(self, queue: ProducerQueue, bytes_max: int) -> bool:
+        """Whether more than `bytes_max` wait, and this queue has its share of them already."""
+        share = queue.pending_bytes * len(self.waiting)
         return self.pending_bytes > bytes_max and share >= bytes_max
 
-    def has_room(self, lane: Lane, bytes_max: int) -> bool:
-        """Whether this lane may add more after it was told not to."""
+    def has_room(self, queue: ProducerQueue, bytes_max: int) -> bool:
+        """Whether this queue may add more after it was told not to."""
         half = bytes_max // 2
-        return self.pending_bytes <= half or lane.pending_bytes * len(self.waiting) <= half
+        return self.pending_bytes <= half or queue.pending_bytes * len(self.waiting) <= half
 
     def put_before_engine(self, producer: str, cost: int) -> None:
         """Count a record that the engine has to learn."""
@@ -259,27 +261,27 @@ class StreamIntake:
             del self._unlearned_of[producer]
 
 
-def take_shares(streams: Iterable[StreamIntake], room: int) -> dict[Lane, Taken]:
+def take_shares(streams: Iterable[StreamIntake], room: int) -> dict[ProducerQueue, Taken]:
     """Take what one commit writes out of the queues.
 
-    Lanes with little go first and whole, up to COMMIT_BYTES_MAX in all. `room` bytes are for the
+    Queues with little go first and whole, up to COMMIT_BYTES_MAX in all. `room` bytes are for the
     others, in turns: each has the same share, and what one does not need of it is for those behind.
-    Of which stream a lane is makes no difference.
+    Of which stream a queue is makes no difference.
     """
-    ready = [lane for stream in streams for lane in stream.ready()]
+    ready = [queue for stream in streams for queue in stream.ready()]
     ready.sort(key=attrgetter("turn"))
-    taken: dict[Lane, Taken] = {}
+    taken: dict[ProducerQueue, Taken] = {}
     left = COMMIT_BYTES_MAX
-    others = [lane for lane in ready if not lane.has_little]
-    for lane in ready:
-        if lane.has_little and left > 0:
-            left -= lane.pending_bytes
-            taken[lane] = lane.take(lane.pending_bytes)
-    for index, lane in enumerate(others):
+    others = [queue for queue in ready if not queue.has_little]
+    for queue in ready:
+        if queue.has_little and left > 0:
+            left -= queue.pending_bytes
+            taken[queue] = queue.take(queue.pending_bytes)
+    for index, queue in enumerate(others):
         if room <= 0:
             break
-        taken[lane] = lane.take(max(room // (len(others) - index), LANE_LITTLE_BYTES))
-        room -= taken[lane].cost_bytes
+        taken[queue] = queue.take(max(room // (len(others) - index), PRODUCER_QUEUE_LITTLE_BYTES))
+        room -= taken[queue].cost_bytes
     return taken
 
 
