@@ -625,7 +625,7 @@ USERS = (
     Mutant(
         "digests of users are stored as they came",
         "service/channels.py",
-        "self._door.users.column(users)",
+        "self._schema.users.column(users)",
         "users",
         (f"{SERVICE}/test_user_streams.py::test_users_are_hashed_before_they_are_stored",),
     ),

@@ -40,7 +40,7 @@ class Peer(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Door:
+class ExampleSchema:
     """What a stream's examples must look like before anything of them is stored.
 
     `contains` says whether all points of a decoded column lie in the domain of every learner; None
@@ -119,11 +119,11 @@ class Channel:
 
     __slots__ = (
         "_batches",
-        "_door",
         "_first",
         "_intake",
         "_next",
         "_queue",
+        "_schema",
         "_session",
         "_size",
         "_users",
@@ -132,11 +132,11 @@ class Channel:
         "number",
     )
 
-    def __init__(self, session: Peer, intake: Intake, door: Door, number: int) -> None:
+    def __init__(self, session: Peer, intake: Intake, schema: ExampleSchema, number: int) -> None:
         """Make a channel that is not open yet."""
         self._session = session
         self._intake = intake
-        self._door = door
+        self._schema = schema
         self._queue: ProducerQueue | None = None
         self.number = number
         self._first = self._next = self._size = 0
@@ -166,10 +166,10 @@ class Channel:
         """
         x, y, count = message.x, message.y, message.count
         if type(x) is not bytes or type(y) is not bytes:
-            x, y = self._door.columns(message)
-        if len(y) != count or len(x) != count * self._door.points.itemsize_bytes:
+            x, y = self._schema.columns(message)
+        if len(y) != count or len(x) != count * self._schema.points.itemsize_bytes:
             raise ProtocolError(ErrorCode.INVALID_EXAMPLES)
-        users = self._door.users_of(message)
+        users = self._schema.users_of(message)
         if message.sequence != self._next:
             self._take_out_of_order(message.sequence, x, y, users)
             return
@@ -177,7 +177,7 @@ class Channel:
 
     def take_burst(self, burst: Burst) -> None:
         """Take several batches at once, as `take` would one by one; raises what it raises."""
-        if burst.sequence != self._next or not self._door.fits(burst):
+        if burst.sequence != self._next or not self._schema.fits(burst):
             for message in burst.messages():
                 self.take(message)
             return
@@ -201,7 +201,7 @@ class Channel:
         """
         if type(message.x) is bytes and type(message.y) is bytes:
             return frame_bytes
-        return message.count * (self._door.points.itemsize_bytes + 1) + len(message.users or b"")
+        return message.count * (self._schema.points.itemsize_bytes + 1) + len(message.users or b"")
 
     def flush(self, *, last: bool = False) -> None:
         """Check what was taken and hand it over.
@@ -218,10 +218,10 @@ class Channel:
         self._xs, self._ys, self._users, self._batches = [], [], [], []
         self._first, self._size = self._next, 0
         try:
-            self._door.check(x, y, len(y))
+            self._schema.check(x, y, len(y))
         except ProtocolError:
             good = self._good(x, y, batches)
-            self._hand_over(first, *self._door.cut(x, y, users, slice(good)))
+            self._hand_over(first, *self._schema.cut(x, y, users, slice(good)))
             raise
         lone = last and len(batches) == 1 and batches[0][1] == 1
         self._hand_over(first, x, y, users, lone=lone)
@@ -231,11 +231,11 @@ class Channel:
         self.flush()
         if sequence > self._next:
             raise ProtocolError(ErrorCode.SEQUENCE_GAP)
-        self._door.check(x, y, len(y))
+        self._schema.check(x, y, len(y))
         queue = self._open_queue()
         known = self._next - sequence
         if known < len(y):
-            self._hand_over(self._next, *self._door.cut(x, y, users, slice(known, None)))
+            self._hand_over(self._next, *self._schema.cut(x, y, users, slice(known, None)))
             self._first = self._next = queue.next_sequence
         elif not queue.underway:
             # Nothing is on its way whose acknowledgement would cover this batch.
@@ -246,7 +246,7 @@ class Channel:
 
         def is_wrong(end: int) -> bool:
             try:
-                self._door.check(*self._door.cut(x, y, b"", slice(end))[:2], end)
+                self._schema.check(*self._schema.cut(x, y, b"", slice(end))[:2], end)
             except ProtocolError:
                 return True
             return False
@@ -260,7 +260,7 @@ class Channel:
         self, sequence: int, x: bytes, y: bytes, users: bytes, *, lone: bool = False
     ) -> None:
         if y:
-            hashed = b"" if self._door.users is None else self._door.users.column(users)
+            hashed = b"" if self._schema.users is None else self._schema.users.column(users)
             self._intake.add(self._open_queue(), Run(sequence, len(y), x, y, hashed), lone=lone)
 
     def _open_queue(self) -> ProducerQueue:

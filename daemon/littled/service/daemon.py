@@ -51,7 +51,7 @@ from littled.planner import StreamPlan
 from littled.service.access import Access, AccessError, Gate
 from littled.service.admission import Admission
 from littled.service.answering import Answer, Answering
-from littled.service.channels import Door
+from littled.service.channels import ExampleSchema
 from littled.service.courses import Courses
 from littled.service.host import BuildEngine, Host, Status
 from littled.service.intake import Intake
@@ -432,7 +432,9 @@ class Daemon:
             instance=self._store.instance,
             credit_bytes=limits.credit_bytes,
             intake=self.intake,
-            doors={plan.stream: _door(plan, self._store.noise_key) for plan in self._plans},
+            schemas={
+                plan.stream: _example_schema(plan, self._store.noise_key) for plan in self._plans
+            },
             releases=self.releases,
             status=self.status,
             predict=self.predict,
@@ -630,7 +632,7 @@ def _protected(plan: StreamPlan) -> dict[str, Any]:
     return plan.unit.to_dict() if plan.unit.is_user else {"unit": plan.unit.word}
 
 
-def _door(plan: StreamPlan, key: bytes) -> Door:
+def _example_schema(plan: StreamPlan, key: bytes) -> ExampleSchema:
     points = point_type(plan.x_type)
     greatest = points.decode(b"\xff" * points.itemsize_bytes, 1)
     # A domain with the greatest point has every point, and nothing needs to be looked at.
@@ -641,7 +643,7 @@ def _door(plan: StreamPlan, key: bytes) -> Door:
         return all(domain(points) for domain in domains)
 
     users = UserHash(key, plan.stream) if plan.unit.is_user else None
-    return Door(points, contains if domains else None, users)
+    return ExampleSchema(points, contains if domains else None, users)
 
 
 def _window_samples(learner: str, facts: Status) -> Iterator[Sample]:

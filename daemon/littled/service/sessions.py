@@ -35,7 +35,7 @@ from littled.limits import (
 )
 from littled.service.access import Gate, Permission, Rights, Shown
 from littled.service.admission import Admission
-from littled.service.channels import Channel, Door
+from littled.service.channels import Channel, ExampleSchema
 from littled.service.intake import Intake
 from littled.service.listeners import keep_alive
 from littled.service.logs import Log
@@ -106,7 +106,7 @@ class House:
     instance: str
     credit_bytes: int
     intake: Intake
-    doors: Mapping[str, Door]
+    schemas: Mapping[str, ExampleSchema]
     releases: Releases
     status: Callable[[], dict[str, Any]]
     predict: Callable[[Predict], Awaitable[Prediction | PredictionRefused]]
@@ -430,7 +430,7 @@ class Session(Guest):
         """Take a message out of the allowance, if it counts; return what work it is."""
         units = frame_bytes // WORK_BYTES_PER_UNIT
         if kind is StatusRequest:
-            units += STATUS_UNITS_PER_STREAM * len(self._house.doors)
+            units += STATUS_UNITS_PER_STREAM * len(self._house.schemas)
         if kind in _UNITS:
             self._allowance.spend(_UNITS[kind] + units)
         return 1 + units
@@ -573,15 +573,15 @@ class Session(Guest):
     def _open(self, message: Open) -> None:
         if not self._may(Permission.FEED, message.stream, message.channel):
             return
-        door = self._house.doors.get(message.stream)
-        if door is None:
+        schema = self._house.schemas.get(message.stream)
+        if schema is None:
             self.fail(ErrorCode.UNKNOWN_STREAM, message.channel)
         else:
-            channel = Channel(self, self._house.intake, door, message.channel)
+            channel = Channel(self, self._house.intake, schema, message.channel)
             self._opening += 1
-            self._spawn(message.channel, self._attach, channel, door, message)
+            self._spawn(message.channel, self._attach, channel, schema, message)
 
-    async def _attach(self, channel: Channel, door: Door, message: Open) -> None:
+    async def _attach(self, channel: Channel, schema: ExampleSchema, message: Open) -> None:
         try:
             queue = await self._house.intake.attach(message.stream, message.producer, channel)
         finally:
@@ -598,11 +598,11 @@ class Session(Guest):
             Opened(
                 channel=message.channel,
                 stream=message.stream,
-                x_type=door.points.name,
+                x_type=schema.points.name,
                 next_sequence=queue.next_sequence,
                 position=position,
                 # Left out on any other stream, whose frames are as they always were.
-                users=True if door.users is not None else None,
+                users=True if schema.users is not None else None,
             )
         )
 

@@ -1,4 +1,4 @@
-"""The keyed hash at the door: what stands for a user in a store.
+"""The keyed hash on arrival: what stands for a user in a store.
 
 A digest that came over the wire has no key, so that anybody could look for the id behind it by
 trying ids. Before anything of a batch is stored, each digest u is replaced by

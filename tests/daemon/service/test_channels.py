@@ -10,8 +10,8 @@ import pytest
 
 from littled.classes import class_from_name
 from littled.planner import LearnerRequest, StreamRequest, plan_stream
-from littled.service.channels import Channel, Door
-from littled.service.daemon import _door
+from littled.service.channels import Channel, ExampleSchema
+from littled.service.daemon import _example_schema
 from littled.store.store import Store
 from littled_protocol.bursts import Burst
 from littled_protocol.columns import point_type
@@ -271,19 +271,19 @@ def test_a_gap_in_a_burst_is_refused_and_what_came_before_it_is_kept(daemon: Ser
 
 
 def test_a_door_looks_at_points_only_where_some_are_outside() -> None:
-    def door(name: str) -> Door:
+    def schema(name: str) -> ExampleSchema:
         learner = LearnerRequest("rule", class_from_name(name), noise_rate=Fraction(0))
         request = StreamRequest("s", Fraction(1), Fraction(1, 10**6), 1000, (learner,))
-        return _door(plan_stream(request), bytes(32))
+        return _example_schema(plan_stream(request), bytes(32))
 
-    assert door("thresholds:256").contains is None
-    door("thresholds:256").check(bytes([0, 255]), bytes(2), 2)
+    assert schema("thresholds:256").contains is None
+    schema("thresholds:256").check(bytes([0, 255]), bytes(2), 2)
     with pytest.raises(ProtocolError, match="right length"):
-        door("thresholds:256").check(bytes(3), bytes(2), 2)
-    door("thresholds:200").check(bytes([0, 199]), bytes(2), 2)
+        schema("thresholds:256").check(bytes(3), bytes(2), 2)
+    schema("thresholds:200").check(bytes([0, 199]), bytes(2), 2)
     for points in (b"\xc8", bytes([0, 255, 0])):
         with pytest.raises(ProtocolError, match="outside the domain"):
-            door("thresholds:200").check(points, bytes(len(points)), len(points))
+            schema("thresholds:200").check(points, bytes(len(points)), len(points))
 
 
 # --- Who waits ------------------------------------------------------------------------------------
@@ -308,7 +308,7 @@ def test_a_message_is_lone_if_nothing_is_in_hand_beside_it(
 ) -> None:
     watched: Any = Watched()
     session: Any = None
-    channel = Channel(session, watched, Door(point_type("u8"), lambda _: True), 0)
+    channel = Channel(session, watched, ExampleSchema(point_type("u8"), lambda _: True), 0)
     queue: Any = SimpleNamespace(next_sequence=0)
     channel.open(queue)
     for number in range(messages):

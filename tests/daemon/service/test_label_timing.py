@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 from littled.service import intake as intake_module
-from littled.service.channels import Channel, Door
+from littled.service.channels import Channel, ExampleSchema
 from littled.service.intake import Intake
 from littled.service.writer import Writer
 from littled.store.records import Record
@@ -72,7 +72,7 @@ async def work_for(store: Store, producer: str, labels: bytes) -> Counting:
     writer = Writer(lambda error: pytest.fail(str(error)))
     intake = Intake(store, writer, loop, lambda: None)
     intake.add_stream("flights", store.position("flights"), seen.learned.append)
-    channel = Channel(seen, intake, Door(point_type("u8"), lambda _: True), 0)
+    channel = Channel(seen, intake, ExampleSchema(point_type("u8"), lambda _: True), 0)
     queue = await intake.attach("flights", producer, channel)
     channel.open(queue)
     await writer.ask(lambda: None)

@@ -1,4 +1,4 @@
-"""Crowds at the door: who comes in beside idle, silent and restless peers, and what is logged.
+"""Crowds that connect: who comes in beside idle, silent and restless peers, and what is logged.
 
 Attackers are processes of their own. Times are compared with times at rest in the same run, with
 much slack: the machine may be busy.

@@ -27,7 +27,7 @@ from littled.learners.users import Run
 from littled.planner import LearnerPlan, StreamPlan
 from littled.planner.prediction.plan import PredictionPlan
 from littled.service import sessions
-from littled.service.channels import Channel, Door
+from littled.service.channels import Channel, ExampleSchema
 from littled.service.daemon import Daemon
 from littled.service.host import Host
 from littled.service.samples import METRICS, MetricName, Sample
@@ -465,16 +465,16 @@ def states(host: Host) -> dict[str, OnlineState]:
 
 
 class Checked:
-    """The points and labels that came through a door last."""
+    """The points and labels that a channel checked last."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        check = Door.check
+        check = ExampleSchema.check
 
-        def noted(door: Door, x: bytes, y: bytes, count: int) -> None:
-            self.x, self.y = door.points.decode(x, count), np.frombuffer(y, dtype=np.uint8)
-            check(door, x, y, count)
+        def noted(schema: ExampleSchema, x: bytes, y: bytes, count: int) -> None:
+            self.x, self.y = schema.points.decode(x, count), np.frombuffer(y, dtype=np.uint8)
+            check(schema, x, y, count)
 
-        patch.setattr(Door, "check", noted)
+        patch.setattr(ExampleSchema, "check", noted)
 
     def mistakes(self, releases: Releases) -> int:
         """Of the published rule of the one learner that these tests have."""
@@ -534,16 +534,16 @@ def _a_metric_of_counted_users(patch: pytest.MonkeyPatch) -> None:
 
 
 def _an_error_that_quotes_users(patch: pytest.MonkeyPatch) -> None:
-    users_of, seen = Door.users_of, list[bytes]()
+    users_of, seen = ExampleSchema.users_of, list[bytes]()
 
-    def noted(door: Door, message: Any) -> bytes:
+    def noted(schema: ExampleSchema, message: Any) -> bytes:
         seen.append(bytes(message.users or b""))
-        return users_of(door, message)
+        return users_of(schema, message)
 
     def quoting(error: Any, channel: int | None = None) -> Error:
         return replace(error_message(error, channel), message=f"the users were {seen[-1:]}")
 
-    patch.setattr(Door, "users_of", noted)
+    patch.setattr(ExampleSchema, "users_of", noted)
     patch.setattr(sessions, "error_message", quoting)
 
 
@@ -552,18 +552,18 @@ def _a_line_of_the_log_with_a_count(patch: pytest.MonkeyPatch) -> None:
 
 
 def _a_page_that_says_who_has_fed(patch: pytest.MonkeyPatch) -> None:
-    status, users_of = Daemon.status, Door.users_of
+    status, users_of = Daemon.status, ExampleSchema.users_of
     seen = set[bytes]()
 
-    def noted(door: Door, message: Any) -> bytes:
-        users = users_of(door, message)
+    def noted(schema: ExampleSchema, message: Any) -> bytes:
+        users = users_of(schema, message)
         seen.update(users[at : at + 16] for at in range(0, len(users), 16))
         return users
 
     def telling(daemon: Daemon) -> dict[str, Any]:
         return status(daemon) | {"users": sorted(each.hex() for each in seen)}
 
-    patch.setattr(Door, "users_of", noted)
+    patch.setattr(ExampleSchema, "users_of", noted)
     patch.setattr(Daemon, "status", telling)
 
 

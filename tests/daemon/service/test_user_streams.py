@@ -1,4 +1,4 @@
-"""Streams that protect users, over real sockets and processes: from the door to the replay."""
+"""Streams that protect users, over real sockets and processes: from arrival to the replay."""
 
 import functools
 import urllib.request
@@ -93,7 +93,7 @@ def hashed(path: Path, stream: str, column: bytes) -> bytes:
         return UserHash(opened.noise_key, stream).column(column)
 
 
-# --- The door -------------------------------------------------------------------------------------
+# --- What comes in --------------------------------------------------------------------------------
 
 
 def test_only_a_stream_of_users_asks_for_them(peer: Peer) -> None:

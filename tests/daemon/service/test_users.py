@@ -1,4 +1,4 @@
-"""The keyed hash at the door: against single blocks of AES, and apart between streams and keys."""
+"""The keyed hash on arrival: against single blocks of AES, and apart between streams and keys."""
 
 import hashlib
 
