@@ -22,7 +22,7 @@ from littled.engine.predictions import AnsweringService, AnswerStore
 from littled.mechanisms.noise import NoiseSource
 from littled.planner import StreamPlan
 from littled.service.courses import Course, Courses, Next, Rest
-from littled.service.host import Seasons, Show
+from littled.service.host import HostObserver, Seasons
 from littled.service.writer import Writer, WriterStopped
 from littled.store.mark import Point
 from littled.store.records import NewPrediction, Record, StoredPrediction
@@ -78,7 +78,7 @@ class Answering:
         store: AnswerStore,
         writer: Writer,
         seasons: Seasons,
-        show: Show,
+        observer: HostObserver,
         courses: Courses,
     ) -> None:
         """Do nothing before `begin` and `start`; then answer on `courses`."""
@@ -86,7 +86,7 @@ class Answering:
         self._plan = plan
         self._store = WrittenAnswers(store, writer)
         self._seasons = seasons
-        self._show = show
+        self._observer = observer
         self._waiting: deque[_Job] = deque()
         self._lock = threading.Lock()
         self._stopping = False
@@ -159,7 +159,7 @@ class Answering:
             answer.set_exception(error)
         except BaseException as error:  # noqa: BLE001 - whatever it was, nothing more is answered
             self._stopping = True
-            self._show.failed(error)
+            self._observer.failed(error)
             answer.set_exception(WriterStopped("the answers of this stream have failed"))
         else:
             answer.set_result(found)

@@ -259,19 +259,19 @@ class Daemon:
             f"{plan.stream}/{one.name}" for plan in self._plans for one in plan.publishing
         ]
         self.releases = Releases(publishing, partial(store.releases, bytes_max=RELEASES_READ_BYTES))
-        show = _Show(self, self._loop)
-        self._writer = Writer(show.failed)
+        observer = _LoopObserver(self, self._loop)
+        self._writer = Writer(observer.failed)
         self._packer = Packer(store, self._writer, self._loop)
         self.intake = Intake(store, self._writer, self._loop, self._committed)
-        self._engine_courses = Courses(ENGINE_THREADS, "littled-engines", show.failed)
-        self._answering_courses = Courses(ANSWERING_THREADS, "littled-answers", show.failed)
+        self._engine_courses = Courses(ENGINE_THREADS, "littled-engines", observer.failed)
+        self._answering_courses = Courses(ANSWERING_THREADS, "littled-answers", observer.failed)
         self._hosts = [
-            Host(plan, store, self._writer, show, log, self._engine_courses, len(self._plans))
+            Host(plan, store, self._writer, observer, log, self._engine_courses, len(self._plans))
             for plan in self._plans
         ]
         self._answering = {
             plan.stream: Answering(
-                plan, store, self._writer, host.seasons, show, self._answering_courses
+                plan, store, self._writer, host.seasons, observer, self._answering_courses
             )
             for plan, host in zip(self._plans, self._hosts, strict=True)
             if plan.answering
@@ -599,7 +599,7 @@ class Daemon:
         self._notifier.extend_start(REPLAY_EXTENSION_SECONDS, f"replaying {stream}")
 
 
-class _Show:
+class _LoopObserver:
     """Carries what an engine's thread has to say over to the loop."""
 
     def __init__(self, daemon: Daemon, loop: asyncio.AbstractEventLoop) -> None:

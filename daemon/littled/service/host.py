@@ -88,7 +88,7 @@ class EngineStore(Protocol):
         """Return the newest usable snapshot and the number of its last record."""
 
 
-class Show(Protocol):
+class HostObserver(Protocol):
     """How a host shows public facts to the rest of the daemon; called on the host's thread."""
 
     def releases(self, releases: Sequence[StoredRelease]) -> None:
@@ -145,12 +145,16 @@ class StoreOutlet:
     """
 
     def __init__(
-        self, store: EngineStore, writer: Writer, show: Show, seasons: Seasons | None = None
+        self,
+        store: EngineStore,
+        writer: Writer,
+        observer: HostObserver,
+        seasons: Seasons | None = None,
     ) -> None:
         """Write to `store` on the thread of `writer`; say to `seasons` which of them are open."""
         self._store = store
         self._writer = writer
-        self._show = show
+        self._observer = observer
         self._seasons = seasons or Seasons()
         self.published = False
 
@@ -162,7 +166,7 @@ class StoreOutlet:
         """Make releases and charges durable in one transaction, then show the releases."""
         self._writer.call(lambda: self._store.publish(releases, entries))
         self.published = True
-        self._show.releases(releases)
+        self._observer.releases(releases)
         if entries:
             # charges that come together open a season
             self._seasons.reach(entries[-1].season)
@@ -176,7 +180,7 @@ class Host:
         plan: StreamPlan,
         store: EngineStore,
         writer: Writer,
-        show: Show,
+        observer: HostObserver,
         log: Log,
         courses: Courses,
         streams: int = 1,
@@ -189,10 +193,10 @@ class Host:
         self._plan = plan
         self._store = store
         self._writer = writer
-        self._show = show
+        self._observer = observer
         self._log = log
         self.seasons = Seasons()
-        self._outlet = StoreOutlet(store, writer, show, self.seasons)
+        self._outlet = StoreOutlet(store, writer, observer, self.seasons)
         self._courses = courses
         self._course: Course | None = None
         # Appended to on the loop, taken from in turns.
@@ -220,13 +224,13 @@ class Host:
                 return
             if together[0].number - reported >= REPLAY_REPORT_RECORDS:
                 reported = together[0].number
-                self._show.progress(self.stream)
+                self._observer.progress(self.stream)
             engine.apply_all(together)
         self._engine = engine
         status = engine.status()
         # a snapshot may have been taken after the season was opened
         self.seasons.reach(status["season"])
-        self._show.status(self.stream, status)
+        self._observer.status(self.stream, status)
 
     def start(self) -> None:
         """Begin to learn what is put."""
@@ -300,9 +304,9 @@ class Host:
             if training is None and self._stopping.is_set():
                 return
             yield training
-        self._show.learned(self.stream, records)
+        self._observer.learned(self.stream, records)
         if self._outlet.published:
-            self._show.status(self.stream, engine.status())
+            self._observer.status(self.stream, engine.status())
         self._replay_seconds += sum(map(_replay_seconds, records))
         worth = SNAPSHOT_BYTE_SECONDS * self._saved_bytes
         since = time.monotonic() - self._saved_at

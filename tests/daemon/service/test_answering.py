@@ -20,7 +20,7 @@ from support.predictions import STREAM, Bench, make_store, question
 WAIT = 20.0
 
 
-class Shown:
+class RecordingObserver:
     """Remembers what failed."""
 
     def __init__(self) -> None:
@@ -44,7 +44,7 @@ class Room:
         self.writer = Writer(self.failures.append)
         self.seasons = Seasons()
         self.seasons.reach(0)
-        self.shown = Shown()
+        self.shown = RecordingObserver()
         self.courses = Courses(2, "desks", self.shown.failed)
         self.answering = Answering(
             self.bench.plan, self.store, self.writer, self.seasons, self.shown, self.courses
@@ -198,7 +198,7 @@ def test_a_writer_that_stopped_ends_a_desk_quietly(room: Room) -> None:
 def test_a_desk_that_never_started_is_joined_at_once(tmp_path: Path) -> None:
     bench = Bench(Store.open(make_store(tmp_path / "store")))
     writer = Writer(lambda error: None)
-    shown = Shown()
+    shown = RecordingObserver()
     courses = Courses(1, "desks", shown.failed)
     made = Answering(bench.plan, bench.store, writer, Seasons(), shown, courses)
     made.stop()

@@ -30,7 +30,7 @@ from support.serving import CANARY, FailingEngine
 STREAM = "flights"
 
 
-class Shown:
+class RecordingObserver:
     """Remembers what a host shows."""
 
     def __init__(self) -> None:
@@ -73,13 +73,13 @@ class Bench:
         self.sequence = 0
         self.courses: list[Courses] = []
 
-    def host(self, build: Any = Engine) -> tuple[Host, Shown]:
-        shown = Shown()
+    def host(self, build: Any = Engine) -> tuple[Host, RecordingObserver]:
+        shown = RecordingObserver()
         made = self.idle_host(shown)
         made.begin(build, self.noise, self.executor)
         return made, shown
 
-    def idle_host(self, shown: "Shown") -> Host:
+    def idle_host(self, shown: "RecordingObserver") -> Host:
         courses = Courses(2, "engines", shown.failed)
         self.courses.append(courses)
         log = make_log("json", self.log_file)
@@ -90,7 +90,7 @@ class Bench:
         self.sequence += len(y)
         return self.writer.call(lambda: self.store.append([record]))[0]
 
-    def learn(self, host: Host, shown: Shown, records: list[Record]) -> None:
+    def learn(self, host: Host, shown: RecordingObserver, records: list[Record]) -> None:
         for record in records:
             host.put(record)
         deadline = time.monotonic() + 20
@@ -382,7 +382,7 @@ def test_a_writer_that_stopped_ends_a_host_quietly(bench: Bench) -> None:
 def test_a_replay_can_be_interrupted(bench: Bench) -> None:
     for seed in range(5):
         bench.append(*flights(10, seed))
-    shown = Shown()
+    shown = RecordingObserver()
     host = bench.idle_host(shown)
     host.interrupt_replay()
     host.begin(Engine, bench.noise, bench.executor)
@@ -393,7 +393,7 @@ def test_a_replay_can_be_interrupted(bench: Bench) -> None:
 def test_releases_are_shown_after_they_are_durable(bench: Bench) -> None:
     seen: list[int] = []
 
-    class Watching(Shown):
+    class Watching(RecordingObserver):
         def releases(self, releases: Any) -> None:
             stored = bench.store.releases("flights/late")
             assert stored[-len(releases) :] == list(releases)
@@ -440,7 +440,7 @@ def test_a_season_is_waited_for_until_it_is_open() -> None:
     seasons.wait(1)
 
 
-class AnyStream(Shown):
+class AnyStream(RecordingObserver):
     """Looks at no name."""
 
     def status(self, stream: str, status: Status) -> None:
