@@ -68,7 +68,7 @@ from littled.service.notify import Notifier, inherited_sockets
 from littled.service.packing import Packer
 from littled.service.reception import Newcomer, Reception
 from littled.service.samples import Sample
-from littled.service.sessions import House, Session
+from littled.service.sessions import ServerContext, Session
 from littled.service.subscribers import Releases
 from littled.service.tls import TlsFiles
 from littled.service.training import Trainers
@@ -242,7 +242,7 @@ class Daemon:
         self._over = asyncio.Event()
         self._failed = asyncio.Event()
         self._failure: BaseException | None = None
-        self._house: House | None = None
+        self._context: ServerContext | None = None
         self._reception: Reception | None = None
         self._pulse_seconds = min(
             PULSE_SECONDS, (notifier.watchdog_seconds or math.inf) / PULSES_PER_WATCHDOG
@@ -330,16 +330,16 @@ class Daemon:
 
     async def _serve(self, tasks: asyncio.TaskGroup) -> None:
         """Let peers in until the end begins, then see everybody out."""
-        house = self._house = self._open_house(tasks)
+        context = self._context = self._make_context(tasks)
         for worker in self._workers:
             worker.start()
         pages = self._pages = [self._pages_for(listener) for listener in self._http]
-        reception = self._reception = self._open_reception(house)
+        reception = self._reception = self._open_reception(context)
         for page, listener in zip(pages, self._http, strict=True):
             await page.start(listener.socket, listener.tls)
         reception.open()
         background = [
-            tasks.create_task(self._sweep(house, reception)),
+            tasks.create_task(self._sweep(context, reception)),
             tasks.create_task(self._pulse()),
         ]
         gc.freeze()
@@ -349,8 +349,8 @@ class Daemon:
         reception.close()
         stop_at = self._loop.time() + STOP_SECONDS
         if self._failure is None:
-            await self._drain(house)
-        await self._see_out(house)
+            await self._drain(context)
+        await self._see_out(context)
         for page in pages:
             await page.stop()
         for worker in self._workers:
@@ -360,9 +360,9 @@ class Daemon:
         for task in background:
             task.cancel()
 
-    async def _drain(self, house: House) -> None:
+    async def _drain(self, context: ServerContext) -> None:
         """Read nothing more, and wait until what was accepted is acknowledged and answered."""
-        for session in house.sessions:
+        for session in context.sessions:
             session.hold(self)
         drained = asyncio.ensure_future(self._settle())
         failed = asyncio.ensure_future(self._failed.wait())
@@ -376,10 +376,10 @@ class Daemon:
         await self.intake.drain()
         await self._all_answered.wait()
 
-    async def _see_out(self, house: House) -> None:
+    async def _see_out(self, context: ServerContext) -> None:
         """End every session, and wait until the peers have taken note."""
         code = ErrorCode.SHUTTING_DOWN if self._failure is None else ErrorCode.INTERNAL_ERROR
-        leaving = list(house.sessions)
+        leaving = list(context.sessions)
         for session in leaving:
             session.fail(code)
         for session in leaving:
@@ -411,7 +411,7 @@ class Daemon:
             return
         self._gate.access = access
         self._log.info("rules read again")
-        for session in list(self._house.sessions if self._house is not None else ()):
+        for session in list(self._context.sessions if self._context is not None else ()):
             session.check_rights()
         for page in self._pages:
             page.check_rights()
@@ -426,8 +426,8 @@ class Daemon:
 
     # --- Sockets ----------------------------------------------------------------------------------
 
-    def _open_house(self, tasks: asyncio.TaskGroup) -> House:
-        return House(
+    def _make_context(self, tasks: asyncio.TaskGroup) -> ServerContext:
+        return ServerContext(
             server=self._server,
             instance=self._store.instance,
             credit_bytes=limits.credit_bytes,
@@ -443,16 +443,16 @@ class Daemon:
             admission=Admission(len(self._protocol)),
         )
 
-    def _open_reception(self, house: House) -> Reception:
+    def _open_reception(self, context: ServerContext) -> Reception:
         def make(newcomer: Newcomer) -> Session:
             is_unix = self._protocol[newcomer.listener].is_unix
-            return Session(house, "unix" if is_unix else "tcp", self._gate)
+            return Session(context, "unix" if is_unix else "tcp", self._gate)
 
         def refused(code: ErrorCode) -> None:
-            house.counters.errors[code.value] += 1
+            context.counters.errors[code.value] += 1
             self._log.info("connection refused", code=code.value)
 
-        return Reception(self._protocol, house.admission, make, refused, self._log)
+        return Reception(self._protocol, context.admission, make, refused, self._log)
 
     def _pages_for(self, listener: Listener) -> Pages:
         """Return the HTTP side of a listener, which lets those in whom the protocol lets in.
@@ -465,12 +465,12 @@ class Daemon:
         hosts = listener.host_names | self._http_names if listener.is_local else None
         return HttpServer(self, self._gate, self._server, hosts)
 
-    async def _sweep(self, house: House, reception: Reception) -> None:
+    async def _sweep(self, context: ServerContext, reception: Reception) -> None:
         """Look for sessions that have broken a time limit, over and over."""
         while True:
             await asyncio.sleep(SWEEP_SECONDS)
             now = self._loop.time()
-            for session in list(house.sessions):
+            for session in list(context.sessions):
                 session.check_time(now)
             reception.check_time(now)
             tell_left_out(self._log)
@@ -557,10 +557,10 @@ class Daemon:
         return Metrics(self._samples).text()
 
     def _samples(self) -> Iterator[Sample]:
-        assert self._house is not None, "metrics were asked for before the daemon was ready"
+        assert self._context is not None, "metrics were asked for before the daemon was ready"
         assert self._reception is not None, "metrics were asked for before the daemon was ready"
-        counters = self._house.counters
-        yield Sample("littled_connections", (), len(self._house.sessions) + len(self._reception))
+        counters = self._context.counters
+        yield Sample("littled_connections", (), len(self._context.sessions) + len(self._reception))
         yield Sample("littled_connections_accepted", (), self._reception.accepted)
         yield Sample("littled_received_bytes", (), counters.received_bytes)
         for code in ErrorCode:

@@ -95,8 +95,8 @@ class Counters:
 
 
 @dataclass(frozen=True, slots=True)
-class House:
-    """What sessions share: the other rooms, and the set of all sessions.
+class ServerContext:
+    """What sessions share: the other parts of the service, and the set of all sessions.
 
     `status` returns the body of a status message; `predict` answers a request, which may take long;
     `spawn` starts a task that belongs to the daemon.
@@ -125,9 +125,9 @@ class House:
 class Session(Guest):
     """One peer's connection."""
 
-    def __init__(self, house: House, transport_name: TransportName, gate: Gate) -> None:
+    def __init__(self, context: ServerContext, transport_name: TransportName, gate: Gate) -> None:
         """Wait for a connection that came in through a listener of this name."""
-        self._house = house
+        self._context = context
         self._transport_name = transport_name
         self._gate = gate
         self._shown: Shown | None = None
@@ -185,24 +185,24 @@ class Session(Guest):
         self._transport.set_write_buffer_limits(SEND_HIGH_WATER_BYTES)
         with contextlib.suppress(OSError):  # of a peer that is gone
             keep_alive(self._transport.get_extra_info("socket"))
-        self._house.sessions[self] = None
+        self._context.sessions[self] = None
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Let go of everything; what was handed over is committed all the same."""
         self._ending = True
-        self._house.sessions.pop(self, None)
-        self._house.admission.leave(self)
-        self._house.counters.unsent_bytes -= self._unsent_bytes
+        self._context.sessions.pop(self, None)
+        self._context.admission.leave(self)
+        self._context.counters.unsent_bytes -= self._unsent_bytes
         self._unsent_bytes = 0
         self._leave()
         self.ended.set()
 
     def get_buffer(self, sizehint: int) -> memoryview:
         """Return where the next bytes go: few, but for feeders while memory is free."""
-        house = self._house
-        if self._channels and not house.receiving.is_crowded:
-            return house.buffer
-        return house.buffer[:FRAME_SHORT_BYTES]
+        context = self._context
+        if self._channels and not context.receiving.is_crowded:
+            return context.buffer
+        return context.buffer[:FRAME_SHORT_BYTES]
 
     def buffer_updated(self, nbytes: int) -> None:
         """Take what came in."""
@@ -210,8 +210,8 @@ class Session(Guest):
             return
         if not self._connection.frame_begun:
             self._frame_at = self._loop.time()
-        self._connection.receive_data(self._house.buffer[:nbytes])
-        turns = self._house.turns
+        self._connection.receive_data(self._context.buffer[:nbytes])
+        turns = self._context.turns
         if self in turns:  # enough is waiting already
             self.hold(turns)
         elif nbytes <= DIRECT_BYTES_MAX:
@@ -229,7 +229,7 @@ class Session(Guest):
         self._connection.receive_data(b"")
         self.work(DIRECT_UNITS)
         if self.has_work:
-            self._house.turns.add(self)
+            self._context.turns.add(self)
         # The rest of what it sent is still worth a turn; TLS does not know open ends.
         return self.has_work and not self._encrypted
 
@@ -258,7 +258,7 @@ class Session(Guest):
         try:
             frame = self._connection.send(message, frame)
         except ProtocolError as error:
-            self._house.log.error("message not sent", code=error.code.value)
+            self._context.log.error("message not sent", code=error.code.value)
             self.fail(ErrorCode.INTERNAL_ERROR)
             return
         if self._outgoing is None or not (self._outgoing or self._connection.frame_begun):
@@ -300,9 +300,9 @@ class Session(Guest):
             return
         self._flush()
         self._ending = True
-        self._house.counters.errors[code.value] += 1
+        self._context.counters.errors[code.value] += 1
         if code is not ErrorCode.SHUTTING_DOWN:
-            self._house.log.info("session ended", code=code.value, transport=self._transport_name)
+            self._context.log.info("session ended", code=code.value, transport=self._transport_name)
         if self._connection.state is not State.CLOSED:
             frame = self._connection.send(error_message(ProtocolError(code), channel))
             self._transport.write(frame)
@@ -323,7 +323,7 @@ class Session(Guest):
         self.fail(code)
         if self._transport is not None:
             self._transport.close()
-            self._house.sessions.pop(self, None)
+            self._context.sessions.pop(self, None)
 
     def check_time(self, now: float) -> None:
         """End the session if the peer has broken a time limit; `now` is the loop's time."""
@@ -371,7 +371,7 @@ class Session(Guest):
     def _take(self, units: int) -> int:
         """Take whole messages until none is left, or no work, or no allowance; return what is."""
         next_event, connection = self._connection.next_event, self._connection
-        channels, touched, counters = self._channels, self._touched, self._house.counters
+        channels, touched, counters = self._channels, self._touched, self._context.counters
         allowance, left = self._allowance, units
         at: Channel | None = None
         try:
@@ -417,7 +417,7 @@ class Session(Guest):
         except ProtocolError as error:
             self._fail_late(error, at)
         except Exception as error:
-            self._house.log.error("session failed", exc_info=error)
+            self._context.log.error("session failed", exc_info=error)
             self.fail(ErrorCode.INTERNAL_ERROR)
         else:
             if self._connection.state is State.CLOSED:
@@ -430,7 +430,7 @@ class Session(Guest):
         """Take a message out of the allowance, if it counts; return what work it is."""
         units = frame_bytes // WORK_BYTES_PER_UNIT
         if kind is StatusRequest:
-            units += STATUS_UNITS_PER_STREAM * len(self._house.schemas)
+            units += STATUS_UNITS_PER_STREAM * len(self._context.schemas)
         if kind in _UNITS:
             self._allowance.spend(_UNITS[kind] + units)
         return 1 + units
@@ -451,30 +451,30 @@ class Session(Guest):
         if not self._ending:
             self._allowance.wait_seconds(self._loop.time())
             self.has_work = True
-            self._house.turns.add(self)
+            self._context.turns.add(self)
             self.release(self._allowance)
 
     # --- Memory -----------------------------------------------------------------------------------
 
     def _find_room(self) -> None:
         """After work: read on, if what is in hand has its place in memory."""
-        connection, receiving = self._connection, self._house.receiving
+        connection, receiving = self._connection, self._context.receiving
         if not self.has_work:
             if connection.frame_pending_bytes <= FRAME_SHORT_BYTES:
                 self._proven = receiving.give_back(self) or self._proven
             elif not receiving.ask(self, connection.frame_pending_bytes, proven=self._proven):
                 self.hold(receiving)
-            self.release(self._house.turns)
+            self.release(self._context.turns)
         self._count_buffered()
 
     def _count_buffered(self) -> None:
         buffered = 0 if self._ending else self._connection.buffered_bytes
-        self._house.receiving.held_bytes += buffered - self._buffered_bytes
+        self._context.receiving.held_bytes += buffered - self._buffered_bytes
         self._buffered_bytes = buffered
 
     def granted(self) -> None:
         """Read on: the long frame that has begun has its place."""
-        self.release(self._house.receiving)
+        self.release(self._context.receiving)
 
     def stalled(self) -> None:
         """End: a long frame does not come on while others wait for its place."""
@@ -488,11 +488,11 @@ class Session(Guest):
 
     def _count_unsent(self, unsent: int) -> None:
         """Count what waits to be sent; where it is too much in all, the slowest peer is dropped."""
-        counters = self._house.counters
+        counters = self._context.counters
         counters.unsent_bytes += unsent - self._unsent_bytes
         self._unsent_bytes = unsent
         if counters.unsent_bytes > UNSENT_BYTES_MAX:
-            slowest = max(self._house.sessions, key=lambda session: session._unsent_bytes)
+            slowest = max(self._context.sessions, key=lambda session: session._unsent_bytes)
             slowest.fail(ErrorCode.SLOW_SUBSCRIBER)
             slowest.forget_unsent()
 
@@ -500,7 +500,7 @@ class Session(Guest):
         """Drop what waits to be sent, and the connection."""
         if self._transport is not None:
             self._transport.abort()
-        self._house.counters.unsent_bytes -= self._unsent_bytes
+        self._context.counters.unsent_bytes -= self._unsent_bytes
         self._unsent_bytes = 0
 
     # --- Messages, continued ----------------------------------------------------------------------
@@ -509,12 +509,12 @@ class Session(Guest):
         """Note the time of a whole message."""
         self._frame_at = self._heard_at = self._loop.time()
         if self._idle:
-            self._house.admission.heard(self)
+            self._context.admission.heard(self)
 
     def _settle(self) -> None:
         """Note that the peer feeds or subscribes."""
         self._idle = False
-        self._house.admission.settle(self)
+        self._context.admission.settle(self)
 
     def _fail_late(self, error: ProtocolError, at: Channel | None) -> None:
         """Hand over what came before a wrong message, then end the session."""
@@ -530,13 +530,13 @@ class Session(Guest):
         self._shown = Shown.by(message.token, self._transport)
         if not self._take_rights(self._gate.rights(self._shown)):
             return
-        house = self._house
+        context = self._context
         self.send(
             Welcome(
                 version=min(message.version, PROTOCOL_VERSION),
-                server=house.server,
-                instance=house.instance,
-                credit_bytes=house.credit_bytes,
+                server=context.server,
+                instance=context.instance,
+                credit_bytes=context.credit_bytes,
                 frame_bytes_max=limits.frame_bytes_max,
             )
         )
@@ -573,27 +573,27 @@ class Session(Guest):
     def _open(self, message: Open) -> None:
         if not self._may(Permission.FEED, message.stream, message.channel):
             return
-        schema = self._house.schemas.get(message.stream)
+        schema = self._context.schemas.get(message.stream)
         if schema is None:
             self.fail(ErrorCode.UNKNOWN_STREAM, message.channel)
         else:
-            channel = Channel(self, self._house.intake, schema, message.channel)
+            channel = Channel(self, self._context.intake, schema, message.channel)
             self._opening += 1
             self._spawn(message.channel, self._attach, channel, schema, message)
 
     async def _attach(self, channel: Channel, schema: ExampleSchema, message: Open) -> None:
         try:
-            queue = await self._house.intake.attach(message.stream, message.producer, channel)
+            queue = await self._context.intake.attach(message.stream, message.producer, channel)
         finally:
             self._opening -= 1
             if self._opened in self._held_by:
                 self.has_work = True
-                self._house.turns.add(self)
+                self._context.turns.add(self)
                 self.release(self._opened)
         channel.open(queue)
         self._channels[message.channel] = channel
         self._settle()
-        position = self._house.intake.position(message.stream)
+        position = self._context.intake.position(message.stream)
         self.send(
             Opened(
                 channel=message.channel,
@@ -609,8 +609,8 @@ class Session(Guest):
     def _subscribe(self, message: Subscribe) -> None:
         if not self._may(Permission.SUBSCRIBE, message.learner.partition("/")[0]):
             return
-        counters = self._house.counters
-        if message.learner not in self._house.releases:
+        counters = self._context.counters
+        if message.learner not in self._context.releases:
             self.fail(ErrorCode.UNKNOWN_LEARNER)
         elif counters.subscriptions >= SUBSCRIPTIONS_MAX:
             self.fail(ErrorCode.LIMIT_EXCEEDED)
@@ -622,7 +622,7 @@ class Session(Guest):
 
     async def _serve_releases(self, learner: str, version: int) -> None:
         """Send releases as they come; while the peer does not read, nothing is kept for it."""
-        releases, turns = self._house.releases, self._house.turns
+        releases, turns = self._context.releases, self._context.turns
         while not self._ending:
             await releases.beyond(learner, version)
             await self._writable.wait()
@@ -634,7 +634,7 @@ class Session(Guest):
                 version = release.version
 
     def _status_request(self, _message: StatusRequest) -> None:
-        self.send(Status(self._rights.status(self._house.status())))
+        self.send(Status(self._rights.status(self._context.status())))
 
     def _predict(self, message: Predict) -> None:
         if not self._may(Permission.PREDICT, message.learner.partition("/")[0]):
@@ -647,7 +647,7 @@ class Session(Guest):
 
     async def _serve_prediction(self, message: Predict, cost: int) -> None:
         try:
-            answer = await self._house.predict(message)
+            answer = await self._context.predict(message)
             if isinstance(answer, PredictionRefused) or answer.repeated:
                 self._allowance.spend(REFUSAL_UNITS + cost // WORK_BYTES_PER_UNIT)
             self.send(answer)
@@ -679,12 +679,12 @@ class Session(Guest):
             channel.close()
         self._channels = {}
         self._count_buffered()
-        self._house.receiving.leave(self)
-        self._house.counters.subscriptions -= self._subscriptions
+        self._context.receiving.leave(self)
+        self._context.counters.subscriptions -= self._subscriptions
         self._subscriptions = 0
 
     def _spawn(self, channel: int | None, work: _Work[P], *args: P.args, **kw: P.kwargs) -> None:
-        task = self._house.spawn(self._guarded(channel, work, *args, **kw))
+        task = self._context.spawn(self._guarded(channel, work, *args, **kw))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -699,5 +699,5 @@ class Session(Guest):
         except WriterStopped:
             self.fail(ErrorCode.SHUTTING_DOWN, channel)
         except Exception as error:
-            self._house.log.error("session failed", exc_info=error)
+            self._context.log.error("session failed", exc_info=error)
             self.fail(ErrorCode.INTERNAL_ERROR, channel)

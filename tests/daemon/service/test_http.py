@@ -39,7 +39,7 @@ def large(version: int) -> StoredRelease:
     return StoredRelease(LEARNER, version, encode(message), None)
 
 
-class House:
+class FakeDaemon:
     """Public facts that tests set."""
 
     def __init__(self) -> None:
@@ -82,8 +82,8 @@ class House:
 class Site:
     """A running server and a client."""
 
-    def __init__(self, house: House, client: aiohttp.ClientSession, port: int) -> None:
-        self.house, self.client, self.port = house, client, port
+    def __init__(self, daemon: FakeDaemon, client: aiohttp.ClientSession, port: int) -> None:
+        self.daemon, self.client, self.port = daemon, client, port
 
     def url(self, path: str) -> str:
         return f"http://127.0.0.1:{self.port}{path}"
@@ -112,40 +112,40 @@ class Site:
 
 
 async def run(
-    gate: Gate, house: House, hosts: Collection[str] | None = None
+    gate: Gate, daemon: FakeDaemon, hosts: Collection[str] | None = None
 ) -> AsyncIterator[Site]:
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
-    server = HttpServer(house, gate, "littled/test", hosts)
+    server = HttpServer(daemon, gate, "littled/test", hosts)
     await server.start(listener)
     async with aiohttp.ClientSession() as client:
-        yield Site(house, client, listener.getsockname()[1])
+        yield Site(daemon, client, listener.getsockname()[1])
     await server.stop()
     listener.close()
 
 
 @pytest.fixture
 async def site() -> AsyncIterator[Site]:
-    async for made in run(Gate(Access()), House()):
+    async for made in run(Gate(Access()), FakeDaemon()):
         yield made
 
 
 @pytest.fixture
 async def guarded() -> AsyncIterator[Site]:
-    async for made in run(Gate(Access(tokens=one_token(TOKEN))), House()):
+    async for made in run(Gate(Access(tokens=one_token(TOKEN))), FakeDaemon()):
         yield made
 
 
 async def test_health(site: Site) -> None:
     assert (await site.get("/healthz"))[:2] == (200, "ok\n")
-    site.house.well = False
+    site.daemon.well = False
     assert (await site.get("/healthz"))[:2] == (503, "commits have stopped\n")
 
 
 async def test_status_and_metrics(site: Site) -> None:
     status, text, headers = await site.get("/status")
     assert status == 200
-    assert json.loads(text) == site.house.status()
+    assert json.loads(text) == site.daemon.status()
     assert headers["Content-Type"] == "application/json; charset=utf-8"
     status, text, headers = await site.get("/metrics")
     assert (status, text) == (200, "littled_connections 0.0\n")
@@ -163,7 +163,7 @@ async def test_answers_name_the_daemon_and_nothing_below_it(site: Site) -> None:
 async def test_a_rule_in_its_three_forms(site: Site) -> None:
     path = "/rules/flights/late"
     assert (await site.get(path))[0] == 404
-    site.house.releases.announce([stored(1, 128), stored(2, 54)])
+    site.daemon.releases.announce([stored(1, 128), stored(2, 54)])
     status, text, _ = await site.get(path)
     assert status == 200
     found = json.loads(text)
@@ -184,7 +184,7 @@ async def test_a_rule_in_its_three_forms(site: Site) -> None:
 
 
 async def test_a_release_without_a_rule(site: Site) -> None:
-    site.house.releases.announce([stored(1, None, "halt")])
+    site.daemon.releases.announce([stored(1, None, "halt")])
     assert (await site.get("/rules/flights/late"))[0] == 404
 
 
@@ -245,7 +245,7 @@ HOSTS = frozenset({"localhost", "127.0.0.1", "[::1]", "monitor.lan"})
 
 @pytest.fixture
 async def local() -> AsyncIterator[Site]:
-    async for made in run(Gate(Access()), House(), HOSTS):
+    async for made in run(Gate(Access()), FakeDaemon(), HOSTS):
         yield made
 
 
@@ -274,7 +274,7 @@ async def test_a_name_that_was_made_to_point_here_gets_nothing(local: Site, host
         local.url("/predict"), json=QUESTION, headers={"Host": host}
     ) as response:
         assert response.status == 421
-    assert local.house.asked == []
+    assert local.daemon.asked == []
 
 
 async def test_a_request_names_one_host(local: Site) -> None:
@@ -312,20 +312,20 @@ async def events(response: aiohttp.ClientResponse, count: int) -> list[dict[str,
 
 
 async def test_events_past_and_to_come(site: Site) -> None:
-    site.house.releases.announce([stored(1, 128), stored(2, 54)])
+    site.daemon.releases.announce([stored(1, 128), stored(2, 54)])
     async with site.client.get(site.url("/rules/flights/late/events")) as response:
         assert response.headers["Content-Type"] == "text/event-stream"
         assert [each["version"] for each in await events(response, 2)] == [1, 2]
-        site.house.releases.announce([stored(3, 55)])
+        site.daemon.releases.announce([stored(3, 55)])
         (third,) = await events(response, 1)
         assert third["text"] == "late if departure delay >= 25 min"
-        site.house.releases.announce([stored(4, None, "halt")])
+        site.daemon.releases.announce([stored(4, None, "halt")])
         (fourth,) = await events(response, 1)
         assert (fourth["kind"], fourth["text"]) == ("halt", None)
 
 
 async def test_events_resume(site: Site) -> None:
-    site.house.releases.announce([stored(version, version) for version in range(1, 6)])
+    site.daemon.releases.announce([stored(version, version) for version in range(1, 6)])
     resume = {"Last-Event-ID": "3"}
     url = site.url("/rules/flights/late/events")
     async with site.client.get(url, headers=resume) as response:
@@ -349,7 +349,7 @@ async def test_questions_are_answered(site: Site) -> None:
         "left": 5,
         "repeated": False,
     }
-    (asked,) = site.house.asked
+    (asked,) = site.daemon.asked
     assert (asked.count, asked.x) == (2, bytes([4, 7]))
     status, found = await site.ask(QUESTION | {"x": [99]})
     assert (status, found["code"], found["spent"], found["next_window"]) == (
@@ -368,7 +368,7 @@ async def test_what_is_no_question_is_refused_in_a_sentence(site: Site) -> None:
         (QUESTION | {"learner": "trains/ask"}, 404, "the daemon has no stream of this name"),
     ):
         assert await site.ask(data) == (status, {"error": sentence})
-    assert site.house.asked == []
+    assert site.daemon.asked == []
     assert (await site.get("/predict"))[0] == 405
 
 
@@ -380,14 +380,14 @@ async def test_a_web_page_cannot_ask_in_its_visitors_name(site: Site) -> None:
     assert (await site.ask(QUESTION, **{"Content-Encoding": "identity"}))[0] == 415
     async with site.client.options(site.url("/predict")) as response:
         assert response.status == 405
-    assert site.house.asked == []
+    assert site.daemon.asked == []
 
 
 async def test_questions_need_the_token(guarded: Site) -> None:
     url = guarded.url("/predict")
     async with guarded.client.post(url, json=QUESTION) as response:
         assert response.status == 401
-    assert guarded.house.asked == []
+    assert guarded.daemon.asked == []
     assert (await guarded.ask(QUESTION, Authorization=f"Bearer {TOKEN}"))[0] == 200
 
 
@@ -427,11 +427,11 @@ async def test_a_question_that_does_not_come_is_not_waited_for(
 
 
 async def test_a_daemon_that_stops_says_so(site: Site) -> None:
-    site.house.answering.clear()
+    site.daemon.answering.clear()
     waiting = asyncio.ensure_future(site.ask(QUESTION))
-    await site.house.begun.wait()
-    site.house.stopping = True
-    site.house.answering.set()
+    await site.daemon.begun.wait()
+    site.daemon.stopping = True
+    site.daemon.answering.set()
     assert await waiting == (503, {"error": "the daemon is stopping; ask again later"})
 
 
@@ -439,10 +439,10 @@ async def test_who_hangs_up_leaves_no_place_taken(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_module, "HTTP_QUESTIONS_MAX", 1)
-    site.house.answering.clear()
+    site.daemon.answering.clear()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(site.ask(QUESTION), 0.3)
-    site.house.answering.set()
+    site.daemon.answering.set()
     deadline = asyncio.get_running_loop().time() + 5
     while (await site.ask(QUESTION))[0] == 503:
         assert asyncio.get_running_loop().time() < deadline
@@ -487,8 +487,8 @@ async def test_a_reader_that_does_not_read_is_dropped(
         assert b"200 OK" in await asyncio.wait_for(loop.sock_recv(deaf, 1 << 10), 10)
         await asyncio.sleep(1.5)
         assert (await site.get("/rules/flights/late/events"))[0] == 503  # quiet is not deaf
-        site.house.stored.extend(large(version) for version in range(1, 401))  # 15 MB as events
-        site.house.releases.announce(site.house.stored)
+        site.daemon.stored.extend(large(version) for version in range(1, 401))  # 15 MB as events
+        site.daemon.releases.announce(site.daemon.stored)
         deadline = loop.time() + 20
         while True:  # its place is free again, although it is still connected and reads nothing
             async with site.client.get(url) as response:
@@ -507,8 +507,8 @@ async def test_a_connection_is_good_for_one_request(site: Site) -> None:
 
 
 async def test_a_stop_ends_streams_of_events() -> None:
-    house = House()
-    server = HttpServer(house, Gate(Access()), "littled/test")
+    daemon = FakeDaemon()
+    server = HttpServer(daemon, Gate(Access()), "littled/test")
     listener = socket.socket()
     listener.bind(("127.0.0.1", 0))
     await server.start(listener)
@@ -517,7 +517,7 @@ async def test_a_stop_ends_streams_of_events() -> None:
         aiohttp.ClientSession() as client,
         client.get(f"http://127.0.0.1:{port}/rules/flights/late/events") as response,
     ):
-        house.releases.announce([stored(1, 7)])
+        daemon.releases.announce([stored(1, 7)])
         await events(response, 1)
         await asyncio.wait_for(server.stop(), 5)
         assert await asyncio.wait_for(response.content.read(), 5) == b""

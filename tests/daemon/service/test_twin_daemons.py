@@ -499,7 +499,7 @@ def _an_acknowledgement_that_counts_mistakes(patch: pytest.MonkeyPatch) -> None:
     checked = Checked(patch)
 
     def acknowledge(channel: Channel, next_sequence: int, position: int) -> None:
-        mistakes = checked.mistakes(cast("Session", channel._session)._house.releases)
+        mistakes = checked.mistakes(cast("Session", channel._session)._context.releases)
         channel._session.send(Ack(channel.number, next_sequence, position + mistakes))
 
     patch.setattr(Channel, "acknowledge", acknowledge)
@@ -509,7 +509,7 @@ def _an_acknowledgement_more_for_a_mistake(patch: pytest.MonkeyPatch) -> None:
     checked, acknowledge = Checked(patch), Channel.acknowledge
 
     def twice(channel: Channel, next_sequence: int, position: int) -> None:
-        for _ in range(1 + checked.mistakes(cast("Session", channel._session)._house.releases)):
+        for _ in range(1 + checked.mistakes(cast("Session", channel._session)._context.releases)):
             acknowledge(channel, next_sequence, position)
 
     patch.setattr(Channel, "acknowledge", twice)
