@@ -21,7 +21,7 @@ from littled.learners.contract import SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.parameters import OnlineParameters
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import LearnerPlan, StreamPlan
 from littled_protocol.columns import point_type
@@ -214,7 +214,7 @@ FLIPPING = {"selection": "histogram", "bottom_score": 10**6}
 
 def growing_stream(kept: int) -> dict[str, Any]:
     """One call once so many are kept, and another one every few mistakes from then on."""
-    ladder = {"trigger_threshold": kept, "ladder": (Rung(20),)}
+    ladder = {"trigger_threshold": kept, "ladder": (EpochSettings(20),)}
     return {"warm": kept + 1_000, "batch": 100, "stream": ladder}
 
 
@@ -236,7 +236,7 @@ CLOSING = {
 CLOSING_STREAM: dict[str, Any] = {
     "warm": KEPT + 1_000,
     "batch": 100,
-    "stream": {"trigger_threshold": KEPT // 3, "ladder": (Rung(20, TEACHERS),)},
+    "stream": {"trigger_threshold": KEPT // 3, "ladder": (EpochSettings(20, TEACHERS),)},
 }
 STAGES = {"stage_rate": Fraction(1, 8)}
 POSITIVES_OF_PREFIXES = 9_000  # have about 10^6 prefixes

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from littled.classes import HypothesisClass, Table, class_from_name
 from littled.learners.batch import BatchParameters
 from littled.learners.online.parameters import OnlineParameters
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.learners.prediction import PredictionParameters
 from littled.planner import LearnerPlan, StreamPlan
 from littled.planner.batch.plan import BatchPlan
@@ -52,7 +52,7 @@ SCHEDULE: dict[str, Any] = {
     "calls_max": 3,
 }  # fmt: skip
 KEPT = SCHEDULE | {"mistakes_max": 12}
-LADDER = (Rung(3, 3), Rung(6, None))
+LADDER = (EpochSettings(3, 3), EpochSettings(6, None))
 
 EIGHT = range(8)
 PAIRS = [[a, b] for a in range(3) for b in range(3)]
@@ -78,7 +78,7 @@ CLASSES: dict[str, tuple[HypothesisClass, Any]] = {
 ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     "dense": ("thresholds", DENSE),
     "dense mistakes": ("stumps", replace(DENSE, buffer="mistakes")),
-    "dense draws": ("table", replace(DENSE, draws=3, ladder=(Rung(3), Rung(8)))),
+    "dense draws": ("table", replace(DENSE, draws=3, ladder=(EpochSettings(3), EpochSettings(8)))),
     "dense zcdp": ("table", replace(DENSE, selection_accounting="zcdp")),
     "dense noisy": ("conjunctions", replace(DENSE, noise_rate=Fraction(1, 10))),
     "dense fresh": ("thresholds", replace(DENSE, fresh=True, calls_max=9, trigger_threshold=3)),
@@ -105,7 +105,10 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     "histogram of points": ("points", replace(SETS, fresh=True, calls_max=9)),
     "histogram of wide ids": ("wide sets", SETS),
     "histogram vetoes": ("sets", replace(SETS, **VETOES)),
-    "histogram fresh vetoes": ("all sets", replace(SETS, **VETOES, fresh=True, ladder=(Rung(3),))),
+    "histogram fresh vetoes": (
+        "all sets",
+        replace(SETS, **VETOES, fresh=True, ladder=(EpochSettings(3),)),
+    ),
     "histogram schedule": ("points", replace(SETS, **KEPT)),
 }  # fmt: skip
 WINDOW: dict[str, Any] = {"epsilon": Fraction(30), "window": 12, "answers_max": 9}
@@ -191,7 +194,9 @@ USERS: dict[str, tuple[str, OnlineParameters]] = {
     "stages, users 1": of_users("stages", 1),
     "closure, users 1": of_users("closure", 1),
     "closure of teachers, users 3": of_users("closure of teachers", 3),
-    "closure ladder, users 2": of_users("closure ladder", 2, ladder=(Rung(2, 3), Rung(3, None))),
+    "closure ladder, users 2": of_users(
+        "closure ladder", 2, ladder=(EpochSettings(2, 3), EpochSettings(3, None))
+    ),
     "closure fresh, users 1": of_users("closure fresh", 1),
     "closure schedule, users 2": of_users("closure schedule", 2),
     "histogram, users 1": of_users("histogram", 1),

@@ -20,7 +20,7 @@ from littled.engine import Engine, OutOfOrder, Transcript, replay
 from littled.learners.contract import Examples
 from littled.learners.online import OnlineLearner
 from littled.learners.online.parameters import OnlineParameters
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import (
@@ -282,7 +282,7 @@ CUBES = OnlineParameters(
     buffer="mistakes",
     list_cap=1,
     bottom_score=12,
-    ladder=(Rung(30, 12), Rung(40, None)),
+    ladder=(EpochSettings(30, 12), EpochSettings(40, None)),
 )
 SETS = replace(CUBES, selection="histogram", list_cap=0, ladder=(), calls_max=7)
 

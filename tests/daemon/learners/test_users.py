@@ -18,7 +18,7 @@ from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.snapshot import state_from_dict, state_to_dict
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.learners.users import USER_PURPOSE, UserCounts, Users, user_numbers
 from littled.mechanisms.noise import KeyedNoise
@@ -100,7 +100,7 @@ SPARSE = replace(
 )  # fmt: skip
 CLOSING = replace(
     DENSE, selection="closure", buffer="mistakes", list_cap=1, bottom_score=4,
-    ladder=(Rung(12, 5),), teachers=7,
+    ladder=(EpochSettings(12, 5),), teachers=7,
 )  # fmt: skip
 CASES: dict[str, tuple[HypothesisClass, OnlineParameters]] = {
     "examples": (Thresholds(16), DENSE),

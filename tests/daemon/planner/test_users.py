@@ -19,7 +19,7 @@ from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.selections.base import USER_NUMBER_BYTES
 from littled.learners.online.selections.teachers import examples_of_one_teacher
 from littled.learners.online.snapshot import state_to_dict
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.learners.snapshot import pack
 from littled.learners.users import UserCounts, user_numbers
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
@@ -280,7 +280,7 @@ def test_no_stream_makes_a_snapshot_larger_than_the_bound(
         background_max=0 if dense else background,
         calls_max=calls,
         fresh=fresh,
-        ladder=(Rung(37),),
+        ladder=(EpochSettings(37),),
     )
     learner = plan.learner("s")
     runner = Runner(learner, KeyedNoise(seed.to_bytes(32, "big")))

@@ -84,7 +84,9 @@ def plan_facts(stream: StreamPlan, learner: LearnerPlan, chosen: Comparison) -> 
         "trigger_rate": float(parameters.trigger_rate),
         "schedule_first": parameters.schedule_first,
         "selection_rate": float(parameters.selection_rate),
-        "teachers": [rung.teachers for rung in parameters.rungs if rung.teachers],
+        "teachers": [
+            settings.teachers for settings in parameters.all_settings if settings.teachers
+        ],
         "draws": parameters.draws,
         "list_cap": parameters.list_cap,
         "bottom_score": parameters.bottom_score,

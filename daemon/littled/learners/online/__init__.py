@@ -3,6 +3,6 @@
 from littled.learners.online.learner import OnlineLearner
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.state import OnlineState, Step
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 
-__all__ = ["OnlineLearner", "OnlineParameters", "OnlineState", "Rung", "Step"]
+__all__ = ["EpochSettings", "OnlineLearner", "OnlineParameters", "OnlineState", "Step"]

@@ -201,7 +201,7 @@ class OnlineLearner:
         if part is None:
             return Step(state, consumed=count)
         mistake = state.rule.evaluate(part.x) != part.y
-        threshold = self._selection.rung(state).trigger_threshold
+        threshold = self._selection.settings(state).trigger_threshold
         looked = self._trigger.look(state, part, mistake, threshold, noise)
         wanted = looked.counted if state.users_kept is None else mistake
         part = part.take(slice(looked.consumed))

@@ -11,9 +11,9 @@ from littled.budget.unit import USER_EXAMPLES_MAX
 from littled.learners.online.selections.register import SELECTIONS, selection_of
 from littled.learners.online.values import (
     Accounting,
+    EpochSettings,
     Keep,
     ParameterValues,
-    Rung,
     Tests,
     scheduled_calls,
 )
@@ -37,7 +37,7 @@ class OnlineParameters(ParameterValues):
             raise ValueError(problem)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able; fractions as "numerator/denominator", rungs as maps."""
+        """JSON-able; fractions as "numerator/denominator", settings as maps."""
         return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
 
     @classmethod
@@ -77,14 +77,14 @@ def _plain(value: object) -> object:
 
 def _read(name: str, value: Any) -> Any:
     if name == "ladder":
-        return tuple(_read_rung(each) for each in value)
+        return tuple(_read_epoch_settings(each) for each in value)
     return Fraction(value) if name in _FRACTIONS and value is not None else value
 
 
-def _read_rung(value: Any) -> Rung:
-    if not isinstance(value, dict) or set(value) != {each.name for each in fields(Rung)}:
-        raise ValueError("a stored rung of the ladder must have a trigger_threshold and teachers")
-    return Rung(**value)
+def _read_epoch_settings(value: Any) -> EpochSettings:
+    if not isinstance(value, dict) or set(value) != {each.name for each in fields(EpochSettings)}:
+        raise ValueError("stored settings of the ladder must have a trigger_threshold and teachers")
+    return EpochSettings(**value)
 
 
 def _wrong_values(p: OnlineParameters) -> Iterator[str]:
@@ -112,10 +112,10 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
         yield "calls_max, background_max and noise_rate must not be negative"
     if not (1 <= p.draws <= majority_members_max and p.draws % 2):
         yield f"draws must be an odd number up to {majority_members_max}, for a majority"
-    thresholds = [rung.trigger_threshold for rung in p.rungs]
+    thresholds = [settings.trigger_threshold for settings in p.all_settings]
     if not all(type(each) is int and abs(each) <= THRESHOLD_MAX for each in thresholds):
         yield "a threshold of the trigger must be an integer from -2^62 to 2^62"
-    teachers = [rung.teachers for rung in p.rungs if rung.teachers is not None]
+    teachers = [settings.teachers for settings in p.all_settings if settings.teachers is not None]
     if not all(type(each) is int and each >= 1 for each in teachers):
         yield "a number of teachers must be an integer of at least 1"
 

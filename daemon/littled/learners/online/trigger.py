@@ -130,7 +130,7 @@ class NoisyTests(Trigger):
         """Those of all epochs, or of the longest one where calls see their own epoch only."""
         p = self.parameters
         if p.fresh:
-            highest = max(rung.trigger_threshold for rung in p.rungs)
+            highest = max(settings.trigger_threshold for settings in p.all_settings)
             return self._not_counted + 3 * self.test.reach + max(highest, 0)
         return self._not_counted + p.calls_max * 3 * self.test.reach + self._thresholds_sum_max
 
@@ -138,7 +138,7 @@ class NoisyTests(Trigger):
     def mistakes_counted_max(self) -> int:
         """Those of all epochs, with the one after the last call."""
         p = self.parameters
-        highest = max(0, *(rung.trigger_threshold for rung in p.rungs))
+        highest = max(0, *(settings.trigger_threshold for settings in p.all_settings))
         reaches = (p.calls_max + 1) * 3 * self.test.reach
         return self._not_counted + reaches + self._thresholds_sum_max + highest
 
@@ -152,8 +152,8 @@ class NoisyTests(Trigger):
     def _thresholds_sum_max(self) -> int:
         """Largest sum of the thresholds of `calls_max` epochs, whatever the calls come to."""
         p = self.parameters
-        thresholds = [max(0, rung.trigger_threshold) for rung in p.rungs]
-        # most[j]: of the epochs that are left, with rung j in force; a call keeps, or changes
+        thresholds = [max(0, settings.trigger_threshold) for settings in p.all_settings]
+        # most[j]: of the epochs that are left, with settings j in force; a call keeps, or changes
         most = [0] * len(thresholds)
         for _ in range(p.calls_max):
             most = [

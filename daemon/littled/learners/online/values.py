@@ -13,8 +13,8 @@ Tests = Literal["above_threshold", "cohen_lyu"]
 
 
 @dataclass(frozen=True, slots=True)
-class Rung:
-    """One rung of the ladder: the trigger's threshold U, and for closures the teachers k."""
+class EpochSettings:
+    """What a ladder sets of an epoch: the threshold U, and for closures the teachers k."""
 
     trigger_threshold: int
     teachers: int | None = None
@@ -43,7 +43,7 @@ class ParameterValues:
     - `calls_max`: calls of joint training that the season's caps have room for.
     - `buffer`: what an epoch keeps: a background sample of all examples, mistakes, or both;
       `background_max`: size of the background (0 for "mistakes").
-    - `ladder`: after j >= 1 calls in a row that kept the rule, rung min(j, length) is in force in
+    - `ladder`: after j >= 1 calls in a row that kept the rule, entry min(j, length) is in force in
       place of `trigger_threshold` and, for closures, of `teachers`; a call that changes the rule
       goes back to those. For dense selection, which hardly ever keeps a rule, j counts all calls of
       the season.
@@ -77,7 +77,7 @@ class ParameterValues:
     bottom_score: int = 0
     teachers: int | None = None
     stage_rate: Fraction | None = None
-    ladder: tuple[Rung, ...] = ()
+    ladder: tuple[EpochSettings, ...] = ()
     fresh: bool = False
     tests: Tests = "above_threshold"
     tests_failure: Fraction = Fraction(0)
@@ -103,18 +103,18 @@ class ParameterValues:
         return max(1, min(self.calls_max, sides * self.user_examples_max))
 
     @property
-    def rungs(self) -> tuple[Rung, ...]:
-        """Every rung that can be in force: the one that a season begins with, then the ladder."""
-        return (Rung(self.trigger_threshold, self.teachers), *self.ladder)
+    def all_settings(self) -> tuple[EpochSettings, ...]:
+        """All settings that can be in force: those that a season begins with, then the ladder."""
+        return (EpochSettings(self.trigger_threshold, self.teachers), *self.ladder)
 
     @property
     def chooses_teachers(self) -> bool:
-        """Whether any rung shares the kept examples out to a number of teachers."""
-        return any(rung.teachers is not None for rung in self.rungs)
+        """Whether any settings share the kept examples out to a number of teachers."""
+        return any(settings.teachers is not None for settings in self.all_settings)
 
-    def rung(self, calls: int) -> Rung:
-        """The rung in force after so many of the calls that the ladder counts; public."""
-        return self.rungs[min(calls, len(self.ladder))]
+    def settings(self, calls: int) -> EpochSettings:
+        """The settings in force after so many of the calls that the ladder counts; public."""
+        return self.all_settings[min(calls, len(self.ladder))]
 
     def epoch_length(self, calls: int) -> int | None:
         """Examples of the scheduled epoch after so many calls; None: it has no end of its own.

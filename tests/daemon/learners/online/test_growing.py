@@ -22,7 +22,7 @@ from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.selections.closure import Closures
 from littled.learners.online.snapshot import state_from_dict, state_to_dict
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.learners.snapshot import pack, unpack
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.noise import Address, KeyedNoise
@@ -80,7 +80,11 @@ def members(published: Published) -> tuple[int, ...]:
     [
         CLOSURE,
         replace(CLOSURE, teachers=25, trigger_threshold=60),
-        replace(CLOSURE, bottom_score=26, ladder=(Rung(40, 30), Rung(60, 30), Rung(90, 40))),
+        replace(
+            CLOSURE,
+            bottom_score=26,
+            ladder=(EpochSettings(40, 30), EpochSettings(60, 30), EpochSettings(90, 40)),
+        ),
         replace(CLOSURE, **FRESH),
     ],
 )
@@ -203,8 +207,8 @@ class Model:
     def votes(self) -> Counter[frozenset[int]]:
         votes: Counter[frozenset[int]] = Counter()
         assert isinstance(self.hypotheses, Cubes)
-        rungs = [Rung(self.p.trigger_threshold, self.p.teachers), *self.p.ladder]
-        k = rungs[min(self.kept, len(rungs) - 1)].teachers
+        settings = [EpochSettings(self.p.trigger_threshold, self.p.teachers), *self.p.ladder]
+        k = settings[min(self.kept, len(settings) - 1)].teachers
         holders = {at if k is None else int(self.teacher[at]) % k for at, _, _ in self.data}
         for holder in sorted(holders):
             own = [
@@ -229,7 +233,7 @@ def teacher_words(count: int, seed: int) -> NDArray[np.int64]:
 
 
 TEACHERS = st.none() | st.sampled_from([1, 2, 4, 8])
-RUNGS = st.lists(st.builds(Rung, st.integers(1, 12), TEACHERS), max_size=3).map(tuple)
+RUNGS = st.lists(st.builds(EpochSettings, st.integers(1, 12), TEACHERS), max_size=3).map(tuple)
 
 
 @settings(max_examples=70)
@@ -253,7 +257,7 @@ def test_without_noise_a_run_is_what_its_parameters_say(
     parameters = replace(
         CLOSURE, trigger_rate=CERTAIN, selection_rate=CERTAIN, trigger_threshold=threshold,
         bottom_score=bottom, calls_max=calls, fresh=fresh, teachers=teachers,
-        ladder=tuple(Rung(each.trigger_threshold) for each in ladder) if sets else ladder,
+        ladder=tuple(EpochSettings(each.trigger_threshold) for each in ladder) if sets else ladder,
         selection="histogram" if sets else "closure",
         noise_rate=data.draw(st.sampled_from([Fraction(0), SLIGHT])),
     )  # fmt: skip
@@ -276,14 +280,17 @@ MODES: dict[str, tuple[HypothesisClass, OnlineParameters]] = {
     ),
     "ladder": (
         Cubes(2),
-        replace(CLOSURE, trigger_threshold=4, bottom_score=5, ladder=(Rung(6, 6), Rung(9, None))),
+        replace(
+            CLOSURE, trigger_threshold=4, bottom_score=5,
+            ladder=(EpochSettings(6, 6), EpochSettings(9, None)),
+        ),
     ),
     "sets": (Sets(2), replace(SETS, trigger_threshold=6, bottom_score=4)),
     "sets with vetoes": (
         Sets(2),
         replace(
             SETS, trigger_threshold=6, bottom_score=4, noise_rate=Fraction(1, 100), buffer="both",
-            background_max=16, fresh=True, ladder=(Rung(9),),
+            background_max=16, fresh=True, ladder=(EpochSettings(9),),
         ),
     ),
     "fresh tests": (Cubes(2), replace(CLOSURE, trigger_threshold=8, bottom_score=4, **FRESH)),
@@ -621,11 +628,11 @@ def offered_max(learner: OnlineLearner) -> int:
 
 
 def test_closures_are_priced_with_lists_of_one() -> None:
-    learner = OnlineLearner("s/l", Cubes(3), replace(CLOSURE, ladder=(Rung(9, 4),)))
+    learner = OnlineLearner("s/l", Cubes(3), replace(CLOSURE, ladder=(EpochSettings(9, 4),)))
     event = learner.call_event()
     assert isinstance(event, SparseSelection)
     assert (event.list_cap, event.draws, event.bottom_score) == (1, 1, 12)
-    # without teachers on some rung, every example of the season may be a candidate
+    # without teachers in some settings, every example of the season may be a candidate
     assert offered_max(learner) == 10_000
-    few = replace(CLOSURE, teachers=30, ladder=(Rung(9, 40), Rung(9, 20)))
+    few = replace(CLOSURE, teachers=30, ladder=(EpochSettings(9, 40), EpochSettings(9, 20)))
     assert offered_max(OnlineLearner("s/l", Cubes(3), few)) == 40

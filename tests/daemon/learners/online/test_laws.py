@@ -30,7 +30,7 @@ from littled.learners.online.selections.dense import Dense
 from littled.learners.online.selections.histogram import Histogram
 from littled.learners.online.selections.teachers import StagedTeachers
 from littled.learners.online.trigger import AboveThresholdTrigger
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.discrete_laplace import MAGNITUDE_BITS, DiscreteLaplace
 from littled.mechanisms.exponential import UNIFORM_BITS, ExponentialMechanism
@@ -240,7 +240,7 @@ TRIGGERS: dict[str, Case] = {
         one("conjunctions:1", mistakes(
             replace(RARELY, calls_max=2),
             **{**CLOSURES, "selection_rate": F(4)}, teachers=2,
-            ladder=(Rung(0, 1),),
+            ladder=(EpochSettings(0, 1),),
         )),
         examples(3, ONE_POINT, teachers=2), 6.8,
     ),

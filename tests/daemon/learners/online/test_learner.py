@@ -25,7 +25,7 @@ from littled.learners.contract import (
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.snapshot import state_from_dict, state_to_dict
-from littled.learners.online.values import Keep, Rung
+from littled.learners.online.values import EpochSettings, Keep
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.noise import KeyedNoise
@@ -328,7 +328,7 @@ def test_foreign_snapshots_are_refused() -> None:
 
 CLOSURE = replace(
     DENSE, selection="closure", buffer="mistakes", list_cap=1, bottom_score=10,
-    selection_rate=Fraction(1), ladder=(Rung(60, 12), Rung(90, None)),
+    selection_rate=Fraction(1), ladder=(EpochSettings(60, 12), EpochSettings(90, None)),
 )  # fmt: skip
 FRESH = replace(TEACHERS, stage_rate=Fraction(1, 3), tests="cohen_lyu", tests_failure=TINY)
 
@@ -360,8 +360,8 @@ def test_plans_from_before_the_later_parameters_still_load() -> None:
     [
         ({"patience": 3}, "differ in: patience"),
         ({"draws": None, "patience": 3}, "differ in: draws, patience"),
-        ({"ladder": [{"trigger_threshold": 3}]}, "stored rung of the ladder"),
-        ({"ladder": [[3, None]]}, "stored rung of the ladder"),
+        ({"ladder": [{"trigger_threshold": 3}]}, "stored settings of the ladder"),
+        ({"ladder": [[3, None]]}, "stored settings of the ladder"),
     ],
 )
 def test_other_stored_parameters_are_refused(changes: dict[str, Any], sentence: str) -> None:
@@ -389,12 +389,16 @@ def test_other_stored_parameters_are_refused(changes: dict[str, Any], sentence: 
         (DENSE, {"trigger_threshold": (1 << 62) + 1}, r"must be an integer from -2\^62"),
         (DENSE, {"trigger_threshold": -(1 << 62) - 1}, r"must be an integer from -2\^62"),
         (TEACHERS, {"teachers": 0}, "at least 1"),
-        (CLOSURE, {"ladder": (Rung(3, 0),)}, "at least 1"),
+        (CLOSURE, {"ladder": (EpochSettings(3, 0),)}, "at least 1"),
         (DENSE, {"teachers": 5}, "dense selection has no teachers"),
         (HISTOGRAM, {"teachers": 5}, "histogram selection has no teachers"),
         (HISTOGRAM, {"draws": 3}, "histogram selection needs draws 1"),
-        (SPARSE, {"ladder": (Rung(3, 5),)}, "only closure selection changes its teachers"),
-        (TEACHERS, {"ladder": (Rung(3, 5),)}, "only closure selection changes its teachers"),
+        (SPARSE, {"ladder": (EpochSettings(3, 5),)}, "only closure selection changes its teachers"),
+        (
+            TEACHERS,
+            {"ladder": (EpochSettings(3, 5),)},
+            "only closure selection changes its teachers",
+        ),
         (SPARSE, {"stage_rate": Fraction(1)}, "a stage test needs sparse selection with"),
         (CLOSURE, {"stage_rate": Fraction(1)}, "a stage test needs sparse selection with"),
         (CLOSURE, {"list_cap": 2}, "closure selection needs list_cap 1"),
@@ -430,14 +434,21 @@ def test_parameters_that_do_not_fit_the_class_are_refused(
 
 
 def test_the_rung_in_force_is_a_function_of_public_counters() -> None:
-    first, last = Rung(30, None), Rung(90, None)
-    assert [CLOSURE.rung(kept) for kept in range(4)] == [first, Rung(60, 12), last, last]
-    assert [DENSE.rung(kept) for kept in range(3)] == [first] * 3
+    first, last = EpochSettings(30, None), EpochSettings(90, None)
+    assert [CLOSURE.settings(kept) for kept in range(4)] == [
+        first,
+        EpochSettings(60, 12),
+        last,
+        last,
+    ]
+    assert [DENSE.settings(kept) for kept in range(3)] == [first] * 3
 
 
 def test_for_dense_selection_the_ladder_counts_every_call() -> None:
     quiet = replace(DENSE, trigger_rate=Fraction(20), trigger_threshold=10, fresh=True)
-    learner = OnlineLearner("s/l", Thresholds(16), replace(quiet, ladder=(Rung(10), Rung(40))))
+    learner = OnlineLearner(
+        "s/l", Thresholds(16), replace(quiet, ladder=(EpochSettings(10), EpochSettings(40)))
+    )
     y = np.arange(1000, dtype=np.uint8) % 2  # half of these no rule can get right
     _, out, _ = run(learner, np.full(1000, 5, dtype=np.uint8), y, TapeNoise(1), [100, 101])
     lengths = [b.position - a.position for a, b in pairwise(out)]
@@ -455,17 +466,17 @@ def thresholds_of_any_course(parameters: OnlineParameters) -> int:
     for outcomes in product((False, True), repeat=parameters.calls_max):
         kept, total = 0, 0
         for changed in outcomes:
-            total += parameters.rung(kept).trigger_threshold
+            total += parameters.settings(kept).trigger_threshold
             kept = 0 if changed else kept + 1
         worst = max(worst, total)
     return worst
 
 
-@given(rungs=st.lists(st.integers(0, 50), max_size=4), calls=st.integers(0, 6))
+@given(thresholds=st.lists(st.integers(0, 50), max_size=4), calls=st.integers(0, 6))
 def test_the_bound_of_kept_mistakes_allows_for_every_course_of_the_ladder(
-    rungs: list[int], calls: int
+    thresholds: list[int], calls: int
 ) -> None:
-    ladder = tuple(Rung(each) for each in rungs)
+    ladder = tuple(EpochSettings(threshold) for threshold in thresholds)
     parameters = replace(HISTOGRAM, ladder=ladder, calls_max=calls)
     learner = OnlineLearner("s/l", class_from_name("points:8"), parameters)
     reach = DiscreteLaplace(parameters.trigger_rate).reach

@@ -3,7 +3,7 @@
 What `test_online_laws` asks of every adversary on three or four examples is asked here of streams
 of up to eight, which are the same whatever is said: every stream that differs from them at one
 position, in either direction, must not be told apart better than what the season is charged. So
-there are more epochs, calls and rungs of ladders. The classes are small and written down by hand.
+there are more epochs, calls and steps of ladders. The classes are small and written down by hand.
 """
 
 from collections.abc import Callable
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from littled.classes import HypothesisClass, SparseSets, Thresholds
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.selections import teachers
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from support.enumeration import Case, Example, Turn, fixed, online_plan, stream_of
 from support.small_classes import Cubes, Sets
 
@@ -42,14 +42,18 @@ STREAM = ((1, 1), (1, 1), (2, 0), (1, 1), (2, 1), (1, 1), (2, 0), (3, 1))
 PLANS: dict[str, tuple[HypothesisClass, OnlineParameters]] = {
     "closures": (Cubes(2), PARAMETERS),
     "closures of teachers": (Cubes(2), replace(PARAMETERS, teachers=2)),
-    "ladder": (Cubes(2), replace(PARAMETERS, ladder=(Rung(0, 2), Rung(2, None)), calls_max=3)),
+    "ladder": (
+        Cubes(2),
+        replace(PARAMETERS, ladder=(EpochSettings(0, 2), EpochSettings(2, None)), calls_max=3),
+    ),
     "histograms": (Sets(2), replace(PARAMETERS, **HISTOGRAM)),
     "histograms with vetoes": (SparseSets(2, 1), replace(PARAMETERS, **HISTOGRAM, **VETOES)),
     "fresh closures": (
-        Cubes(2), replace(PARAMETERS, fresh=True, ladder=(Rung(0, 2),), calls_max=3)
+        Cubes(2), replace(PARAMETERS, fresh=True, ladder=(EpochSettings(0, 2),), calls_max=3)
     ),
     "fresh histograms": (
-        Sets(2), replace(PARAMETERS, **HISTOGRAM, fresh=True, ladder=(Rung(2),), calls_max=3)
+        Sets(2),
+        replace(PARAMETERS, **HISTOGRAM, fresh=True, ladder=(EpochSettings(2),), calls_max=3),
     ),
     "scheduled closures": (Cubes(2), SCHEDULED),
     "scheduled teachers": (Cubes(2), replace(SCHEDULED, teachers=2)),

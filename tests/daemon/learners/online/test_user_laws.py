@@ -25,7 +25,7 @@ from littled.learners.online.keeping import Buffers
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.trigger import AboveThresholdTrigger
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.learners.users import UserCounts, Users
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.planner import LearnerPlan, StreamPlan
@@ -156,7 +156,7 @@ CASES: dict[str, tuple[Any, OnlineParameters]] = {
     "closures of teachers": (Cubes(2), replace(CLOSING, schedule_first=2, calls_max=2)),
     "fresh closures": (
         Cubes(2),
-        replace(TRIGGERED, selection="closure", ladder=(Rung(0, 2),), fresh=True),
+        replace(TRIGGERED, selection="closure", ladder=(EpochSettings(0, 2),), fresh=True),
     ),
     "scheduled closures": (Cubes(2), replace(SCHEDULED, selection="closure", teachers=2)),
     "essential lists": (

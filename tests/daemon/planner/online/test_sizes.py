@@ -17,7 +17,7 @@ from littled.learners.online.buffer import Buffer
 from littled.learners.online.keeping import EPOCH_BYTES
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.snapshot import state_to_dict
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.learners.snapshot import pack
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import (
@@ -288,7 +288,7 @@ def test_no_stream_makes_a_snapshot_larger_than_the_bound(
         calls_max=calls,
         trigger_threshold=threshold,
         fresh=fresh,
-        ladder=(Rung(threshold + 7),),
+        ladder=(EpochSettings(threshold + 7),),
     )
     learner = plan.learner("s")
     runner = Runner(learner, KeyedNoise(seed.to_bytes(32, "big")))

@@ -155,7 +155,7 @@ def test_histograms_climb_a_ladder_to_where_something_is_found_for_sure() -> Non
     few, many = (estimate(f"sparse_sets:64:{n}", "histogram") for n in (2, 20))
     for found, members in ((few, 2), (many, 20)):
         parameters = found.plan.parameters
-        heights = [rung.trigger_threshold for rung in parameters.rungs]
+        heights = [settings.trigger_threshold for settings in parameters.all_settings]
         assert heights == sorted(heights)
         assert heights[-1] > members * parameters.bottom_score
         assert parameters.buffer == "mistakes"
@@ -207,7 +207,7 @@ def test_closures_climb_a_ladder() -> None:
     parameters = found.plan.parameters
     assert parameters.selection == "closure"
     assert parameters.teachers is None
-    assert all(rung.teachers for rung in parameters.ladder)
+    assert all(settings.teachers for settings in parameters.ladder)
     heights = [parameters.trigger_threshold, *(r.trigger_threshold for r in parameters.ladder)]
     assert heights == sorted(heights)
     assert heights[-1] > 10 * heights[0]

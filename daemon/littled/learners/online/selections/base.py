@@ -16,7 +16,7 @@ from littled.learners.online.buffer import Buffer
 from littled.learners.online.keeping import Buffers, Keeping
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.state import OnlineState
-from littled.learners.online.values import ParameterValues, Rung
+from littled.learners.online.values import EpochSettings, ParameterValues
 from littled_protocol.rules import MajorityRule, Rule
 
 # A joint training copies what a season has kept: into one column each, and to a snapshot.
@@ -75,7 +75,7 @@ class Selection(ABC):
 
     def wrong(self) -> Iterator[str]:
         """What other parameters may not be with this way; the first one is said."""
-        if any(rung.teachers is not None for rung in self.parameters.ladder):
+        if any(settings.teachers is not None for settings in self.parameters.ladder):
             yield "only closure selection changes its teachers on a ladder"
         yield from self._wrong_stages()
 
@@ -116,9 +116,9 @@ class Selection(ABC):
 
     # -- a season ----------------------------------------------------------------------------
 
-    def rung(self, state: OnlineState) -> Rung:
-        """The rung of the ladder in force; a public function of public state."""
-        return self.parameters.rung(state.kept)
+    def settings(self, state: OnlineState) -> EpochSettings:
+        """The settings of the ladder in force; a public function of public state."""
+        return self.parameters.settings(state.kept)
 
     def keeping(self, hypotheses: HypothesisClass) -> Keeping:
         """What its epochs remember."""

@@ -51,10 +51,11 @@ class Closures(SparseDraws):
 
     @property
     def _offered_max(self) -> int:
-        """Most candidates that a selection of one season can have, at any rung."""
+        """Most candidates that a selection of one season can have, with any settings."""
         p = self.parameters
         return p.list_cap * max(
-            p.horizon if rung.teachers is None else rung.teachers for rung in p.rungs
+            p.horizon if settings.teachers is None else settings.teachers
+            for settings in p.all_settings
         )
 
     def select(
@@ -67,7 +68,7 @@ class Closures(SparseDraws):
         the secret word of a user.
         """
         x, y = columns(state.archive)
-        numbers = teachers_of(state.archive, self.rung(state).teachers)
+        numbers = teachers_of(state.archive, self.settings(state).teachers)
         proposals = hypotheses.closures(x, y, numbers, state.rule)
         drawn = self._drawn(proposals.scores, place, noise)
         return state, self._majority([hypotheses.closed_rule(proposals, index) for index in drawn])
@@ -88,14 +89,14 @@ class Closures(SparseDraws):
     def _proposing_max(self, examples: int) -> int:
         """Most teachers of one call, of so many examples at the most.
 
-        Where each example is one, they are those of an epoch with that rung's threshold, if the
+        Where each example is one, they are those of an epoch with these settings' threshold, if the
         calls see their own epoch only.
         """
-        rungs, fresh = self.parameters.rungs, self.parameters.fresh
-        spare = max(rung.trigger_threshold for rung in rungs) if fresh else 0
+        all_settings, fresh = self.parameters.all_settings, self.parameters.fresh
+        spare = max(settings.trigger_threshold for settings in all_settings) if fresh else 0
         return max(
-            examples - spare + (rung.trigger_threshold if fresh else 0)
-            if rung.teachers is None
-            else min(rung.teachers, examples)
-            for rung in rungs
+            examples - spare + (settings.trigger_threshold if fresh else 0)
+            if settings.teachers is None
+            else min(settings.teachers, examples)
+            for settings in all_settings
         )

@@ -17,7 +17,7 @@ from littled.learners.online.keeping import Counts, Keeping
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.selections.base import Load, Selection, Work
 from littled.learners.online.state import OnlineState
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.mechanisms.exponential import ExponentialMechanism
 from littled_protocol.rules import Rule
 
@@ -57,9 +57,9 @@ class Dense(Selection):
         draws = self.parameters.calls_max * self.parameters.draws
         return draws * self._mechanism.total_variation(hypotheses.rule_count)
 
-    def rung(self, state: OnlineState) -> Rung:
+    def settings(self, state: OnlineState) -> EpochSettings:
         """By all calls of the season, as hardly any keeps the rule."""
-        return self.parameters.rung(state.calls)
+        return self.parameters.settings(state.calls)
 
     def keeping(self, hypotheses: HypothesisClass) -> Keeping:
         """Counts."""

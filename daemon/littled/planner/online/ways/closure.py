@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.closure import Closures
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.planner.online.request import LearnerRequest
 from littled.planner.online.schedules import Share, always, outweighs, planned, spanning
 from littled.planner.online.ways.base import Estimate
@@ -65,10 +65,12 @@ class ClosureWay(ScheduledWay):
         teachers = math.ceil(votes / AGREEING_SHARE)
         threshold = math.ceil(votes + draft.early)
         examples = (*CLOSURE_FEW, *(enough * part for part in CLOSURE_PARTS))
-        ladder = tuple(Rung(max(threshold, math.ceil(m * teachers)), teachers) for m in examples)
+        ladder = tuple(
+            EpochSettings(max(threshold, math.ceil(m * teachers)), teachers) for m in examples
+        )
         parameters = draft.fresh(threshold, bottom, ladder, keep="mistakes", selection_rate=rate)
         together = threshold + sum(
-            rung.trigger_threshold for rung in ladder[: len(CLOSURE_FEW) + 1]
+            settings.trigger_threshold for settings in ladder[: len(CLOSURE_FEW) + 1]
         )
         yield draft.made(parameters, max(parts * threshold, together), None)
 

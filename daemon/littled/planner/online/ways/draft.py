@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 from littled.learners.online.parameters import OnlineParameters
-from littled.learners.online.values import Keep, Rung
+from littled.learners.online.values import EpochSettings, Keep
 from littled.planner.bounds import TriggerNoise, draws_for_majority
 from littled.planner.budgets import Budget
 from littled.planner.online.plan import LearnerPlan
@@ -109,7 +109,7 @@ class Draft:
         self,
         threshold: int,
         bottom: int,
-        ladder: tuple[Rung, ...],
+        ladder: tuple[EpochSettings, ...],
         list_cap: int = 1,
         draws: int = 1,
         **more: Any,

@@ -7,7 +7,7 @@ from itertools import product
 
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.dense import Dense
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.planner.bounds import calls_expected, fires_beyond
 from littled.planner.online.request import LearnerRequest
 from littled.planner.online.schedules import USUAL_SHARE, Share, always, drawn_error, planned
@@ -67,7 +67,7 @@ class FreshWay(ScheduledWay):
             usual = fires_beyond(rules, short_rate(float(rate)), threshold, draft.trigger.rate)
             calls = calls_expected(usual)
             growth = (math.ceil(threshold * (1 + step / 2)) for step in range(1, GROWTH_CALLS + 1))
-            ladder = tuple(map(Rung, (*[threshold] * math.floor(calls), *growth)))
+            ladder = tuple(map(EpochSettings, (*[threshold] * math.floor(calls), *growth)))
             parameters = draft.parameters(
                 1, threshold, buffer="examples", fresh=True, ladder=ladder
             )

@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.histogram import Histogram
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.planner.online.histograms import Setting, passes
 from littled.planner.online.request import LearnerRequest
 from littled.planner.online.schedules import QUANTILES, Share, always, planned
@@ -123,7 +123,7 @@ def _flipping(
         buffer="examples" if noise else "mistakes",
         background_max=draft.background(1, "examples", bottom) if noise else 0,
         bottom_score=bottom,
-        ladder=tuple(Rung(threshold) for threshold in thresholds[1:]),
+        ladder=tuple(EpochSettings(threshold) for threshold in thresholds[1:]),
         fresh=True,
     )  # fmt: skip
     parameters = replace(parameters, calls_max=draft.fresh_calls, selection_rate=rate)

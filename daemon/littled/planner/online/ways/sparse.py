@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.proposals import Proposing
-from littled.learners.online.values import Rung
+from littled.learners.online.values import EpochSettings
 from littled.planner.bounds import calls_expected, fires_beyond
 from littled.planner.online.request import LearnerRequest
 from littled.planner.online.schedules import Share, drawn_error, outweighs, planned
@@ -76,7 +76,7 @@ def _proposed(draft: Draft) -> Iterator[Estimate]:
         return
     bottom = draft.budget.bottom_score(list_cap, rate, draws, apart=True)
     threshold = math.ceil(bottom + 2 / rate + draft.early)
-    ladder = tuple(Rung(threshold << height) for height in (1, 2, 3))
+    ladder = tuple(EpochSettings(threshold << height) for height in (1, 2, 3))
     parameters = draft.fresh(threshold, bottom, ladder, list_cap, draws)
     usual = fires_beyond(log(list_cap), short_rate(float(rate)), threshold, draft.trigger.rate)
     yield draft.made(parameters, calls_expected(usual) * threshold, None)
