@@ -756,7 +756,7 @@ SURFACES = (
         "the number of mistakes in a metric",
         "service/daemon.py",
         'yield Sample("littled_learner_epoch", (learner,), last.epoch)',
-        "engines = [each._engine for each in self._hosts]\n"
+        "engines = [host._engine for host in self._hosts]\n"
         "                known = [s for e in engines if e for s in e._course.states.values()]\n"
         "                mistakes = sum(state.mistakes for state in known)\n"
         '                yield Sample("littled_learner_epoch", (learner,), last.epoch + mistakes)',

@@ -99,7 +99,9 @@ class Belief:
 
     def count(self, counts: Counts) -> int:
         """How many of these transcripts convince."""
-        return sum(n for each, n in counts.items() if self.view(each) in self.convincing)
+        return sum(
+            n for transcript, n in counts.items() if self.view(transcript) in self.convincing
+        )
 
 
 def learn(
@@ -117,13 +119,13 @@ def learn(
     What a set promises is estimated from `checks`, as where transcripts are many, some of them
     convince by chance.
     """
-    runs, checked = (min(each.total() for each in both) for both in (counts, checks))
+    runs, checked = (min(side.total() for side in both) for both in (counts, checks))
     best = Belief(views[0], frozenset(), 0, -np.inf)
     for view in views:
-        seen, others = ([_seen(each, view) for each in both] for both in (counts, checks))
+        seen, others = ([_seen(side, view) for side in both] for both in (counts, checks))
         keys = list(seen[0] | seen[1])
         here, there = (
-            np.array([[each[key] for key in keys] for each in both], dtype=np.float64)
+            np.array([[side[key] for key in keys] for side in both], dtype=np.float64)
             for both in (seen, others)
         )
         for likely, slope in product((0, 1), SLOPES):

@@ -133,7 +133,9 @@ def query_pairs() -> tuple[QueryPair, ...]:
         (f"{half} queries rise, {half} fall", (0,) * 2 * half, (1,) * half + (-1,) * half)
     )
     return tuple(
-        QueryPair(f"{name}, threshold {level:g}", *(_lowered(each, level) for each in queries))
+        QueryPair(
+            f"{name}, threshold {level:g}", *(_lowered(answers, level) for answers in queries)
+        )
         for level in LEVELS
         for name, *queries in shapes
     )
@@ -268,8 +270,8 @@ def trigger_controls() -> tuple[TrialSubject, ...]:
         ("no query noise", "noise on the threshold alone", plan, NoQueryNoise),
     ]
     found = []
-    for name, what, each, fault in made:
-        subject = online_subject(each, each.of(LearnerPlan)[0], name, fault)
+    for name, what, subject_plan, fault in made:
+        subject = online_subject(subject_plan, subject_plan.of(LearnerPlan)[0], name, fault)
         trials = [trial for trial in subject.trials if trial.name in TELLING]
         private = name == "trigger"
         found.append(
@@ -282,14 +284,14 @@ def variant_controls() -> tuple[TrialSubject, ...]:
     """The six published variants."""
     return tuple(
         TrialSubject(
-            each.name,
-            each.source,
-            (Claim(each.epsilon, 0.0),),
-            [VariantTrial(each, pair) for pair in query_pairs()],
+            variant.name,
+            variant.source,
+            (Claim(variant.epsilon, 0.0),),
+            [VariantTrial(variant, pair) for pair in query_pairs()],
             (whole,),
-            private=each.private,
+            private=variant.private,
             usual_runs=USUAL_RUNS,
             cheap=True,
         )
-        for each in variants()
+        for variant in variants()
     )

@@ -106,7 +106,7 @@ class Scene:
             more = min(self.copies, len(rest) + 1)
             rest = rest[more - 1 :]
         x, y = zip(
-            *(self._columns([*before, *[each] * more, *rest]) for each in (here, there)),
+            *(self._columns([*before, *[example] * more, *rest]) for example in (here, there)),
             strict=True,
         )
         first, length = len(before), len(before) + more + len(rest)
@@ -134,7 +134,7 @@ def stream_pairs(learner: OnlineLearner) -> tuple[Points, list[StreamPair]]:
             "horizon or a larger epsilon"
         )
     pairs = _triggered(scene, p) if p.schedule_first is None else _scheduled(scene, p)
-    found = {_identity(each): each for each in pairs if len(each.y[0]) <= p.horizon}
+    found = {_identity(pair): pair for pair in pairs if len(pair.y[0]) <= p.horizon}
     return scene.points[:LOOKED_AT], list(found.values())
 
 

@@ -212,8 +212,8 @@ class Auditor:
         }
         while waiting:
             done, _ = wait(waiting, return_when=FIRST_COMPLETED)
-            for each in done:
-                yield *waiting.pop(each), each.result()
+            for task in done:
+                yield *waiting.pop(task), task.result()
 
 
 @contextmanager

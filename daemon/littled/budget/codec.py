@@ -20,9 +20,9 @@ def event_to_dict(event: PrivacyEvent) -> dict[str, Any]:
     if type(event) not in _EVENTS.values():
         raise UnsupportedEvent(f"the privacy event {type(event).__name__} has no written form")
     values = {
-        each.name: value
-        for each in fields(event)
-        if (value := getattr(event, each.name)) != each.default
+        field.name: value
+        for field in fields(event)
+        if (value := getattr(event, field.name)) != field.default
     }
     return {
         "type": event.name,
@@ -39,8 +39,8 @@ def event_from_dict(values: Mapping[str, Any]) -> PrivacyEvent:
     kind = _EVENTS.get(name) if isinstance(name, str) else None
     if kind is None:
         raise UnsupportedEvent("the type of a privacy event is unsupported by this version")
-    known = {each.name: each for each in fields(kind)}
-    needed = {each.name for each in known.values() if each.default is MISSING}
+    known = {field.name: field for field in fields(kind)}
+    needed = {field.name for field in known.values() if field.default is MISSING}
     given = set(values) - {"type"}
     if not needed <= given <= set(known):
         wrong = ", ".join(sorted((given - set(known)) | (needed - given)))
@@ -48,8 +48,8 @@ def event_from_dict(values: Mapping[str, Any]) -> PrivacyEvent:
     try:
         return kind(
             **{
-                each: from_text(values[each]) if known[each].type is Fraction else values[each]
-                for each in sorted(given)
+                name: from_text(values[name]) if known[name].type is Fraction else values[name]
+                for name in sorted(given)
             }
         )
     except (TypeError, ValueError) as error:

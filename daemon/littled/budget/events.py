@@ -33,8 +33,8 @@ class PrivacyEvent:
 
     def __post_init__(self) -> None:
         """TypeError or ValueError, with the field's name, for what no mechanism can have."""
-        for each in fields(self):
-            _check(f"{each.name} of {self.name}", each.type, getattr(self, each.name))
+        for field in fields(self):
+            _check(f"{field.name} of {self.name}", field.type, getattr(self, field.name))
 
     def as_stored(self) -> "PrivacyEvent":
         """The event as far as parameters of a plan tell it, without what only its class does."""

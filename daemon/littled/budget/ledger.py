@@ -50,7 +50,7 @@ class LedgerEntry:
 
     def to_bytes(self) -> bytes:
         """Canonical: equal entries have equal bytes (JSON, sorted keys, no spaces, ASCII)."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         values["price"] = self.price.to_dict()
         if self.window is None:
             del values["window"]
@@ -73,13 +73,13 @@ class LedgerEntry:
 
 def without_answers(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
     """The entries that a stream's journal alone leads to, numbered as if there were no answers."""
-    own = (each for each in entries if each.window is None)
-    return [replace(each, number=number) for number, each in enumerate(own)]
+    own = (entry for entry in entries if entry.window is None)
+    return [replace(entry, number=number) for number, entry in enumerate(own)]
 
 
 def own_numbers(entries: Iterable[LedgerEntry]) -> dict[int, int]:
     """For the number of each entry that is not for answers its number in `without_answers`."""
-    own = (each.number for each in entries if each.window is None)
+    own = (entry.number for entry in entries if entry.window is None)
     return {number: place for place, number in enumerate(own)}
 
 
@@ -183,7 +183,7 @@ class _Books:
         for (account, window, one), (given, sums) in self.answers.items():
             allowed = self.windows[account][one]
             cap = _price(one) * allowed
-            if given > allowed or not all(each.fits_in(cap) for each in sums):
+            if given > allowed or not all(spent.fits_in(cap) for spent in sums):
                 yield (
                     f"window {window} of {account[1]} gives {given} answers, and {allowed} are "
                     f"paid for, or spends more than its cap ({cap.in_words()})"
@@ -248,7 +248,7 @@ def _overspent(seasons: dict[int, _Sums], caps: Price) -> Iterator[str]:
 
 def _check_types(values: dict[str, Any]) -> None:
     """TypeError, KeyError or ValueError unless every field of an entry has its type."""
-    if set(values) | {"window"} != {each.name for each in fields(LedgerEntry)}:
+    if set(values) | {"window"} != {field.name for field in fields(LedgerEntry)}:
         raise ValueError("fields")
     for name in ("number", "season", "position", *({"window"} & set(values))):
         if type(values[name]) is not int or values[name] < 0:

@@ -33,13 +33,13 @@ class Price:
 
     def __post_init__(self) -> None:
         """Refuse what is no exact amount, and make integers fractions."""
-        for each in fields(self):
-            amount = getattr(self, each.name)
+        for field in fields(self):
+            amount = getattr(self, field.name)
             if isinstance(amount, bool) or not isinstance(amount, int | Fraction):
-                raise TypeError(f"{each.name} of a price must be a Fraction")
+                raise TypeError(f"{field.name} of a price must be a Fraction")
             if amount < 0:
-                raise ValueError(f"{each.name} of a price must not be negative")
-            object.__setattr__(self, each.name, Fraction(amount))
+                raise ValueError(f"{field.name} of a price must not be negative")
+            object.__setattr__(self, field.name, Fraction(amount))
 
     @classmethod
     def zero(cls) -> Self:
@@ -74,12 +74,12 @@ class Price:
 
     def to_dict(self) -> dict[str, str]:
         """JSON-able: exact "numerator/denominator" of each amount."""
-        return {each.name: to_text(getattr(self, each.name)) for each in fields(self)}
+        return {field.name: to_text(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The price that `to_dict` wrote; ValueError for anything else."""
-        names = [each.name for each in fields(cls)]
+        names = [field.name for field in fields(cls)]
         if set(values) != set(names):
             raise ValueError(f"a price must have exactly the amounts {', '.join(names)}")
         return cls(*(from_text(values[name]) for name in names))

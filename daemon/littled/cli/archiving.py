@@ -36,7 +36,7 @@ def archive(store: Path, folder: Path, as_json: bool, files: StoreFiles) -> None
             if not as_json:
                 console().print(line(stretch))
     if as_json:
-        print_json({"files": [facts(each) for each in moved]}, indent=2)
+        print_json({"files": [facts(segment) for segment in moved]}, indent=2)
     elif not moved:
         console().print("nothing to archive: everything is needed since the oldest snapshot")
 

@@ -130,16 +130,16 @@ def _planned(configuration: Path, stream: str | None) -> Iterator[StreamPlan]:
         streams = load_configuration(configuration).streams
     if stream is not None and stream not in streams:
         raise Failure(f"{configuration} has no stream {stream!r}", WRONG_USE)
-    for name, each in streams.items():
+    for name, configured in streams.items():
         if stream in (None, name):
             with explained(PlanError, status=WRONG_USE, before=f"stream {name}: "):
-                yield plan_stream(each.request())
+                yield plan_stream(configured.request())
 
 
 def audited(subjects: Sequence[Subject], key: bytes, runs: int | None, count: int) -> list[Finding]:
     """The findings on all subjects, with a bar on standard error in a terminal."""
     sizes = [subject.usual_runs if runs is None else runs for subject in subjects]
-    needed = [each.runs_needed(size) for each, size in zip(subjects, sizes, strict=True)]
+    needed = [audited.runs_needed(size) for audited, size in zip(subjects, sizes, strict=True)]
     findings = []
     with processes(count) as pool, watched(sum(needed)) as (progress, task):
         auditor = Auditor(
@@ -184,16 +184,16 @@ def findings_table(findings: Sequence[Finding]) -> Table:
     for column in ("runs", "claimed", "at least"):
         table.add_column(column, justify="right", no_wrap=True)
     table.add_column("claim", no_wrap=True)
-    for each in findings:
-        claim = each.claim
-        wrong = each.exceeded == each.subject.private
+    for finding in findings:
+        claim = finding.claim
+        wrong = finding.exceeded == finding.subject.private
         table.add_row(
-            each.subject.name,
-            each.subject.what,
-            number(each.verdict.games),
+            finding.subject.name,
+            finding.subject.what,
+            number(finding.verdict.games),
             f"({claim.epsilon:.3g}, {claim.delta:.1g})",
-            f"{each.epsilon:.2f}",
-            verdict(each),
+            f"{finding.epsilon:.2f}",
+            verdict(finding),
             style="bold red" if wrong else "",
         )
     return table
@@ -212,11 +212,11 @@ def facts(finding: Finding) -> Mapping[str, Any]:
         "doubt": decided.doubt,
         "claims": [
             {
-                "epsilon": each.epsilon,
-                "delta": each.delta,
-                "at_least": finding.at_least(each.delta),
+                "epsilon": claim.epsilon,
+                "delta": claim.delta,
+                "at_least": finding.at_least(claim.delta),
             }
-            for each in subject.claims
+            for claim in subject.claims
         ],
         "exceeded": finding.exceeded,
         "known_private": subject.private,
@@ -225,8 +225,14 @@ def facts(finding: Finding) -> Mapping[str, Any]:
 
 def complain(findings: Iterable[Finding]) -> None:
     """Failure if a claim that should hold does not, or a control was not found."""
-    exceeded = [each.subject.name for each in findings if each.exceeded and each.subject.private]
-    missed = [each.subject.name for each in findings if not (each.exceeded or each.subject.private)]
+    exceeded = [
+        finding.subject.name for finding in findings if finding.exceeded and finding.subject.private
+    ]
+    missed = [
+        finding.subject.name
+        for finding in findings
+        if not (finding.exceeded or finding.subject.private)
+    ]
     if exceeded:
         raise Failure(f"more is revealed than was claimed: {', '.join(exceeded)}")
     if missed:

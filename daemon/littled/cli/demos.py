@@ -98,7 +98,9 @@ def view(sight: Sight) -> RenderableType:
         ProgressBar(EPSILON, sight.epsilon_spent, width=BAR_WIDTH),
         f"epsilon {amount(sight.epsilon_spent)} of {EPSILON} spent",
     )
-    lines = [Text(release_line(each), style="dim") for each in sight.releases[-RELEASES_SHOWN:-1]]
+    lines = [
+        Text(release_line(release), style="dim") for release in sight.releases[-RELEASES_SHOWN:-1]
+    ]
     if sight.releases:
         lines.append(Text(release_line(sight.releases[-1]), style="bold green"))
     return Panel(Group(bars, Text(), *lines), title="littled demo", expand=False)

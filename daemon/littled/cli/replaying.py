@@ -34,13 +34,18 @@ def compare_stream(store: Store, stream: str) -> Comparison:
         for one in plan.publishing
     }
     numbers = count()
-    predictions = (each for each, _ in zip(store.predictions(stream), numbers, strict=False))
+    predictions = (
+        prediction for prediction, _ in zip(store.predictions(stream), numbers, strict=False)
+    )
     noise, records = KeyedNoise(store.noise_key), store.records(stream)
     with ThreadPoolExecutor(1) as executor:
         transcript = replay(plan, noise, records, executor)
     repeated = _by_learner(transcript)
     findings = _differences(
-        f"ledger entry %d of {stream}", 0, entries, [each.to_bytes() for each in transcript.entries]
+        f"ledger entry %d of {stream}",
+        0,
+        entries,
+        [entry.to_bytes() for entry in transcript.entries],
     )
     for learner, stored in releases.items():
         findings += _differences(f"version %d of {learner}", 1, stored, repeated[learner])

@@ -42,7 +42,7 @@ def verify(
     with explained(StoreError):
         report = check_store(store, files.key, files.mark, archive=archive)
         compared = replayed(store, files, archive) if replay and report.sound else ()
-    findings = [*report.findings, *(each for part in compared for each in part.findings)]
+    findings = [*report.findings, *(finding for part in compared for finding in part.findings)]
     if as_json:
         print_json(report_facts(report, compared, findings), indent=2)
     else:
@@ -69,30 +69,30 @@ def report_facts(
         "sound": not findings,
         "findings": list(findings),
         "streams": {
-            each.stream: {
-                "records": each.records,
-                "examples": each.examples,
-                "ledger_entries": each.entries,
-                "releases": each.releases,
-                "predictions": each.predictions,
-                "spent_at_most": each.spent.to_dict(),
-                "restored": [restored_facts(restored) for restored in each.restored],
-                "archived_records": each.archived,
-                "unchecked_records": each.unchecked,
+            checked.stream: {
+                "records": checked.records,
+                "examples": checked.examples,
+                "ledger_entries": checked.entries,
+                "releases": checked.releases,
+                "predictions": checked.predictions,
+                "spent_at_most": checked.spent.to_dict(),
+                "restored": [restored_facts(restored) for restored in checked.restored],
+                "archived_records": checked.archived,
+                "unchecked_records": checked.unchecked,
             }
-            for each in report.streams
+            for checked in report.streams
         },
     }
     if compared:
         facts["replay"] = {
-            each.stream: {
-                "releases": each.releases,
-                "ledger_entries": each.entries,
-                "predictions": each.predictions,
-                "pending": each.pending,
-                "findings": list(each.findings),
+            replayed.stream: {
+                "releases": replayed.releases,
+                "ledger_entries": replayed.entries,
+                "predictions": replayed.predictions,
+                "pending": replayed.pending,
+                "findings": list(replayed.findings),
             }
-            for each in compared
+            for replayed in compared
         }
     return facts
 
@@ -110,15 +110,16 @@ def print_report(report: Report, compared: Sequence[Comparison], findings: Seque
             screen.print(f"{stream.stream}: {archived_line(stream)}")
         for restored in stream.restored:
             screen.print(f"{stream.stream}: {restored_line(restored)}")
-    for each in compared:
+    for replayed in compared:
         screen.print(
-            f"{each.stream}: replayed, {number(each.releases)} releases and "
-            f"{number(each.entries)} charges compared byte for byte" + answered(each.predictions)
+            f"{replayed.stream}: replayed, {number(replayed.releases)} releases and "
+            f"{number(replayed.entries)} charges compared byte for byte"
+            + answered(replayed.predictions)
         )
-        if each.pending:
+        if replayed.pending:
             screen.print(
-                f"{each.stream}: {number(each.pending)} releases are still to come: the daemon was "
-                "stopped before it had learned the end of the journal"
+                f"{replayed.stream}: {number(replayed.pending)} releases are still to come: the "
+                "daemon was stopped before it had learned the end of the journal"
             )
     for finding in findings:
         screen.print(f"- {finding}", style="red")

@@ -216,7 +216,9 @@ def checked_configuration(raw: dict[str, Any], folder: Path) -> Configuration:
         # an unknown kind, as the other kinds have other keys
         first = ("kind", "extra_forbidden")
         problems.sort(
-            key=lambda each: first.index(each["type"]) if each["type"] in first else len(first)
+            key=lambda problem: (
+                first.index(problem["type"]) if problem["type"] in first else len(first)
+            )
         )
         raise ConfigurationError(_sentence(problems[0])) from None
 

@@ -92,8 +92,8 @@ class UserCounts:
         """All counts as one run."""
         runs: Iterator[Run] = iter(self.runs[::-1])
         whole = next(runs, Run(np.zeros((2, 0), dtype=np.uint64), np.zeros(0, dtype=np.uint32)))
-        for each in runs:
-            whole = _merged(each, whole)
+        for run in runs:
+            whole = _merged(run, whole)
         return whole
 
     def _of(self, users: Users) -> Numbers:

@@ -189,7 +189,7 @@ def _losing_thresholds(rate: Fraction, voters: int) -> NDArray[np.uint64]:
     As long as it is not 0; uint64, read-only.
     """
     odds = islice(_losing_odds(rate, voters % 2 == 1), voters // 2 + 1)
-    chances = ((each << PROBABILITY_BITS) // (ONE + each) for _, each in odds)
+    chances = ((lower << PROBABILITY_BITS) // (ONE + lower) for _, lower in odds)
     table = np.fromiter(takewhile(bool, chances), dtype=np.uint64)
     table.flags.writeable = False
     return table

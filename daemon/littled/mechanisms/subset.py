@@ -136,7 +136,7 @@ def _size_table(count: int, rate: Fraction) -> tuple[int, tuple[int, ...]]:
         size -= 1
         falling.append(weight)
     sums = list(accumulate([*reversed(falling), *rising]))
-    scaled = ((each << SUM_BITS) // sums[-1] for each in sums)
+    scaled = ((running << SUM_BITS) // sums[-1] for running in sums)
     return size, tuple(takewhile(((1 << SUM_BITS) - 1).__gt__, scaled))
 
 

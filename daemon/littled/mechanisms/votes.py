@@ -88,7 +88,7 @@ def _thresholds(rate: Fraction, voters: int) -> NDArray[np.uint64]:
         for behind in range(voters, 0, -2)
     ]
     tie = [1 << (PROBABILITY_BITS - 1)] if voters % 2 == 0 else []
-    above = [(1 << PROBABILITY_BITS) - 1 - each for each in reversed(below)]
+    above = [(1 << PROBABILITY_BITS) - 1 - bound for bound in reversed(below)]
     table = np.array([*below, *tie, *above], dtype=np.uint64)
     table.flags.writeable = False
     return table

@@ -84,7 +84,7 @@ def _cost(requests: Sequence[Request], estimates: Sequence[Estimated]) -> float:
 
 def budgets_of(request: StreamRequest) -> Iterator[Budget]:
     """Every way to divide the budget that the search tries."""
-    untriggered = sum(not planning_of(each.kind).has_trigger for each in request.learners)
+    untriggered = sum(not planning_of(learner.kind).has_trigger for learner in request.learners)
     shares = TRIGGER_SHARES if untriggered < len(request.learners) else (0.0,)
     for share, accounting in product(shares, get_args(Accounting)):
         yield Budget(

@@ -636,8 +636,8 @@ def _example_schema(plan: StreamPlan, key: bytes) -> ExampleSchema:
     points = point_type(plan.x_type)
     greatest = points.decode(b"\xff" * points.itemsize_bytes, 1)
     # A domain with the greatest point has every point, and nothing needs to be looked at.
-    classes = [each.hypotheses for each in plan.plans]
-    domains = [each.contains for each in classes if not each.contains(greatest)]
+    classes = [learner_plan.hypotheses for learner_plan in plan.plans]
+    domains = [hypotheses.contains for hypotheses in classes if not hypotheses.contains(greatest)]
 
     def contains(points: Points) -> bool:
         return all(domain(points) for domain in domains)

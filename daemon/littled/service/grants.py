@@ -113,7 +113,7 @@ def _tables(text: str, path: Path) -> dict[str, Any] | None:
 def _section(tables: Mapping[str, Any], name: str, path: Path) -> dict[str, dict[str, Any]]:
     section = tables.get(name, {})
     if not isinstance(section, dict) or not all(
-        isinstance(each, dict) for each in section.values()
+        isinstance(rule, dict) for rule in section.values()
     ):
         raise AccessError(f"{path}: {name} needs tables [{name}.NAME]")
     return section

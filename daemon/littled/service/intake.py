@@ -211,7 +211,7 @@ class Intake:
         """Return whether a commit must be submitted now; the lock is held."""
         little = self._pace.rests
         if self._scheduled or not any(
-            each.has_work(little=little) for each in self._streams.values()
+            stream.has_work(little=little) for stream in self._streams.values()
         ):
             return False
         self._scheduled = True
@@ -234,8 +234,8 @@ class Intake:
         with self._lock:
             waiting = [
                 queue.pending
-                for each in self._streams.values()
-                for queue in each.waiting
+                for stream in self._streams.values()
+                for queue in stream.waiting
                 if queue.has_little or not rests
             ]
         if len(waiting) != 1 or len(waiting[0]) != 1:

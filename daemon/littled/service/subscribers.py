@@ -78,7 +78,7 @@ class Releases:
         if version >= shelf.version:
             return ()
         if version >= shelf.forgotten:
-            return [each for each in shelf.recent if each.version > version]
+            return [release for release in shelf.recent if release.version > version]
         self._wanting += 1
         try:
             await self._turn.acquire()
@@ -117,7 +117,7 @@ class Releases:
         """Read from the store; on a thread, for there may be much to decode."""
         stored = self._read(learner, version)[:RELEASES_READ_MAX]
         assert stored, "the store has lost releases that it announced"
-        return [release_message(each) for each in stored]
+        return [release_message(release) for release in stored]
 
 
 class _Shelf:

@@ -197,7 +197,7 @@ def _packed(piece: Piece) -> bytes:
         values = list(piece._replace(identity=0))
     else:
         segment, names = piece
-        values = [[names[each] for each in segment.identities()], *astuple(segment)]
+        values = [[names[identity] for identity in segment.identities()], *astuple(segment)]
     packed: bytes = msgpack.packb(values)
     return packed
 

@@ -83,8 +83,8 @@ class Archiving:
             for record in self._archive.records(written, before[0])
             if record.number in wanted
         )
-        rows = sum(isinstance(each, Loose) and each.examples > 0 for each in pieces)
-        loose = sum(isinstance(each, Loose) for each in pieces)
+        rows = sum(isinstance(piece, Loose) and piece.examples > 0 for piece in pieces)
+        loose = sum(isinstance(piece, Loose) for piece in pieces)
         return Moved(written, points, len(pieces) - loose, rows)
 
     def _limit(self, stream: str) -> int:
@@ -141,7 +141,7 @@ def window_start(position: int, horizon: int, size: int) -> int | None:
 
 def _stretch(stream: str, pieces: list[Piece]) -> Stretch:
     """What some pieces hold; without the checksum of their file."""
-    parts = [each if isinstance(each, Loose) else each[0] for each in pieces]
+    parts = [piece if isinstance(piece, Loose) else piece[0] for piece in pieces]
     first, end = parts[0], parts[-1]
     return Stretch(
         stream=stream,
@@ -149,7 +149,7 @@ def _stretch(stream: str, pieces: list[Piece]) -> Stretch:
         last=end.number if isinstance(end, Loose) else end.last,
         first_position=first.first_position,
         end_position=end.first_position + end.examples,
-        examples=sum(each.examples for each in parts),
+        examples=sum(part.examples for part in parts),
         head=end.head,
         checksum=b"",
     )

@@ -109,7 +109,7 @@ class ColumnReader:
         Raises StoreDamaged where a file is missing or too short; StoreFailed.
         """
         found: list[Columns] = []
-        for number, several in groupby(wanted, key=lambda each: each[0].file):
+        for number, several in groupby(wanted, key=lambda place: place[0].file):
             path = self._folder / file_name(number)
             with _failing():
                 try:
@@ -118,7 +118,7 @@ class ColumnReader:
                     raise StoreDamaged(f"{path.name} is missing: put back a backup") from None
                 try:
                     end = os.fstat(descriptor).st_size
-                    found += [self._columns(descriptor, path, end, *each) for each in several]
+                    found += [self._columns(descriptor, path, end, *place) for place in several]
                 finally:
                     os.close(descriptor)
         return found

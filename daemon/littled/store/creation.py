@@ -154,16 +154,16 @@ def _first_mark(facts: Facts) -> HighWaterMark:
         instance=facts.instance,
         streams={
             stream: StreamMark(
-                genesis=each.genesis,
-                journal=Point(-1, each.genesis),
+                genesis=stream_facts.genesis,
+                journal=Point(-1, stream_facts.genesis),
                 position=0,
-                ledger=Point(-1, ledger_genesis(each.genesis)),
+                ledger=Point(-1, ledger_genesis(stream_facts.genesis)),
                 season=0,
                 spent=Price.zero(),
-                predictions=no_predictions(each.genesis),
+                predictions=no_predictions(stream_facts.genesis),
                 numbers=Numbers({}),
             )
-            for stream, each in facts.streams.items()
+            for stream, stream_facts in facts.streams.items()
         },
         releases={},
     )

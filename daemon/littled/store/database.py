@@ -168,7 +168,7 @@ class Facts:
 
     def __post_init__(self) -> None:
         """Look at all streams once."""
-        of_users = any(each.of_users for each in self.streams.values())
+        of_users = any(stream.of_users for stream in self.streams.values())
         object.__setattr__(self, "of_users", of_users)
 
 
@@ -244,7 +244,10 @@ def _write_facts(connection: apsw.Connection, facts: Facts) -> None:
     connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
     connection.executemany(
         "INSERT INTO streams VALUES (?, ?, ?, ?)",
-        [(each.identity, name, each.plan, each.genesis) for name, each in facts.streams.items()],
+        [
+            (stream_facts.identity, name, stream_facts.plan, stream_facts.genesis)
+            for name, stream_facts in facts.streams.items()
+        ],
     )
 
 
@@ -284,8 +287,9 @@ def read_facts(connection: apsw.Connection) -> Facts:
             of_blake3=found > FORMATS_BLAKE3,
         )
         sound = found == number and all(
-            each.genesis == genesis(facts.salt, name, facts.configuration, each.plan)
-            for name, each in facts.streams.items()
+            stream_facts.genesis
+            == genesis(facts.salt, name, facts.configuration, stream_facts.plan)
+            for name, stream_facts in facts.streams.items()
         )
         json.loads(facts.configuration)
     except (KeyError, TypeError, ValueError, AttributeError) as error:

@@ -117,7 +117,7 @@ class Journal:
         for stretch in self.archived(stream):
             if after < min(stretch.last, last):
                 archived = self._from_archive(stretch)
-                yield from (each for each in archived if after < each.number <= last)
+                yield from (segment for segment in archived if after < segment.number <= last)
                 after = stretch.last
         if after >= last:
             return
@@ -246,7 +246,7 @@ class Journal:
             rows: list[Any] = connection.execute(_EXTENT, (ends[1] - 1, ends[0])).fetchall()
             for key, records, *_ in rows:
                 last = max(last, key - ends[0] + integer_of(records, stream) - 1)
-        return max(last, *(each.last for each in self._stretches(connection, stream)), -1)
+        return max(last, *(stretch.last for stretch in self._stretches(connection, stream)), -1)
 
     def last_packed(self, stream: str) -> int:
         """Number of the last record in a segment or archive, -1 without one."""
@@ -288,7 +288,7 @@ class Journal:
         with self._reading() as connection:
             rows = connection.execute(_POINT, (record_key(facts.identity, number),)).fetchall()
             if rows:
-                start, count = (integer_of(each, stream) for each in rows[0][:2])
+                start, count = (integer_of(part, stream) for part in rows[0][:2])
                 return number, number, start, np.array([start + count])
             segment = None
             if self._has_segments(connection):
@@ -332,7 +332,7 @@ class Journal:
 
     def archived_end(self, stream: str) -> int:
         """Number of the last record that was moved into an archive, -1 without one."""
-        return max((each.last for each in self.archived(stream)), default=-1)
+        return max((segment.last for segment in self.archived(stream)), default=-1)
 
     def archived_points(self, stream: str) -> dict[int, tuple[int, int, bytes]]:
         """What is kept of single records in an archive: by number, the first position, the one that
@@ -395,12 +395,12 @@ class Journal:
         rows: list[Any] = connection.execute(_ARCHIVED, ends).fetchall()
         found = [Stretch(stream, key - ends[0], *values) for key, *values in rows]
         following = 0
-        for each in found:
-            if each.first != following or each.last < each.first:
+        for stretch in found:
+            if stretch.first != following or stretch.last < stretch.first:
                 raise StoreDamaged(
                     f"the archived records of {stream} have a gap: put back a backup"
                 )
-            following = each.last + 1
+            following = stretch.last + 1
         return found
 
     def _from_archive(self, stretch: Stretch) -> Iterator[Record]:
@@ -419,7 +419,9 @@ class Journal:
         kept = self.archived_points(stream).get(number)
         if kept is not None:
             return head_of(kept[2], stream), kept[1]
-        (stretch,) = (each for each in self.archived(stream) if each.first <= number <= each.last)
+        (stretch,) = (
+            segment for segment in self.archived(stream) if segment.first <= number <= segment.last
+        )
         if number == stretch.last:
             return stretch.head, stretch.end_position
         for record in self._from_archive(stretch):

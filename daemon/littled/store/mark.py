@@ -66,11 +66,11 @@ class Numbers:
 
     def with_bounds(self, bounds: Mapping[str, int]) -> "Numbers":
         """The same with other numbers for some producers, and as many names as there may be."""
-        named = {name: each for name, each in self.named.items() if name not in bounds}
+        named = {name: bound for name, bound in self.named.items() if name not in bounds}
         named |= bounds
         surplus = set(list(named)[: max(len(named) - MARK_PRODUCERS_MAX, 0)])
         return Numbers(
-            {name: each for name, each in named.items() if name not in surplus},
+            {name: bound for name, bound in named.items() if name not in surplus},
             max([self.others, *(named[name] for name in surplus)]),
         )
 
@@ -85,7 +85,7 @@ class Numbers:
     def missing(self, known: Mapping[str, int], first: int = 0) -> dict[str, int]:
         """What the bounds of some producers would have to be at least; empty if all are enough."""
         least = {**dict.fromkeys(self.named, first), **known}
-        return {name: each for name, each in least.items() if each > self.bound(name)}
+        return {name: bound for name, bound in least.items() if bound > self.bound(name)}
 
     def to_list(self) -> list[Any]:
         """JSON-able."""
@@ -96,7 +96,7 @@ class Numbers:
         """What `to_list` wrote; ValueError or TypeError otherwise."""
         named, others = values
         found = cls({str(name): number for name, number in named}, others)
-        if any(type(each) is not int or each < 0 for each in (*found.named.values(), others)):
+        if any(type(number) is not int or number < 0 for number in (*found.named.values(), others)):
             raise TypeError("a number of examples is an integer")
         return found
 
@@ -191,8 +191,8 @@ class HighWaterMark:
         values = {
             "format": _FORMAT,
             "instance": self.instance,
-            "releases": {name: each.to_list() for name, each in self.releases.items()},
-            "streams": {name: each.to_dict() for name, each in self.streams.items()},
+            "releases": {name: point.to_list() for name, point in self.releases.items()},
+            "streams": {name: mark.to_dict() for name, mark in self.streams.items()},
         }
         if self.versions:
             values["versions"] = dict(self.versions)
@@ -210,9 +210,9 @@ class HighWaterMark:
             raise ValueError("the format is unknown")
         return cls(
             instance=str(values["instance"]),
-            streams={name: StreamMark.from_dict(each) for name, each in values["streams"].items()},
-            releases={name: Point.from_list(each) for name, each in values["releases"].items()},
-            versions={name: int(each) for name, each in values.get("versions", {}).items()},
+            streams={name: StreamMark.from_dict(mark) for name, mark in values["streams"].items()},
+            releases={name: Point.from_list(point) for name, point in values["releases"].items()},
+            versions={name: int(version) for name, version in values.get("versions", {}).items()},
         )
 
 

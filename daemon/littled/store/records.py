@@ -227,7 +227,7 @@ def continues(
     large = len(x) + len(y) + len(users) >= COLUMNS_BESIDE_RECORD_BYTES_MIN
     kinds = (record_head_beside, record_head) if large else (record_head, record_head_beside)
     values = head, number, first_position, count, sequence, producer, x, y, users
-    return any(each(*values) == stored for each in kinds)
+    return any(kind(*values) == stored for kind in kinds)
 
 
 def ledger_genesis(stream_genesis: bytes) -> bytes:

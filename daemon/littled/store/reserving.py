@@ -68,8 +68,8 @@ class Reserves:
                 following = producers[stream, name][1]
             ahead = self._ahead(stream, name, following)
             bounds.setdefault(stream, {})[name] = following + ahead
-        for stream, each in bounds.items():
-            self._put(stream, self._numbers(stream).with_bounds(each))
+        for stream, stream_bounds in bounds.items():
+            self._put(stream, self._numbers(stream).with_bounds(stream_bounds))
         return True
 
     def forget(self, producer: Producer) -> None:

@@ -52,7 +52,7 @@ class Restoration:
 
     def to_bytes(self) -> bytes:
         """Canonical: JSON, sorted keys, no spaces."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)} | {
+        values = {field.name: getattr(self, field.name) for field in fields(self)} | {
             "format": _FORMAT,
             "spent": self.spent.to_dict(),
             "versions": dict(self.versions),

@@ -141,7 +141,7 @@ class Restoring:
         with closing(writing):
             writing.complete()
             with writing.transaction() as connection:
-                add_restores(connection, [self._append(connection, each) for each in self.lost])
+                add_restores(connection, [self._append(connection, lost) for lost in self.lost])
         mark = self._new_mark(History(self._readers, self._facts))
         try:
             sync_folder(self._place.folder)
@@ -173,7 +173,7 @@ class Restoring:
             position=copy.position,
             season=copy.season,
             spent=copy.spent,
-            versions={learner: each for learner, each in versions.items() if each},
+            versions={learner: version for learner, version in versions.items() if version},
             said=said,
             counted=said.counted(copy.season, caps, horizon),
             next_position=(last + 1) * horizon,
@@ -184,8 +184,8 @@ class Restoring:
         had = self._mark.streams[stream]
         left_out = self._history.restores.lost_versions(stream)
         highest = {
-            name: max(each, self._mark.version(name), left_out.get(name, 0))
-            for name, each in versions.items()
+            name: max(version, self._mark.version(name), left_out.get(name, 0))
+            for name, version in versions.items()
         }
         return Restoration(
             instance=self.instance,
@@ -195,7 +195,7 @@ class Restoring:
             records=max(had.journal.number - copy.journal.number, 0),
             entries=max(had.ledger.number - copy.ledger.number, 0),
             predictions=max(had.predictions.number - copy.predictions.number, 0),
-            versions={name: each for name, each in highest.items() if each},
+            versions={name: version for name, version in highest.items() if version},
             numbers=had.numbers or self._guessed_numbers(stream, had.position - copy.position),
         )
 
@@ -224,12 +224,12 @@ class Restoring:
     def _raise_producers(
         self, connection: apsw.Connection, identity: int, numbers: Numbers
     ) -> None:
-        bounds = [(identity, name, each) for name, each in numbers.named.items() if each]
+        bounds = [(identity, name, bound) for name, bound in numbers.named.items() if bound]
         connection.executemany(_RAISE_PRODUCER, bounds)
         if numbers.others:
             rows: list[Any] = connection.execute(_PRODUCERS, (identity,)).fetchall()
-            unnamed = [each for each, name in rows if name not in {*numbers.named, RESTORER}]
-            connection.executemany(_RAISE_OTHERS, [(numbers.others, each) for each in unnamed])
+            unnamed = [row for row, name in rows if name not in {*numbers.named, RESTORER}]
+            connection.executemany(_RAISE_OTHERS, [(numbers.others, row) for row in unnamed])
 
     def _new_mark(self, history: History) -> HighWaterMark:
         """The mark of the store that goes on: it carries on whatever the old one had bounded."""
@@ -259,8 +259,8 @@ def _check(
 ) -> None:
     """StoreRefused unless this is a sound and older copy of the store that the mark knows."""
     if mark.instance != facts.instance or any(
-        stream not in mark.streams or mark.streams[stream].genesis != each.genesis
-        for stream, each in facts.streams.items()
+        stream not in mark.streams or mark.streams[stream].genesis != stream_facts.genesis
+        for stream, stream_facts in facts.streams.items()
     ):
         raise StoreRefused(
             f"the high-water mark {place.mark} belongs to another store: put back the mark of "

@@ -115,8 +115,8 @@ class Segment:
         columns = values[3:]
         if (
             first < 0
-            or not all(isinstance(each, int) and each >= 0 for each in numbers)
-            or not all(isinstance(each, bytes) for each in columns)
+            or not all(isinstance(number, int) and number >= 0 for number in numbers)
+            or not all(isinstance(column, bytes) for column in columns)
             or not 0 < segment.records <= segment.examples
         ):
             raise damaged(stream, first)
@@ -203,7 +203,7 @@ def pack(rows: Sequence[Loose]) -> Segment:
         examples=sum([row.examples for row in rows]),
         head=rows[-1].head,
         producers=_column(identities),
-        sequences=_column([firsts[each] for each in identities]),
+        sequences=_column([firsts[identity] for identity in identities]),
         indices=_column([places[row.identity] for row in rows]) if len(firsts) > 1 else b"",
         counts=_column([row.examples for row in rows]),
         x=b"".join([row.x for row in rows]),
@@ -223,7 +223,7 @@ def packed(stream: str, facts: StreamFacts, rows: Sequence[Loose], head: bytes) 
         raise damaged(stream, rows[0].number) from error
     names = {row.identity: row.producer for row in rows}
     read = unpack(stream, facts, segment, names, head)
-    found = [(each.number, each.chain_head) for each in read]
+    found = [(record.number, record.chain_head) for record in read]
     if found != [(row.number, row.head) for row in rows]:
         raise damaged(stream, segment.first)
     return segment
@@ -255,7 +255,7 @@ def _unpacked(
         raise ValueError("there are fewer examples than records")
     identities = segment.identities()
     following = _integers(segment.sequences, len(identities))
-    producers = [names[each] for each in identities]
+    producers = [names[identity] for identity in identities]
     counts = segment.sizes()
     width, rest = divmod(len(segment.x), segment.examples)
     user_width = user_bytes if facts.of_users else 0
@@ -294,7 +294,7 @@ def _unpacked(
 def _column(values: Sequence[int]) -> bytes:
     """Unsigned integers, each of as few bytes as the largest needs."""
     largest = max(values)
-    width = next(each for each in (1, 2, 4, 8) if largest < 1 << 8 * each)
+    width = next(size for size in (1, 2, 4, 8) if largest < 1 << 8 * size)
     return np.array(values, dtype=f"<u{width}").tobytes()
 
 

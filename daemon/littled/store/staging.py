@@ -40,7 +40,7 @@ Row = tuple[Any, ...]
 
 def worth_a_file(records: Sequence[NewRecord]) -> bool:
     """Whether the columns of large records stand beside the database when these are committed."""
-    sizes = (len(each.x) + len(each.y) + len(each.users) for each in records)
+    sizes = (len(record.x) + len(record.y) + len(record.users) for record in records)
     large = sum(size for size in sizes if size >= COLUMNS_BESIDE_RECORD_BYTES_MIN)
     return large >= COLUMNS_BESIDE_COMMIT_BYTES_MIN
 
@@ -190,7 +190,7 @@ class Arrivals:
             number = self._history.predictions.charge_number(entry.stream, entry.number)
             stored = self._history.ledger.entries(entry.stream, number - 1, number)
             known = replace(entry, number=number).to_bytes()
-            if [each.to_bytes() for each in stored] != [known]:
+            if [release.to_bytes() for release in stored] != [known]:
                 raise StoreDamaged(
                     f"replay mismatch: {where} came out different from the stored one"
                 )
@@ -250,7 +250,7 @@ class Arrivals:
             said.versions.get(release.learner, 0)
             for _, said in self._history.restores.of(release.stream)
         )
-        return max((each for each in versions if each > version), default=None)
+        return max((later for later in versions if later > version), default=None)
 
     def _charged(self, release: StoredRelease) -> StoredRelease | None:
         """The release with its charge as numbered in the ledger; None if that is not there."""
@@ -301,7 +301,7 @@ class Arrivals:
         ledger = self._put_entry(mark, entry)
         head = prediction_head(new.question_head, new.y)
         stored = StoredPrediction(
-            **{each.name: getattr(new, each.name) for each in fields(NewPrediction)},
+            **{field.name: getattr(new, field.name) for field in fields(NewPrediction)},
             charge=ledger.number,
             head=head,
         )

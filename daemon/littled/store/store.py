@@ -288,7 +288,7 @@ class Store:
     @property
     def instance(self) -> str:
         """Random public name of this store; a restore gives it a new one."""
-        names = [each[-1][1].instance for each in self._restores.values() if each]
+        names = [restores[-1][1].instance for restores in self._restores.values() if restores]
         return names[0] if names else self._facts.instance
 
     @property
@@ -434,8 +434,8 @@ class Store:
                 self._firsts,
                 beside=worth_a_file(records),
             )
-            for each in records:
-                batch.add(each)
+            for record in records:
+                batch.add(record)
             self._reserve(batch.producers)
             if len(batch.rows) == 1 and not batch.beside:
                 self._put_one(batch.producer_rows()[0], batch.rows[0])
@@ -641,7 +641,7 @@ class Store:
     def _forget_reserves(self) -> None:
         """Let the mark say exactly how far producers have come, as nothing is added any more."""
         for stream in self._marks:
-            active = (name for each, name in self._producers if each == stream)
+            active = (name for owner, name in self._producers if owner == stream)
             known = self._history.producers.of(stream)
             self._reserves.settle(stream, known, active, self._firsts[stream])
 
@@ -670,11 +670,11 @@ class Store:
     def _remember(self, producers: Producers) -> None:
         """Keep the producers that were active last."""
         self._producers_known = max(
-            self._producers_known, max((each[0] for each in producers.values()), default=0)
+            self._producers_known, max((known[0] for known in producers.values()), default=0)
         )
-        for name, each in producers.items():
+        for name, known in producers.items():
             self._producers.pop(name, None)
-            self._producers[name] = each
+            self._producers[name] = known
         while len(self._producers) > STORE_PRODUCERS_IN_MEMORY_MAX:
             oldest = next(iter(self._producers))
             del self._producers[oldest]

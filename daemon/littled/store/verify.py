@@ -159,7 +159,7 @@ def _streams(
     check: _Check, facts: Facts, history: History, place: Place, mark: HighWaterMark | None
 ) -> Iterator[StreamReport]:
     with check.part():
-        check.add([f"SQLite's own check: {each}" for each in history.integrity()])
+        check.add([f"SQLite's own check: {problem}" for problem in history.integrity()])
     with check.part():
         check.add(history.strays())
     if mark is not None:
@@ -194,7 +194,7 @@ def _unbounded(
         numbers = mark.streams[stream].numbers if stream in mark.streams else None
         if numbers is None:
             continue  # written before marks knew producers, or another store's
-        known = {name: end for (each, name), end in extent.producers.items() if each == stream}
+        known = {name: end for (owner, name), end in extent.producers.items() if owner == stream}
         known.pop(RESTORER, None)
         first = history.restores.first_number(stream)
         for name, least in numbers.missing(known, first).items():
@@ -280,7 +280,7 @@ class _Journal:
                 restores.append((point[1], record, said))
         return cls(
             records=end.last + 1,
-            examples=sum(each.examples for each in stretches),
+            examples=sum(stretch.examples for stretch in stretches),
             position=end.end_position,
             sequences=TrustedSequences(restores=len(restores)),
             restores=restores,
@@ -335,7 +335,7 @@ def _journal(check: _Check, history: History, stream: str, extent: Extent) -> _J
         last = journal.records - 1
         if last != extent.records[stream]:
             findings.append(f"the journal of {stream} breaks off after record {last}")
-        known = {name: end for (each, name), end in extent.producers.items() if each == stream}
+        known = {name: end for (owner, name), end in extent.producers.items() if owner == stream}
         if not journal.sequences.agrees(known):
             findings.append(f"the producers of {stream} are not where its journal ends for them")
     check.add(findings)
@@ -387,7 +387,7 @@ def _ledger(
     if promise.broken():
         findings.append(f"the caps of {stream} allow more than the epsilon and delta it promises")
     derived = rederive(entries, promise.caps, horizon=promise.horizon, epsilon=promise.epsilon)
-    findings += [f"{stream}: {each}" for each in derived]
+    findings += [f"{stream}: {problem}" for problem in derived]
     learners = plan.get("learners", {})
     findings += _unplanned(stream, learners, entries, promise.caps)
     findings += _unclosed(stream, promise, entries, journal)
@@ -402,7 +402,7 @@ def _ledger(
 
 def _closings(entries: list[LedgerEntry]) -> list[LedgerEntry]:
     """The entries by which restores have closed seasons."""
-    return [each for each in entries if each.event.get("type") == RestoredSeason.name]
+    return [entry for entry in entries if entry.event.get("type") == RestoredSeason.name]
 
 
 def _unclosed(
@@ -418,7 +418,7 @@ def _unclosed(
         place = closing_position(position, entry.season, promise.horizon)
         if (entry.price, entry.position, entry.learner) != (charge, place, None):
             yield f"ledger entry {entry.number} of {stream} is not what its restore says"
-    opened = max((each.season for each in entries), default=0)
+    opened = max((entry.season for entry in entries), default=0)
     for _, record, _ in journal.restores[len(closings) :]:
         if opened >= record.first_position // promise.horizon:
             yield f"the restore in record {record.number} of {stream} has not closed its season"
@@ -426,7 +426,7 @@ def _unclosed(
 
 def _season_spent(entries: list[LedgerEntry], season: int) -> Price:
     """The sum of what a season was charged; it has paid for the answers from its windows."""
-    own = (each.price for each in entries if each.window is None and each.season == season)
+    own = (entry.price for entry in entries if entry.window is None and entry.season == season)
     return sum(own, Price.zero())
 
 
@@ -447,13 +447,13 @@ def _unplanned(
 
     Learners of which none has a class, which no daemon can run, are held to the caps alone.
     """
-    if not any("hypotheses" in each for each in learners.values()):
+    if not any("hypotheses" in learner for learner in learners.values()):
         return []
     try:
-        charges = {name: Charges.of(each) for name, each in learners.items()}
+        charges = {name: Charges.of(learner) for name, learner in learners.items()}
     except ChargesUnknown as error:
         raise StoreDamaged(f"the plan of {stream} is no plan: {error}") from error
-    return [f"{stream}: {each}" for each in wrong_charges(entries, charges, caps)]
+    return [f"{stream}: {problem}" for problem in wrong_charges(entries, charges, caps)]
 
 
 def _releases(
@@ -499,23 +499,27 @@ def _predictions(
     }
     ends: dict[tuple[str, int], int | None] = {}
     last, number, charge = extent.predictions[stream], -1, -1
-    for each in history.predictions.of(stream, -1, last):
-        number = each.number
+    for prediction in history.predictions.of(stream, -1, last):
+        number = prediction.number
         where = f"prediction {number} of {stream}"
-        size = sizes.get(each.learner)
+        size = sizes.get(prediction.learner)
         if size is None:
             findings.append(f"{where} is by a learner that does not answer requests")
             continue
-        end = _window_end(each.window, size, plan["horizon"])
-        if (each.learner, each.window) not in ends:
-            ends[each.learner, each.window] = history.journal.record_at(stream, end - 1)
-        if ends[each.learner, each.window] != each.record:
+        end = _window_end(prediction.window, size, plan["horizon"])
+        if (prediction.learner, prediction.window) not in ends:
+            ends[prediction.learner, prediction.window] = history.journal.record_at(stream, end - 1)
+        if ends[prediction.learner, prediction.window] != prediction.record:
             findings.append(f"{where} does not name the record that ends its window")
-        if each.count < 1 or len(each.y) != each.count or each.y.translate(None, b"\0\1"):
+        if (
+            prediction.count < 1
+            or len(prediction.y) != prediction.count
+            or prediction.y.translate(None, b"\0\1")
+        ):
             findings.append(f"{where} has columns that do not fit")
-        if each.charge <= charge or not _pays(entries, each, end - 1):
+        if prediction.charge <= charge or not _pays(entries, prediction, end - 1):
             findings.append(f"{where} names a charge that does not pay for it")
-        charge = each.charge
+        charge = prediction.charge
     if number != last:
         findings.append(f"the predictions of {stream} break off after number {number}")
     if sum(entry.window is not None for entry in entries) != last + 1:
@@ -559,7 +563,7 @@ def _most_spent(entries: list[LedgerEntry]) -> Price:
         seasons[entry.season] = seasons.get(entry.season, Price.zero()) + entry.price
     return Price(
         *(
-            max((getattr(each, part) for each in seasons.values()), default=Fraction(0))
+            max((getattr(price, part) for price in seasons.values()), default=Fraction(0))
             for part in ("epsilon_pure", "rho", "delta")
         )
     )

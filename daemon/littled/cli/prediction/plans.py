@@ -88,7 +88,7 @@ def prediction_facts(
         "vote_rate": float(parameters.vote_rate),
         "net": float(parameters.net),
         "guarantee": {"epsilon": float(epsilon), "delta": float(delta)},
-        "methods": [asdict(each) for each in methods],
+        "methods": [asdict(method) for method in methods],
         "plan": stream.to_dict(),
     }
 
@@ -141,17 +141,17 @@ def methods_table(methods: Sequence[PredictionComparison]) -> Table:
     for column in ("answers a window", "epsilon each", "error", "prepare", "answer", "memory"):
         table.add_column(column, justify="right")
     table.add_column("remark")
-    for each in methods:
-        unlimited = "-" if each.expected_excess_error is None else "any number"
+    for method in methods:
+        unlimited = "-" if method.expected_excess_error is None else "any number"
         table.add_row(
-            each.method,
-            unlimited if each.answers is None else number(each.answers),
-            "-" if each.epsilon_per_answer is None else amount(each.epsilon_per_answer),
-            amount_of_error(each.expected_excess_error),
-            duration(each.prepare_seconds),
-            duration(each.answer_seconds),
-            size(each.memory_bytes),
-            each.remark or METHODS[each.method],
-            style="bold" if each.chosen else "",
+            method.method,
+            unlimited if method.answers is None else number(method.answers),
+            "-" if method.epsilon_per_answer is None else amount(method.epsilon_per_answer),
+            amount_of_error(method.expected_excess_error),
+            duration(method.prepare_seconds),
+            duration(method.answer_seconds),
+            size(method.memory_bytes),
+            method.remark or METHODS[method.method],
+            style="bold" if method.chosen else "",
         )
     return table

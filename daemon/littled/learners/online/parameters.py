@@ -38,7 +38,7 @@ class OnlineParameters(ParameterValues):
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; fractions as "numerator/denominator", settings as maps."""
-        return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -52,8 +52,8 @@ class OnlineParameters(ParameterValues):
 
 def check_stored(kind: type[Any], values: Mapping[str, Any], learner: str) -> None:
     """ValueError, naming the `learner`, unless the values can be a `kind` that was stored."""
-    known = {each.name for each in fields(kind)}
-    needed = {each.name for each in fields(kind) if each.default is MISSING}
+    known = {field.name for field in fields(kind)}
+    needed = {field.name for field in fields(kind) if field.default is MISSING}
     if not needed <= set(values) <= known:
         odd = ", ".join(sorted((needed - set(values)) | (set(values) - known)))
         raise ValueError(f"stored parameters of the {learner} differ in: {odd}")
@@ -69,20 +69,20 @@ def _plain(value: object) -> object:
         return to_text(value)
     if isinstance(value, tuple):
         return [
-            {"trigger_threshold": each.trigger_threshold, "teachers": each.teachers}
-            for each in value
+            {"trigger_threshold": settings.trigger_threshold, "teachers": settings.teachers}
+            for settings in value
         ]
     return value
 
 
 def _read(name: str, value: Any) -> Any:
     if name == "ladder":
-        return tuple(_read_epoch_settings(each) for each in value)
+        return tuple(_read_epoch_settings(settings) for settings in value)
     return Fraction(value) if name in _FRACTIONS and value is not None else value
 
 
 def _read_epoch_settings(value: Any) -> EpochSettings:
-    if not isinstance(value, dict) or set(value) != {each.name for each in fields(EpochSettings)}:
+    if not isinstance(value, dict) or set(value) != {field.name for field in fields(EpochSettings)}:
         raise ValueError("stored settings of the ladder must have a trigger_threshold and teachers")
     return EpochSettings(**value)
 
@@ -113,10 +113,12 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
     if not (1 <= p.draws <= majority_members_max and p.draws % 2):
         yield f"draws must be an odd number up to {majority_members_max}, for a majority"
     thresholds = [settings.trigger_threshold for settings in p.all_settings]
-    if not all(type(each) is int and abs(each) <= THRESHOLD_MAX for each in thresholds):
+    if not all(
+        type(threshold) is int and abs(threshold) <= THRESHOLD_MAX for threshold in thresholds
+    ):
         yield "a threshold of the trigger must be an integer from -2^62 to 2^62"
     teachers = [settings.teachers for settings in p.all_settings if settings.teachers is not None]
-    if not all(type(each) is int and each >= 1 for each in teachers):
+    if not all(type(number) is int and number >= 1 for number in teachers):
         yield "a number of teachers must be an integer of at least 1"
 
 

@@ -71,7 +71,7 @@ class PredictionParameters:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; fractions as "numerator/denominator"."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        values = {field.name: getattr(self, field.name) for field in fields(self)}
         return {
             name: to_text(value) if isinstance(value, Fraction) else value
             for name, value in values.items()

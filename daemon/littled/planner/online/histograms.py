@@ -97,9 +97,9 @@ class Setting:
         `seen` (paces, rungs, fires): mistakes of an epoch. `shares` (paces, sizes): what smaller
         groups cost, for each of their members.
         """
-        each = seen / size
-        spread = np.sqrt(each * (1 - 1 / size))[..., None] * DEVIATIONS
-        found = total(passes(self.rate, self.bottom - each[..., None] - spread) * WEIGHTS)
+        per_member = seen / size
+        spread = np.sqrt(per_member * (1 - 1 / size))[..., None] * DEVIATIONS
+        found = total(passes(self.rate, self.bottom - per_member[..., None] - spread) * WEIGHTS)
         none = powers(1 - found, size)
         left = size - np.clip(size * found / np.maximum(1 - none, 1e-12), 1.0, size)
         after = np.stack(
@@ -118,7 +118,7 @@ class Setting:
     def _start(self, thresholds: tuple[int, ...]) -> Floats:
         """How likely each rung is in force after a share of the season with nothing to learn."""
         steps = self.horizon / self.members
-        stays = [quiet(self.trigger_rate, each, steps) for each in thresholds[:-1]]
+        stays = [quiet(self.trigger_rate, threshold, steps) for threshold in thresholds[:-1]]
         climbed = np.cumprod([1.0, *(1 - stay for stay in stays)])
         return np.array([*(climbed[:-1] * stays), climbed[-1]])
 
@@ -129,7 +129,11 @@ class Setting:
         """
         return [
             next(
-                (rung for rung, each in enumerate(thresholds) if each >= number * needed + below),
+                (
+                    rung
+                    for rung, threshold in enumerate(thresholds)
+                    if threshold >= number * needed + below
+                ),
                 len(thresholds) - 1,
             )
             + 1

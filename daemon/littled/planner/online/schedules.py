@@ -45,7 +45,7 @@ UPPER_QUANTILES = (
     0.7245143834923653, 0.8305108782053992, 0.9467817563010457, 1.0775155670402803,
     1.229858759216589, 1.4177971379962673, 1.6759397227734438, 2.1538746940614564,
 )  # fmt: skip
-QUANTILES = np.array([*(-each for each in reversed(UPPER_QUANTILES)), *UPPER_QUANTILES])
+QUANTILES = np.array([*(-quantile for quantile in reversed(UPPER_QUANTILES)), *UPPER_QUANTILES])
 
 Share = Callable[[int], float]
 # Of a share of positive examples and of facts: how likely something is found, and the error then.

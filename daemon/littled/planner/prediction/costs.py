@@ -51,10 +51,12 @@ def memory_bytes(plan: PredictionPlan) -> int:
 
 def _labelings_max(plan: PredictionPlan) -> int:
     """Most labelings that are listed for an answer."""
-    each = plan.parameters
-    if not each.subset_rate:
+    parameters = plan.parameters
+    if not parameters.subset_rate:
         return 0
-    stable = StablePredictor("", plan.hypotheses, each.window, each.rate, each.subset_rate)
+    stable = StablePredictor(
+        "", plan.hypotheses, parameters.window, parameters.rate, parameters.subset_rate
+    )
     return stable.candidates_max
 
 

@@ -64,7 +64,7 @@ LINE = exp(2)
 DISTANCES = np.arange(65) / 8
 UPPER_NODES = (1.1544053947399682, 2.366759410734541, 3.7504397177257425)
 UPPER_CHANCES = (0.24012317860501273, 0.030757123967586498, 0.0005482688559722178)
-NODES = np.array([*(-each for each in reversed(UPPER_NODES)), 0.0, *UPPER_NODES])
+NODES = np.array([*(-node for node in reversed(UPPER_NODES)), 0.0, *UPPER_NODES])
 CHANCES = np.array([*reversed(UPPER_CHANCES), 16 / 35, *UPPER_CHANCES])
 # Log-odds l of the concentrated law, and v times the lead that has them: the integral of 1 over
 # v / (2 sqrt(K(l))) = v sqrt(l / tanh(l / 2)), which is how fast they grow.

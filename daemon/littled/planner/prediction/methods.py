@@ -278,7 +278,7 @@ def _nets(model: ErrorModel, allowance: Allowance) -> Floats:
     flipped = [(part * flip, flip) for flip in FLIPS for part in FAILURE_PARTS]
     rows = [
         (size / model.window, complexity, missed, differing, failure, flip, part)
-        for size, complexity, missed in zip(*(each[::2] for each in _subsets(model)), strict=True)
+        for size, complexity, missed in zip(*(sizes[::2] for sizes in _subsets(model)), strict=True)
         for failure, flip in ((allowance.failure, 0.0), *flipped)
         if (differing := _differing(model, size / model.window, failure)) is not None
         for part in VOTE_PARTS
@@ -317,7 +317,7 @@ def _votes(model: ErrorModel) -> tuple[Floats, NDArray[np.int64], Floats]:
     Labels are those of one rule, so they have no noise.
     """
     chunks, _, _ = _chunk_errors(model)
-    errors = np.array([model.chunk(model.window / each) for each in chunks.tolist()])
+    errors = np.array([model.chunk(model.window / number) for number in chunks.tolist()])
     rates = _grid(RATE_MIN, RATE_MAX)
     voted = np.array([model.votes(errors, 0 * errors, chunks, rate, "coin") for rate in rates])
     best = voted.argmin(axis=1)

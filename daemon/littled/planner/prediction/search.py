@@ -135,11 +135,11 @@ def open_methods(request: PredictionRequest) -> tuple[Method, ...]:
 def best_prediction(request: PredictionRequest, budget: Budget) -> PredictionEstimate | None:
     """The best plan under one way to divide the budget, None if no method answers as is wanted."""
     found = [
-        each
+        estimate
         for method in open_methods(request)
-        if why_not(request, method) is None and (each := _estimate(request, budget, method))
+        if why_not(request, method) is None and (estimate := _estimate(request, budget, method))
     ]
-    return min(found, key=lambda each: preference(request, each), default=None)
+    return min(found, key=lambda estimate: preference(request, estimate), default=None)
 
 
 def why_not(request: PredictionRequest, method: Method) -> str | None:
@@ -291,12 +291,12 @@ def compare_predictions(stream: StreamRequest) -> tuple[PredictionComparison, ..
     check_requests(stream)
     budgets = tuple(budgets_of(stream))
     found = {method: _best_of(request, budgets, method) for method in METHODS}
-    feasible = {method: each for method in open_methods(request) if (each := found[method])}
+    feasible = {method: estimate for method in open_methods(request) if (estimate := found[method])}
     chosen = min(feasible, key=lambda method: preference(request, feasible[method]), default=None)
     ordered = sorted(METHODS, key=lambda method: method != chosen)
     rows = [
-        _row(request, each, chosen=method == chosen)
-        if (each := found[method])
+        _row(request, estimate, chosen=method == chosen)
+        if (estimate := found[method])
         else PredictionComparison(method, False, remark=_unable(request, budgets, method))
         for method in ordered
     ]
