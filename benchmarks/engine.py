@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 from littled.classes import class_from_name
 from littled.engine import Engine, Transcript
 from littled.mechanisms.noise import Address, KeyedNoise
-from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
 from littled.service.training import Trainers
 from littled.store.records import Record
 from littled_protocol.columns import encode_users, point_type
@@ -70,7 +70,7 @@ def case_of(name: str, most: int | None) -> Case:
         Fraction(1),
         Fraction(1, 10**6),
         10**9,
-        (LearnerRequest("rule", class_from_name(name), noise_rate=Fraction(0)),),
+        (OnlineRequest("rule", class_from_name(name), noise_rate=Fraction(0)),),
         **protected,
     )
     plan, random = plan_stream(request), np.random.default_rng(1)

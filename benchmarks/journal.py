@@ -27,7 +27,7 @@ import apsw
 import numpy as np
 
 from littled.classes.registry import class_from_name
-from littled.planner import LearnerRequest, StreamRequest, plan_stream
+from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.store.records import NewRecord
 from littled.store.store import Store
 
@@ -40,7 +40,7 @@ TURNS = 3
 
 def made(path: Path) -> Path:
     """A new store with one learner that fits its stream."""
-    request = LearnerRequest("rule", class_from_name("thresholds:256"))
+    request = OnlineRequest("rule", class_from_name("thresholds:256"))
     plan = plan_stream(StreamRequest(STREAM, Fraction(1), Fraction(1, 10**6), 10**9, (request,)))
     Store.create(path, {}, {STREAM: plan.to_dict()})
     return path

@@ -31,7 +31,7 @@ from statistics import median
 from typing import Any
 
 from littled.classes.registry import class_from_name
-from littled.planner import LearnerRequest, StreamRequest, plan_stream
+from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.store.mark import HighWaterMark, read_mark
 from littled.store.records import NewRecord
 from littled.store.staging import Producers
@@ -66,7 +66,7 @@ def commits(producers: int, batches: int, examples: int) -> Iterator[list[NewRec
 @functools.cache
 def small_plan() -> dict[str, Any]:
     """A plan for one learner."""
-    request = LearnerRequest("rule", class_from_name("thresholds:256"))
+    request = OnlineRequest("rule", class_from_name("thresholds:256"))
     plan = plan_stream(StreamRequest(STREAM, Fraction(1), Fraction(1, 10**6), 10**9, (request,)))
     return plan.to_dict()
 

@@ -29,7 +29,7 @@ from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.exponential import ExponentialMechanism
 from littled.mechanisms.subset import BernoulliSubset
 from littled.mechanisms.votes import PRECISION
-from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
 from littled.planner.capacity import MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX
 from littled.planner.online.request import Asked
 from littled.planner.online.sizes import CANDIDATES_MAX
@@ -56,7 +56,7 @@ def one_line(pattern: str) -> str:
 @cache
 def planned(selection: Asked) -> StreamPlan:
     """What the planner takes for the class and the budget of the worked example."""
-    learner = LearnerRequest("l", class_from_name("thresholds:256"), selection=selection)
+    learner = OnlineRequest("l", class_from_name("thresholds:256"), selection=selection)
     return plan_stream(StreamRequest("s", Fraction(1), Fraction(1, 10**6), HORIZON, (learner,)))
 
 
@@ -122,7 +122,7 @@ def test_the_worked_example_is_what_the_code_computes(selection: Asked) -> None:
 def test_the_worked_example_of_users_is_what_the_planner_takes_and_the_code_computes() -> None:
     said = one_line(r"\*For instance:\*(.*?)\n\n")
     (name,) = re.findall(r"for `(\S+)` at \(1, 1e-6\), T = 1,000,000 and c = 1 ", said)
-    learner = LearnerRequest("l", class_from_name(name))
+    learner = OnlineRequest("l", class_from_name(name))
     budget = Fraction(1), Fraction(1, 10**6)
     stream = plan_stream(StreamRequest("s", *budget, HORIZON, (learner,), Unit(1)))
     p = stream.publishing[0].parameters
@@ -160,7 +160,7 @@ def test_each_row_of_a_selection_names_what_such_a_learner_is_charged() -> None:
         ("affine:32:4", "closure"),
         ("points:32", "histogram"),
     ):
-        learner = LearnerRequest("l", class_from_name(name), selection=selection)  # type: ignore[arg-type]
+        learner = OnlineRequest("l", class_from_name(name), selection=selection)  # type: ignore[arg-type]
         stream = StreamRequest("s", Fraction(1), Fraction(1, 10**6), HORIZON, (learner,))
         (plan,) = plan_stream(stream).publishing
         once = {event.name for event in plan.learner("s").season_events()}

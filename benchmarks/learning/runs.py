@@ -25,7 +25,7 @@ from littled.classes import HypothesisClass, class_from_name
 from littled.classes.table import Table
 from littled.engine import Transcript, replay
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
 from littled.store.records import Record
 from littled_protocol.codec import decode
 from littled_protocol.columns import encode_labels, encode_users, point_type
@@ -101,7 +101,7 @@ def plan_for(class_name: str, horizon: int, method: str = LITTLED, kept: int = 1
     `kept`: user_examples_max, where users are protected.
     """
     adversary: Literal["oblivious", "none"] = "none" if method == INDEPENDENT else "oblivious"
-    learners = (LearnerRequest("l", hypotheses_of(class_name), adversary=adversary),)
+    learners = (OnlineRequest("l", hypotheses_of(class_name), adversary=adversary),)
     request = StreamRequest("bench", EPSILON, DELTA, horizon, learners)
     if method == USERS:
         request = replace(request, unit=Unit(kept))

@@ -23,7 +23,7 @@ import numpy as np
 from benchmarks.retrain.output import emit
 from benchmarks.retrain.workloads import Workload, coins
 from littled.classes import class_from_name
-from littled.planner import LearnerRequest, StreamRequest, plan_stream
+from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.store.store import Store
 from littled_protocol.columns import encode_labels, point_type
 from littled_protocol.connection import NEED_DATA, Connection, Role
@@ -56,7 +56,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 @contextmanager
 def daemon(folder: Path, workload: Workload) -> Iterator[tuple[Path, int]]:
     """A daemon of its own process on a new store: its socket and process id."""
-    learner = LearnerRequest("l", class_from_name("thresholds:256"))
+    learner = OnlineRequest("l", class_from_name("thresholds:256"))
     calm = plan_stream(StreamRequest("calm", Fraction(1), Fraction(1, 10**6), 10**9, (learner,)))
     plans = {"busy": workload.plan("busy").to_dict(), "calm": calm.to_dict()}
     Store.create(folder / "store", {"streams": sorted(plans)}, plans)

@@ -23,7 +23,7 @@ from littled.learners.online.buffer import Buffer
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.values import EpochSettings
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import LearnerPlan, StreamPlan
+from littled.planner import OnlinePlan, StreamPlan
 from littled_protocol.columns import point_type
 from littled_protocol.rules import Words
 
@@ -126,7 +126,7 @@ class Workload:
     def plan(self, stream: str) -> StreamPlan:
         """A stream that trains again and again as it is fed batches of `batch` examples."""
         parameters = self.parameters(**self.stream)
-        learner = LearnerPlan("l", self.hypotheses(), parameters, Words())
+        learner = OnlinePlan("l", self.hypotheses(), parameters, Words())
         return StreamPlan(
             stream, Fraction(1), Fraction(1, 10**6), Fraction(1, 10**6), parameters.horizon,
             ENOUGH, (learner,),

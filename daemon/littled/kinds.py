@@ -56,7 +56,7 @@ KINDS: dict[str, Kind] = {
         Kind(
             "online",
             configuration="littled.configuration.online:LearnerConfiguration",
-            plan="littled.planner.online.plan:LearnerPlan",
+            plan="littled.planner.online.plan:OnlinePlan",
             planning="littled.planner.online.search:OnlinePlanning",
             charges="littled.budget.charges.online:OnlineCharges",
             options="littled.cli.online.options:OnlineOptions",

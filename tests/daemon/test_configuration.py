@@ -16,7 +16,7 @@ from littled.configuration import (
 )
 from littled.configuration.online import LearnerConfiguration
 from littled.configuration.prediction import PredictionConfiguration
-from littled.planner import LearnerRequest, plan_stream
+from littled.planner import OnlineRequest, plan_stream
 from littled.planner.prediction.request import PredictionRequest
 from littled_protocol.rules import Words
 
@@ -259,7 +259,7 @@ def test_learners_of_both_kinds_stand_beside_each_other() -> None:
     assert isinstance(ask, PredictionConfiguration)
     assert (late.kind, ask.kind, ask.hypothesis_class) == ("online", "prediction", Thresholds(256))
     first, second = stream["flights"].request().learners
-    assert isinstance(first, LearnerRequest)
+    assert isinstance(first, OnlineRequest)
     words = Words("departure delay", "min", -30, "late", "not late")
     assert second == PredictionRequest(
         "ask", Thresholds(256), 10_000, Fraction(1, 10), None, 500, "dense", words

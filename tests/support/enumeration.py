@@ -48,7 +48,7 @@ from littled.budget.unit import Unit
 from littled.engine import Engine, Transcript
 from littled.engine.predictions import AnsweringService
 from littled.learners.online import OnlineLearner
-from littled.planner import LearnerPlan, StreamPlan
+from littled.planner import OnlinePlan, StreamPlan
 from littled.planner.prediction.plan import PredictionPlan
 from littled.store.mark import Point
 from littled.store.records import NewPrediction, Record, StoredPrediction, prediction_head
@@ -66,7 +66,7 @@ TAIL_BITS = 24
 
 
 @dataclass(frozen=True, slots=True)
-class VariantPlan(LearnerPlan):
+class VariantPlan(OnlinePlan):
     """A plan for another learner than the real one."""
 
     learner_class: type[OnlineLearner] = OnlineLearner
@@ -76,7 +76,7 @@ class VariantPlan(LearnerPlan):
 
 
 def stream_of(
-    *plans: LearnerPlan | PredictionPlan, delta_z: Fraction = Fraction(0), refused: int = 0
+    *plans: OnlinePlan | PredictionPlan, delta_z: Fraction = Fraction(0), refused: int = 0
 ) -> StreamPlan:
     """A stream with these learners. Its caps are all that they book in a season.
 
@@ -84,7 +84,7 @@ def stream_of(
     """
     events: list[PrivacyEvent] = []
     calls: list[PrivacyEvent] = []
-    online = [each for each in plans if isinstance(each, LearnerPlan)]
+    online = [each for each in plans if isinstance(each, OnlinePlan)]
     for plan in online:
         learner = plan.learner(STREAM)
         events += learner.season_events()
@@ -99,8 +99,8 @@ def stream_of(
     return replace(stream, unit=Unit(p.user_examples_max))
 
 
-def online_plan(name: str, hypotheses: Any, parameters: Any) -> LearnerPlan:
-    return LearnerPlan(name, hypotheses, parameters, Words())
+def online_plan(name: str, hypotheses: Any, parameters: Any) -> OnlinePlan:
+    return OnlinePlan(name, hypotheses, parameters, Words())
 
 
 # -- transitions -----------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from littled.learners.batch import BatchParameters
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.values import EpochSettings
 from littled.learners.prediction import PredictionParameters
-from littled.planner import LearnerPlan, StreamPlan
+from littled.planner import OnlinePlan, StreamPlan
 from littled.planner.batch.plan import BatchPlan
 from littled.planner.prediction.plan import PredictionPlan
 from littled_protocol.rules import Words
@@ -220,7 +220,7 @@ class Case:
 
 def learner_plan(name: str, hypotheses: HypothesisClass | None = None) -> Any:
     """One learner under its own name without blanks."""
-    kind: type[Any] = PredictionPlan if name in PREDICTIONS else LearnerPlan
+    kind: type[Any] = PredictionPlan if name in PREDICTIONS else OnlinePlan
     kind = BatchPlan if name in BATCH else kind
     of_class, parameters = LEARNERS[name]
     plain = name.replace(",", "").replace(" ", "_")

@@ -20,7 +20,7 @@ from littled.budget.unit import Unit
 from littled.classes import HypothesisClass, class_from_name
 from littled.classes.table import Table
 from littled.planner import (
-    LearnerRequest,
+    OnlineRequest,
     PaperConstants,
     PlanError,
     StreamRequest,
@@ -81,12 +81,12 @@ def _planned(request: StreamRequest) -> Callable[[], object]:
 
 def _compared(request: StreamRequest) -> Callable[[], object]:
     """The plan with every figure that is shown beside it."""
-    online = isinstance(request.learners[0], LearnerRequest)
+    online = isinstance(request.learners[0], OnlineRequest)
     compare = compare_ways if online else compare_predictions
     return lambda: [astuple(row) for row in compare(request)]
 
 
-def _stream(learner: LearnerRequest | PredictionRequest, *, budget: int = 0) -> StreamRequest:
+def _stream(learner: OnlineRequest | PredictionRequest, *, budget: int = 0) -> StreamRequest:
     epsilon, delta = BUDGETS[budget]
     return StreamRequest("s", Fraction(epsilon), delta, 200_000, (learner,))
 
@@ -98,21 +98,21 @@ def _online() -> Iterator[Case]:
         noises = (Fraction(0), TENTH) if selection == "auto" else (Fraction(0),)
         budgets = range(len(BUDGETS)) if selection == "auto" and name in CLASSES[:6:2] else (0,)
         for noise, budget in product(noises, budgets):
-            learner = LearnerRequest("l", hypotheses, noise, selection, adversary=adversary)
+            learner = OnlineRequest("l", hypotheses, noise, selection, adversary=adversary)
             title = f"{name} {selection} {adversary} noise {noise} budget {budget}"
             yield title, _planned(_stream(learner, budget=budget))
     for name, hypotheses in _classes():
-        learner = LearnerRequest("l", hypotheses, selection="sparse", teachers=300)
+        learner = OnlineRequest("l", hypotheses, selection="sparse", teachers=300)
         yield f"{name} teachers", _planned(_stream(learner, budget=2))
-        yield f"{name} compared", _compared(_stream(LearnerRequest("l", hypotheses)))
+        yield f"{name} compared", _compared(_stream(OnlineRequest("l", hypotheses)))
         constants = PaperConstants(teachers=Fraction(60))
-        paper = LearnerRequest("l", hypotheses, selection="paper", paper=constants)
+        paper = OnlineRequest("l", hypotheses, selection="paper", paper=constants)
         yield f"{name} paper", _planned(_stream(paper))
 
 
 def _users() -> Iterator[Case]:
     for (name, hypotheses), adversary, most in product(list(_classes()), ADVERSARIES, (1, 5)):
-        learner = LearnerRequest("l", hypotheses, adversary=adversary)
+        learner = OnlineRequest("l", hypotheses, adversary=adversary)
         request = StreamRequest("s", Fraction(2), TINY, 200_000, (learner,), unit=Unit(most))
         yield f"{name} users {most} {adversary}", _planned(request)
 
@@ -134,11 +134,11 @@ def _predictions() -> Iterator[Case]:
 
 def _others() -> Iterator[Case]:
     prefixes = class_from_name("prefixes:32")
-    both = (LearnerRequest("a", prefixes), PredictionRequest("b", prefixes, 50_000))
+    both = (OnlineRequest("a", prefixes), PredictionRequest("b", prefixes, 50_000))
     points = class_from_name("points:64")
     sets = class_from_name("sparse_sets:64:8")
     yield "two kinds", _planned(StreamRequest("s", Fraction(1), TINY, 1_000_000, both))
-    three = tuple(LearnerRequest(n, c) for n, c in (("a", points), ("b", sets), ("c", points)))
+    three = tuple(OnlineRequest(n, c) for n, c in (("a", points), ("b", sets), ("c", points)))
     yield "three", _planned(StreamRequest("s", Fraction(3), TINY, 1_000_000, three))
 
 

@@ -17,7 +17,7 @@ from littled.engine.predictions import AnsweringService
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.prediction import PredictionParameters
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import LearnerPlan, StreamPlan
+from littled.planner import OnlinePlan, StreamPlan
 from littled.planner.prediction.plan import PredictionPlan
 from littled.store.records import NewRecord, Record
 from littled.store.store import Store
@@ -59,7 +59,7 @@ def stream_plan(
     """One online learner, "late", and some that answer: "near" and "votes" by default."""
     if predictions is None:
         predictions = prediction_plan("near", DENSE), prediction_plan("votes", VOTES)
-    online = LearnerPlan("late", CLASS, replace(ONLINE, horizon=horizon), Words())
+    online = OnlinePlan("late", CLASS, replace(ONLINE, horizon=horizon), Words())
     learner = online.learner(STREAM)
     events = [*learner.season_events(), *[learner.call_event()] * ONLINE.calls_max]
     for each in predictions:

@@ -31,7 +31,7 @@ from littled.classes.registry import class_from_name
 from littled.engine import Engine, Outlet, Trainings
 from littled.learners.prediction import PredictionLearner
 from littled.mechanisms.noise import NoiseSource
-from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
 from littled.service.access import Access, one_token
 from littled.service.daemon import serve
 from littled.service.grants import read_access
@@ -81,7 +81,7 @@ def plans() -> dict[str, dict[str, Any]]:
                 Fraction(1),
                 Fraction(1, 10**6),
                 10**8,
-                (LearnerRequest("late", class_from_name(name)),),
+                (OnlineRequest("late", class_from_name(name)),),
             )
         ).to_dict()
         for stream, name in STREAMS.items()

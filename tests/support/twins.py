@@ -72,7 +72,7 @@ from littled.mechanisms.noisy_majority import NoisyMajority
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.subset import BernoulliSubset
 from littled.mechanisms.votes import VoteCoin
-from littled.planner import LearnerPlan, StreamPlan
+from littled.planner import OnlinePlan, StreamPlan
 from littled.planner.batch.plan import BatchPlan
 from littled.planner.prediction.plan import PredictionPlan
 from littled.store.mark import Point
@@ -236,7 +236,7 @@ def points_of(hypotheses: HypothesisClass, values: Sequence[Any]) -> NDArray[Any
 
 
 def plan_of(
-    plans: Sequence[LearnerPlan | PredictionPlan | BatchPlan],
+    plans: Sequence[OnlinePlan | PredictionPlan | BatchPlan],
     horizon: int,
     *,
     name: str = "s",

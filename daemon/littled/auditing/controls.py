@@ -37,7 +37,7 @@ from littled.auditing.trials import TrialSubject
 from littled.classes import Thresholds
 from littled.learners.online.parameters import OnlineParameters
 from littled.mechanisms.noise import Address, NoiseSource
-from littled.planner import LearnerPlan, StreamPlan, season_cost
+from littled.planner import OnlinePlan, StreamPlan, season_cost
 from littled_protocol.rules import Words
 
 # Runs of a variant that are drawn together, and those that usually decide.
@@ -253,7 +253,7 @@ def trigger_plan(rate: Fraction) -> StreamPlan:
         buffer="examples",
         fresh=True,
     )
-    learner = LearnerPlan("trigger", Thresholds(2), parameters, Words())
+    learner = OnlinePlan("trigger", Thresholds(2), parameters, Words())
     caps = season_cost(learner.learner("control"))
     delta = Fraction(1, 100)
     return StreamPlan("control", Fraction(2), delta, Fraction(0), 64, caps, (learner,))
@@ -271,7 +271,7 @@ def trigger_controls() -> tuple[TrialSubject, ...]:
     ]
     found = []
     for name, what, subject_plan, fault in made:
-        subject = online_subject(subject_plan, subject_plan.of(LearnerPlan)[0], name, fault)
+        subject = online_subject(subject_plan, subject_plan.of(OnlinePlan)[0], name, fault)
         trials = [trial for trial in subject.trials if trial.name in TELLING]
         private = name == "trigger"
         found.append(

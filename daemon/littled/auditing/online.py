@@ -25,7 +25,7 @@ from littled.engine import Transcript as Opening
 from littled.learners.contract import Learner
 from littled.learners.online.trigger import trigger_of
 from littled.mechanisms.noise import KeyedNoise, NoiseSource
-from littled.planner import LearnerPlan, StreamPlan, season_cost
+from littled.planner import OnlinePlan, StreamPlan, season_cost
 from littled.planner.plans import PublishingPlan
 from littled.store.records import HEAD_BYTES, Record, StoredRelease, record_head
 from littled_protocol import limits
@@ -46,7 +46,7 @@ Fault = Callable[[NoiseSource], NoiseSource]
 
 
 def online_subject(
-    plan: StreamPlan, learner: LearnerPlan, name: str, fault: Fault | None = None
+    plan: StreamPlan, learner: OnlinePlan, name: str, fault: Fault | None = None
 ) -> TrialSubject:
     """The audit of one learner of a plan, as if it were alone on its stream.
 
@@ -81,7 +81,7 @@ def engine_subject(
     )
 
 
-def in_words(learner: LearnerPlan) -> str:
+def in_words(learner: OnlinePlan) -> str:
     """Class, selection and trigger of a learner in a few words."""
     trigger = trigger_of(learner.parameters)
     return f"{learner.hypotheses.name}, {learner.selection.words}, {trigger.words}"

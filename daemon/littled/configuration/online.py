@@ -7,7 +7,7 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from littled.configuration.parts import LearnerPart, Number, Part, Share, known_kind
-from littled.planner import LearnerRequest, PaperConstants
+from littled.planner import OnlineRequest, PaperConstants
 from littled.planner.online.request import Asked
 from littled_protocol.rules import Words
 
@@ -49,9 +49,9 @@ class LearnerConfiguration(LearnerPart):
     failure_probability: Share = Decimal("0.05")
     paper: PaperConfiguration = PaperConfiguration()
 
-    def request(self, name: str, words: Words) -> LearnerRequest:
+    def request(self, name: str, words: Words) -> OnlineRequest:
         """What the planner is asked for."""
-        return LearnerRequest(
+        return OnlineRequest(
             name=name,
             hypotheses=self.hypothesis_class,
             noise_rate=Fraction(self.noise_rate),

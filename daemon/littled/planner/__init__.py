@@ -5,8 +5,8 @@ usual ones, which are named here too.
 """
 
 from littled.planner.online.comparing import Comparison
-from littled.planner.online.plan import LearnerPlan
-from littled.planner.online.request import LearnerRequest, PaperConstants
+from littled.planner.online.plan import OnlinePlan
+from littled.planner.online.request import OnlineRequest, PaperConstants
 from littled.planner.online.search import compare_ways
 from littled.planner.plans import StreamPlan, season_cost
 from littled.planner.requests import PlanError, StreamRequest
@@ -14,8 +14,8 @@ from littled.planner.search import plan_stream
 
 __all__ = [
     "Comparison",
-    "LearnerPlan",
-    "LearnerRequest",
+    "OnlinePlan",
+    "OnlineRequest",
     "PaperConstants",
     "PlanError",
     "StreamPlan",

@@ -17,7 +17,7 @@ from littled.auditing.subjects.online import PUBLISHING
 from littled.auditing.trials import Auditor
 from littled.engine import Transcript, replay
 from littled.mechanisms.noise import Address, KeyedNoise, NoiseSource
-from littled.planner import LearnerPlan
+from littled.planner import OnlinePlan
 from littled_protocol.codec import decode
 from littled_protocol.messages import Release
 
@@ -26,7 +26,7 @@ KEY = key_of_seed(1)
 
 def trials(name: str) -> list[EngineTrial]:
     plan = small_plan(name)
-    found = online_subject(plan, plan.of(LearnerPlan)[0], name).trials
+    found = online_subject(plan, plan.of(OnlinePlan)[0], name).trials
     engine = [trial for trial in found if isinstance(trial, EngineTrial)]
     assert len(engine) == len(found)
     return engine
@@ -96,7 +96,7 @@ class NoSelectionNoise:
 
 def test_a_selection_without_noise_is_found() -> None:
     plan = small_plan("fresh-scheduled")
-    asked = online_subject(plan, plan.of(LearnerPlan)[0], "l", NoSelectionNoise)
+    asked = online_subject(plan, plan.of(OnlinePlan)[0], "l", NoSelectionNoise)
     (even,) = (each for each in asked.trials if each.name == "3 mistakes of 5")
     finding = Auditor(KEY).audit(0, replace(asked, trials=[even]), 600)
     assert finding.exceeded
@@ -105,7 +105,7 @@ def test_a_selection_without_noise_is_found() -> None:
 def test_a_learner_with_other_parameters_than_its_claim_is_found() -> None:
     """As planned nothing is found; of a tenth of the epsilon everything is."""
     plan = small_plan("histogram-scheduled")
-    asked = online_subject(plan, plan.of(LearnerPlan)[0], "l")
+    asked = online_subject(plan, plan.of(OnlinePlan)[0], "l")
     few = replace(asked, trials=[each for each in asked.trials if each.name == "4 votes and 3"])
     finding = Auditor(KEY).audit(0, few, 250)
     assert not finding.exceeded

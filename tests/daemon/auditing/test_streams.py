@@ -11,7 +11,7 @@ from littled.auditing.subjects.online import OF_USERS, PUBLISHING
 from littled.classes import class_from_name
 from littled.classes.table import Table
 from littled.learners.online import OnlineLearner
-from littled.planner import LearnerPlan
+from littled.planner import OnlinePlan
 
 CLASSES = [
     *("thresholds:256", "points:128", "sparse_sets:8:2", "prefixes:32", "affine:8:1"),
@@ -21,7 +21,7 @@ CLASSES = [
 
 def small_learner(name: str) -> OnlineLearner:
     plan = small_plan(name)
-    return plan.of(LearnerPlan)[0].learner(plan.stream)
+    return plan.of(OnlinePlan)[0].learner(plan.stream)
 
 
 @pytest.mark.parametrize("name", PUBLISHING)

@@ -10,7 +10,7 @@ from littled.auditing.subjects import SMALL, small_plan, subjects_of
 from littled.auditing.subjects.online import PUBLISHING
 from littled.auditing.subjects.prediction import ANSWERING
 from littled.auditing.trials import Auditor, Subject, TrialSubject, processes
-from littled.planner import LearnerRequest, StreamRequest, plan_stream
+from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.planner.prediction.request import PredictionRequest
 
 KEY = key_of_seed(1)
@@ -85,8 +85,8 @@ def test_learners_of_a_stream_are_audited_one_by_one() -> None:
     request = StreamRequest(
         "s", *(small_plan("fresh").epsilon, small_plan("fresh").delta), 64,
         (
-            LearnerRequest("one", small[0], selection="fresh"),
-            LearnerRequest("two", small[1], selection="fresh"),
+            OnlineRequest("one", small[0], selection="fresh"),
+            OnlineRequest("two", small[1], selection="fresh"),
             PredictionRequest("three", small[0], 24, excess_error=None, answers=2),
         ),
     )  # fmt: skip

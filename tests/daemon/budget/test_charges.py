@@ -28,7 +28,7 @@ from littled.engine import replay
 from littled.learners.online import OnlineLearner
 from littled.learners.online.parameters import OnlineParameters
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
 from littled.planner.plans import AnsweringPlan, PublishingPlan
 from littled.planner.prediction.request import PredictionRequest
 from littled.store.records import Record
@@ -39,7 +39,7 @@ FREE = Price.zero()
 
 def plan(class_name: str, name: str = "late", users: int = 0, **how: Any) -> StreamPlan:
     """The plan for one learner; for users, if it says how many examples of each are used."""
-    learner = LearnerRequest(name, class_from_name(class_name), **how)
+    learner = OnlineRequest(name, class_from_name(class_name), **how)
     stream = StreamRequest("s", Fraction(4), Fraction(1, 10**6), HORIZON, (learner,))
     return plan_stream(replace(stream, unit=Unit(users or None)))
 
@@ -135,7 +135,7 @@ def answering(method: Any) -> StreamPlan:
     asked = PredictionRequest(
         "guess", hypotheses, 4000, excess_error=None, answers=3, method=method
     )
-    learners = (LearnerRequest("late", hypotheses), asked)
+    learners = (OnlineRequest("late", hypotheses), asked)
     return plan_stream(StreamRequest("s", Fraction(4), Fraction(1, 10**6), HORIZON, learners))
 
 
@@ -172,8 +172,8 @@ def answers_of(entries: list[LedgerEntry]) -> Any:
 def test_two_learners_are_charged_side_by_side() -> None:
     thresholds = class_from_name("thresholds:16")
     learners = (
-        LearnerRequest("early", thresholds, selection="dense"),
-        LearnerRequest("late", thresholds, selection="fresh"),
+        OnlineRequest("early", thresholds, selection="dense"),
+        OnlineRequest("late", thresholds, selection="fresh"),
     )
     stream = plan_stream(StreamRequest("s", Fraction(4), Fraction(1, 10**6), HORIZON, learners))
     assert problems(stream, ledger(stream)) == []

@@ -24,8 +24,8 @@ from littled.learners.online.values import EpochSettings
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import (
-    LearnerPlan,
-    LearnerRequest,
+    OnlinePlan,
+    OnlineRequest,
     StreamPlan,
     StreamRequest,
     plan_stream,
@@ -47,8 +47,8 @@ PLAN = plan_stream(
         Fraction(1, 10**6),
         3000,
         (
-            LearnerRequest("first", class_from_name("thresholds:64"), selection="dense"),
-            LearnerRequest("second", class_from_name("thresholds:32"), selection="dense"),
+            OnlineRequest("first", class_from_name("thresholds:64"), selection="dense"),
+            OnlineRequest("second", class_from_name("thresholds:32"), selection="dense"),
         ),
     )
 )
@@ -290,8 +290,8 @@ SETS = replace(CUBES, selection="histogram", list_cap=0, ladder=(), calls_max=7)
 def growing_plan() -> StreamPlan:
     """Two learners whose rules grow by several calls."""
     plans = (
-        LearnerPlan("cubes", Cubes(5), CUBES, Words()),
-        LearnerPlan("sets", Sets(5), SETS, Words()),
+        OnlinePlan("cubes", Cubes(5), CUBES, Words()),
+        OnlinePlan("sets", Sets(5), SETS, Words()),
     )
     learners = [each.learner("s") for each in plans]
     caps = sum(
@@ -588,7 +588,7 @@ def test_learners_get_the_users_of_their_examples(
     ]
     users = np.concatenate([decode_users(each.users, each.count) for each in records])
     learners = tuple(
-        LearnerRequest(name, class_from_name("thresholds:64"), selection="dense")
+        OnlineRequest(name, class_from_name("thresholds:64"), selection="dense")
         for name in ("first", "second")
     )
     budget = Fraction(2), Fraction(1, 10**6)

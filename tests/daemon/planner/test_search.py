@@ -13,8 +13,8 @@ from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.classes import class_from_name
 from littled.planner import (
-    LearnerPlan,
-    LearnerRequest,
+    OnlinePlan,
+    OnlineRequest,
     PlanError,
     StreamPlan,
     StreamRequest,
@@ -26,12 +26,12 @@ from littled_protocol.rules import Words
 TINY = Fraction(1, 10**6)
 
 
-def request(*learners: LearnerRequest, epsilon: Any = 1, delta: Any = TINY) -> StreamRequest:
+def request(*learners: OnlineRequest, epsilon: Any = 1, delta: Any = TINY) -> StreamRequest:
     return StreamRequest("s", Fraction(epsilon), Fraction(delta), 100_000, learners)
 
 
-def learner(name: str, title: str = "l", **options: Any) -> LearnerRequest:
-    return LearnerRequest(title, class_from_name(name), **options)
+def learner(name: str, title: str = "l", **options: Any) -> OnlineRequest:
+    return OnlineRequest(title, class_from_name(name), **options)
 
 
 WAYS = [
@@ -53,7 +53,7 @@ WAYS = [
     share=st.integers(1, 3),
 )
 def test_no_plan_can_exceed_its_budget(
-    ask: LearnerRequest, epsilon: Fraction, exponent: int, share: int
+    ask: OnlineRequest, epsilon: Fraction, exponent: int, share: int
 ) -> None:
     """Whatever happens in a season, its prices sum to at most (epsilon, delta)."""
     learners = tuple(replace(ask, name=f"l{i}") for i in range(share))
@@ -71,7 +71,7 @@ def test_no_plan_can_exceed_its_budget(
 
 
 @pytest.mark.parametrize("ask", WAYS, ids=lambda a: f"{a.hypotheses.name}-{a.teachers}")
-def test_plans_survive_storage(ask: LearnerRequest) -> None:
+def test_plans_survive_storage(ask: OnlineRequest) -> None:
     words = Words(x_name="delay", unit="min", offset=-30, positive="late", negative="on time")
     plan = plan_stream(request(replace(ask, words=words)))
     again = StreamPlan.from_dict(plan.to_dict())
@@ -86,8 +86,8 @@ def test_plans_are_reproducible() -> None:
 
 
 def test_way_of_selection() -> None:
-    def chosen(ask: LearnerRequest) -> str:
-        return plan_stream(request(ask)).of(LearnerPlan)[0].parameters.selection
+    def chosen(ask: OnlineRequest) -> str:
+        return plan_stream(request(ask)).of(OnlinePlan)[0].parameters.selection
 
     assert chosen(learner("thresholds:256")) == "dense"
     assert chosen(learner("thresholds:256", teachers=100)) == "sparse"
@@ -121,7 +121,7 @@ def test_impossible_requests_get_a_sentence(asked: StreamRequest, sentence: str)
 def test_memory_of_a_selection_is_bounded_by_the_plan(noise_rate: Fraction, epsilon: Any) -> None:
     """However many distinct positive addresses are kept, their prefixes fit."""
     ask = learner("prefixes:128", noise_rate=noise_rate)
-    plan = plan_stream(request(ask, epsilon=epsilon)).of(LearnerPlan)[0]
+    plan = plan_stream(request(ask, epsilon=epsilon)).of(OnlinePlan)[0]
     parameters, most = plan.parameters, plan.learner("s").mistakes_kept_max
     # a fresh learner keeps one epoch, one that remembers keeps a season
     epochs = 1 if parameters.fresh else parameters.calls_max

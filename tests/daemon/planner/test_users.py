@@ -25,8 +25,8 @@ from littled.learners.users import UserCounts, user_numbers
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import (
-    LearnerPlan,
-    LearnerRequest,
+    OnlinePlan,
+    OnlineRequest,
     PlanError,
     StreamPlan,
     StreamRequest,
@@ -54,12 +54,12 @@ HORIZON = 1_000_000
 
 
 def asked(name: str, users: int = 1, horizon: int = HORIZON, **how: Any) -> StreamRequest:
-    learner = LearnerRequest("l", class_from_name(name), **how)
+    learner = OnlineRequest("l", class_from_name(name), **how)
     return StreamRequest("s", Fraction(1), DELTA, horizon, (learner,), unit=Unit(users))
 
 
 def parameters_of(request: StreamRequest) -> OnlineParameters:
-    (plan,) = plan_stream(request).of(LearnerPlan)
+    (plan,) = plan_stream(request).of(OnlinePlan)
     return plan.parameters
 
 
@@ -134,7 +134,7 @@ WAYS: dict[str, dict[str, Any]] = {
 def test_every_way_keeps_the_promise_for_users(name: str, users: int) -> None:
     stream = plan_stream(asked(name, users, **WAYS[name]))
     assert stream.unit == Unit(users)
-    (plan,) = stream.of(LearnerPlan)
+    (plan,) = stream.of(OnlinePlan)
     assert plan.parameters.user_examples_max == users
     learner = plan.learner("s")
     spent = sum(map(price, learner.season_events()), Price.zero())
@@ -150,7 +150,7 @@ def test_every_way_keeps_the_promise_for_users(name: str, users: int) -> None:
 def test_a_user_costs_more_than_an_example_and_many_examples_more_than_one() -> None:
     for name in ("prefixes:128", "affine:64:8"):
         example = StreamRequest(
-            "s", Fraction(1), DELTA, HORIZON, (LearnerRequest("l", class_from_name(name)),)
+            "s", Fraction(1), DELTA, HORIZON, (OnlineRequest("l", class_from_name(name)),)
         )
         requests = [example, *(asked(name, users) for users in (1, 10))]
         expected = [compare_ways(each)[0].expected_mistakes or 0 for each in requests]
@@ -205,7 +205,7 @@ def test_ways_for_examples_only_say_so() -> None:
 
 
 def test_plans_from_before_there_were_units_are_read() -> None:
-    learner = LearnerRequest("l", class_from_name("points:16"))
+    learner = OnlineRequest("l", class_from_name("points:16"))
     stream = plan_stream(StreamRequest("s", Fraction(1), DELTA, HORIZON, (learner,)))
     stored = stream.to_dict()
     del stored["unit"], stored["user_examples_max"]
@@ -236,8 +236,8 @@ PARAMETERS = OnlineParameters(
 )
 
 
-def planned(name: str, **changes: Any) -> LearnerPlan:
-    return LearnerPlan("l", class_from_name(name), replace(PARAMETERS, **changes), Words())
+def planned(name: str, **changes: Any) -> OnlinePlan:
+    return OnlinePlan("l", class_from_name(name), replace(PARAMETERS, **changes), Words())
 
 
 def test_what_counts_users_is_bounded_by_the_plan() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from littled.classes import class_from_name
-from littled.planner import LearnerRequest, StreamRequest, plan_stream
+from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.service.channels import Channel, ExampleSchema
 from littled.service.daemon import _example_schema
 from littled.store.store import Store
@@ -272,7 +272,7 @@ def test_a_gap_in_a_burst_is_refused_and_what_came_before_it_is_kept(daemon: Ser
 
 def test_a_door_looks_at_points_only_where_some_are_outside() -> None:
     def schema(name: str) -> ExampleSchema:
-        learner = LearnerRequest("rule", class_from_name(name), noise_rate=Fraction(0))
+        learner = OnlineRequest("rule", class_from_name(name), noise_rate=Fraction(0))
         request = StreamRequest("s", Fraction(1), Fraction(1, 10**6), 1000, (learner,))
         return _example_schema(plan_stream(request), bytes(32))
 

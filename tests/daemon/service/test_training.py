@@ -21,7 +21,7 @@ import pytest
 from littled.classes import class_from_name
 from littled.engine import Transcript, replay
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import LearnerPlan, LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner import OnlinePlan, OnlineRequest, StreamPlan, StreamRequest, plan_stream
 from littled.service.training import Trainers
 from littled.store.records import Record
 from littled.store.store import Store
@@ -40,7 +40,7 @@ DENY_WRITE_EXECUTE = 65
 @functools.cache
 def plan(name: str = "points:16", teachers: int | None = TEACHERS) -> StreamPlan:
     """Short seasons with a few calls each."""
-    learner = LearnerRequest("late", class_from_name(name), teachers=teachers)
+    learner = OnlineRequest("late", class_from_name(name), teachers=teachers)
     asked = StreamRequest("flights", Fraction(4), Fraction(1, 10**6), HORIZON, (learner,))
     return plan_stream(asked)
 
@@ -173,7 +173,7 @@ def test_closures_stay_on_the_thread() -> None:
         plan().publishing[0].parameters, selection="closure", list_cap=1, draws=1, stage_rate=None
     )
     assert closures.teachers == TEACHERS
-    learner: LearnerPlan = replace(plan().of(LearnerPlan)[0], parameters=closures)
+    learner: OnlinePlan = replace(plan().of(OnlinePlan)[0], parameters=closures)
     assert not learner.needs_process
 
 

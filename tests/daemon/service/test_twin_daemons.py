@@ -24,7 +24,7 @@ from littled.learners.online import OnlineState
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.prediction import PredictionParameters
 from littled.learners.users import Run
-from littled.planner import LearnerPlan, StreamPlan
+from littled.planner import OnlinePlan, StreamPlan
 from littled.planner.prediction.plan import PredictionPlan
 from littled.service import sessions
 from littled.service.channels import Channel, ExampleSchema
@@ -106,7 +106,7 @@ def plan_named(name: str) -> StreamPlan:
     """The plan of a stream as its store gives it back; "asked" has calls enough for one only."""
     kind, parameters = (STREAMS | USER_STREAMS)[name]
     plans = [
-        (LearnerPlan if isinstance(each, OnlineParameters) else PredictionPlan)(
+        (OnlinePlan if isinstance(each, OnlineParameters) else PredictionPlan)(
             f"l{number}", class_from_name(kind), each, Words()
         )
         for number, each in enumerate(parameters)

@@ -15,7 +15,7 @@ import pytest
 from littled.budget.unit import EXAMPLE, Unit
 from littled.classes.registry import class_from_name
 from littled.cli.replaying import compare_stream
-from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
 from littled.service.users import UserHash
 from littled.store.store import Store
 from littled.store.verify import verify
@@ -33,7 +33,7 @@ STREAMS: dict[str, Any] = {"visits": "user", "clicks": "user", "flights": "examp
 @functools.cache
 def plan(unit: Any) -> StreamPlan:
     """A plan for a budget that is large enough to learn from a few thousand users."""
-    learner = LearnerRequest("late", class_from_name("thresholds:200"))
+    learner = OnlineRequest("late", class_from_name("thresholds:200"))
     protected = Unit(USER_EXAMPLES_MAX) if unit == "user" else EXAMPLE
     budget = Fraction(8), Fraction(1, 10**6)
     return plan_stream(StreamRequest("any", *budget, 50_000, (learner,), protected))

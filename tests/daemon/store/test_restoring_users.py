@@ -15,7 +15,7 @@ from littled.cli.replaying import compare_stream
 from littled.engine import Engine
 from littled.learners.online import OnlineState
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import LearnerPlan
+from littled.planner import OnlinePlan
 from littled.store.records import NewRecord
 from littled.store.restoring import Restoring
 from littled.store.store import Store
@@ -28,7 +28,7 @@ from support.predictions import CLASS, EPSILON, HORIZON, ONLINE, STREAM, make_st
 from support.twins import plan_of
 
 PARAMETERS = replace(ONLINE, user_examples_max=2, buffer="mistakes", trigger_threshold=500)
-LATE = LearnerPlan("late", CLASS, PARAMETERS, Words())
+LATE = OnlinePlan("late", CLASS, PARAMETERS, Words())
 PLAN = replace(plan_of([LATE], HORIZON, name=STREAM), epsilon=EPSILON)
 
 

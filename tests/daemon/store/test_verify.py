@@ -20,7 +20,7 @@ from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.classes import class_from_name
 from littled.learners.online.learner import OnlineLearner
-from littled.planner import LearnerRequest, StreamPlan, StreamRequest, plan_stream
+from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
 from littled.store.errors import StoreError, StoreRefused
 from littled.store.records import StoredRelease, ledger_genesis, ledger_head
 from littled.store.store import Store
@@ -240,7 +240,7 @@ def test_caps_that_just_keep_the_promise_are_sound(tmp_path: Path) -> None:
 
 def planned_store(path: Path) -> tuple[StreamPlan, Path]:
     """A new store with a plan of the planner's, whose selections are fresh."""
-    learner = LearnerRequest("late", class_from_name("points:64"))
+    learner = OnlineRequest("late", class_from_name("points:64"))
     asked = StreamRequest(STREAM, Fraction(1), Fraction(1, 10**6), HORIZON, (learner,))
     plan = plan_stream(asked)
     Store.create(path, {"streams": [STREAM]}, {STREAM: plan.to_dict()})

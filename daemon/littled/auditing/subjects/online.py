@@ -10,8 +10,8 @@ from littled.auditing.trials import Subject
 from littled.budget.unit import Unit
 from littled.classes import class_from_name
 from littled.planner import (
-    LearnerPlan,
-    LearnerRequest,
+    OnlinePlan,
+    OnlineRequest,
     PaperConstants,
     StreamPlan,
     StreamRequest,
@@ -51,13 +51,13 @@ class OnlineAudits:
         """The learners of `PUBLISHING`."""
         return {
             name: alone(
-                LearnerRequest(name, class_from_name(class_name), **asked),
+                OnlineRequest(name, class_from_name(class_name), **asked),
                 HORIZON_OF_SCHEDULES if "adversary" in asked else HORIZON,
                 Unit(OF_USERS.get(name)),
             )
             for name, (class_name, asked) in PUBLISHING.items()
         }
 
-    def subject(self, stream: StreamPlan, plan: LearnerPlan, name: str) -> Subject:
+    def subject(self, stream: StreamPlan, plan: OnlinePlan, name: str) -> Subject:
         """The audit of one learner of a stream."""
         return online_subject(stream, plan, name)

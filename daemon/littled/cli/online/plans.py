@@ -10,8 +10,8 @@ from littled.budget.conversion import guarantee
 from littled.cli.output import amount, console, duration, number, print_json, print_pairs, size
 from littled.planner import (
     Comparison,
-    LearnerPlan,
-    LearnerRequest,
+    OnlinePlan,
+    OnlineRequest,
     StreamPlan,
     StreamRequest,
     compare_ways,
@@ -32,9 +32,9 @@ class OnlinePresentation:
     def show(self, request: StreamRequest, *, as_json: bool) -> None:
         """Print the plan of a learner alone on its stream."""
         found, ways, (learner,) = plan_stream(request), compare_ways(request), request.learners
-        (planned,) = found.of(LearnerPlan)
+        (planned,) = found.of(OnlinePlan)
         facts = plan_facts(found, planned, ways[0])
-        assert isinstance(learner, LearnerRequest)
+        assert isinstance(learner, OnlineRequest)
         facts["failure_probability"] = float(learner.failure_probability)
         if as_json:
             print_json({**facts, "ways": [asdict(way) for way in ways]}, indent=2)
@@ -48,7 +48,7 @@ class OnlinePresentation:
         table = Table(title=title, title_justify="left", title_style="bold")
         for column in ("learner", "class", "selection", "new rules at most", "first rule"):
             table.add_column(column)
-        for plan in stream.of(LearnerPlan):
+        for plan in stream.of(OnlinePlan):
             table.add_row(
                 plan.name,
                 plan.hypotheses.name,
@@ -60,11 +60,11 @@ class OnlinePresentation:
 
     def comparisons(self, stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
         """For each learner, what other ways of selection would do with the same budget."""
-        for plan in stream.of(LearnerPlan):
+        for plan in stream.of(OnlinePlan):
             yield ways_table(compare_ways(request, plan.name), f"{stream.stream}/{plan.name}")
 
 
-def plan_facts(stream: StreamPlan, learner: LearnerPlan, chosen: Comparison) -> dict[str, Any]:
+def plan_facts(stream: StreamPlan, learner: OnlinePlan, chosen: Comparison) -> dict[str, Any]:
     """A plan of one learner as a JSON object; exact numbers as "numerator/denominator"."""
     parameters = learner.parameters
     epsilon, delta = guarantee(stream.caps, stream.delta_z)
@@ -98,7 +98,7 @@ def plan_facts(stream: StreamPlan, learner: LearnerPlan, chosen: Comparison) -> 
     }
 
 
-def threshold_needed_by(stream: StreamPlan, learner: LearnerPlan) -> int | None:
+def threshold_needed_by(stream: StreamPlan, learner: OnlinePlan) -> int | None:
     """In paper mode the least `paper.threshold` for which Claim 6.2 can hold; else None."""
     if way_of(learner.selection).name != "paper":
         return None

@@ -4,13 +4,13 @@ from collections.abc import Sequence
 from itertools import product
 
 from littled.planner.budgets import Budget
-from littled.planner.online.request import LearnerRequest
+from littled.planner.online.request import OnlineRequest
 from littled.planner.online.sizes import misfit
 from littled.planner.online.ways.base import Estimate, Way, preference
 from littled.planner.online.ways.register import allowed_ways
 
 
-def best_way(request: LearnerRequest, budget: Budget) -> Estimate | None:
+def best_way(request: OnlineRequest, budget: Budget) -> Estimate | None:
     """The best plan of all ways that are open; PlanError where what is asked is infeasible."""
     users = bool(budget.user_examples_max)
     found = [
@@ -22,7 +22,7 @@ def best_way(request: LearnerRequest, budget: Budget) -> Estimate | None:
 
 
 def found_plans(
-    request: LearnerRequest, ways: Sequence[Way], budgets: Sequence[Budget]
+    request: OnlineRequest, ways: Sequence[Way], budgets: Sequence[Budget]
 ) -> list[Estimate]:
     """Every plan of some ways that the budget pays for, however it is divided."""
     return [
@@ -33,7 +33,7 @@ def found_plans(
     ]
 
 
-def why_no_way(request: LearnerRequest, budgets: Sequence[Budget]) -> str | None:
+def why_no_way(request: OnlineRequest, budgets: Sequence[Budget]) -> str | None:
     """Why none of the ways that are open has a plan; None if the budget is too small for all."""
     ways, users = allowed_ways(request), any(budget.user_examples_max for budget in budgets)
     reasons = [way.why_not(request, users=users) for way in ways]

@@ -12,7 +12,7 @@ from littled.planner.online.experts import (
     EXPERTS_UNIT,
     experts_mistakes,
 )
-from littled.planner.online.request import LearnerRequest
+from littled.planner.online.request import OnlineRequest
 from littled.planner.online.sizes import misfit
 from littled.planner.online.ways.base import Estimate, Way, preference
 from littled.planner.online.ways.register import WAYS
@@ -39,7 +39,7 @@ class Comparison:
 
 
 def compared(
-    request: StreamRequest, learner: LearnerRequest, best: Estimate, budgets: Sequence[Budget]
+    request: StreamRequest, learner: OnlineRequest, best: Estimate, budgets: Sequence[Budget]
 ) -> tuple[Comparison, ...]:
     """Every way for this learner, the chosen way first; `budgets`: all that the search tries.
 
@@ -68,7 +68,7 @@ def _row(estimate: Estimate, *, chosen: bool, remark: str = "") -> Comparison:
 
 
 def _other(
-    request: StreamRequest, learner: LearnerRequest, way: Way, budgets: Sequence[Budget]
+    request: StreamRequest, learner: OnlineRequest, way: Way, budgets: Sequence[Budget]
 ) -> Comparison:
     """The row of a way that was not chosen."""
     asked = way.supposed(learner)
@@ -90,7 +90,7 @@ def _other(
     return _row(fitting, chosen=False)
 
 
-def _experts_row(request: StreamRequest, learner: LearnerRequest) -> Comparison:
+def _experts_row(request: StreamRequest, learner: OnlineRequest) -> Comparison:
     if request.unit.is_user:
         return Comparison("experts", False, remark=EXPERTS_UNIT)
     shared = len(request.learners)

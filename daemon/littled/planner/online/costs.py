@@ -20,7 +20,7 @@ from functools import lru_cache
 
 from littled.learners.online.keeping import BACKGROUND_SLACK
 from littled.learners.online.selections.base import Load
-from littled.planner.online.plan import LearnerPlan
+from littled.planner.online.plan import OnlinePlan
 
 # Seconds of one joint training, and of what it does for each unit of `Work`.
 FIXED_SECONDS = 0.002
@@ -32,7 +32,7 @@ CANDIDATE_SECONDS, SHARE_SECONDS = 0.15e-6, 60e-6
 COUNT_BYTES, COUNT_COPIES = 20, 8
 
 
-def retrain_seconds(plan: LearnerPlan) -> float:
+def retrain_seconds(plan: OnlinePlan) -> float:
     """About how long one joint training takes when the season has kept all it may."""
     work = plan.selection.work(plan.hypotheses, load(plan))
     seconds = FIXED_SECONDS + RULE_SECONDS * work.rules + CELL_SECONDS * work.cells
@@ -40,25 +40,25 @@ def retrain_seconds(plan: LearnerPlan) -> float:
     return seconds + SHARE_SECONDS * work.teachers * work.epochs
 
 
-def retrain_memory_bytes(plan: LearnerPlan) -> int:
+def retrain_memory_bytes(plan: OnlinePlan) -> int:
     """The most memory that keeping, storing and training take at once, whatever is kept."""
     counted = counts_max(plan) * COUNT_BYTES * COUNT_COPIES
     return counted + plan.selection.memory_bytes(plan.hypotheses, load(plan))
 
 
-def load(plan: LearnerPlan) -> Load:
+def load(plan: OnlinePlan) -> Load:
     """What the last joint training of a season meets at the most."""
     return Load(examples_max(plan), rows_max(plan), _epochs(plan))
 
 
-def examples_max(plan: LearnerPlan) -> int:
+def examples_max(plan: OnlinePlan) -> int:
     """Most examples that a training learns from: the background of each epoch, and mistakes."""
     if not plan.selection.keeps_rows:
         return 0
     return _mistakes_max(plan) + _epochs(plan) * plan.parameters.background_max
 
 
-def rows_max(plan: LearnerPlan) -> int:
+def rows_max(plan: OnlinePlan) -> int:
     """Most examples that a learner holds at a time, M being the mistakes that it may keep.
 
     A buffer without a background of b examples holds mistakes only. With one it is cut whenever it
@@ -75,17 +75,17 @@ def rows_max(plan: LearnerPlan) -> int:
 
 
 @lru_cache(maxsize=256)
-def _mistakes_max(plan: LearnerPlan) -> int:
+def _mistakes_max(plan: OnlinePlan) -> int:
     """Most mistakes that a season keeps, computed once: making a learner makes tables of noise."""
     return plan.learner("").mistakes_kept_max
 
 
-def row_bytes(plan: LearnerPlan) -> int:
+def row_bytes(plan: OnlinePlan) -> int:
     """Bytes of one kept example."""
     return plan.selection.keeping(plan.hypotheses).row_bytes
 
 
-def counts_max(plan: LearnerPlan) -> int:
+def counts_max(plan: OnlinePlan) -> int:
     """Most users that both counts of a season hold together; 0 where examples are protected.
 
     The trigger counts mistakes. Kept are these, for which one count serves, or the background of
@@ -107,11 +107,11 @@ def counts_max(plan: LearnerPlan) -> int:
 
 
 @lru_cache(maxsize=256)
-def _mistakes_counted_max(plan: LearnerPlan) -> int:
+def _mistakes_counted_max(plan: OnlinePlan) -> int:
     """Most mistakes that a season's trigger counts, computed once like `_mistakes_max`."""
     return plan.learner("").mistakes_counted_max
 
 
-def _epochs(plan: LearnerPlan) -> int:
+def _epochs(plan: OnlinePlan) -> int:
     """Epochs of a season that the last of its trainings looks at."""
     return 1 if plan.parameters.fresh else max(1, plan.parameters.calls_max)

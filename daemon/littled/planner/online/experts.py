@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from littled.budget.conversion import rho_of_epsilon
 from littled.planner.bounds import calls_expected, calls_needed, fires_beyond
 from littled.planner.budgets import DELTA_Z_SHARE
-from littled.planner.online.request import LearnerRequest
+from littled.planner.online.request import OnlineRequest
 from littled.planner.requests import StreamRequest
 from littled.portable import log
 
@@ -34,7 +34,7 @@ class Experts:
     calls_max: int
 
 
-def experts_mistakes(request: StreamRequest, learner: LearnerRequest) -> Experts | None:
+def experts_mistakes(request: StreamRequest, learner: OnlineRequest) -> Experts | None:
     """The baseline at the same budget; None where it does not apply or K never suffices.
 
     With a budget of rho zCDP for the K restarts, each is a pure e-DP test, so e^2/2-zCDP.

@@ -33,8 +33,8 @@ from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.teachers import Teachers
 from littled.planner.bounds import draws_for_majority
 from littled.planner.budgets import DELTA_Z_SHARE, Budget, rate_below
-from littled.planner.online.plan import LearnerPlan
-from littled.planner.online.request import PAPER_LIMITS, LearnerRequest, PaperConstants
+from littled.planner.online.plan import OnlinePlan
+from littled.planner.online.request import PAPER_LIMITS, OnlineRequest, PaperConstants
 from littled.planner.online.sizes import misfit
 from littled.planner.online.ways.base import Estimate, Way
 from littled.planner.online.ways.draft import log_points
@@ -66,11 +66,11 @@ class PaperWay(Way):
         """Where teachers list, and the paper's tests are made."""
         return isinstance(selection, Teachers) and selection.parameters.tests == "cohen_lyu"
 
-    def is_open(self, request: LearnerRequest) -> bool:
+    def is_open(self, request: OnlineRequest) -> bool:
         """Only if it is asked for."""
         return request.asks_for(self.name)
 
-    def refusal(self, request: LearnerRequest) -> str | None:
+    def refusal(self, request: OnlineRequest) -> str | None:
         """No number of teachers of one's own."""
         if request.teachers is None:
             return None
@@ -79,7 +79,7 @@ class PaperWay(Way):
             "instead of teachers"
         )
 
-    def reasons(self, request: LearnerRequest, *, users: bool) -> Iterator[str]:
+    def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """Users."""
         if users:
             yield PAPER_LIMITS
@@ -88,7 +88,7 @@ class PaperWay(Way):
         """One: constants divide it."""
         return (paper_budget(request),)
 
-    def estimates(self, request: LearnerRequest, budget: Budget) -> list[Estimate]:
+    def estimates(self, request: OnlineRequest, budget: Budget) -> list[Estimate]:
         """The one plan that there is."""
         return [paper_estimate(request, budget)]
 
@@ -100,7 +100,7 @@ def paper_budget(request: StreamRequest) -> Budget:
     )
 
 
-def paper_estimate(request: LearnerRequest, budget: Budget) -> Estimate:
+def paper_estimate(request: OnlineRequest, budget: Budget) -> Estimate:
     """The paper's learner; PlanError, with the numbers, where its constants make it infeasible.
 
     Lemma 6.2: at most (K + 1) 3U/2 mistakes on an oblivious realizable stream, with probability
@@ -146,7 +146,7 @@ def paper_estimate(request: LearnerRequest, budget: Budget) -> Estimate:
         tests="cohen_lyu",
         tests_failure=_failure(delta, d + 1),
     )
-    plan = LearnerPlan(request.name, request.hypotheses, parameters, request.words)
+    plan = OnlinePlan(request.name, request.hypotheses, parameters, request.words)
     reason = misfit(plan)
     if reason is not None:
         raise PlanError(f"learner {request.name}: {reason}")
@@ -171,7 +171,7 @@ def _spread(d: int, log_horizon: float) -> float:
     return max(log(d * log_horizon), 1.0)
 
 
-def _draws(request: LearnerRequest, calls: int, log_horizon: float) -> int:
+def _draws(request: OnlineRequest, calls: int, log_horizon: float) -> int:
     """R, odd: C ln T, and against an adaptive adversary enough for every point at once."""
     draws = _at_least_one(request.paper.draws * Fraction(log_horizon)) | 1
     if request.adversary != "adaptive":
@@ -184,7 +184,7 @@ def _draws(request: LearnerRequest, calls: int, log_horizon: float) -> int:
     return max(draws, everywhere)
 
 
-def _check_lists(request: LearnerRequest, d: int) -> None:
+def _check_lists(request: OnlineRequest, d: int) -> None:
     """PlanError where the class lists other rules than the (2 d^3, d)-essential ones."""
     needed, p = request.hypotheses.essential_p_min(d), 2 * d**3
     if needed is not None and p < needed:
@@ -235,7 +235,7 @@ def _draw_rate(budget: Budget, constants: PaperConstants, draws: int) -> Fractio
     return rate_below(math.sqrt(float(2 * rho / draws)) * (1 - 1e-9))
 
 
-def _list_cap(request: LearnerRequest, d: int) -> int:
+def _list_cap(request: OnlineRequest, d: int) -> int:
     """Corollary 4.1: at most p^d 2^(d^2) essential hypotheses, p = 2^(d + 1) d^3 at the last stage.
 
     No list is longer than the class.
@@ -245,7 +245,7 @@ def _list_cap(request: LearnerRequest, d: int) -> int:
 
 
 def _check(
-    request: LearnerRequest,
+    request: OnlineRequest,
     budget: Budget,
     calls: int,
     draws: int,
@@ -286,7 +286,7 @@ def _check(
         )
 
 
-def _fewer_draws(request: LearnerRequest) -> str:
+def _fewer_draws(request: OnlineRequest) -> str:
     """What makes R smaller."""
     if request.adversary == "adaptive":
         return 'lower paper.draws, or set adversary = "oblivious" if nobody sees the rule first'

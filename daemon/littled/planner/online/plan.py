@@ -11,7 +11,7 @@ from littled.planner.plans import PublishingPlan
 
 
 @dataclass(frozen=True, slots=True)
-class LearnerPlan(PublishingPlan[OnlineParameters]):
+class OnlinePlan(PublishingPlan[OnlineParameters]):
     """One online learner with all its parameters."""
 
     kind: ClassVar[str] = "online"

@@ -35,7 +35,7 @@ class PaperConstants:
 
 
 @dataclass(frozen=True, slots=True)
-class LearnerRequest:
+class OnlineRequest:
     """What a configuration asks of one online learner."""
 
     kind: ClassVar[str] = "online"

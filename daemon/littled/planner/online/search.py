@@ -6,8 +6,8 @@ from littled.planner.budgets import Budget
 from littled.planner.online.choosing import best_way, why_no_way
 from littled.planner.online.comparing import Comparison, compared
 from littled.planner.online.costs import retrain_memory_bytes
-from littled.planner.online.plan import LearnerPlan
-from littled.planner.online.request import PAPER_LIMITS, LearnerRequest
+from littled.planner.online.plan import OnlinePlan
+from littled.planner.online.request import PAPER_LIMITS, OnlineRequest
 from littled.planner.online.sizes import snapshot_bytes_max
 from littled.planner.online.ways.base import Estimate, preference
 from littled.planner.online.ways.register import allowed_ways
@@ -16,12 +16,12 @@ from littled.planner.requests import PlanError, StreamRequest
 from littled.planner.search import best_estimates, budgets_of
 
 
-class OnlinePlanning(Planning[LearnerRequest, Estimate, LearnerPlan]):
+class OnlinePlanning(Planning[OnlineRequest, Estimate, OnlinePlan]):
     """How online learners are planned, and what they take."""
 
     has_trigger: ClassVar[bool] = True
 
-    def check(self, request: LearnerRequest, stream: StreamRequest) -> None:
+    def check(self, request: OnlineRequest, stream: StreamRequest) -> None:
         """Raise PlanError for what cannot be planned on this stream whatever the budget."""
         if not 0 < request.failure_probability < 1:
             raise PlanError(f"learner {request.name}: failure_probability must be between 0 and 1")
@@ -34,25 +34,25 @@ class OnlinePlanning(Planning[LearnerRequest, Estimate, LearnerPlan]):
                     "stream alone"
                 )
 
-    def best(self, request: LearnerRequest, budget: Budget) -> Estimate | None:
+    def best(self, request: OnlineRequest, budget: Budget) -> Estimate | None:
         """The best plan of all ways that the request leaves open."""
         return best_way(request, budget)
 
-    def cost(self, request: LearnerRequest, estimate: Estimate) -> Cost:
+    def cost(self, request: OnlineRequest, estimate: Estimate) -> Cost:
         """The mistakes that are expected."""
         return Cost(mistakes=preference(estimate))
 
     def why_not(
-        self, request: LearnerRequest, stream: StreamRequest, budgets: tuple[Budget, ...]
+        self, request: OnlineRequest, stream: StreamRequest, budgets: tuple[Budget, ...]
     ) -> str | None:
         """Why no way applies, or every plan exceeds a limit."""
         return why_no_way(request, budgets)
 
-    def snapshot_bytes_max(self, plan: LearnerPlan) -> int:
+    def snapshot_bytes_max(self, plan: OnlinePlan) -> int:
         """Most bytes of the learner's state in a snapshot."""
         return snapshot_bytes_max(plan)
 
-    def memory_bytes_max(self, plan: LearnerPlan) -> int:
+    def memory_bytes_max(self, plan: OnlinePlan) -> int:
         """Memory of a joint training."""
         return retrain_memory_bytes(plan)
 
@@ -65,6 +65,6 @@ def compare_ways(request: StreamRequest, name: str | None = None) -> tuple[Compa
     """
     (learner,) = (asked for asked in request.learners if name in (None, asked.name))
     (best,) = (found for found in best_estimates(request) if found.plan.name == learner.name)
-    assert isinstance(learner, LearnerRequest)
+    assert isinstance(learner, OnlineRequest)
     assert isinstance(best, Estimate)
     return compared(request, learner, best, tuple(budgets_of(request)))

@@ -38,7 +38,7 @@ from littled.planner.online.costs import (
     row_bytes,
     rows_max,
 )
-from littled.planner.online.plan import LearnerPlan
+from littled.planner.online.plan import OnlinePlan
 from littled_protocol import limits
 
 # Candidates of one sparse selection.
@@ -47,23 +47,23 @@ CANDIDATES_MAX = 1 << 23
 STATE_BYTES = limits.frame_bytes_max + 4096
 
 
-def misfit(plan: LearnerPlan) -> str | None:
+def misfit(plan: OnlinePlan) -> str | None:
     """Why the plan exceeds one of the limits for one learner, and what to change; or None."""
     return next(_misfits(plan), None)
 
 
-def snapshot_bytes_max(plan: LearnerPlan) -> int:
+def snapshot_bytes_max(plan: OnlinePlan) -> int:
     """Most bytes of a learner's state in a snapshot; the arithmetic is in the module's text."""
     state = STATE_BYTES + counts_max(plan) * COUNT_BYTES
     return plan.selection.keeping(plan.hypotheses).stored_bytes(rows_max(plan)) + state
 
 
-def candidates_max(plan: LearnerPlan) -> int:
+def candidates_max(plan: OnlinePlan) -> int:
     """Most candidates of one selection; 0 where all rules of a class are weighed."""
     return plan.selection.candidates_max(plan.hypotheses, examples_max(plan))
 
 
-def _misfits(plan: LearnerPlan) -> Iterator[str]:
+def _misfits(plan: OnlinePlan) -> Iterator[str]:
     parameters, name = plan.parameters, plan.hypotheses.name
     if not fits_a_frame(plan.hypotheses, parameters.draws):
         fewer = "lower paper.draws" if _is_paper(plan) else 'set adversary = "oblivious"'
@@ -106,18 +106,18 @@ def _misfits(plan: LearnerPlan) -> Iterator[str]:
         )
 
 
-def _is_paper(plan: LearnerPlan) -> bool:
+def _is_paper(plan: OnlinePlan) -> bool:
     return plan.parameters.tests == "cohen_lyu"
 
 
-def _fewer_examples(plan: LearnerPlan) -> str:
+def _fewer_examples(plan: OnlinePlan) -> str:
     """What makes a trigger fire sooner."""
     if _is_paper(plan):
         return "lower paper.threshold or paper.teachers"
     return "raise epsilon or shorten the horizon"
 
 
-def _lighter(plan: LearnerPlan) -> str:
+def _lighter(plan: OnlinePlan) -> str:
     """What helps against too much memory: long lists ask for fewer teachers, much data for more."""
     if not plan.selection.lists_by_teacher:
         return _fewer_examples(plan)

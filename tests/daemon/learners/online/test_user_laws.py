@@ -28,7 +28,7 @@ from littled.learners.online.trigger import AboveThresholdTrigger
 from littled.learners.online.values import EpochSettings
 from littled.learners.users import UserCounts, Users
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
-from littled.planner import LearnerPlan, StreamPlan
+from littled.planner import OnlinePlan, StreamPlan
 from littled_protocol.rules import Words
 from support.enumeration import (
     Case,
@@ -443,7 +443,7 @@ class TriedThreshold(OnlineLearner):
 def test_noise_that_is_held_has_the_law_of_noise_that_is_tried() -> None:
     hypotheses, parameters = CASES["histograms"]
     held = season(hypotheses, replace(parameters, trigger_rate=Fraction(3)))
-    (plan,) = held.of(LearnerPlan)
+    (plan,) = held.of(OnlinePlan)
     words = VariantPlan("l", hypotheses, plan.parameters, Words(), TriedThreshold)
     cases = [Case(each, turns_of(SHORT), 0, 0, 5) for each in (held, stream_of(words))]
     found = [each.at_most(each.transitions(), held.epsilon / 8) for each in cases]

@@ -16,7 +16,7 @@ from littled.learners.online.buffer import Buffer
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.selections.teachers import examples_of_one_teacher
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import LearnerPlan, LearnerRequest, StreamRequest, plan_stream
+from littled.planner import OnlinePlan, OnlineRequest, StreamRequest, plan_stream
 from littled.planner.online.costs import (
     retrain_memory_bytes,
     retrain_seconds,
@@ -27,10 +27,10 @@ from support.learning import HEAD
 from support.memory import peak_bytes
 
 
-def plan(name: str, teachers: int | None = None) -> LearnerPlan:
-    learner = LearnerRequest("l", class_from_name(name), teachers=teachers)
+def plan(name: str, teachers: int | None = None) -> OnlinePlan:
+    learner = OnlineRequest("l", class_from_name(name), teachers=teachers)
     asked = StreamRequest("s", Fraction(2), Fraction(1, 10**6), 10**5, (learner,))
-    return plan_stream(asked).of(LearnerPlan)[0]
+    return plan_stream(asked).of(OnlinePlan)[0]
 
 
 def test_costs_grow_with_rules_teachers_and_candidates() -> None:
@@ -105,7 +105,7 @@ def test_no_closures_take_more_memory_than_the_model(name: str, teachers: int | 
     parameters = replace(
         FRESH, teachers=teachers, background_max=count, selection="closure", list_cap=1
     )
-    model = retrain_memory_bytes(LearnerPlan("l", hypotheses, parameters, Words()))
+    model = retrain_memory_bytes(OnlinePlan("l", hypotheses, parameters, Words()))
     for rule in rules:
         hypotheses.closures(x[:50], y[:50], None, rule)
         taken = peak_bytes(partial(hypotheses.closures, x, y, numbers, rule))
@@ -143,7 +143,7 @@ FRESH = OnlineParameters(
 )
 def test_no_training_takes_more_memory_than_the_model(name: str, changes: dict[str, Any]) -> None:
     hypotheses = class_from_name(name)
-    made = LearnerPlan("l", hypotheses, replace(FRESH, **changes), Words())
+    made = OnlinePlan("l", hypotheses, replace(FRESH, **changes), Words())
     learner, noise = made.learner("s"), KeyedNoise(bytes(32))
     state = learner.initial()
     x = different_points(hypotheses, 4000)

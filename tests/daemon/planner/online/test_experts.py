@@ -3,12 +3,12 @@
 from fractions import Fraction
 
 from littled.classes import class_from_name
-from littled.planner import LearnerRequest, StreamRequest, compare_ways
+from littled.planner import OnlineRequest, StreamRequest, compare_ways
 from littled.planner.online.experts import experts_mistakes
 
 
-def learner(name: str) -> LearnerRequest:
-    return LearnerRequest("l", class_from_name(name))
+def learner(name: str) -> OnlineRequest:
+    return OnlineRequest("l", class_from_name(name))
 
 
 def request(name: str) -> StreamRequest:

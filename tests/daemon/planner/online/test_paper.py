@@ -13,7 +13,7 @@ from littled.budget.prices import price
 from littled.classes import HypothesisClass, class_from_name
 from littled.classes.table import Table
 from littled.planner import (
-    LearnerRequest,
+    OnlineRequest,
     PaperConstants,
     PlanError,
     StreamRequest,
@@ -34,13 +34,13 @@ ENOUGH = PaperConstants(teachers=Fraction(60))
 def request(
     name: str = "points:64", horizon: int = 10**6, constants: PaperConstants = ENOUGH, **more: Any
 ) -> StreamRequest:
-    learner = LearnerRequest("l", class_from_name(name), selection="paper", paper=constants, **more)
+    learner = OnlineRequest("l", class_from_name(name), selection="paper", paper=constants, **more)
     return StreamRequest("s", Fraction(1), Fraction(1, 10**6), horizon, (learner,))
 
 
-def learner_of(asked: StreamRequest) -> LearnerRequest:
+def learner_of(asked: StreamRequest) -> OnlineRequest:
     (learner,) = asked.learners
-    assert isinstance(learner, LearnerRequest)
+    assert isinstance(learner, OnlineRequest)
     return learner
 
 

@@ -12,8 +12,8 @@ from littled.classes import class_from_name
 from littled.learners.contract import Published
 from littled.learners.online import OnlineLearner
 from littled.planner import (
-    LearnerPlan,
-    LearnerRequest,
+    OnlinePlan,
+    OnlineRequest,
     PlanError,
     StreamRequest,
     compare_ways,
@@ -41,16 +41,16 @@ HORIZON = 20_000
 DELTA = Fraction(1, 10**6)
 
 
-def learner(name: str, title: str = "l", **options: Any) -> LearnerRequest:
+def learner(name: str, title: str = "l", **options: Any) -> OnlineRequest:
     options.setdefault("adversary", "none")
-    return LearnerRequest(title, class_from_name(name), **options)
+    return OnlineRequest(title, class_from_name(name), **options)
 
 
-def request(*learners: LearnerRequest, horizon: int = HORIZON) -> StreamRequest:
+def request(*learners: OnlineRequest, horizon: int = HORIZON) -> StreamRequest:
     return StreamRequest("s", Fraction(1), DELTA, horizon, learners)
 
 
-def scheduled(asked: LearnerRequest, budget: Budget, name: str) -> Estimate | None:
+def scheduled(asked: OnlineRequest, budget: Budget, name: str) -> Estimate | None:
     """The best plan of a way with a schedule."""
     way = WAYS[name]
     assert isinstance(way, ScheduledWay)
@@ -199,15 +199,15 @@ def test_a_schedule_spends_the_whole_budget_on_one_selection(
     name: str, noise_rate: Fraction
 ) -> None:
     plan = plan_stream(request(learner(name, noise_rate=noise_rate)))
-    parameters = plan.of(LearnerPlan)[0].parameters
+    parameters = plan.of(OnlinePlan)[0].parameters
     assert parameters.schedule_first is not None
     assert parameters.fresh
     assert parameters.trigger_rate == 0
     epsilon, delta = guarantee(plan.caps, plan.delta_z)
     assert Fraction(99, 100) < epsilon <= 1
     assert delta <= DELTA
-    per_example = plan.of(LearnerPlan)[0].hypotheses.proposals_per_example or 1
-    kept = plan.of(LearnerPlan)[0].learner("s").mistakes_kept_max + parameters.background_max
+    per_example = plan.of(OnlinePlan)[0].hypotheses.proposals_per_example or 1
+    kept = plan.of(OnlinePlan)[0].learner("s").mistakes_kept_max + parameters.background_max
     assert parameters.selection == "dense" or kept * per_example <= CANDIDATES_MAX
 
 
@@ -228,7 +228,7 @@ def test_ids_may_keep_their_trigger_with_its_proof() -> None:
     assert chosen.way == "histogram"
     assert chosen.guaranteed_mistakes is not None
     assert (
-        plan_stream(request(learner("points:64"))).of(LearnerPlan)[0].parameters.schedule_first
+        plan_stream(request(learner("points:64"))).of(OnlinePlan)[0].parameters.schedule_first
         is None
     )
 
@@ -255,7 +255,7 @@ def test_converted_budgets_leave_the_share_of_other_learners_triggers_alone() ->
 
 def test_short_seasons_have_short_schedules() -> None:
     for horizon, calls in ((1, 0), (2, 1), (40, 2)):
-        parameters = plan_stream(request(learner("thresholds:8"), horizon=horizon)).of(LearnerPlan)[
+        parameters = plan_stream(request(learner("thresholds:8"), horizon=horizon)).of(OnlinePlan)[
             0
         ]
         assert parameters.parameters.calls_max >= calls

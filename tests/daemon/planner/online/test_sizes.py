@@ -21,8 +21,8 @@ from littled.learners.online.values import EpochSettings
 from littled.learners.snapshot import pack
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import (
-    LearnerPlan,
-    LearnerRequest,
+    OnlinePlan,
+    OnlineRequest,
     PaperConstants,
     PlanError,
     StreamPlan,
@@ -58,7 +58,7 @@ def asked(
 ) -> StreamRequest:
     if isinstance(hypotheses, str):
         hypotheses = class_from_name(hypotheses)
-    learner = LearnerRequest("l", hypotheses, **how)
+    learner = OnlineRequest("l", hypotheses, **how)
     return StreamRequest("s", Fraction(epsilon), DELTA, horizon, (learner,))
 
 
@@ -138,10 +138,10 @@ def test_a_way_that_was_not_chosen_says_why_it_could_not_be() -> None:
 
 def test_learners_that_fit_alone_may_be_too_much_together(monkeypatch: pytest.MonkeyPatch) -> None:
     learners = tuple(
-        LearnerRequest(name, class_from_name("thresholds:256")) for name in ("early", "late")
+        OnlineRequest(name, class_from_name("thresholds:256")) for name in ("early", "late")
     )
     request = StreamRequest("s", Fraction(1), DELTA, 10**6, learners)
-    plans = plan_stream(request).of(LearnerPlan)
+    plans = plan_stream(request).of(OnlinePlan)
     assert misfit_together(plans) is None
     alone = max(map(snapshot_bytes_max, plans))
     monkeypatch.setattr("littled.planner.capacity.SNAPSHOT_BYTES_MAX", alone)
@@ -151,12 +151,12 @@ def test_learners_that_fit_alone_may_be_too_much_together(monkeypatch: pytest.Mo
 
 
 def test_windows_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    online = LearnerRequest("rules", class_from_name("thresholds:256"))
+    online = OnlineRequest("rules", class_from_name("thresholds:256"))
     windows = PredictionRequest("answers", class_from_name("thresholds:256"), 100_000)
     request = StreamRequest("s", Fraction(1), DELTA, 10**6, (online, windows))
-    plans = plan_stream(request).of(LearnerPlan)
+    plans = plan_stream(request).of(OnlinePlan)
     assert misfit_together(plans) is None
-    (alone,) = (each for each in plans if isinstance(each, LearnerPlan))
+    (alone,) = (each for each in plans if isinstance(each, OnlinePlan))
     monkeypatch.setattr("littled.planner.capacity.MEMORY_BYTES_MAX", retrain_memory_bytes(alone))
     assert misfit_together([alone]) is None
     with pytest.raises(PlanError, match=r"of memory together, more than .* or a smaller window"):
@@ -168,7 +168,7 @@ USUAL = ["thresholds:256", "points:64", "prefixes:128", "sparse_sets:64:4", "aff
 
 @pytest.mark.parametrize("name", [*USUAL, "conjunctions:128", "stumps:16:64"])
 def test_usual_plans_are_far_from_every_limit(name: str) -> None:
-    (plan,) = plan_stream(asked(name, 10**6, 1)).of(LearnerPlan)
+    (plan,) = plan_stream(asked(name, 10**6, 1)).of(OnlinePlan)
     assert misfit(plan) is None
     assert snapshot_bytes_max(plan) < SNAPSHOT_BYTES_MAX // 50
     assert retrain_memory_bytes(plan) < MEMORY_BYTES_MAX // 10
@@ -223,11 +223,11 @@ PARAMETERS = OnlineParameters(
 )
 
 
-def planned(name: str, **changes: Any) -> LearnerPlan:
-    return LearnerPlan("l", class_from_name(name), replace(PARAMETERS, **changes), Words())
+def planned(name: str, **changes: Any) -> OnlinePlan:
+    return OnlinePlan("l", class_from_name(name), replace(PARAMETERS, **changes), Words())
 
 
-def full(plan: LearnerPlan) -> OnlineState:
+def full(plan: OnlinePlan) -> OnlineState:
     """A state with as many rows, in as many epochs, as the bound counts."""
     parameters, hypotheses = plan.parameters, plan.hypotheses
     epochs = 0 if parameters.fresh else parameters.calls_max - 1
@@ -253,7 +253,7 @@ SMALL = [
 
 
 @pytest.mark.parametrize("plan", SMALL, ids=lambda plan: plan.hypotheses.name)
-def test_a_full_state_is_as_large_as_the_bound_says(plan: LearnerPlan) -> None:
+def test_a_full_state_is_as_large_as_the_bound_says(plan: OnlinePlan) -> None:
     state = full(plan)
     bound = snapshot_bytes_max(plan)
     packed = len(pack(state_to_dict(state)))

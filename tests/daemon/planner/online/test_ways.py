@@ -20,7 +20,7 @@ from littled.learners.contract import (
 )
 from littled.learners.online import OnlineLearner
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import LearnerPlan, LearnerRequest, StreamRequest, compare_ways, plan_stream
+from littled.planner import OnlinePlan, OnlineRequest, StreamRequest, compare_ways, plan_stream
 from littled.planner.budgets import (
     DELTA_Z_SHARE,
     LIST_FAILURE_SHARE,
@@ -34,7 +34,7 @@ HORIZON = 40_000
 
 
 def request(name: str, **options: Any) -> StreamRequest:
-    learner = LearnerRequest("l", class_from_name(name), **options)
+    learner = OnlineRequest("l", class_from_name(name), **options)
     return StreamRequest("s", Fraction(1), Fraction(1, 10**6), HORIZON, (learner,))
 
 
@@ -43,7 +43,7 @@ def budget(accounting: Any = "zcdp", trigger_share: float = 0.3) -> Budget:
 
 
 def estimate(name: str, way: Any, **options: Any) -> Estimate:
-    asked = LearnerRequest("l", class_from_name(name), **options)
+    asked = OnlineRequest("l", class_from_name(name), **options)
     found = WAYS[way].estimate(asked, budget())
     assert found is not None
     return found
@@ -91,7 +91,7 @@ def test_a_proven_bound_holds(name: str) -> None:
     """Hard streams stay below what is guaranteed, and the learner does not halt early."""
     remembering: Any = "dense" if name.startswith("thresholds") else "auto"
     (chosen, *_) = compare_ways(request(name, selection=remembering))
-    plan = plan_stream(request(name, selection=remembering)).of(LearnerPlan)[0]
+    plan = plan_stream(request(name, selection=remembering)).of(OnlinePlan)[0]
     learner = plan.learner("s")
     assert chosen.guaranteed_mistakes is not None
     assert chosen.expected_mistakes is not None
@@ -169,7 +169,7 @@ def test_noisy_histograms_find_the_set_and_forget_nothing_that_counts(kind: str)
     (chosen, *_) = compare_ways(request("sparse_sets:32:4", noise_rate=Fraction(1, 50)))
     learner = (
         plan_stream(request("sparse_sets:32:4", noise_rate=Fraction(1, 50)))
-        .of(LearnerPlan)[0]
+        .of(OnlinePlan)[0]
         .learner("s")
     )
     assert learner.parameters.fresh
@@ -227,7 +227,7 @@ def test_closures_climb_a_ladder() -> None:
 )
 def test_fresh_selections_are_paid_for_once(name: str, way: Any) -> None:
     """One selection takes what the trigger leaves of epsilon; calls run out only by precision."""
-    found = WAYS[way].estimate(LearnerRequest("l", class_from_name(name)), budget("pure"))
+    found = WAYS[way].estimate(OnlineRequest("l", class_from_name(name)), budget("pure"))
     assert found is not None
     parameters = found.plan.parameters
     assert parameters.fresh
@@ -243,7 +243,7 @@ def test_fresh_selections_are_paid_for_once(name: str, way: Any) -> None:
 def test_fresh_learners_make_few_mistakes_on_hard_streams(kind: str) -> None:
     name = "thresholds:256" if kind == "thresholds" else "sparse_sets:32:4"
     (chosen, *_) = compare_ways(request(name))
-    learner = plan_stream(request(name)).of(LearnerPlan)[0].learner("s")
+    learner = plan_stream(request(name)).of(OnlinePlan)[0].learner("s")
     assert learner.parameters.fresh
     found = []
     for key in range(6):

@@ -13,8 +13,8 @@ from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.classes import class_from_name
 from littled.planner import (
-    LearnerPlan,
-    LearnerRequest,
+    OnlinePlan,
+    OnlineRequest,
     PlanError,
     StreamPlan,
     StreamRequest,
@@ -26,7 +26,7 @@ from littled.planner.prediction.search import below, compare_predictions, pure_e
 from littled_protocol.rules import Words
 
 TINY = Fraction(1, 10**6)
-AnyRequest = LearnerRequest | PredictionRequest
+AnyRequest = OnlineRequest | PredictionRequest
 
 
 def request(*learners: AnyRequest, epsilon: Any = 1, delta: Any = TINY) -> StreamRequest:
@@ -59,7 +59,7 @@ def cost(plan: StreamPlan) -> Price:
             events = each.learner("s").window_events()
             worst += sum((price(event) for event in events), Price.zero())
             continue
-        assert isinstance(each, LearnerPlan)
+        assert isinstance(each, OnlinePlan)
         learner = each.learner("s")
         worst += sum((price(event) for event in learner.season_events()), Price.zero())
         worst += price(learner.call_event()) * each.parameters.calls_max
@@ -106,9 +106,9 @@ def test_plans_survive_storage(ask: PredictionRequest) -> None:
 
 def test_learners_of_both_kinds_share_a_budget() -> None:
     """Evenly: the answers of half the budget are what a mixed stream is planned for."""
-    online = LearnerRequest("rules", class_from_name("thresholds:256"))
+    online = OnlineRequest("rules", class_from_name("thresholds:256"))
     plan = plan_stream(request(online, asked("thresholds:256", "answers")))
-    assert [type(each) for each in plan.plans] == [PredictionPlan, LearnerPlan]
+    assert [type(each) for each in plan.plans] == [PredictionPlan, OnlinePlan]
     assert ([each.name for each in plan.publishing], plan.learners) == (
         ["rules"],
         ("answers", "rules"),

@@ -18,8 +18,8 @@ from typing import ClassVar
 
 from littled.learners.online.selections.base import Selection
 from littled.planner.budgets import Budget
-from littled.planner.online.plan import LearnerPlan
-from littled.planner.online.request import LearnerRequest
+from littled.planner.online.plan import OnlinePlan
+from littled.planner.online.request import OnlineRequest
 from littled.planner.online.sizes import misfit
 from littled.planner.requests import StreamRequest
 
@@ -35,7 +35,7 @@ class Estimate:
     """
 
     way: str
-    plan: LearnerPlan
+    plan: OnlinePlan
     expected_mistakes: float
     guaranteed_mistakes: float | None
 
@@ -58,32 +58,32 @@ class Way(ABC):
     def is_of(self, selection: Selection) -> bool:
         """Whether a plan that selects like this is of this way; so it is of one way only."""
 
-    def is_open(self, request: LearnerRequest) -> bool:
+    def is_open(self, request: OnlineRequest) -> bool:
         """Whether the request asks for this way, or leaves it to the planner."""
         return request.teachers is None if request.leaves_open else request.asks_for(self.name)
 
-    def refusal(self, request: LearnerRequest) -> str | None:
+    def refusal(self, request: OnlineRequest) -> str | None:
         """How a request that asks for this way contradicts itself; None if it does not."""
         if request.teachers is not None:
             return f"{self.name} selection has no teachers of its own; use sparse"
         return None
 
     @abstractmethod
-    def reasons(self, request: LearnerRequest, *, users: bool) -> Iterator[str]:
+    def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """Every reason why this way does not apply to this learner, whatever the budget."""
 
-    def why_not(self, request: LearnerRequest, *, users: bool) -> str | None:
+    def why_not(self, request: OnlineRequest, *, users: bool) -> str | None:
         """The first reason; None if it applies."""
         return next(self.reasons(request, users=users), None)
 
     @abstractmethod
-    def estimates(self, request: LearnerRequest, budget: Budget) -> list[Estimate]:
+    def estimates(self, request: OnlineRequest, budget: Budget) -> list[Estimate]:
         """All plans of this way that the budget pays for, the best first.
 
         PlanError, with the numbers, where what was asked for is infeasible.
         """
 
-    def supposed(self, request: LearnerRequest) -> LearnerRequest:
+    def supposed(self, request: OnlineRequest) -> OnlineRequest:
         """The request as if it left this way open, for comparisons."""
         return replace(request, teachers=None)
 
@@ -91,7 +91,7 @@ class Way(ABC):
         """Those of the ways to divide the stream's budget that matter to this way."""
         return budgets
 
-    def estimate(self, request: LearnerRequest, budget: Budget) -> Estimate | None:
+    def estimate(self, request: OnlineRequest, budget: Budget) -> Estimate | None:
         """The best plan of this way within all limits, None if the budget pays for none."""
         found = self.estimates(request, budget)
         return next((estimate for estimate in found if misfit(estimate.plan) is None), None)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.closure import Closures
 from littled.learners.online.values import EpochSettings
-from littled.planner.online.request import LearnerRequest
+from littled.planner.online.request import OnlineRequest
 from littled.planner.online.schedules import Share, always, outweighs, planned, spanning
 from littled.planner.online.ways.base import Estimate
 from littled.planner.online.ways.draft import Draft
@@ -31,13 +31,13 @@ class ClosureWay(ScheduledWay):
         """Where closures are proposed."""
         return isinstance(selection, Closures)
 
-    def refusal(self, request: LearnerRequest) -> str | None:
+    def refusal(self, request: OnlineRequest) -> str | None:
         """No class without closures."""
         if (said := super().refusal(request)) or request.hypotheses.has_closures:
             return said
         return f"{request.hypotheses.name} has no closures; use dense or sparse"
 
-    def reasons(self, request: LearnerRequest, *, users: bool) -> Iterator[str]:
+    def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """No closures, noisy labels, or an adversary that sees the rule."""
         if not request.hypotheses.has_closures:
             yield "the class is not closed under intersection"

@@ -12,7 +12,7 @@ from littled.planner.bounds import (
     fires_beyond,
     poisson_quantile,
 )
-from littled.planner.online.request import LearnerRequest
+from littled.planner.online.request import OnlineRequest
 from littled.planner.online.ways.base import Estimate
 from littled.planner.online.ways.draft import (
     CALLS,
@@ -39,11 +39,11 @@ class DenseWay(TriggeredWay):
         """Dense, and not fresh."""
         return isinstance(selection, Dense) and not selection.parameters.fresh
 
-    def refusal(self, request: LearnerRequest) -> str | None:
+    def refusal(self, request: OnlineRequest) -> str | None:
         """No class with too many rules."""
         return super().refusal(request) or too_many_rules(request, self.name)
 
-    def reasons(self, request: LearnerRequest, *, users: bool) -> Iterator[str]:
+    def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """Too many rules, or independent examples."""
         if request.hypotheses.rule_count is None:
             yield TOO_MANY_RULES
@@ -59,7 +59,7 @@ class DenseWay(TriggeredWay):
         return _mistakes(draft) if draft.budget.user_examples_max else _oblivious(draft)
 
 
-def too_many_rules(request: LearnerRequest, way: str) -> str | None:
+def too_many_rules(request: OnlineRequest, way: str) -> str | None:
     """What to say to somebody who asks for this way where rules cannot be weighed."""
     if request.hypotheses.rule_count is not None:
         return None

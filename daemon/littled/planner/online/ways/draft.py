@@ -10,8 +10,8 @@ from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.values import EpochSettings, Keep
 from littled.planner.bounds import TriggerNoise, draws_for_majority
 from littled.planner.budgets import Budget
-from littled.planner.online.plan import LearnerPlan
-from littled.planner.online.request import LearnerRequest
+from littled.planner.online.plan import OnlinePlan
+from littled.planner.online.request import OnlineRequest
 from littled.planner.online.sizes import CANDIDATES_MAX
 from littled.planner.online.ways.base import Estimate, Way, preference
 from littled.portable import LN2, log, log1p
@@ -45,7 +45,7 @@ class Draft:
     `way` is the way's name, `selection` the word that its parameters have.
     """
 
-    request: LearnerRequest
+    request: OnlineRequest
     budget: Budget
     way: str
     selection: str
@@ -90,7 +90,7 @@ class Draft:
         if guaranteed is not None:
             guaranteed = min(guaranteed, float(self.budget.horizon))
         request = self.request
-        plan = LearnerPlan(request.name, request.hypotheses, parameters, request.words)
+        plan = OnlinePlan(request.name, request.hypotheses, parameters, request.words)
         return Estimate(self.way, plan, expected, guaranteed)
 
     def majority_draws(self, deviation: float, failure: float) -> int:
@@ -192,7 +192,7 @@ class TriggeredWay(Way):
     def drafts(self, draft: Draft) -> Iterator[Estimate]:
         """Plans under this division of the budget, in any order."""
 
-    def estimates(self, request: LearnerRequest, budget: Budget) -> list[Estimate]:
+    def estimates(self, request: OnlineRequest, budget: Budget) -> list[Estimate]:
         """The drafts in order."""
         if budget.trigger_rate <= 0:
             return []

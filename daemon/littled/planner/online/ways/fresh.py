@@ -9,7 +9,7 @@ from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.values import EpochSettings
 from littled.planner.bounds import calls_expected, fires_beyond
-from littled.planner.online.request import LearnerRequest
+from littled.planner.online.request import OnlineRequest
 from littled.planner.online.schedules import USUAL_SHARE, Share, always, drawn_error, planned
 from littled.planner.online.ways.base import Estimate
 from littled.planner.online.ways.dense import TOO_MANY_RULES, too_many_rules
@@ -31,11 +31,11 @@ class FreshWay(ScheduledWay):
         """Dense and fresh."""
         return isinstance(selection, Dense) and selection.parameters.fresh
 
-    def refusal(self, request: LearnerRequest) -> str | None:
+    def refusal(self, request: OnlineRequest) -> str | None:
         """No class with too many rules."""
         return super().refusal(request) or too_many_rules(request, self.name)
 
-    def reasons(self, request: LearnerRequest, *, users: bool) -> Iterator[str]:
+    def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """Too many rules, or a stream that calls for a memory."""
         if request.hypotheses.rule_count is None:
             yield TOO_MANY_RULES

@@ -9,7 +9,7 @@ from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.histogram import Histogram
 from littled.learners.online.values import EpochSettings
 from littled.planner.online.histograms import Setting, passes
-from littled.planner.online.request import LearnerRequest
+from littled.planner.online.request import OnlineRequest
 from littled.planner.online.schedules import QUANTILES, Share, always, planned
 from littled.planner.online.ways.base import Estimate
 from littled.planner.online.ways.draft import EXCEEDANCES, Draft
@@ -33,7 +33,7 @@ class HistogramWay(ScheduledWay):
         """Where ids are flipped."""
         return isinstance(selection, Histogram)
 
-    def refusal(self, request: LearnerRequest) -> str | None:
+    def refusal(self, request: OnlineRequest) -> str | None:
         """No class of other rules than sets."""
         if (said := super().refusal(request)) or request.hypotheses.has_flips:
             return said
@@ -42,7 +42,7 @@ class HistogramWay(ScheduledWay):
             "sparse_sets, or another selection"
         )
 
-    def reasons(self, request: LearnerRequest, *, users: bool) -> Iterator[str]:
+    def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """Other rules."""
         if not request.hypotheses.has_flips:
             yield "the rules are no sets of ids"

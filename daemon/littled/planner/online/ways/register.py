@@ -2,7 +2,7 @@
 
 from littled.learners.online.selections.base import Selection
 from littled.planner.online.paper import PaperWay
-from littled.planner.online.request import LearnerRequest
+from littled.planner.online.request import OnlineRequest
 from littled.planner.online.ways.base import Way
 from littled.planner.online.ways.closure import ClosureWay
 from littled.planner.online.ways.dense import DenseWay
@@ -21,7 +21,7 @@ WAYS: dict[str, Way] = {
 }
 
 
-def allowed_ways(request: LearnerRequest) -> tuple[Way, ...]:
+def allowed_ways(request: OnlineRequest) -> tuple[Way, ...]:
     """The ways of selection that the request leaves open; PlanError for a contradiction."""
     ways = tuple(way for way in WAYS.values() if way.is_open(request))
     if not request.leaves_open:

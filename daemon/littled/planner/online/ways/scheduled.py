@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.values import scheduled_calls
 from littled.planner.budgets import Budget
-from littled.planner.online.plan import LearnerPlan
-from littled.planner.online.request import LearnerRequest
+from littled.planner.online.plan import OnlinePlan
+from littled.planner.online.request import OnlineRequest
 from littled.planner.online.sizes import CANDIDATES_MAX
 from littled.planner.online.ways.base import Estimate, preference
 from littled.planner.online.ways.draft import BACKGROUND_EXAMPLES_NOISY, TriggeredWay
@@ -29,7 +29,7 @@ class ScheduledDraft:
     `way` is the way's name, `selection` the word that its parameters have.
     """
 
-    request: LearnerRequest
+    request: OnlineRequest
     budget: Budget
     way: str
     selection: str
@@ -97,7 +97,7 @@ class ScheduledDraft:
             user_examples_max=self.budget.user_examples_max,
             **more,
         )
-        plan = LearnerPlan(request.name, request.hypotheses, parameters, request.words)
+        plan = OnlinePlan(request.name, request.hypotheses, parameters, request.words)
         return Estimate(self.way, plan, expected, None)
 
 
@@ -111,7 +111,7 @@ class ScheduledWay(TriggeredWay):
     def scheduled(self, draft: ScheduledDraft) -> Estimate | None:
         """The best plan with a schedule, None if the budget pays for none."""
 
-    def estimates(self, request: LearnerRequest, budget: Budget) -> list[Estimate]:
+    def estimates(self, request: OnlineRequest, budget: Budget) -> list[Estimate]:
         """Those with a schedule where nobody chooses the order of the examples."""
         if request.adversary != "none":
             return super().estimates(request, budget)

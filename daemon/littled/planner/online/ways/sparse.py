@@ -7,7 +7,7 @@ from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.proposals import Proposing
 from littled.learners.online.values import EpochSettings
 from littled.planner.bounds import calls_expected, fires_beyond
-from littled.planner.online.request import LearnerRequest
+from littled.planner.online.request import OnlineRequest
 from littled.planner.online.schedules import Share, drawn_error, outweighs, planned
 from littled.planner.online.ways.base import Estimate
 from littled.planner.online.ways.draft import CALLS, Draft, short_rate
@@ -26,11 +26,11 @@ class SparseWay(ScheduledWay):
         """Where examples propose."""
         return isinstance(selection, Proposing)
 
-    def is_open(self, request: LearnerRequest) -> bool:
+    def is_open(self, request: OnlineRequest) -> bool:
         """Not to a request with a number of teachers."""
         return super().is_open(request) and request.teachers is None
 
-    def refusal(self, request: LearnerRequest) -> str | None:
+    def refusal(self, request: OnlineRequest) -> str | None:
         """No class whose examples do not propose rules."""
         if request.hypotheses.proposals_per_example is not None:
             return None
@@ -39,7 +39,7 @@ class SparseWay(ScheduledWay):
             "selection needs a number of teachers, for example teachers = 200"
         )
 
-    def reasons(self, request: LearnerRequest, *, users: bool) -> Iterator[str]:
+    def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """No short lists."""
         if request.hypotheses.proposals_per_example is None:
             yield "an example does not propose a short list of rules"

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.teachers import Teachers
-from littled.planner.online.request import LearnerRequest
+from littled.planner.online.request import OnlineRequest
 from littled.planner.online.ways.base import Estimate
 from littled.planner.online.ways.draft import CALLS, Draft, TriggeredWay
 from littled.portable import log
@@ -22,21 +22,21 @@ class TeachersWay(TriggeredWay):
         """Where teachers list, and nothing is tested with the paper's tests."""
         return isinstance(selection, Teachers) and selection.parameters.tests != "cohen_lyu"
 
-    def is_open(self, request: LearnerRequest) -> bool:
+    def is_open(self, request: OnlineRequest) -> bool:
         """To a request that has a number of teachers."""
         asked = request.leaves_open or request.asks_for(self.selection)
         return asked and request.teachers is not None
 
-    def refusal(self, request: LearnerRequest) -> str | None:
+    def refusal(self, request: OnlineRequest) -> str | None:
         """Nothing."""
         return None
 
-    def reasons(self, request: LearnerRequest, *, users: bool) -> Iterator[str]:
+    def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """No number of teachers."""
         if request.teachers is None:
             yield "needs to be asked for, by a number of teachers"
 
-    def supposed(self, request: LearnerRequest) -> LearnerRequest:
+    def supposed(self, request: OnlineRequest) -> OnlineRequest:
         """The request as it is: how many teachers is not for the planner to say."""
         return request
 

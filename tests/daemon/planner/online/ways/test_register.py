@@ -6,13 +6,13 @@ from typing import Any
 import pytest
 
 from littled.classes import class_from_name
-from littled.planner import LearnerPlan, LearnerRequest, PlanError, StreamRequest, plan_stream
+from littled.planner import OnlinePlan, OnlineRequest, PlanError, StreamRequest, plan_stream
 from littled.planner.online.ways.register import WAYS, allowed_ways, way_of
 from support.learner_cases import ONLINE, USERS, learner_plan
 
 
-def asked(name: str, **options: Any) -> LearnerRequest:
-    return LearnerRequest("l", class_from_name(name), **options)
+def asked(name: str, **options: Any) -> OnlineRequest:
+    return OnlineRequest("l", class_from_name(name), **options)
 
 
 @pytest.mark.parametrize(
@@ -65,12 +65,12 @@ def test_parameters_are_of_one_way(name: str) -> None:
 )
 def test_a_plan_is_of_the_way_that_was_asked_for(name: str, options: Any) -> None:
     request = StreamRequest("s", Fraction(1), Fraction(1, 10**6), 10**5, (asked(name, **options),))
-    (plan,) = plan_stream(request).of(LearnerPlan)
+    (plan,) = plan_stream(request).of(OnlinePlan)
     assert way_of(plan.selection).name == options["selection"]
 
 
 def test_plans_with_teachers_are_of_their_way() -> None:
     learner = asked("points:16", selection="sparse", teachers=300)
     request = StreamRequest("s", Fraction(6), Fraction(1, 10**4), 200_000, (learner,))
-    (plan,) = plan_stream(request).of(LearnerPlan)
+    (plan,) = plan_stream(request).of(OnlinePlan)
     assert way_of(plan.selection).name == "teachers"
