@@ -298,7 +298,7 @@ def test_the_rule_of_the_table_is_in_the_table(tmp_path: Path) -> None:
 
 
 def run_session(page: Path, folder: Path) -> str:
-    """What the example of a page prints, run as it stands but for a pause."""
+    """What the example of a page prints, run as it stands except for a pause."""
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("LITTLED_", "XDG_RUNTIME"))}
     path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
     # whatever happens, the daemon in the background ends with the script

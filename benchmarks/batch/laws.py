@@ -139,7 +139,7 @@ class AffineLaw(Law):
         self.name, self.positives = f"{share:g}", share
 
     def draw(self, rng: np.random.Generator, n: int) -> tuple[tuple[int, ...], Sample]:
-        """Random vectors, which are independent but for a chance of 2^-55."""
+        """Random vectors, which are independent except with probability 2^-55."""
         offset, *basis = rng.integers(0, 2**64, self.dimension + 1, dtype=np.uint64)
         y = rng.random(n) < self.positives
         inside = np.full(n, offset, dtype=np.uint64)

@@ -1,4 +1,4 @@
-"""Windows of independent examples with labels that a rule fits, but for noise, and the flights.
+"""Windows of independent examples with labels that a rule fits, except for noise, and the flights.
 
     window = make_window("thresholds:65536", Fraction(1, 10), 100_000, "even", seed=3)
     window.x, window.y       # the examples

@@ -21,7 +21,7 @@ class Server:
     """A process in a group of its own, together with whatever it starts."""
 
     def __init__(self, command: Sequence[Any], folder: Path, place: Path | None = None) -> None:
-        """Start it, silent but for a log in a folder; place: where it runs, if not there."""
+        """Start it, silent except for a log in a folder; place: where it runs, if not there."""
         with (folder / f"{folder.name}.log").open("wb") as log:
             self._process = subprocess.Popen(
                 [str(part) for part in command],

@@ -8,8 +8,8 @@
 *Mistakes.* For every class, kind of stream (`benchmarks/learning/streams.py`) and seed: littled as
 the daemon runs it, planned by itself, once with unit = "example" and then with unit = "user" at the
 same (1, 1e-6), of whom each gives so many examples of a season (`--each`), at places that chance
-chooses. `--kept` is user_examples_max. The streams are the same, but for whose examples they are.
-Writes `users.md` and `users.jsonl` to the output folder.
+chooses. `--kept` is user_examples_max. The streams are the same, except for whose examples they
+are. Writes `users.md` and `users.jsonl` to the output folder.
 
 *Speed.* How many examples a second a real daemon takes in (`ingest.py`), for every type of points;
 best on a machine with nothing else to do. Writes `speed.md` and `speed.jsonl`.

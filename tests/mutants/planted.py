@@ -665,7 +665,7 @@ RESTORES = (
     Mutant(
         "producers send what was lost once more after a restore",
         "store/restoring.py",
-        "        self._raise_producers(connection, identity, lost.said.numbers)\n",
+        "        self._raise_producers(connection, identity, lost.marked.numbers)\n",
         "",
         (f"{STORE}/test_restoring.py::test_lost_examples_are_not_learned_again",),
     ),

@@ -308,7 +308,7 @@ def states_of(store: Store, database: Path, steps: int) -> list[list[bytes]]:
 
 
 def digest(database: Path) -> bytes:
-    """Of everything that the tables of a store say, but for the pulse."""
+    """Of everything that the tables of a store say, except for the pulse."""
     connection = apsw.Connection(str(database))
     found = hashlib.blake2b()
     try:

@@ -282,7 +282,7 @@ class Transitions:
         def run() -> tuple[Any, _State]:
             engine, transcript = copy(self._engine), Transcript()
             engine._outlet = transcript
-            # all that it holds is replaced, never changed, but for the table of learners' states
+            # all that it holds is replaced, never changed, except for the table of learners' states
             engine._course = replace(state.course, states=dict(state.course.states))
             secrets = {"teacher": example.teacher, "buffer": example.priority}
             self.outcomes.noise.begin(engine.position, secrets)

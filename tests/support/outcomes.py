@@ -72,7 +72,7 @@ def coin(heads: int, whole: int) -> Law:
 
 @lru_cache(maxsize=64)
 def laplace(rate: Fraction, tail_bits: int) -> Law:
-    """The noise that `DiscreteLaplace.sample` makes, but for magnitudes rarer than 2^-tail_bits.
+    """The noise that `DiscreteLaplace.sample` makes, except for magnitudes rarer than 2^-tail_bits.
 
     The last word bit is the sign, the others are a number V, and the magnitude falls with V: how
     many V give at least m is found by bisection with the real function.

@@ -6,7 +6,7 @@ the daemon binds its noise to the history, `Headless` takes the history out of t
 becomes public; `compare` checks for a pair of such courses, up to the first thing that they say
 differently, what PRIVACY.md rests on:
 
-- the same words are asked for in the same order, but for how many a histogram reads (section 7);
+- the same words are asked for in the same order, except for how many a histogram reads (section 7);
 - the mistakes that a trigger sees differ by one c in -1, 0, 1 from the replaced position to the
   end of its epoch, and in no other epoch (Lemma A);
 - scores of a dense selection change by -1, 0 or 1; those of a sparse one, bottom's included, within
@@ -28,7 +28,7 @@ examples of a user and season that are admitted, `compare` checks instead of the
   scores of a histogram by 2c in sum; with teachers one teacher's list as above;
 - that all fresh selections of a season together keep within this, and that no more of them see a
   difference than are paid for;
-- that the secret words of the same users are asked for, but for those of the one.
+- that the secret words of the same users are asked for, except for those of the one.
 """
 
 import contextlib
@@ -894,7 +894,7 @@ class UserComparison(Comparison):
         return 0
 
     def _users(self, left: Asked, right: Asked) -> int:
-        """Words of the same users, each once, but for the one."""
+        """Words of the same users, each once, except for the one."""
         words = set(left.values) ^ set(right.values)
         assert len(words) <= 1, "the words of two users differ"
         assert all(len(set(each.values)) == len(each.values) for each in (left, right))

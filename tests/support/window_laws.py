@@ -111,7 +111,7 @@ class WindowCase:
 
     @cached_property
     def claim(self) -> tuple[Fraction, Fraction]:
-        """Epsilon and delta of a season, but for finite precision."""
+        """Epsilon and delta of a season, except for finite precision."""
         events = [e for e in self.learner.season_events() if not isinstance(e, PrecisionLoss)]
         return guarantee(sum(map(price, events), Price.zero()), self.delta_z)
 

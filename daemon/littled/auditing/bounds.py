@@ -9,8 +9,8 @@ If a mechanism is (epsilon, delta)-DP, then for every set of transcripts P[set] 
 P'[set] + delta on neighbouring inputs. So a set that comes up in `hits` of n independent runs on
 one side, and in `false_hits` of n on the other, proves that epsilon is at least
 log((p - delta) / r), with p a lower limit of P[set] and r an upper limit of P'[set]. Both limits
-hold together but for the *doubt*. The set must be chosen before: it is learned from runs of their
-own, and proves by new ones. One pair of limits serves every delta at once.
+hold together except for the *doubt*. The set must be chosen before: it is learned from runs of
+their own, and proves by new ones. One pair of limits serves every delta at once.
 """
 
 from collections import Counter
@@ -65,7 +65,7 @@ class Verdict:
 def epsilon_at_least(
     hits: float, false_hits: float, games: int, delta: float, doubt: float = DOUBT
 ) -> float:
-    """log((p - delta) / r), p and r at the ends of intervals that both hold but for `doubt`."""
+    """log((p - delta) / r), p and r at the ends of intervals that both hold except for `doubt`."""
     from scipy.special import betaincinv  # noqa: PLC0415 - only audits need it, an extra
 
     tail = doubt / 2

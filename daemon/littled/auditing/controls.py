@@ -165,8 +165,8 @@ class VariantTrial:
     def counts(self, side: int, runs: int, key: bytes) -> Counts:
         """How often each transcript came up in so many runs on one side."""
         queries = self.pair.there if side else self.pair.here
-        said = transcripts(self.variant, queries, runs, derived_key(key, side))
-        rows = said.view(f"V{said.shape[1]}").ravel()
+        answers = transcripts(self.variant, queries, runs, derived_key(key, side))
+        rows = answers.view(f"V{answers.shape[1]}").ravel()
         found, times = np.unique(rows, return_counts=True)
         return Counter(
             {row.tobytes(): count for row, count in zip(found, times.tolist(), strict=True)}
@@ -183,17 +183,17 @@ def transcripts(variant: Variant, queries: Queries, runs: int, key: bytes) -> ND
     scale = variant.threshold_scale / variant.epsilon
     rho = laplace(next(words), scale)
     left = np.full(runs, len(queries) if variant.aboves is None else variant.aboves)
-    said = np.full((runs, len(queries)), HALTED, dtype=np.uint8)
+    answers = np.full((runs, len(queries)), HALTED, dtype=np.uint8)
     for step, query in enumerate(queries):
         noisy = query + laplace(next(words), variant.query_scale / variant.epsilon)
         runs_on = left > 0
         fires = runs_on & (noisy >= rho)
-        said[runs_on, step] = BELOW
-        said[fires, step] = _answers(noisy[fires]) if variant.says_answers else ABOVE
+        answers[runs_on, step] = BELOW
+        answers[fires, step] = _answers(noisy[fires]) if variant.says_answers else ABOVE
         left -= fires
         if variant.drawn_again:
             rho = np.where(fires, laplace(next(words), scale), rho)
-    return said
+    return answers
 
 
 def laplace(words: NDArray[np.uint64], scale: float) -> Floats:

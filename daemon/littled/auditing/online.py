@@ -120,9 +120,9 @@ class EngineTrial:
             noise: NoiseSource = KeyedNoise(derived_key(key, run))
             if self.fault is not None:
                 noise = self.fault(noise)
-            said = _Said(self.plan.x_type, self.looked_at)
-            Engine(prepared, noise, said, executor, opened).apply(record)
-            found[tuple(said.items)] += 1
+            outlet = _RecordingOutlet(self.plan.x_type, self.looked_at)
+            Engine(prepared, noise, outlet, executor, opened).apply(record)
+            found[tuple(outlet.items)] += 1
         return found
 
     def _record(self, side: int) -> Record:
@@ -178,7 +178,7 @@ class _AtOnce(Executor):
 
 
 @dataclass(slots=True)
-class _Said:
+class _RecordingOutlet:
     """An outlet that writes down, in order, all that becomes public."""
 
     x_type: str

@@ -90,14 +90,14 @@ class Game:
                     chosen = self._at_random(derived_key(key, batch, level), len(codes))
                 else:
                     chosen = policy[level][codes]
-                said = self._ask(prepared, self.points[chosen], noise, here, level)
-                codes = codes * 2 * len(self.points) + 2 * chosen + said
+                label = self._ask(prepared, self.points[chosen], noise, here, level)
+                codes = codes * 2 * len(self.points) + 2 * chosen + label
             found.append(codes)
             self.told(len(codes))
         return np.concatenate(found)
 
     def _at_random(self, key: bytes, count: int) -> Numbers:
-        """Numbers (count,) of points, evenly chosen but for 2^-32."""
+        """Numbers (count,) of points, uniform up to 2^-32."""
         return (quick_words(key, count) % np.uint64(len(self.points))).astype(np.int64)
 
     def _ask(

@@ -66,9 +66,9 @@ def plan(
 
     The guarantee of privacy holds whatever the data are. Numbers of mistakes are for a stream that
     some rule of the class fits (up to the noise rate): "expected" on a stream that is bad for this
-    way of selection, "at most" but for the failure probability. Errors of answers are how much more
-    often they are wrong than the best rule, by a model of a bad stream. Where users are protected,
-    both are for streams in which no user gives more examples than are used.
+    way of selection, "at most" except with the failure probability. Errors of answers are how
+    much more often they are wrong than the best rule, by a model of a bad stream. Where users are
+    protected, both are for streams in which no user gives more examples than are used.
     """
     stream = {
         "epsilon": epsilon,

@@ -62,18 +62,18 @@ def confirm() -> None:
 def lines(found: Restoring) -> Iterator[str]:
     """What is lost and how each stream goes on, for people."""
     for lost in found.lost:
-        said = lost.said
+        marked = lost.marked
         yield (
             f"{lost.stream}: the copy ends at position {number(lost.position)}, in season "
-            f"{lost.season + 1}; its mark was at position {number(said.position)}, in season "
-            f"{said.season + 1}"
+            f"{lost.season + 1}; its mark was at position {number(marked.position)}, in season "
+            f"{marked.season + 1}"
         )
         yield (
-            f"{lost.stream}: lost are {number(said.records)} records, {number(said.entries)} "
-            f"charges, {number(said.predictions)} answered requests, and whatever was acknowledged "
-            "after the mark"
+            f"{lost.stream}: lost are {number(marked.records)} records, {number(marked.entries)} "
+            f"charges, {number(marked.predictions)} answered requests, and whatever was "
+            "acknowledged after the mark"
         )
-        for learner, version in said.versions.items():
+        for learner, version in marked.versions.items():
             before = lost.versions.get(learner, 0)
             if version > before:
                 yield f"{lost.stream}: lost are versions {before + 1} to {version} of {learner}"
@@ -97,16 +97,16 @@ def facts(found: Restoring) -> dict[str, Any]:
                 "season": lost.season,
                 "spent": lost.spent.to_dict(),
                 "mark": {
-                    "position": lost.said.position,
-                    "season": lost.said.season,
-                    "spent": lost.said.spent.to_dict(),
+                    "position": lost.marked.position,
+                    "season": lost.marked.season,
+                    "spent": lost.marked.spent.to_dict(),
                 },
-                "lost_records": lost.said.records,
-                "lost_ledger_entries": lost.said.entries,
-                "lost_predictions": lost.said.predictions,
+                "lost_records": lost.marked.records,
+                "lost_ledger_entries": lost.marked.entries,
+                "lost_predictions": lost.marked.predictions,
                 "lost_versions": {
                     learner: [lost.versions.get(learner, 0) + 1, version]
-                    for learner, version in lost.said.versions.items()
+                    for learner, version in lost.marked.versions.items()
                     if version > lost.versions.get(learner, 0)
                 },
                 "counted": lost.counted.to_dict(),

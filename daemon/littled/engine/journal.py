@@ -296,14 +296,14 @@ class Engine:
     def _restore(self, record: Record) -> None:
         """Close the season, and go on in a new one above all that was lost."""
         course, plan = self._course, self._plan
-        said = Restoration.from_record(record)
+        restoration = Restoration.from_record(record)
         assert course.filter is not None
-        cost = said.charge(course.season, course.filter.spent, plan.caps, plan.horizon)
+        cost = restoration.charge(course.season, course.filter.spent, plan.caps, plan.horizon)
         position = closing_position(course.position, course.season, plan.horizon)
         entry = self._charge(None, position, RestoredSeason(**_amounts(cost)))
         course.states = {
             name: learner.after_restore(
-                course.states[name], said.versions.get(f"{plan.stream}/{name}", 0)
+                course.states[name], restoration.versions.get(f"{plan.stream}/{name}", 0)
             )
             for name, learner in self._learners.items()
         }

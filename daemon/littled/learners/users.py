@@ -4,11 +4,11 @@ Of one user's examples the first `most` of a season are admitted, in the order o
 and no more. Whether an example is admitted depends on earlier ones of the same user alone, so that
 what one user does decides about nobody else's examples: PRIVACY.md, "User-level privacy".
 
-A user is a keyed hash of 128 bits, two words; no two users of a store share one but for a chance
-that is negligible. Counts are an immutable value, like all state of a learner. They lie in *runs*,
-sorted by user, each more than twice as long as the next: a batch is one more run, and runs of alike
-lengths are merged. So n examples, one by one or in batches, take about log n passes over each, in
-numpy, and a look-up takes one binary search a run.
+A user is a keyed hash of 128 bits, two words; no two users of a store share one except with
+negligible probability. Counts are an immutable value, like all state of a learner. They lie in
+*runs*, sorted by user, each more than twice as long as the next: a batch is one more run, and runs
+of alike lengths are merged. So n examples, one by one or in batches, take about log n passes over
+each, in numpy, and a look-up takes one binary search a run.
 
 Shapes: users uint64 (n, 2), in the order of their positions; chosen and wanted bool (n,).
 """

@@ -1,6 +1,6 @@
 """Plans: from what a configuration asks for to every parameter of a learner, without any data.
 
-What is said of learners of one kind only is in that kind's folder, but for online learners, the
+What is said of learners of one kind only is in that kind's folder, except for online learners, the
 usual ones, which are named here too.
 """
 

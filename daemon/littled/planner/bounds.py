@@ -53,7 +53,7 @@ class TriggerNoise:
         return max(log(self.horizon / exceedances), 0.0) / self.rate
 
     def overshoot(self, epochs: int, failure: float) -> float:
-        """Mistakes beyond U that no epoch waits for, but for this probability.
+        """Mistakes beyond U that no epoch waits for, except with this probability.
 
         Half of it is for rho, the other half for the noise of the step at which the mistakes
         reach U + rho + y: it stays below -y with probability at most exp(-e y).
@@ -61,7 +61,7 @@ class TriggerNoise:
         return 2 * log(2 * max(epochs, 1) / failure) / self.rate
 
     def delays(self, epochs: int, failure: float) -> float:
-        """Mistakes beyond U that so many epochs wait for together, but for this probability.
+        """Mistakes beyond U that so many epochs wait for together, except with this probability.
 
         An epoch waits for max(rho, 0) + Y at the most, where Y > y only if the step that reaches y
         mistakes beyond U + rho has noise below -y: P[Y >= k] <= a^k, a = exp(-e). Hence
@@ -72,7 +72,7 @@ class TriggerNoise:
         return 2 * (epochs * log(3) - log(failure)) / self.rate
 
     def undershoot(self, epochs: int, failure: float) -> float:
-        """How far below 0 rho falls in no epoch, but for this probability."""
+        """How far below 0 rho falls in no epoch, except with this probability."""
         return log(max(epochs, 1) / failure) / self.rate
 
 
@@ -135,7 +135,7 @@ def _lowering(log_rules: float, rate: float, threshold: float, trigger_rate: flo
 
 
 def calls_needed(tails: tuple[float, ...], failure: float) -> int | None:
-    """Calls that suffice but for this probability, the first one included; None if none do."""
+    """Calls that suffice except with this probability, the first one included; None if none do."""
     for fires, tail in enumerate(tails):
         if tail <= failure:
             return fires + 1

@@ -9,7 +9,7 @@
 | /rules/STREAM/LEARNER/events | releases as server-sent events; Last-Event-ID resumes |
 | POST /predict | private answers about points, JSON; see `littled.service.questions` |
 
-GET and nothing else, and no request bodies, but for questions. Every page is made of what
+GET and nothing else, and no request bodies, except for questions. Every page is made of what
 subscribers are told and of lengths and numbers; none depends on an example in any other way, and an
 answer depends on them as the guarantee allows.
 
@@ -43,7 +43,7 @@ from littled.limits import (
 )
 from littled.service.access import Gate, Permission, Rights, Shown
 from littled.service.http_connections import HttpConnections
-from littled.service.questions import QuestionError, read_question, said
+from littled.service.questions import QuestionError, read_question, response_to
 from littled.service.subscribers import Releases
 from littled.service.writer import WriterStopped
 from littled_protocol import limits
@@ -245,7 +245,7 @@ class _Pages:
         try:
             may = partial(request[_RIGHTS].may, Permission.PREDICT)
             asked = read_question(await _body(request), self._x_types(), may)
-            status, value = said(await self._surface.predict(asked))
+            status, value = response_to(await self._surface.predict(asked))
         except QuestionError as error:
             return _refused(error.status, error.sentence)
         except WriterStopped:

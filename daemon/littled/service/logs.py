@@ -110,7 +110,7 @@ class LineLimit:
 
     def left_out(self, *, at_once: bool = False) -> list[tuple[str, dict[str, Any]]]:
         """End the intervals that are over, or all of them; return level and keys of what to say."""
-        said = []
+        lines = []
         with self._lock:
             now = self._clock()
             for kind, (ends, _, missing) in list(self._kinds.items()):
@@ -120,10 +120,10 @@ class LineLimit:
                         keys = dict(zip(_KIND_KEYS, kind, strict=True))
                         level, event = keys.pop("level"), keys.pop("event")
                         told = {name: value for name, value in keys.items() if value is not None}
-                        said.append(
+                        lines.append(
                             (str(level), told | {"left_out_event": event, "left_out": int(missing)})
                         )
-        return said
+        return lines
 
 
 _LIMITS: WeakKeyDictionary[Log, LineLimit] = WeakKeyDictionary()

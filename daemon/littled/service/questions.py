@@ -72,7 +72,7 @@ def read_question(
     return Predict(_name(asked.get("request")), learner, count, x)
 
 
-def said(answer: Prediction | PredictionRefused) -> tuple[int, dict[str, Any]]:
+def response_to(answer: Prediction | PredictionRefused) -> tuple[int, dict[str, Any]]:
     """The HTTP status and the body of an answer."""
     about = {"learner": answer.learner, "request": answer.request.hex()}
     if isinstance(answer, Prediction):

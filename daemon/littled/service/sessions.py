@@ -198,7 +198,7 @@ class Session(Guest):
         self.ended.set()
 
     def get_buffer(self, sizehint: int) -> memoryview:
-        """Return where the next bytes go: few, but for feeders while memory is free."""
+        """Return where the next bytes go: few, except for feeders while memory is free."""
         context = self._context
         if self._channels and not context.receiving.is_crowded:
             return context.buffer

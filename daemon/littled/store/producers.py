@@ -58,14 +58,14 @@ class Sequences:
         self.following[record.producer] = record.sequence + record.count
         return continues
 
-    def restore(self, said: Restoration) -> None:
+    def restore(self, restoration: Restoration) -> None:
         """Take a restore."""
         for name, number in self.following.items():
-            self.following[name] = max(number, said.numbers.bound(name))
-        for name, number in said.numbers.named.items():
+            self.following[name] = max(number, restoration.numbers.bound(name))
+        for name, number in restoration.numbers.named.items():
             if number:
                 self.following.setdefault(name, number)
-        self.first = max(self.first, said.numbers.others)
+        self.first = max(self.first, restoration.numbers.others)
         self.restores += 1
 
     def table(self) -> dict[str, int]:
@@ -88,10 +88,10 @@ class TrustedSequences(Sequences):
         self.following.setdefault(record.producer, record.sequence)
         return super().add(record)
 
-    def restore(self, said: Restoration) -> None:
+    def restore(self, restoration: Restoration) -> None:
         """Take a restore."""
         for name, number in self.following.items():
-            self.following[name] = max(number, said.numbers.bound(name))
+            self.following[name] = max(number, restoration.numbers.bound(name))
         self.restores += 1
 
     def agrees(self, known: Mapping[str, int]) -> bool:
@@ -180,7 +180,10 @@ class ProducerCheck:
         progress: called every so many records. Raises StoreDamaged where the chain is broken.
         """
         sequences, continues = Sequences(), True
-        noted = {record.number: said for record, said in self._history.restores.of(self._stream)}
+        noted = {
+            record.number: restoration
+            for record, restoration in self._history.restores.of(self._stream)
+        }
         for record in self._history.journal.records(self._stream, -1, self._stored.last):
             if record.number % REPLAY_REPORT_RECORDS == 0:
                 progress()

@@ -33,20 +33,24 @@ class Restores:
 
     def first_number(self, stream: str) -> int:
         """Where a producer begins that was never seen: it may have sent what a restore has lost."""
-        return max((said.numbers.others for _, said in self.of(stream)), default=0)
+        return max((restoration.numbers.others for _, restoration in self.of(stream)), default=0)
 
     def lost_versions(self, stream: str) -> dict[str, int]:
         """Versions of a stream's learners above which restores have let them go on."""
         found: dict[str, int] = {}
-        for _, said in self.of(stream):
-            for learner, version in said.versions.items():
+        for _, restoration in self.of(stream):
+            for learner, version in restoration.versions.items():
                 found[learner] = max(version, found.get(learner, 0))
         return found
 
     def versions_left_out(self, learner: str) -> set[int]:
         """Versions of the learner "stream/learner" up to which restores have left some out."""
         stream = learner.partition("/")[0]
-        return {said.versions[learner] for _, said in self.of(stream) if learner in said.versions}
+        return {
+            restoration.versions[learner]
+            for _, restoration in self.of(stream)
+            if learner in restoration.versions
+        }
 
     def _from_rows(self, stream: str) -> Iterator[tuple[Record, Restoration]]:
         ends = keys_of(self._facts.streams[stream].identity)

@@ -56,8 +56,9 @@ class Lost:
     """What one stream has lost, and where it goes on. All public.
 
     position, season, spent: where the copy stands. versions: the last version of each of its
-    learners in the copy. said: what the restore says. counted: what the season of the copy, which
-    is closed, counts as having spent. next_position, next_season: where the stream goes on.
+    learners in the copy. marked: what the high-water mark says of it. counted: what the season of
+    the copy, which is closed, counts as having spent. next_position, next_season: where the stream
+    goes on.
     """
 
     stream: str
@@ -65,7 +66,7 @@ class Lost:
     season: int
     spent: Price
     versions: dict[str, int]
-    said: Restoration
+    marked: Restoration
     counted: Price
     next_position: int
     next_season: int
@@ -167,15 +168,15 @@ class Restoring:
             f"{stream}/{learner}": self._history.releases.last(f"{stream}/{learner}")
             for learner in plan.get("learners", {})
         }
-        said = self._restoration(stream, copy, versions)
+        marked = self._restoration(stream, copy, versions)
         return Lost(
             stream=stream,
             position=copy.position,
             season=copy.season,
             spent=copy.spent,
             versions={learner: version for learner, version in versions.items() if version},
-            said=said,
-            counted=said.counted(copy.season, caps, horizon),
+            marked=marked,
+            counted=marked.counted(copy.season, caps, horizon),
             next_position=(last + 1) * horizon,
             next_season=last + 1,
         )
@@ -209,12 +210,12 @@ class Restoring:
     def _append(self, connection: apsw.Connection, lost: Lost) -> int:
         """Append the restore of one stream, and let its producers go on; return the key."""
         identity = self._facts.streams[lost.stream].identity
-        self._raise_producers(connection, identity, lost.said.numbers)
+        self._raise_producers(connection, identity, lost.marked.numbers)
         sequence = len(self._history.restores.of(lost.stream))
         connection.execute(_RAISE_PRODUCER, (identity, RESTORER, sequence + 1))
         producer: Any = connection.execute(_PRODUCER, (identity, RESTORER)).fetchall()[0][0]
         end = self._history.stream_mark(lost.stream).journal
-        number, position, x = end.number + 1, lost.next_position, lost.said.to_bytes()
+        number, position, x = end.number + 1, lost.next_position, lost.marked.to_bytes()
         head = record_head(end.head, number, position, 0, sequence, RESTORER, x, b"")
         key = record_key(identity, number)
         connection.execute(_INSERT_RECORD, (key, position, sequence, producer, x, head))
@@ -237,7 +238,7 @@ class Restoring:
         versions: dict[str, int] = {}
         for lost in self.lost:
             stream = lost.stream
-            numbers = lost.said.numbers.raised(
+            numbers = lost.marked.numbers.raised(
                 history.producers.of(stream), history.restores.first_number(stream)
             )
             streams[stream] = replace(history.stream_mark(stream), numbers=numbers)

@@ -247,8 +247,8 @@ class Arrivals:
     def _left_out(self, release: StoredRelease, version: int) -> int | None:
         """The last version that a restore has left out after this one, None without one."""
         versions = (
-            said.versions.get(release.learner, 0)
-            for _, said in self._history.restores.of(release.stream)
+            restoration.versions.get(release.learner, 0)
+            for _, restoration in self._history.restores.of(release.stream)
         )
         return max((later for later in versions if later > version), default=None)
 

@@ -274,10 +274,10 @@ class _Journal:
         stretches = history.journal.archived(stream)
         end = stretches[-1]
         restores = []
-        for record, said in history.restores.of(stream):
+        for record, restoration in history.restores.of(stream):
             point = history.journal.record_point(stream, record.number - 1)
             if record.number <= end.last and point is not None:
-                restores.append((point[1], record, said))
+                restores.append((point[1], record, restoration))
         return cls(
             records=end.last + 1,
             examples=sum(stretch.examples for stretch in stretches),
@@ -298,13 +298,13 @@ class _Journal:
         self.examples += record.count
         self.position = record.first_position + record.count
 
-    def restore(self, record: Record, said: Restoration) -> Iterator[str]:
+    def restore(self, record: Record, restoration: Restoration) -> Iterator[str]:
         """Take a restore; yield what is wrong with it."""
         where = f"record {record.number} of {record.stream}"
         if record.sequence != len(self.restores):
             yield f"{where} does not count the restores"
-        self.restores.append((self.position, record, said))
-        self.sequences.restore(said)
+        self.restores.append((self.position, record, restoration))
+        self.sequences.restore(restoration)
         self.records += 1
         self.position = record.first_position
 
@@ -314,7 +314,7 @@ def _journal(check: _Check, history: History, stream: str, extent: Extent) -> _J
     journal = _Journal()
     findings: list[str] = []
     with check.part():
-        noted = {record.number: said for record, said in history.restores.of(stream)}
+        noted = {record.number: restoration for record, restoration in history.restores.of(stream)}
         if history.journal.archived(stream) and not history.journal.has_archive:
             journal = _Journal.after_archived(history, stream)
         points = history.journal.archived_points(stream)
@@ -412,9 +412,9 @@ def _unclosed(
     closings = _closings(entries)
     if len(closings) > len(journal.restores):
         yield f"the ledger of {stream} closes seasons for restores that the journal does not have"
-    for entry, (position, _, said) in zip(closings, journal.restores, strict=False):
+    for entry, (position, _, restoration) in zip(closings, journal.restores, strict=False):
         spent = _season_spent(entries[: entry.number], entry.season)
-        charge = said.charge(entry.season, spent, promise.caps, promise.horizon)
+        charge = restoration.charge(entry.season, spent, promise.caps, promise.horizon)
         place = closing_position(position, entry.season, promise.horizon)
         if (entry.price, entry.position, entry.learner) != (charge, place, None):
             yield f"ledger entry {entry.number} of {stream} is not what its restore says"

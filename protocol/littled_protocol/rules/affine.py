@@ -136,11 +136,11 @@ class AffineRule(Rule):
     def _said_checks(self, words: Words) -> str:
         name = words.number(self.x_type)
         mask, value, parities = self._split_checks()
-        said = [said_bits(mask, value, name)] if mask else []
+        clauses = [said_bits(mask, value, name)] if mask else []
         for part, parity in parities:
             number = "an odd" if parity else "an even"
-            said.append(f"{number} number of {named_bits(part, name)} is 1")
-        return " and ".join(said)
+            clauses.append(f"{number} number of {named_bits(part, name)} is 1")
+        return " and ".join(clauses)
 
     def _labels(self, points: Points) -> NDArray[np.bool_]:
         labels = np.zeros(len(points), dtype=np.bool_)

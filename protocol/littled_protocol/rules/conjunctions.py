@@ -34,7 +34,7 @@ from littled_protocol.rules.writing import (
 class ConjunctionRule(Rule):
     """1 iff all bits of `ones` are 1 in x and all bits of `zeros` are 0, of `bits` bits.
 
-    Bit 0 is the lowest. No bit is in both masks, but for the one form of the rule that is always
+    Bit 0 is the lowest. No bit is in both masks, except for the one form of the rule that is always
     0: all bits in both.
     """
 
@@ -93,12 +93,12 @@ class ConjunctionRule(Rule):
 
 def said_bits(mask: int, value: int, name: str) -> str:
     """Return that a point has the bits `value` at the bits of `mask`, "" for an empty mask."""
-    said = []
+    clauses = []
     for bit, part in ((1, mask & value), (0, mask & ~value)):
         if part:
             verb = "is" if part.bit_count() == 1 else "are"
-            said.append(f"{named_bits(part, name)} {verb} {bit}")
-    return " and ".join(said)
+            clauses.append(f"{named_bits(part, name)} {verb} {bit}")
+    return " and ".join(clauses)
 
 
 def named_bits(mask: int, name: str) -> str:

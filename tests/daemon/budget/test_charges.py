@@ -58,7 +58,7 @@ def online(parameters: dict[str, Any]) -> dict[str, Any]:
 def ledger(
     stream: StreamPlan, calls: int = 1, seasons: int = 1, without: type[PrivacyEvent] | None = None
 ) -> list[LedgerEntry]:
-    """Honest charges; but for those of the kind `without`."""
+    """Honest charges; except for those of the kind `without`."""
     entries, numbers = [], count()
     for season in range(seasons):
         for each in stream.plans:

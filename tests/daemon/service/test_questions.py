@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled.service.questions import STATUSES, QuestionError, read_question, said
+from littled.service.questions import STATUSES, QuestionError, read_question, response_to
 from littled_protocol import limits
 from littled_protocol.columns import point_type
 from littled_protocol.errors import REFUSAL_SENTENCES, RefusalCode
@@ -129,7 +129,7 @@ def test_what_cannot_be_asked_is_said_in_one_sentence(
 
 def test_answers_are_told() -> None:
     answer = Prediction(bytes(16), "flights/late", b"\0\1\1", 3, 9, True)
-    assert said(answer) == (
+    assert response_to(answer) == (
         200,
         {
             "learner": "flights/late",
@@ -147,7 +147,7 @@ def test_refusals_are_told_with_their_facts(code: RefusalCode) -> None:
     answer = PredictionRefused(
         bytes(16), "flights/late", code, REFUSAL_SENTENCES[code], 5, 7, 2, 3, 99
     )
-    status, value = said(answer)
+    status, value = response_to(answer)
     assert status == STATUSES[code]
     assert value == {
         "learner": "flights/late",
@@ -164,4 +164,4 @@ def test_refusals_are_told_with_their_facts(code: RefusalCode) -> None:
 
 def test_a_refusal_of_a_later_version_is_told_too() -> None:
     later = PredictionRefused(bytes(16), "flights/late", "too_late", "It is late.", 1, 0, 0)
-    assert said(later)[0] == 409
+    assert response_to(later)[0] == 409

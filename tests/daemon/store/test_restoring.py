@@ -128,8 +128,8 @@ def test_a_copy_goes_on_above_all_that_was_lost(path: Path, mark: Path, tmp_path
         Store.open(copy, mark_path=mark)
     found = restored(copy, mark)
     (lost,) = found.lost
-    assert (lost.position, lost.said.position, lost.next_position) == (130, 260, HORIZON)
-    assert (lost.season, lost.said.season, lost.next_season) == (0, 0, 1)
+    assert (lost.position, lost.marked.position, lost.next_position) == (130, 260, HORIZON)
+    assert (lost.season, lost.marked.season, lost.next_season) == (0, 0, 1)
     assert lost.counted == had.spent
     # still before a daemon has started: sound, and the restore is shown
     assert verify(copy, mark_path=mark).findings == ()
@@ -393,7 +393,7 @@ def test_a_restore_that_was_never_served_is_no_way_back(
     assert read_mark(mark).version(LATE) == last
     (lost,) = restored(copies[1], mark).lost
     assert lost.next_season == 3
-    assert lost.said.versions[LATE] == last
+    assert lost.marked.versions[LATE] == last
     live(copies[1], mark, 3)
     is_sound(copies[1], mark)
     assert next(each for each in versions(copies[1], mark) if each >= last) > last

@@ -11,7 +11,7 @@ bounds on errors are proven and so pessimistic; plans are made with those of
 number of labelings that n points can have, N = the number that a subset can have:
 
 - *cover*: a rule that agrees with h* on a subset of rate q differs from it on at most
-  ln(t n) / -ln(1 - q) examples, but for a probability of 1/n: a union bound over t labelings.
+  ln(t n) / -ln(1 - q) examples, except with probability 1/n: a union bound over t labelings.
 - *selection*: a draw from N candidates at rate e is ln(N) / e examples behind the best of them on
   average (Steinke and Ullman, "Subgaussian Tail Bounds via Stability Arguments").
 - *flip*: with probability a.

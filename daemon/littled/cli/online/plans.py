@@ -167,7 +167,7 @@ def bound(count: float | None, failure: float) -> str:
     """What is proven about the number of mistakes."""
     if count is None:
         return "no bound is proven"
-    return f"at most {mistakes(count)} but for a chance of {amount(100 * failure)} %"
+    return f"at most {mistakes(count)} except with probability {amount(100 * failure)} %"
 
 
 def ways_table(ways: Sequence[Comparison], learner: str = "") -> Table:

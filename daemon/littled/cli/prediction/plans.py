@@ -97,7 +97,7 @@ def prediction_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
     """The same for people."""
     proven = facts["guarantee"]
     accounting = "pure" if facts["accounting"] == "pure" else "zCDP, converted"
-    said = {
+    words = {
         "class": f"{facts['class']}, VC dimension {facts['vc_dimension']}",
         "budget": f"epsilon {amount(facts['epsilon'])}, delta {amount(facts['delta'])} for each "
         f"season of {number(facts['horizon'])} examples",
@@ -112,11 +112,11 @@ def prediction_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
     }
     rule = facts["rule_excess_error_expected"]
     if rule is not None and rule < facts["excess_error_expected"]:
-        said["instead"] = (
+        words["instead"] = (
             f"one published rule a window would err by about {amount_of_error(rule)} more, and "
             "answer any number of questions"
         )
-    return said
+    return words
 
 
 def answer_price(facts: Mapping[str, Any]) -> str:

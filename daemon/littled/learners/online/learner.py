@@ -121,7 +121,7 @@ class OnlineLearner:
 
     @property
     def mistakes_kept_max(self) -> int:
-        """Mistakes that a season keeps at most, but for a chance of about 2^-64."""
+        """Mistakes that a season keeps at most, except with probability about 2^-64."""
         return self._trigger.mistakes_kept_max if self.parameters.keeps_mistakes else 0
 
     @property

@@ -102,8 +102,8 @@ class NoisyTests(Trigger):
     """A test after each example whether the epoch's mistakes are above a threshold.
 
     Not far above its threshold it must fire. The threshold's noise and a step's reach are each
-    below this allowance but for a chance of about 2^-64. What is not counted, by the public noise
-    rate, is kept as well.
+    below this allowance except with probability about 2^-64. What is not counted, by the public
+    noise rate, is kept as well.
     """
 
     @property

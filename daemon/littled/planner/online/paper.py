@@ -51,7 +51,7 @@ TEACHERS_MAX = 1 << 17
 # The majority of a call's draws may be wrong where less than half of the law's mass is wrong, by so
 # much; a published rule that errs then errs with a constant share of the law, as Claim 6.4 needs.
 MAJORITY_DEVIATION = 0.25
-# Claims 6.1 and 6.2 hold but for a chance of T to the power of minus this.
+# Claims 6.1 and 6.2 hold except with probability T to the power of minus this.
 FAILURE_EXPONENT = 10
 
 

@@ -603,7 +603,7 @@ def test_planted_faults_exceed_what_is_charged(name: str) -> None:
     """And the learner as it is does not, with the same parameters."""
     kind, hypotheses, p, turns = FAULTS[name]
     assert Case(planted(kind, hypotheses, p), turns, 0, 0, 16).exceeds()
-    if kind is not OneDrawCharged:  # which is the learner as it is, but for what it books
+    if kind is not OneDrawCharged:  # which is the learner as it is, except for what it books
         assert not Case(planted(OnlineLearner, hypotheses, p), turns, 0, 0, 16).exceeds()
 
 
