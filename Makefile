@@ -11,19 +11,22 @@ endif
 PYTHONS ?= $(shell for minor in 11 12 13 14 15; do command -v python3.$$minor; done; \
   ls -d $(HOME)/.pyenv/versions/3.1[1-9].*/bin/python 2>/dev/null)
 
-# The rooms without I/O, whose own tests must cover them (branches counted) to this share.
+# The rooms without I/O, whose own tests must cover them together (branches counted) to this share.
+# What each room must be covered to is in tests/floors/rooms.py.
 PURE_ROOMS := learners classes littlestone mechanisms budget
 PURE_COVERAGE_PERCENT_MIN := 97
 # Tests that run the learners millions of times; measured, they would take three times as long.
 LAW_TESTS := $(addprefix tests/daemon/learners/,online/test_laws.py \
   online/test_transcripts.py online/test_user_laws.py prediction/test_audit.py \
-  prediction/test_answer_laws.py)
+  prediction/test_answer_laws.py batch/test_laws.py)
 PURE_TESTS := $(filter-out $(LAW_TESTS), \
   $(shell find $(addprefix tests/daemon/,$(PURE_ROOMS)) -name 'test_*.py'))
 
-# Rooms that have a floor each: see tests/floors/rooms.py.
+# Rooms that are measured in the process of the test, and those whose tests start processes.
 ROOMS := protocol daemon/engine daemon/auditing daemon/store
+PROCESS_ROOMS := clients daemon/cli daemon/planner daemon/service daemon/test_configuration.py
 ROOM_TESTS := $(addprefix tests/,$(ROOMS))
+PROCESS_ROOM_TESTS := $(addprefix tests/,$(PROCESS_ROOMS))
 
 # Tests run in so many processes, one for each core, and one more where many wait for daemons; each
 # half is stopped at its limit.
@@ -32,6 +35,7 @@ OTHER_TEST_PROCESSES := 3
 PURE_TEST_SECONDS ?= 600
 ROOM_TEST_SECONDS ?= 600
 OTHER_TEST_SECONDS ?= 600
+PROCESS_TEST_SECONDS ?= 3600
 SLOWEST_TESTS := 15
 limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kill-after=15 $(1))
 PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 --dist=worksteal
@@ -39,7 +43,7 @@ PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 --dist=workst
 # What `make benchmarks` runs, and the service after them.
 BENCHMARKS := batch engine journal learning marks prediction retrain users
 
-.PHONY: help venv demo test lint types coverage rooms other-tests campaign pythons mutants benchmarks clean
+.PHONY: help venv demo test lint types coverage rooms other-tests floors campaign pythons mutants benchmarks clean
 
 help:
 	@echo "make demo        a daemon on a real stream, in a temporary folder"
@@ -49,6 +53,7 @@ help:
 	@echo "make coverage    tests of the rooms without I/O, with a floor on their coverage"
 	@echo "make rooms       tests of some other rooms, with a floor on the coverage of each"
 	@echo "make other-tests every other test"
+	@echo "make floors      the floors of all rooms, also where tests start processes; takes longer"
 	@echo "make campaign    the long runs; goes on where it was killed; CAMPAIGNS='simulation=500 tests'"
 	@echo "make pythons     make test with every Python from 3.11 on that is found here"
 	@echo "make mutants     plants faults in a copy, one by one, and shows which test notices each"
@@ -82,17 +87,25 @@ types: venv
 coverage: venv
 	$(call limit,$(PURE_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
 	  --numprocesses=$(TEST_PROCESSES) --cov --cov-report=term \
-	  --cov-fail-under=$(PURE_COVERAGE_PERCENT_MIN) $(PURE_TESTS)
+	  --cov-report=json:.coverage.pure.json --cov-fail-under=$(PURE_COVERAGE_PERCENT_MIN) $(PURE_TESTS)
+	PYTHONPATH=tests $(BIN)/python -m floors pure
 
 rooms: venv
 	$(call limit,$(ROOM_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
-	  --numprocesses=$(TEST_PROCESSES) --cov --cov-config=tests/floors/coverage.ini \
+	  --numprocesses=$(TEST_PROCESSES) --cov --cov-config=tests/floors/rooms.ini \
 	  --cov-report=json $(ROOM_TESTS)
-	PYTHONPATH=tests $(BIN)/python -m floors
+	PYTHONPATH=tests $(BIN)/python -m floors rooms
 
 other-tests: venv
 	$(call limit,$(OTHER_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
 	  --numprocesses=$(OTHER_TEST_PROCESSES) $(addprefix --ignore=,$(PURE_TESTS) $(ROOM_TESTS))
+
+# Measured, tests take longer, so each has ten times its time.
+floors: coverage rooms
+	$(call limit,$(PROCESS_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
+	  --numprocesses=$(TEST_PROCESSES) --timeout=900 -o faulthandler_timeout=1000 \
+	  --cov --cov-config=tests/floors/processes.ini --cov-report=json $(PROCESS_ROOM_TESTS)
+	PYTHONPATH=tests $(BIN)/python -m floors processes
 
 campaign: venv
 	PYTHONPATH=tests $(BIN)/python -m campaigns $(CAMPAIGNS)
@@ -115,5 +128,5 @@ benchmarks: venv
 	@echo "== benchmarks.service"; $(BIN)/python -m benchmarks.service --quiet
 
 clean:
-	rm -rf .venv .pythons build dist *.egg-info .coverage .coverage.rooms* .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	rm -rf .venv .pythons build dist *.egg-info .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache
 	find benchmarks clients daemon protocol tests -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""`python -m floors`: whether every room reaches its floor, by what `make rooms` has measured."""
+"""`python -m floors GROUP`: whether every room of a group reaches its floor, by its last run."""
 
 import json
 import sys
@@ -6,17 +6,22 @@ from pathlib import Path
 
 from floors.rooms import FLOORS, shares
 
-REPORT = Path(".coverage.rooms.json")
+REPORTS = Path()
 
 
-def main() -> int:
+def main(arguments: list[str]) -> int:
     """Print the share of every room; 1 when one of them is below its floor."""
-    found = shares(json.loads(REPORT.read_text(encoding="utf-8")))
+    (group,) = arguments
+    if group not in FLOORS:
+        print(f"groups are {', '.join(FLOORS)}, not {group}", file=sys.stderr)
+        return 2
+    report = REPORTS / f".coverage.{group}.json"
+    found = shares(group, json.loads(report.read_text(encoding="utf-8")))
     for share in found:
         verdict = "" if share.suffices else ", which is too little"
-        print(f"{share.percent:5.1f} % of {share.room}, floor {FLOORS[share.room]} %{verdict}")
+        print(f"{share.percent:5.1f} % of {share.room}, floor {share.floor} %{verdict}")
     return 0 if all(share.suffices for share in found) else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(main(sys.argv[1:]))
