@@ -43,6 +43,10 @@ PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 --dist=workst
 # What `make benchmarks` runs, and the service after them.
 BENCHMARKS := batch engine journal learning marks prediction retrain users
 
+# Tests start many processes: what these import is compiled once, even where the environment says not
+# to keep it. An empty value counts as none.
+coverage rooms other-tests floors: export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help venv demo test lint types coverage rooms other-tests floors campaign pythons mutants benchmarks clean
 
 help:
