@@ -37,15 +37,15 @@ def subsets(count: int, q: Fraction) -> Iterator[tuple[NDArray[np.int64], Fracti
     for size in range(count + 1):
         share = q**size * (1 - q) ** (count - size)
         if share:
-            for each in combinations(range(count), size):
-                yield np.array(each, dtype=np.int64), share
+            for chosen in combinations(range(count), size):
+                yield np.array(chosen, dtype=np.int64), share
 
 
 def weights(scores: Sequence[int], k: Fraction) -> list[Fraction]:
     """Shares proportional to k^score."""
     raw = [k ** int(score) for score in scores]
     total = sum(raw)
-    return [each / total for each in raw]
+    return [mass / total for mass in raw]
 
 
 def flipped(law: Law, flip: Fraction) -> Law:
@@ -68,8 +68,8 @@ def stable_given(
     shares = weights(candidates.scores.tolist(), k)
     says = [candidates.labels(asked[j : j + 1]) for j in range(len(asked))]
     return [
-        sum((share for share, one in zip(shares, each, strict=True) if one), Fraction(0))
-        for each in says
+        sum((share for share, one in zip(shares, labels, strict=True) if one), Fraction(0))
+        for labels in says
     ]
 
 
@@ -96,7 +96,7 @@ def chunk_votes(
 
 
 def coin_law(ones: Sequence[int], chunks: int, k: Fraction) -> Law:
-    return [weights((chunks - each, each), k)[1] for each in ones]
+    return [weights((chunks - positives, positives), k)[1] for positives in ones]
 
 
 def realizable_law(
@@ -130,13 +130,13 @@ def laplace_beyond(k: Fraction, d: int) -> Fraction:
 
 def majority_law(ones: Sequence[int], chunks: int, k: Fraction) -> Law:
     """Of the larger of two counts with discrete Laplace noise on each."""
-    return [laplace_beyond(k, chunks - 2 * each + 1) for each in ones]
+    return [laplace_beyond(k, chunks - 2 * positives + 1) for positives in ones]
 
 
 def concentrated_law(ones: Sequence[int], chunks: int, rate: Fraction) -> Law:
     """Of a majority in zCDP as it runs, finite precision and all."""
     law = ConcentratedLead(rate, chunks)
-    return [Fraction(law.threshold(2 * each - chunks), 1 << 64) for each in ones]
+    return [Fraction(law.threshold(2 * positives - chunks), 1 << 64) for positives in ones]
 
 
 def dense_law(rows: Sequence[Sequence[int]], window: Window, asked: Points, k: Fraction) -> Law:
@@ -198,6 +198,6 @@ def ratio(here: Law, there: Law) -> Fraction:
 
 def odds_ratio(here: Law, there: Law) -> Fraction:
     return max(
-        max(each, 1 / each)
-        for each in (p * (1 - r) / ((1 - p) * r) for p, r in zip(here, there, strict=True))
+        max(ratio, 1 / ratio)
+        for ratio in (p * (1 - r) / ((1 - p) * r) for p, r in zip(here, there, strict=True))
     )

@@ -114,7 +114,9 @@ def check(path: Path, done: Done, *, whole: bool = True) -> Done:
         found["charge"] = len(without_answers(store.ledger(STREAM)))
         found["publish"] = len(store.releases(LEARNER))
         questions = list(store.predictions(STREAM))
-        assert [int.from_bytes(each.request) for each in questions] == list(range(len(questions)))
+        assert [int.from_bytes(question.request) for question in questions] == list(
+            range(len(questions))
+        )
         found["question"] = len(questions)
         snapshot = store.snapshot(STREAM)
         assert (snapshot is not None) or not done["snapshot"]

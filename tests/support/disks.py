@@ -198,9 +198,9 @@ class ForgetfulDisk(HookedDisk):
     def __init__(self, name: str, folder: Path, hook: Hook) -> None:
         """Hold the databases in `folder`, which are durable as they are."""
         found = sorted(map(str, (*folder.glob("*.sqlite*"), *folder.glob("columns-*"))))
-        self._files = {each: _Pending(synced=True) for each in found}
+        self._files = {path: _Pending(synced=True) for path in found}
         # Memory that connections share is no file that anybody writes; it is left as it was.
-        self._shared = {each: Path(each).read_bytes() for each in found if each.endswith("-shm")}
+        self._shared = {path: Path(path).read_bytes() for path in found if path.endswith("-shm")}
         # Files without a durable name, and what others were that still have one.
         self._nameless: set[str] = set()
         self._lost: dict[str, bytes] = {}
@@ -264,7 +264,9 @@ class ForgetfulDisk(HookedDisk):
         for path, pending in self._files.items():
             if path in self._nameless and chance.random() < 0.5:
                 continue
-            survived = [_torn(each, chance) for each, _ in pending.changes if chance.random() < 0.5]
+            survived = [
+                _torn(change, chance) for change, _ in pending.changes if chance.random() < 0.5
+            ]
             chance.shuffle(survived)
             if path in self._shared:
                 left[Path(path).name] = self._shared[path]

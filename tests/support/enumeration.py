@@ -84,14 +84,14 @@ def stream_of(
     """
     events: list[PrivacyEvent] = []
     calls: list[PrivacyEvent] = []
-    online = [each for each in plans if isinstance(each, OnlinePlan)]
+    online = [plan for plan in plans if isinstance(plan, OnlinePlan)]
     for plan in online:
         learner = plan.learner(STREAM)
         events += learner.season_events()
         calls += [learner.call_event()] * plan.parameters.calls_max
-    for each in plans:
-        if isinstance(each, PredictionPlan):
-            events += each.learner(STREAM).window_events()
+    for other_plan in plans:
+        if isinstance(other_plan, PredictionPlan):
+            events += other_plan.learner(STREAM).window_events()
     caps = sum(map(price, events + calls[: len(calls) - refused]), Price.zero())
     epsilon, delta = guarantee(caps, delta_z)
     p = online[0].parameters
@@ -154,7 +154,7 @@ class _State:
     @property
     def marked(self) -> list[int]:
         """The places of thresholds whose noise is still needed."""
-        noises = (each.threshold_noise for each in self.course.states.values())
+        noises = (course_state.threshold_noise for course_state in self.course.states.values())
         marks = (unmarked(noise)[1:] for noise in noises if noise is not None)
         return sorted({place for times in marks for place, n in enumerate(times) if n})
 
@@ -194,7 +194,7 @@ class _Shelf:
 
     def answers_given(self, learner: str, window: int) -> int:
         found = (e for e in self.answered if (e.learner, e.window) == (learner, window))
-        return sum(each.count for each in found)
+        return sum(stored.count for stored in found)
 
     answers_counted = answers_given
 
@@ -218,7 +218,7 @@ class Side:
     def beside(self, other: "Side") -> list[Pair]:
         """For each state how likely it is on both sides."""
         states = self.masses.keys() | other.masses.keys()
-        return [(self.masses.get(each, 0), other.masses.get(each, 0)) for each in states]
+        return [(self.masses.get(state, 0), other.masses.get(state, 0)) for state in states]
 
 
 NOWHERE = Side({})
@@ -251,7 +251,7 @@ class Transitions:
                 for branch in self.branches(state, move):
                     said[branch.said][branch.state] += (mass * branch.mass) >> BITS
             laws = {number: Side(dict(masses)) for number, masses in said.items()}
-            lost = law.total - sum(each.total for each in laws.values())
+            lost = law.total - sum(side.total for side in laws.values())
             law.following[move] = laws, lost
         return law.following[move]
 
@@ -288,7 +288,7 @@ class Transitions:
             self.outcomes.noise.begin(engine.position, secrets)
             engine.apply(self._record(engine.position, example))
             self._spends(engine._course.filter)
-            said = (*transcript.releases, *(each.to_bytes() for each in transcript.entries))
+            said = (*transcript.releases, *(entry.to_bytes() for entry in transcript.entries))
             return said, _State(engine.snapshot(), engine._course, kept, state.answered)
 
         for (said, after), mass in self.outcomes.all(run):
@@ -311,7 +311,7 @@ class Transitions:
         self, examples: Sequence[Example], answered: Sequence[Any], question: Question
     ) -> tuple[Any, tuple[StoredPrediction, ...]]:
         """What is said to one more question, and all answers then."""
-        records = [self._record(*each) for each in enumerate(examples)]
+        records = [self._record(*example) for example in enumerate(examples)]
         shelf = _Shelf(records, answered)
         noise = self.outcomes.noise
         noise.begin(len(answered), {})
@@ -319,7 +319,7 @@ class Transitions:
         request = len(answered).to_bytes(16, "big")
         x = self._points.encode(column(self.plan.plans[0].hypotheses, [question.x]))
         found = desk.answer(Predict(request, f"{STREAM}/{question.learner}", 1, x), len(records))
-        said = (encode(found), *(each.to_bytes() for each in shelf.entries))
+        said = (encode(found), *(entry.to_bytes() for entry in shelf.entries))
         return said, tuple(shelf.answered)
 
     def _record(self, position: int, example: Example) -> Record:
@@ -333,7 +333,7 @@ class Transitions:
         """Keep the most that any path spends in a season."""
         if budget is None or budget.spent <= self.spent:
             return
-        names = (each.name for each in fields(Price))
+        names = (field.name for field in fields(Price))
         self.spent = Price(*(max(getattr(budget.spent, n), getattr(self.spent, n)) for n in names))
 
     def _number(self, value: Any) -> int:
@@ -449,10 +449,10 @@ def anything(
 ) -> Turn:
     """Any example and, once, any two examples, with the same secret words on both sides."""
     words = [(k, p) for k in teachers for p in priorities]
-    choices = [[Example(x, y, *each) for x in points for y in (0, 1)] for each in words]
+    choices = [[Example(x, y, *word) for x in points for y in (0, 1)] for word in words]
     return Turn(
-        tuple(z for each in choices for z in each),
-        tuple((z, w) for each in choices for z in each for w in each if z != w),
+        tuple(z for choice in choices for z in choice),
+        tuple((z, w) for choice in choices for z in choice for w in choice if z != w),
     )
 
 
@@ -461,7 +461,7 @@ def worst(transitions: Transitions, turns: Sequence[Turn], measure: Measure[Valu
     last = max((at for at, turn in enumerate(turns) if turn.pairs), default=-1)
     last_again = max((at for at, turn in enumerate(turns) if turn.again), default=-1)
     # what may be done at each step once the streams have differed
-    apart = [each.apart() for each in turns]
+    apart = [turn.apart() for turn in turns]
 
     def before(law: Side, at: int) -> Value_co:
         """Both streams are the same so far."""
@@ -506,21 +506,21 @@ def of_user(points: Sequence[Any], user: int = 1, teacher: int = 0, priority: in
 def fixed(stream: Sequence[Example], points: Sequence[Any]) -> tuple[Turn, ...]:
     """This stream against every stream that differs from it at one step, both ways."""
     turns = []
-    for each in stream:
-        others = (each._replace(x=x, y=y) for x in points for y in (0, 1))
-        pairs = (pair for z in others if z != each for pair in ((each, z), (z, each)))
-        turns.append(Turn((each,), tuple(pairs)))
+    for example in stream:
+        others = (example._replace(x=x, y=y) for x in points for y in (0, 1))
+        pairs = (pair for z in others if z != example for pair in ((example, z), (z, example)))
+        turns.append(Turn((example,), tuple(pairs)))
     return tuple(turns)
 
 
 def transcripts(transitions: Transitions, stream: Sequence[Example]) -> dict[tuple[int, ...], int]:
     """How likely each transcript of this stream is; what is said at each step, by number."""
     laws: dict[tuple[int, ...], Side] = {(): transitions.start}
-    for each in stream:
+    for example in stream:
         laws = {
             (*before, said): law
             for before, whole in laws.items()
-            for said, law in transitions.spread(whole, each)[0].items()
+            for said, law in transitions.spread(whole, example)[0].items()
         }
     return {said: law.total for said, law in laws.items()}
 

@@ -88,8 +88,8 @@ def by_sets(hypotheses: Cubes | Sets) -> Small:
 
 SMALL = [
     *(dense(Thresholds(size), list(range(size))) for size in (1, 8, 300)),
-    *(dense(each, list(range(each.points))) for each in (table(6, 8), table(50, 130))),
-    *(dense(each, rows(each)) for each in (Stumps(2, 4), Stumps(3, 3), Stumps(4, 2))),
+    *(dense(small, list(range(small.points))) for small in (table(6, 8), table(50, 130))),
+    *(dense(small, rows(small)) for small in (Stumps(2, 4), Stumps(3, 3), Stumps(4, 2))),
     *(dense(Conjunctions(bits), list(range(1 << bits))) for bits in (1, 2, 4)),
     *(spread(PointFunctions(3 + n), all_sets(3, 1), n) for n in (0, 61, 100)),
     *(spread(SparseSets(3 + n, 2), all_sets(3, 2), n) for n in (0, 62)),

@@ -89,7 +89,7 @@ def run(
 ) -> Run:
     """Feed a stream cut at `cuts`: the last state, what was published, the states before calls."""
     runner = Runner(learner, noise)
-    out = [each for each in runner.open() if isinstance(each, Published)]
+    out = [step for step in runner.open() if isinstance(step, Published)]
     before = []
     for start, stop in pairwise(sorted({0, *cuts, len(y)})):
         for effect in runner.feed(x[start:stop], y[start:stop], start):

@@ -52,7 +52,7 @@ def parities(bits: int) -> Matrix:
 def sparse_sets(size: int, members: int) -> Matrix:
     """Sets of at most so many points."""
     chosen = [set(c) for k in range(members + 1) for c in combinations(range(size), k)]
-    return np.array([[x in each for x in range(size)] for each in chosen], dtype=bool)
+    return np.array([[x in points for x in range(size)] for points in chosen], dtype=bool)
 
 
 def affine_subspaces(bits: int, dimension: int) -> Matrix:

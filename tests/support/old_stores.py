@@ -219,16 +219,16 @@ def learned(client: Client) -> bool:
     found = client.status()["streams"]
     return all(
         learner.get("version", 2) > 1
-        for each in found.values() for learner in each["learners"].values()
+        for plan in found.values() for learner in plan["learners"].values()
     )  # fmt: skip
 
 
 def ask(client: Client, store: Path) -> None:
     """Ask some questions wherever answers are given; half of what a window may answer."""
     for name, plan in plans(store).items():
-        for learner, each in plan.get("learners", {}).items():
-            if each.get("kind") == "prediction":
-                most = each["parameters"]["answers_max"] // 2
+        for learner, settings in plan.get("learners", {}).items():
+            if settings.get("kind") == "prediction":
+                most = settings["parameters"]["answers_max"] // 2
                 points = list(range(min(most, ANSWERED_MAX)))
                 client.predict(f"{name}/{learner}", points, request=bytes(16))
 
@@ -249,11 +249,15 @@ def said(store: Path) -> dict[str, dict[str, list[str]]]:
         for name, plan in opened.plans.items():
             for learner in plan["learners"]:
                 releases = opened.releases(f"{name}/{learner}")
-                found["releases"][f"{name}/{learner}"] = [_digest(each.body) for each in releases]
+                found["releases"][f"{name}/{learner}"] = [
+                    _digest(release.body) for release in releases
+                ]
             charges = opened.ledger(name)
-            found["charges"][name] = [_digest(each.to_bytes()) for each in charges]
+            found["charges"][name] = [_digest(charge.to_bytes()) for charge in charges]
             answers = opened.predictions(name)
-            found["answers"][name] = [_digest(each.x + each.y + each.head) for each in answers]
+            found["answers"][name] = [
+                _digest(answer.x + answer.y + answer.head) for answer in answers
+            ]
     return found
 
 
@@ -289,10 +293,10 @@ def make(name: str, folder: Path) -> None:
         older = shutil.copytree(store, folder / "older")
         with served(store) as client:
             feed(client, store, 2 * EXAMPLES)
-        for each in ("store.sqlite", "store.sqlite-wal", "store.sqlite-shm"):
-            (store / each).unlink(missing_ok=True)
-            if (older / each).exists():
-                shutil.copy(older / each, store / each)
+        for file in ("store.sqlite", "store.sqlite-wal", "store.sqlite-shm"):
+            (store / file).unlink(missing_ok=True)
+            if (older / file).exists():
+                shutil.copy(older / file, store / file)
         littled("restore", "store", "--yes", folder=folder)
         with served(store) as client:
             feed(client, store, EXAMPLES)

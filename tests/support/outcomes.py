@@ -118,13 +118,13 @@ def weights(scores: WeighedScores) -> list[int]:
         distance: sum(int(limb) << (LIMB_BITS * place) for place, limb in enumerate(limbs))
         for distance, limbs in zip(scores.distances.tolist(), scores.limbs.T, strict=True)
     }
-    return [table.get(each, 0) for each in scores.behind.tolist()]
+    return [table.get(score, 0) for score in scores.behind.tolist()]
 
 
 def drawn(scores: WeighedScores) -> Law:
     """The candidate of a draw: of 2^256 numbers u at least floor(2^256 w / W) fall to weight w."""
-    each = weights(scores)
-    return [(index, share(weight, sum(each))) for index, weight in enumerate(each) if weight]
+    masses = weights(scores)
+    return [(index, share(weight, sum(masses))) for index, weight in enumerate(masses) if weight]
 
 
 @lru_cache(maxsize=64)
@@ -138,8 +138,10 @@ def subset(of: BernoulliSubset) -> Law:
     for size in range(of.count + 1):
         upto = up_to(size)
         mass = share(upto - below, most * comb(of.count, size))
-        sets = (np.array(each, dtype=np.int64) for each in combinations(range(of.count), size))
-        law += [(each, mass) for each in sets if mass]
+        sets = (
+            np.array(members, dtype=np.int64) for members in combinations(range(of.count), size)
+        )
+        law += [(members, mass) for members in sets if mass]
         below = upto
     return law
 
@@ -196,8 +198,8 @@ class Thresholds(NamedTuple):
         for values in product(*(law for _, law in self.drawn)):
             noises = dict(held) | dict(zip(places, (value for value, _ in values), strict=True))
             part = mass
-            for _, each in values:
-                part = (part * each) >> BITS
+            for _, probability in values:
+                part = (part * probability) >> BITS
             for rate, gap, times, fired in self.tests:
                 more = sum(n * noises[place] for place, n in enumerate(times) if n)
                 part = (part * fires(rate, gap + more, fired)) >> BITS
@@ -228,7 +230,7 @@ class Handles:
         if address.purpose in self.secrets:
             return np.full(count, self.secrets[address.purpose], dtype=np.uint64)
         places = [(address, offset + i) for i in range(count)]
-        numbers = [self._numbers.setdefault(each, len(self._numbers)) for each in places]
+        numbers = [self._numbers.setdefault(place, len(self._numbers)) for place in places]
         return np.array(numbers, dtype=np.uint64)
 
     def place(self, words: _Words) -> int:
@@ -242,9 +244,9 @@ class Handles:
 
     def use(self, words: _Words) -> None:
         """An outcome is made of these words."""
-        for each in words.tolist():
-            assert each not in self._used, "a word of noise is used twice"
-            self._used.add(each)
+        for word in words.tolist():
+            assert word not in self._used, "a word of noise is used twice"
+            self._used.add(word)
 
 
 class Outcomes:

@@ -43,6 +43,6 @@ def check(path: Path) -> int:
         noise = KeyedNoise(store.noise_key)
         stored = list(store.predictions(STREAM))
         assert list(differing(plan, noise, store, stored)) == []
-        charged = [each for each in store.ledger(STREAM) if each.window is not None]
-        assert [each.event["answers"] for each in charged] == [each.count for each in stored]
+        charged = [entry for entry in store.ledger(STREAM) if entry.window is not None]
+        assert [entry.event["answers"] for entry in charged] == [answer.count for answer in stored]
     return len(stored)

@@ -62,8 +62,8 @@ def stream_plan(
     online = OnlinePlan("late", CLASS, replace(ONLINE, horizon=horizon), Words())
     learner = online.learner(STREAM)
     events = [*learner.season_events(), *[learner.call_event()] * ONLINE.calls_max]
-    for each in predictions:
-        events += each.learner(STREAM).window_events()
+    for plan in predictions:
+        events += plan.learner(STREAM).window_events()
     caps = sum(map(price, events), Price.zero())
     return StreamPlan(
         STREAM, EPSILON, Fraction(1, 10), Fraction(1, 100), horizon, caps, (online, *predictions)

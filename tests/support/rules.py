@@ -59,7 +59,7 @@ def labels_by_sql(rule: Rule, points: Sequence[Point], offset: int = 0) -> list[
     width = point_type(rule.x_type).columns if rule.x_type.startswith("u16x") else 0
     columns = [f"{name}_{i}" for i in range(width)] or [name]
     rows = [_sql_values(rule, point, offset) for point in points]
-    quoted = ['"' + each.replace('"', '""') + '"' for each in columns]
+    quoted = ['"' + column.replace('"', '""') + '"' for column in columns]
     with sqlite3.connect(":memory:") as database:
         database.execute(f"CREATE TABLE t (number INTEGER, {', '.join(quoted)})")
         marks = ", ".join("?" * (len(columns) + 1))
@@ -179,8 +179,8 @@ def affine_rules(draw: st.DrawFn) -> Case:
 
 def cleared(vector: int, basis: Sequence[int]) -> int:
     """The vector without the highest bits of a basis of rising or falling highest bits."""
-    for each in sorted(basis, reverse=True):
-        vector = min(vector, vector ^ each)
+    for row in sorted(basis, reverse=True):
+        vector = min(vector, vector ^ row)
     return vector
 
 
@@ -190,7 +190,7 @@ def reduced_basis(vectors: Sequence[int]) -> tuple[int, ...]:
     for vector in vectors:
         rest = cleared(vector, basis)
         if rest:
-            basis = [min(each, each ^ rest) if each > rest else each for each in basis] + [rest]
+            basis = [min(row, row ^ rest) if row > rest else row for row in basis] + [rest]
     return tuple(sorted((cleared(v, [b for b in basis if b < v]) for v in basis), reverse=True))
 
 

@@ -163,7 +163,11 @@ class Sets(_Small):
 
     def all(self) -> list[Members]:
         points = range(1 << self.bits)
-        return [frozenset(each) for n in range(len(points) + 1) for each in combinations(points, n)]
+        return [
+            frozenset(members)
+            for n in range(len(points) + 1)
+            for members in combinations(points, n)
+        ]
 
     @property
     def vc_dimension(self) -> int:

@@ -134,7 +134,7 @@ def new_prediction(store: Store, request: int, window: int = 0, count: int = 3) 
     end = store.prediction_end(STREAM)
     record = store.record_at(STREAM, window)
     assert record is not None
-    (journal,) = (each for each in store.records(STREAM, record - 1) if each.number == record)
+    (journal,) = (found for found in store.records(STREAM, record - 1) if found.number == record)
     name = request.to_bytes(16, "big")
     x = column((request, "asked"), 8 * count)
     return NewPrediction(
@@ -205,7 +205,7 @@ def contents(store: Store, stream: str = STREAM) -> tuple[Any, ...]:
     learners = [f"{stream}/{name}" for name in store.plans[stream]["learners"]]
     return (
         list(store.records(stream)),
-        [each.to_bytes() for each in store.ledger(stream)],
+        [entry.to_bytes() for entry in store.ledger(stream)],
         [store.releases(learner) for learner in learners],
         store.position(stream),
         [store.producer_next(stream, name) for name in ("tower", "radar", "nobody")],

@@ -110,7 +110,7 @@ class Reach:
                 if (module.name, name) not in self._reached:
                     yield f"{module.name}.{name}"
                     continue
-                for method in (m for each in statements for m in _methods(each)):
+                for method in (m for statement in statements for m in _methods(statement)):
                     if (module.name, f"{name}.{method.name}") not in self._reached:
                         yield f"{module.name}.{name}.{method.name}"
 
@@ -166,7 +166,7 @@ class Reach:
                 if isinstance(statement, FUNCTIONS)
                 for decorator in statement.decorator_list
             ]
-            if any(self._in(module, _called(each)) is not None for each in decorators):
+            if any(self._in(module, _called(decorator)) is not None for decorator in decorators):
                 self._want((module.name, name))
         if not module.is_package:
             for dotted in module.imported.values():
@@ -199,8 +199,10 @@ class Reach:
                     return True
             else:
                 owner = self._modules[place[0]]
-                for each in owner.defined[place[1]]:
-                    if isinstance(each, ast.ClassDef) and self._is_called_by_others(owner, each):
+                for definition in owner.defined[place[1]]:
+                    if isinstance(definition, ast.ClassDef) and self._is_called_by_others(
+                        owner, definition
+                    ):
                         return True
         return False
 
@@ -232,7 +234,7 @@ def _methods(node: ast.stmt) -> list[Function]:
     """The functions of a class; none of anything else."""
     if not isinstance(node, ast.ClassDef):
         return []
-    return [each for each in node.body if isinstance(each, FUNCTIONS)]
+    return [definition for definition in node.body if isinstance(definition, FUNCTIONS)]
 
 
 def _called(node: ast.expr) -> str:

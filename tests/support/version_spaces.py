@@ -53,8 +53,8 @@ def all_sets(bits: int, most: int) -> Matrix:
     """All sets of at most `most` points of so many bits."""
     points = range(1 << bits)
     sizes = range(min(most, len(points)) + 1)
-    chosen = [set(each) for size in sizes for each in combinations(points, size)]
-    return np.array([[point in each for point in points] for each in chosen])
+    chosen = [set(members) for size in sizes for members in combinations(points, size)]
+    return np.array([[point in members for point in points] for members in chosen])
 
 
 def all_blocks(bits: int) -> Matrix:
@@ -77,7 +77,9 @@ def span(points: Iterable[int]) -> frozenset[int]:
 def all_subspaces(bits: int, dimension: int) -> Matrix:
     """The constant 0 and every affine subspace of at most this dimension."""
     points = range(1 << bits)
-    rules = {span(each) for size in range(dimension + 2) for each in combinations(points, size)}
+    rules = {
+        span(members) for size in range(dimension + 2) for members in combinations(points, size)
+    }
     return np.array([[point in rule for point in points] for rule in sorted(rules, key=sorted)])
 
 
