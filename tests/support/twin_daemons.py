@@ -230,7 +230,7 @@ class _Done:
         def learned(host: Host, records: Sequence[Record]) -> Iterator[Any]:
             yield from learn(host, records)
             for _ in records:
-                host._show._post(self.count, "learned")  # type: ignore[attr-defined]
+                host._observer._post(self.count, "learned")  # type: ignore[attr-defined]
 
         def lost(session: Session, error: Exception | None) -> None:
             lose(session, error)
