@@ -14,6 +14,7 @@ import pytest
 from benchmarks.learning import __main__ as command
 from benchmarks.learning import baselines, finite, measuring, report, runs, soa, streams
 from littled.budget.conversion import epsilon_of_rho
+from littled.classes.capabilities import needed
 from littled_protocol.rules import (
     AffineRule,
     ConjunctionRule,
@@ -53,7 +54,7 @@ def stump_rule(target: Any, numbers: tuple[int, ...]) -> Rule:
 def table_rule(target: Any, numbers: tuple[int, ...]) -> Rule:
     rows = streams.table_matrix(*numbers)
     number = int((rows == target.row).all(axis=1).argmax())
-    return runs.hypotheses_of(f"table:{numbers[0]}x{numbers[1]}").rule(number)
+    return needed(runs.hypotheses_of(f"table:{numbers[0]}x{numbers[1]}").dense).rule(number)
 
 
 RULES: dict[str, Callable[[Any, tuple[int, ...]], Rule]] = {

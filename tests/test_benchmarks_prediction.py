@@ -14,6 +14,7 @@ from benchmarks.prediction import choices, errors, measuring, report, runs, wind
 from littled.budget.events import PredictionStableVoting
 from littled.budget.predictions import unstable_as_stable
 from littled.budget.prices import price
+from littled.classes.capabilities import needed
 from littled.cli.flights import Flights
 from littled.learners.prediction import PredictionLearner, PredictionParameters
 from littled.mechanisms.noise import Address, KeyedNoise
@@ -59,7 +60,7 @@ def test_every_rule_is_measured_as_by_itself(name: str) -> None:
     window = windows.make_window(name, TENTH, SIZE, "rare", 1)
     all_errors = window.excess_of_all()
     for number in (0, len(all_errors) // 3, len(all_errors) - 1):
-        rule = window.hypotheses.rule(number)
+        rule = needed(window.hypotheses.dense).rule(number)
         assert all_errors[number] == pytest.approx(window.excess_of_rule(rule), abs=1e-12)
 
 

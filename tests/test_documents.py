@@ -18,6 +18,7 @@ from typing import Any
 import click
 import pytest
 
+from littled.classes.capabilities import needed
 from littled.classes.registry import _BY_NUMBERS, _written
 from littled.cli.entry import group
 from littled.configuration import Configuration, parse_configuration
@@ -294,7 +295,8 @@ def test_the_rule_of_the_table_is_in_the_table(tmp_path: Path) -> None:
     (configuration,) = configurations(page, tmp_path)
     (stream,) = configuration.streams.values()
     table = stream.learners["policy"].hypothesis_class
-    assert exported(page) in [table.rule(index) for index in range(table.rule_count or 0)]
+    rules = needed(table.dense)
+    assert exported(page) in [rules.rule(index) for index in range(rules.rule_count)]
 
 
 def run_session(page: Path, folder: Path) -> str:

@@ -22,6 +22,7 @@ from littled.budget.prices import kappa_upper, price
 from littled.budget.rounding import exp_upper, ln_upper
 from littled.budget.unit import Unit
 from littled.classes import class_from_name
+from littled.classes.capabilities import needed
 from littled.learners.online.selections.proposals import CANDIDATE_BYTES
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.cohen_lyu import CohenLyuTest
@@ -71,7 +72,7 @@ def test_the_worked_example_is_what_the_planner_takes(selection: Asked) -> None:
     stream, said = planned(selection), example(selection)
     (plan,) = stream.publishing
     parameters = plan.parameters
-    assert plan.hypotheses.rule_count == RULES
+    assert needed(plan.hypotheses.dense).rule_count == RULES
     assert parameters.selection == "dense"
     assert parameters.fresh == (selection == "auto")
     assert "booked as pure" in said or parameters.selection_accounting == "zcdp"

@@ -136,7 +136,8 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
     },
     "clients/littled_client/errors.py": ("tests/clients/test_both_clients.py", "names only"),
     **{
-        f"daemon/littled/classes/{name}.py": ALL_CLASSES for name in ("base", "table", "thresholds")
+        f"daemon/littled/classes/{name}.py": ALL_CLASSES
+        for name in ("base", "hypothesis", "numbered", "table", "thresholds")
     },
     "daemon/littled/store/predictions.py": (
         "tests/daemon/store/test_stored_predictions.py",

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.prediction.windows import Floats, Window
+from littled.classes.capabilities import needed
 from littled.learners.prediction import PredictionParameters, StablePredictor
 from littled.learners.prediction.parts import Draw, chunk_rules, draws
 from littled.mechanisms.noise import Address, KeyedNoise
@@ -87,7 +88,7 @@ class Measured:
         """A rule drawn from all rules by the exponential mechanism, whether it is published."""
         if "scores" not in self._prepared:
             w = self.window
-            scores = w.hypotheses.agreements(w.x, w.y)
+            scores = needed(w.hypotheses.dense).agreements(w.x, w.y)
             self._prepared["scores"] = (scores - scores.max(), w.excess_of_all())
         scores, errors = self._prepared["scores"]
         weights = np.exp(rate * scores)

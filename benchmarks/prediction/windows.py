@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 from benchmarks.learning.runs import hypotheses_of
 from benchmarks.learning.streams import Flags, Generator, parsed, table_matrix
 from littled.classes import HypothesisClass
+from littled.classes.capabilities import needed
 from littled.cli.flights import DemoError, Flights, read_flights
 from littled_protocol.columns import point_type, smallest_point_type
 from littled_protocol.rules import Rule
@@ -76,12 +77,13 @@ class Window:
 
     def excess_of_all(self) -> Floats:
         """Excess error of every rule of a class whose rules can be listed, (rule_count,)."""
-        statistics = self.hypotheses.empty_statistics()
+        rules = needed(self.hypotheses.dense)
+        statistics = rules.empty_statistics()
         for label, counts in enumerate((self.zeros, self.ones)):
             x = np.repeat(self.questions, counts, axis=0)
             y = np.full(len(x), label, dtype=np.uint8)
-            statistics = self.hypotheses.add(statistics, x, y)
-        right = self.hypotheses.scores(statistics) / self._asked
+            statistics = rules.add(statistics, x, y)
+        right = rules.scores(statistics) / self._asked
         found: Floats = self.scale * (1 - right) - self.best
         return found
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from littled.budget.price import Price
 from littled.classes import HypothesisClass, class_from_name
+from littled.classes.capabilities import needed
 from littled.classes.table import Table
 from littled.learners.contract import SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState
@@ -106,7 +107,7 @@ class Workload:
         state = learner.step(learner.initial(), SeasonOpened(0, 0), NOISE).state
         x, y = self.examples(1, self.kept)
         if state.statistics is not None:
-            counted = learner.hypotheses.add(state.statistics, x, y)
+            counted = needed(learner.hypotheses.dense).add(state.statistics, x, y)
             # just before they would have been counted anyway
             return learner, replace(
                 state, statistics=counted, pending=((x[:60_000], y[:60_000], None),)

@@ -11,7 +11,9 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes.base import HypothesisClass, Labelings, Labels, Points
+from littled.classes import HypothesisClass
+from littled.classes.base import Labelings, Labels, Points
+from littled.classes.capabilities import needed
 from littled.mechanisms.noisy_majority import ConcentratedLead
 from littled_protocol.rules import Rule
 
@@ -76,7 +78,7 @@ def stable_given(
 def stable_law(
     hypotheses: HypothesisClass, window: Window, asked: Points, k: Fraction, q: Fraction
 ) -> Law:
-    labelings = hypotheses.window(*columns(window, asked.dtype.type))
+    labelings = needed(hypotheses.window_labelings).window(*columns(window, asked.dtype.type))
     return mixture(
         (share, stable_given(labelings, subset, asked, k))
         for subset, share in subsets(len(window), q)
@@ -153,7 +155,7 @@ def relabelled_given(
 ) -> Law:  # fmt: skip
     """Of the answer by relabelling for one subset."""
     x, y = columns(window, asked.dtype.type)
-    candidates = hypotheses.window(x, y).candidates(subset)
+    candidates = needed(hypotheses.window_labelings).window(x, y).candidates(subset)
     shares = weights(candidates.scores.tolist(), k)
 
     def given(index: int) -> Law:

@@ -20,6 +20,7 @@ from littled.classes import (
     Thresholds,
 )
 from littled.classes.base import Labels
+from littled.classes.capabilities import needed
 from littled_protocol.columns import point_type
 from littled_protocol.rules import Rule
 from support.small_classes import Cubes, Sets
@@ -56,9 +57,8 @@ def dense(hypotheses: HypothesisClass, points: list[Any]) -> Small:
     """A class whose rules have numbers."""
     kind = point_type(hypotheses.point_type)
     column = kind.decode(points, len(points))
-    rules = [
-        hypotheses.rule(number).evaluate(column) for number in range(hypotheses.rule_count or 0)
-    ]
+    few = needed(hypotheses.dense)
+    rules = [few.rule(number).evaluate(column) for number in range(few.rule_count)]
     return Small(hypotheses, points, np.unique(np.array(rules, dtype=bool), axis=0))
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from littled.classes import Stumps, base
-from littled.classes.base import NumberedPoints
-from littled.classes.conjunctions import Conjunctions
+from littled.classes import Stumps, numbered
+from littled.classes.conjunction_rules import ConjunctionRules
+from littled.classes.numbered import NumberedPoints
 from littled.mechanisms.above_threshold import AboveThreshold, Gaps
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from support.tails import tail_of
@@ -52,7 +52,7 @@ def use_plain_forms(patch: pytest.MonkeyPatch) -> None:
     """Let learners test and count in the plain form."""
     for kind in (AboveThreshold, CohenLyuTest):
         patch.setattr(kind, "first_fire", plain_fire)
-    for numbered in (NumberedPoints, Conjunctions):
-        patch.setattr(numbered, "add", plain_points)
+    for rules in (NumberedPoints, ConjunctionRules):
+        patch.setattr(rules, "add", plain_points)
     patch.setattr(Stumps, "add", plain_rows)
-    patch.setattr(base, "counts_by_label", None)
+    patch.setattr(numbered, "counts_by_label", None)

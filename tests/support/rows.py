@@ -1,6 +1,6 @@
 """A tiny class for predictions: rows of a table, representatives chosen as a test wants them."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes.base import Candidates, HypothesisClass, Labelings, Labels, Points
+from littled.classes.base import Candidates, Labelings, Labels, Points
+from littled.classes.capabilities import NumberedRules, WindowLabelings
+from littled.classes.hypothesis import HypothesisClass
 from littled_protocol.rules import Rule, TableRule
 
 Row = tuple[int, ...]
@@ -59,7 +61,7 @@ class RowLabelings(Labelings):
 
 
 @dataclass(frozen=True)
-class Rows(HypothesisClass):
+class Rows(HypothesisClass, NumberedRules, WindowLabelings):
     """Different rows over the points 0, 1, ...; a chunk is learned by the first best row."""
 
     rows: tuple[Row, ...]
@@ -94,10 +96,6 @@ class Rows(HypothesisClass):
     def longest_rule(self) -> Rule:
         return self.rule(len(self.rows) - 1)
 
-    def essential_rule(self, key: Hashable) -> Rule:
-        assert isinstance(key, int)
-        return self.rule(key)
-
     @property
     def rule_count(self) -> int:
         return len(self.rows)
@@ -126,10 +124,6 @@ class Rows(HypothesisClass):
 
     def labelings_max(self, n: int) -> int:
         return min(len(self.rows), 1 << min(n, 20))
-
-    @property
-    def has_labelings(self) -> bool:
-        return True
 
     def window(self, x: Points, y: Labels) -> RowLabelings:
         return RowLabelings(self, x, y)

@@ -13,21 +13,23 @@ from numpy.typing import NDArray
 
 from littled.classes.base import (
     DataSet,
-    HypothesisClass,
     Labels,
     Points,
     Proposals,
+    VersionSpace,
     errors_allowed,
     evenly_cut,
 )
-from littled.classes.labelings import NumberedLabelings
+from littled.classes.capabilities import IdSets, IntersectionClosed, VersionSpaces
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.labelings import RepresentedRules
 from littled_protocol.rules import PointsRule, Rule
 
 Members = frozenset[int]
 
 
 @dataclass(frozen=True)
-class _Small(HypothesisClass):
+class _Small(HypothesisClass, RepresentedRules):
     """Rules are sets of the points of a few bits, published as lists of members."""
 
     bits: int = 3
@@ -57,23 +59,16 @@ class _Small(HypothesisClass):
     def longest_rule(self) -> PointsRule:
         return PointsRule(bits=self.bits, members=tuple(range(1 << self.bits)))
 
-    def essential_rule(self, key: Hashable) -> Rule:
-        assert isinstance(key, frozenset)
-        return PointsRule(bits=self.bits, members=tuple(sorted(key)))
+    def published(self, members: Members) -> Rule:
+        """A set as a rule."""
+        return PointsRule(bits=self.bits, members=tuple(sorted(members)))
 
     @abstractmethod
     def all(self) -> list[Members]:
         """Every rule, the empty set first."""
 
-    @property
-    def has_labelings(self) -> bool:
-        return True
-
-    def window(self, x: Points, y: Labels) -> NumberedLabelings:
-        return NumberedLabelings(self, x, self._agreements(x, y))
-
     def rule(self, index: int) -> Rule:
-        return self.essential_rule(self.all()[index])
+        return self.published(self.all()[index])
 
     def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
         rules = self.all()
@@ -89,15 +84,15 @@ class _Small(HypothesisClass):
 
     def empirical_rule(self, x: Points, y: Labels) -> Rule:
         """The first rule with the fewest errors."""
-        return self.rule(int(self._agreements(x, y).argmax()))
+        return self.rule(int(self.agreements(x, y).argmax()))
 
-    def _agreements(self, x: Points, y: Labels) -> NDArray[np.int64]:
+    def agreements(self, x: Points, y: Labels) -> NDArray[np.int64]:
         pairs = list(zip(x.tolist(), y.tolist(), strict=True))
         return np.array([sum((p in rule) == label for p, label in pairs) for rule in self.all()])
 
 
 @dataclass(frozen=True)
-class Cubes(_Small):
+class Cubes(_Small, IntersectionClosed, VersionSpaces):
     """All subcubes of {0, 1}^bits, and the empty set."""
 
     def smallest(self, points: Iterable[int]) -> Members:
@@ -116,8 +111,8 @@ class Cubes(_Small):
         return [frozenset(), *sorted(cubes, key=sorted)]
 
     @property
-    def has_closures(self) -> bool:
-        return True
+    def closure_examples(self) -> int:
+        return self.bits + 1
 
     def closures(
         self, x: Points, y: Labels, teachers: NDArray[np.int64] | None, published: Rule
@@ -141,11 +136,9 @@ class Cubes(_Small):
         members = (point for point in range(1 << self.bits) if mask >> point & 1)
         return PointsRule(bits=self.bits, members=tuple(members))
 
-    def essential_list(
-        self, data_sets: Sequence[DataSet], tolerance: Fraction, cap: int
-    ) -> list[Hashable]:
+    def version_space(self, data_sets: Sequence[DataSet], tolerance: Fraction) -> "CubeSpace":
         """Every approximately consistent cube."""
-        good: list[Hashable] = [
+        good = tuple(
             cube
             for cube in self.all()
             if all(
@@ -153,12 +146,29 @@ class Cubes(_Small):
                 <= errors_allowed(tolerance, len(y))
                 for x, y in data_sets
             )
-        ]
-        return [good[i] for i in evenly_cut(len(good), cap)]
+        )
+        return CubeSpace(good)
+
+    def essential_rule(self, key: Hashable) -> Rule:
+        assert isinstance(key, frozenset)
+        return self.published(key)
+
+    def space_bytes(self, examples: int, epochs: int) -> int:
+        return 1000 * len(self.all()) + 100 * examples
 
 
 @dataclass(frozen=True)
-class Sets(_Small):
+class CubeSpace(VersionSpace):
+    """Some cubes."""
+
+    cubes: tuple[Members, ...]
+
+    def essential(self, cap: int) -> list[Hashable]:
+        return [self.cubes[i] for i in evenly_cut(len(self.cubes), cap)]
+
+
+@dataclass(frozen=True)
+class Sets(_Small, IdSets):
     """All sets of points; a selection flips points."""
 
     def all(self) -> list[Members]:
@@ -173,10 +183,6 @@ class Sets(_Small):
     def vc_dimension(self) -> int:
         return 1 << self.bits
 
-    @property
-    def has_flips(self) -> bool:
-        return True
-
     def flips(self, x: Points, y: Labels, published: Rule, *, vetoes: bool) -> Proposals:
         assert isinstance(published, PointsRule)
         pairs = list(zip(x.tolist(), y.tolist(), strict=True))
@@ -189,4 +195,4 @@ class Sets(_Small):
     def flipped_rule(self, flips: Proposals, passing: NDArray[np.int64], published: Rule) -> Rule:
         assert isinstance(published, PointsRule)
         passed = {int(key) for key in flips.keys[passing, 0]}
-        return self.essential_rule(frozenset(published.members) ^ passed)
+        return self.published(frozenset(published.members) ^ passed)

@@ -408,10 +408,14 @@ class Ears:
 
     def listen_to(self, hypotheses: HypothesisClass) -> None:
         """Hear which candidates a class offers."""
-        kind = type(hypotheses)
-        _spy(self.patch, kind, "proposals", after=partial(self._rules, kind.proposed_rule))
-        _spy(self.patch, kind, "closures", after=partial(self._rules, kind.closed_rule))
-        _spy(self.patch, kind, "flips", after=self._ids)
+        if (proposing := hypotheses.proposing) is not None:
+            kind: type[Any] = type(proposing)
+            _spy(self.patch, kind, "proposals", after=partial(self._rules, kind.proposed_rule))
+        if (closed := hypotheses.intersection_closed) is not None:
+            kind = type(closed)
+            _spy(self.patch, kind, "closures", after=partial(self._rules, kind.closed_rule))
+        if (sets := hypotheses.id_sets) is not None:
+            _spy(self.patch, type(sets), "flips", after=self._ids)
 
     def _gaps(self, _: object, gaps: Gaps, words: object) -> None:
         last = self.witness.last

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass
 from littled.classes.base import ClassError, DataSet
+from littled.classes.capabilities import needed
 from littled.littlestone import littlestone_dimension
 from littled_protocol.columns import point_type
 from littled_protocol.rules import Rule
@@ -120,8 +121,9 @@ def listed(
 ) -> list[tuple[bool, ...]]:
     """What the rules on the essential list say, each once and sorted."""
     sets = [data_set(hypotheses, part) for part in parts]
-    keys: list[Hashable] = hypotheses.essential_list(sets, tolerance, 100_000)
-    found = [says(hypotheses, hypotheses.essential_rule(key), points) for key in keys]
+    spaces = needed(hypotheses.version_spaces)
+    keys: list[Hashable] = spaces.essential_list(sets, tolerance, 100_000)
+    found = [says(hypotheses, spaces.essential_rule(key), points) for key in keys]
     assert len(set(found)) == len(set(keys)) == len(keys)
     return sorted(found)
 

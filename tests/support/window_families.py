@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass
 from littled.classes.base import Points
+from littled.classes.capabilities import needed
 from support.answer_laws import (
     Law,
     Window,
@@ -102,7 +103,7 @@ def stable_law_by_points(
 ) -> Callable[[Chunked], Law]:
     def law(window: Chunked) -> Law:
         examples = unchunked(window)
-        labelings = hypotheses.window(*columns(examples, asked.dtype.type))
+        labelings = needed(hypotheses.window_labelings).window(*columns(examples, asked.dtype.type))
         return mixture(
             (share, stable_given(labelings, subset, asked, k))
             for subset, share in point_subsets(examples, q)
@@ -129,7 +130,7 @@ def relabelled_law_by_points(
 
     def law(window: Chunked) -> Law:
         x, y = columns(unchunked(window), asked.dtype.type)
-        labelings, places = hypotheses.window(x, y), x.tolist()
+        labelings, places = needed(hypotheses.window_labelings).window(x, y), x.tolist()
         shares: dict[tuple[int, ...], Fraction] = defaultdict(Fraction)
         for subset, share in point_subsets(unchunked(window), q):
             candidates = labelings.candidates(subset)

@@ -21,15 +21,14 @@ from littled.classes.affine_spaces import NOWHERE, AffineVersionSpace, Subspace,
 from littled.classes.base import (
     ClassError,
     DataSet,
-    HypothesisClass,
-    Labelings,
     Labels,
     Points,
     Proposals,
     members_of_chunks,
     sauer_shelah,
 )
-from littled.classes.labelings import NumberedLabelings
+from littled.classes.capabilities import IntersectionClosed, VersionSpaces
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.memory import INTEGER_BYTES, digits
 from littled.classes.subspaces import LISTED_BITS_MAX, Subspaces, all_subspaces
 from littled.classes.wide import as_pairs, fits_bits, starts_of_runs, tally
@@ -40,7 +39,7 @@ Indices = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class AffineSubspaces(HypothesisClass):
+class AffineSubspaces(HypothesisClass, IntersectionClosed, VersionSpaces):
     """The affine subspaces of at most `dimension` of `bits` bits, and the rule that is always 0."""
 
     bits: int
@@ -111,11 +110,6 @@ class AffineSubspaces(HypothesisClass):
     # -- closures ----------------------------------------------------------------------------
 
     @property
-    def has_closures(self) -> bool:
-        """An intersection of affine subspaces is one, or empty."""
-        return True
-
-    @property
     def closure_examples(self) -> int:
         """dimension + 5.
 
@@ -175,6 +169,11 @@ class AffineSubspaces(HypothesisClass):
         offset, *basis = words
         return self.essential_rule((offset, tuple(vector for vector in basis if vector)))
 
+    def closing_bytes(self, examples: int, proposing: int) -> int:
+        """An offset and a basis for everybody who proposes a closure."""
+        words = (self.dimension + 1) * -(-self.bits // 64)
+        return super().closing_bytes(examples, proposing) + proposing * 50 * words
+
     # -- version spaces ----------------------------------------------------------------------
 
     def version_space(
@@ -191,13 +190,6 @@ class AffineSubspaces(HypothesisClass):
         offset, basis = key
         return AffineRule(self.bits, basis, offset)
 
-    # -- private prediction ------------------------------------------------------------------
-
-    def closing_bytes(self, examples: int, proposing: int) -> int:
-        """An offset and a basis for everybody who proposes a closure."""
-        words = (self.dimension + 1) * -(-self.bits // 64)
-        return super().closing_bytes(examples, proposing) + proposing * 50 * words
-
     def key_bytes(self, examples: int) -> int:
         """An offset and a basis."""
         return (self.dimension + 1) * (INTEGER_BYTES + digits(self.bits))
@@ -205,6 +197,8 @@ class AffineSubspaces(HypothesisClass):
     def space_bytes(self, examples: int, epochs: int) -> int:
         """Vectors of all examples."""
         return examples * (400 + 30 * self.dimension + 16 * epochs)
+
+    # -- private prediction ------------------------------------------------------------------
 
     @property
     def vc_dimension(self) -> int:
@@ -219,15 +213,11 @@ class AffineSubspaces(HypothesisClass):
         return sauer_shelah(min(n, 1 << self.bits), self.dimension + 1)
 
     @property
-    def has_labelings(self) -> bool:
-        """Up to LISTED_BITS_MAX bits, as all subspaces are looked at."""
-        return self.bits <= LISTED_BITS_MAX
-
-    def window(self, x: Points, y: Labels) -> Labelings:
-        """A labeling is represented by the affine hull of the points labeled 1."""
-        if not self.has_labelings:
-            return super().window(x, y)
-        return NumberedLabelings(self._subspaces, x, self._subspaces.scores(x, y))
+    def window_labelings(self) -> Subspaces | None:
+        """Those of all subspaces, up to LISTED_BITS_MAX bits, as these are looked at."""
+        if self.bits > LISTED_BITS_MAX:
+            return None
+        return all_subspaces(self.bits, self.dimension)
 
     @property
     def learns_from_noise(self) -> bool:
@@ -259,16 +249,13 @@ class AffineSubspaces(HypothesisClass):
         keys = Proposals(np.zeros(0, dtype=np.int64), hulls.keys())
         for index, chunk in enumerate(owners[hulls.fits].tolist()):
             rules[chunk] = self.closed_rule(keys, index)
-        if self.has_labelings and not hulls.fits.all():
+        subspaces = self.window_labelings
+        if subspaces is not None and not hulls.fits.all():
             members = members_of_chunks(chunk_numbers, chunks)
             for chunk in owners[~hulls.fits].tolist():
-                scores = self._subspaces.scores(x[members[chunk]], y[members[chunk]])
-                rules[chunk] = self._subspaces.rule(int(scores.argmax()))
+                scores = subspaces.agreements(x[members[chunk]], y[members[chunk]])
+                rules[chunk] = subspaces.rule(int(scores.argmax()))
         return rules
-
-    @property
-    def _subspaces(self) -> Subspaces:
-        return all_subspaces(self.bits, self.dimension)
 
     # -- arrays ------------------------------------------------------------------------------
 

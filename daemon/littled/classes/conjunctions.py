@@ -9,7 +9,6 @@ intersection of their true literals; all literals together are the rule that is 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cache
 from typing import Any
 
 import numpy as np
@@ -18,27 +17,22 @@ from numpy.typing import NDArray
 from littled.classes.base import (
     ClassError,
     DataSet,
-    HypothesisClass,
-    Labelings,
     Labels,
     Points,
     Proposals,
-    Scores,
-    counts_by_label,
     members_of_chunks,
 )
+from littled.classes.capabilities import IntersectionClosed, VersionSpaces
+from littled.classes.conjunction_rules import DENSE_BITS_MAX, ConjunctionRules
 from littled.classes.conjunction_spaces import ConjunctionVersionSpace
-from littled.classes.labelings import NumberedLabelings
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.memory import INTEGER_BYTES, digits
 from littled.classes.wide import Pairs, as_pairs, fits_bits, starts_of_runs, to_int
 from littled_protocol.rules import ConjunctionRule, MajorityRule, Rule
 
-# 3^12 + 1 rules are the most that fit into a dense selection.
-DENSE_BITS_MAX = 12
-
 
 @dataclass(frozen=True)
-class Conjunctions(HypothesisClass):
+class Conjunctions(HypothesisClass, IntersectionClosed, VersionSpaces):
     """All conjunctions of literals over `bits` bits, and the rule that is always 0."""
 
     bits: int
@@ -95,60 +89,19 @@ class Conjunctions(HypothesisClass):
         """All literals: both masks have all digits, or are the longest integers."""
         return self.first_rule()
 
-    # -- dense selection ---------------------------------------------------------------------
+    # -- few rules ---------------------------------------------------------------------------
 
     @property
-    def rule_count(self) -> int | None:
-        """3^bits conjunctions and the rule that is always 0, up to DENSE_BITS_MAX bits.
-
-        The number of a conjunction has a ternary digit for each bit, the lowest for bit 0: 0 and 1
-        for the literal that asks for this bit, 2 for none. The last rule is always 0.
-        """
-        return 3**self.bits + 1 if self.bits <= DENSE_BITS_MAX else None
-
-    def empty_statistics(self) -> NDArray[np.int64]:
-        """Counts of labels 0 and 1 at each point, (2, 2^bits)."""
-        self._require_few_rules()
-        return np.zeros((2, 1 << self.bits), dtype=np.int64)
-
-    def add(self, statistics: NDArray[np.int64], x: Points, y: Labels) -> NDArray[np.int64]:
-        """Count the examples at their points."""
-        self._require_few_rules()
-        return statistics + counts_by_label(x, y, 1 << self.bits)
-
-    def scores(self, statistics: NDArray[np.int64]) -> Scores:
-        """Agreements: all labels 0, and each example inside adds 1 for label 1, -1 for label 0.
-
-        The sums over all subcubes at once: each axis of two values gets their sum as a third.
-        """
-        self._require_few_rules()
-        zeros, ones = statistics
-        sums = ones - zeros
-        for bit in range(self.bits):
-            # the axes of lower bits have three values already, those of higher bits still two
-            pairs = sums.reshape(-1, 2, 3**bit)
-            sums = np.concatenate((pairs, pairs.sum(axis=1, keepdims=True)), axis=1)
-        agreements = sums.ravel() + zeros.sum()
-        scores: Scores = np.append(agreements, zeros.sum())
-        return scores
-
-    def rule(self, index: int) -> ConjunctionRule:
-        """The conjunction `index`."""
-        self._require_few_rules()
-        if index == 3**self.bits:
-            return self.first_rule()
-        digits = [index // 3**bit % 3 for bit in range(self.bits)]
-        ones, zeros = (
-            sum(1 << bit for bit, digit in enumerate(digits) if digit == value) for value in (1, 0)
-        )
-        return ConjunctionRule(self.bits, ones, zeros)
-
-    # -- sparse selection --------------------------------------------------------------------
+    def dense(self) -> ConjunctionRules | None:
+        """Up to DENSE_BITS_MAX bits."""
+        return ConjunctionRules(self.bits) if self.bits <= DENSE_BITS_MAX else None
 
     @property
-    def has_closures(self) -> bool:
-        """The intersection of two conjunctions is one."""
-        return True
+    def window_labelings(self) -> ConjunctionRules | None:
+        """Up to DENSE_BITS_MAX bits, as all rules are looked at."""
+        return self.dense
+
+    # -- closures ----------------------------------------------------------------------------
 
     @property
     def closure_examples(self) -> int:
@@ -189,6 +142,8 @@ class Conjunctions(HypothesisClass):
         key = proposals.keys[index]
         return ConjunctionRule(self.bits, to_int(key[:2]), to_int(key[2:]))
 
+    # -- version spaces ----------------------------------------------------------------------
+
     def version_space(
         self, data_sets: Sequence[DataSet], tolerance: Fraction
     ) -> ConjunctionVersionSpace:
@@ -200,8 +155,6 @@ class Conjunctions(HypothesisClass):
         assert isinstance(key, int)
         return ConjunctionRule(self.bits, key & self._mask, key >> self.bits)
 
-    # -- private prediction ------------------------------------------------------------------
-
     def key_bytes(self, examples: int) -> int:
         """A mask of literals."""
         return INTEGER_BYTES + self.bits // 4 + digits(2 * self.bits)
@@ -210,6 +163,8 @@ class Conjunctions(HypothesisClass):
         """8 bytes for each literal of a point, and for each neighbour of a conjunction at it."""
         rules = 3**8 * (3_000 + 32 * epochs)
         return rules + examples * (400 + 52 * self.bits + 32 * epochs)
+
+    # -- private prediction ------------------------------------------------------------------
 
     @property
     def vc_dimension(self) -> int:
@@ -228,44 +183,9 @@ class Conjunctions(HypothesisClass):
         return min(rules, super().labelings_max(min(n, 1 << self.bits)))
 
     @property
-    def has_labelings(self) -> bool:
-        """Up to DENSE_BITS_MAX bits, as all rules are looked at."""
-        return self.rule_count is not None
-
-    def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
-        """What the conjunctions with these numbers say to one point: 1 if it breaks no literal."""
-        self._require_few_rules()
-        broken = int(point[0]) << self.bits | ~int(point[0]) & self._mask
-        labels: NDArray[np.bool_] = _literals_by_number(self.bits)[numbers] & np.uint32(broken) == 0
-        return labels
-
-    def window(self, x: Points, y: Labels) -> Labelings:
-        """A labeling is represented by the smallest conjunction around the points labeled 1."""
-        if not self.has_labelings:
-            return super().window(x, y)
-        return NumberedLabelings(self, x, self.agreements(x, y))
-
-    def representatives(self, points: Points) -> NDArray[np.int64]:
-        """The conjunctions that are the smallest around some of these points (n,), or none.
-
-        Each conjunction's own points among them have common literals: those of the smallest one
-        with the same labeling. All rules at once, like `scores`: 12 bytes a rule.
-        """
-        whole = (1 << 2 * self.bits) - 1
-        common = np.full(1 << self.bits, whole, dtype=np.uint32)
-        ones = points.astype(np.uint32)
-        common[points] = ones | (~ones & np.uint32(self._mask)) << np.uint32(self.bits)
-        for bit in range(self.bits):
-            pairs = common.reshape(-1, 2, 3**bit)
-            both = pairs[:, :1] & pairs[:, 1:]
-            common = np.concatenate((pairs, both), axis=1)
-        own = _literals_by_number(self.bits)
-        return np.flatnonzero(np.append(common.ravel(), np.uint32(whole)) == own)
-
-    @property
     def learns_from_noise(self) -> bool:
         """Where there are few rules: else it is too hard."""
-        return self.rule_count is not None
+        return self.dense is not None
 
     def empirical_rule(self, x: Points, y: Labels) -> Rule:
         """The smallest conjunction around the positive points, if it has no errors.
@@ -303,17 +223,13 @@ class Conjunctions(HypothesisClass):
 
     def _with_errors(self, x: Points, y: Labels, around: Rule, wrong: int) -> Rule:
         """A rule for a chunk on whose negative points the conjunction around the others errs."""
-        if self.rule_count is not None:
-            return self.rule(int(self.agreements(x, y).argmax()))
+        if (few := self.dense) is not None:
+            return few.rule(int(few.agreements(x, y).argmax()))
         return around if wrong < int(y.sum(dtype=np.int64)) else self.first_rule()
 
     @property
     def _mask(self) -> int:
         return (1 << self.bits) - 1
-
-    def _require_few_rules(self) -> None:
-        if self.rule_count is None:
-            raise ClassError(f"{self.name} has too many rules for dense selection; use sparse")
 
     def _literals(self, points: Pairs) -> NDArray[np.uint64]:
         """The true literals of points: words of ones and of zeros, (n, 4)."""
@@ -341,13 +257,3 @@ def _counted(rows: NDArray[np.uint64]) -> Proposals:
     ordered = rows[np.lexsort(rows.T)]
     starts = starts_of_runs(ordered)
     return Proposals(np.diff(starts, append=len(rows)).astype(np.int64), ordered[starts])
-
-
-@cache
-def _literals_by_number(bits: int) -> NDArray[np.uint32]:
-    """The literals of every rule of few bits, by its number, (3^bits + 1,)."""
-    literals = np.zeros(1, dtype=np.uint32)
-    for bit in range(bits):
-        own = np.array([1 << bits + bit, 1 << bit, 0], dtype=np.uint32)
-        literals = (own[:, None] | literals).ravel()
-    return np.append(literals, np.uint32((1 << 2 * bits) - 1))

@@ -6,14 +6,16 @@ points alone, and exactly one rule a labeling: two sets T that differ in one exa
 most two rules each for one labeling of what they share.
 """
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes.base import Candidates, ClassError, HypothesisClass, Labelings, Points, Scores
+from littled.classes.base import Candidates, ClassError, Labelings, Labels, Points, Scores
+from littled.classes.capabilities import WindowLabelings
+from littled.classes.hypothesis import HypothesisClass
 from littled_protocol.rules import Rule
 
 # Labelings that are listed for one prediction: as many as a dense selection has rules.
@@ -23,30 +25,38 @@ LABELINGS_MAX = 1 << 20
 _STEP, _FIRST, _SECOND = 0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9, 0x94D049BB133111EB
 
 
-class NumberedRules(Protocol):
+class RepresentedRules(WindowLabelings):
     """Rules by number, of which some represent the labelings of a subset."""
 
+    @abstractmethod
     def rule(self, index: int) -> Rule:
         """The rule with this number."""
-        ...
 
+    @abstractmethod
+    def agreements(self, x: Points, y: Labels) -> Scores:
+        """With how many of the examples `x` (n,), `y` (n,) every rule agrees, int64 (rules,)."""
+
+    @abstractmethod
     def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
         """What the rules with these numbers (m,) say to one point, a column of length 1; (m,)."""
-        ...
 
+    @abstractmethod
     def representatives(self, points: Points) -> NDArray[np.int64]:
         """Numbers of rules, one for each labeling of these points (n,); functions of them alone.
 
         Neither the order of the points nor how often each occurs matters.
         """
-        ...
+
+    def window(self, x: Points, y: Labels) -> "NumberedLabelings":
+        """A labeling is represented by the rule that `representatives` chooses."""
+        return NumberedLabelings(self, x, self.agreements(x, y))
 
 
 @dataclass(frozen=True, eq=False)
 class NumberedCandidates(Candidates):
     """Candidates whose keys are numbers of rules, int64 (candidates,)."""
 
-    rules: NumberedRules
+    rules: RepresentedRules
 
     def labels(self, point: Points) -> NDArray[np.bool_]:
         """What every candidate says to one point."""
@@ -65,7 +75,7 @@ class NumberedLabelings(Labelings):
     are needed for. Memory: the points and 8 bytes a rule.
     """
 
-    rules: NumberedRules
+    rules: RepresentedRules
     x: Points
     scores: Scores
 

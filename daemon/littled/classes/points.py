@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from littled.classes.base import (
     ClassError,
     DataSet,
-    HypothesisClass,
     Labels,
     Points,
     Proposals,
 )
+from littled.classes.capabilities import IdSets, VersionSpaces, WindowLabelings
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.set_labelings import SetLabelings, most_voted
 from littled.classes.set_spaces import SetVersionSpace, set_space_bytes
 from littled.classes.sparse_sets import flipped_ids, id_flips
@@ -26,7 +27,7 @@ NOTHING = -1
 
 
 @dataclass(frozen=True)
-class PointFunctions(HypothesisClass):
+class PointFunctions(HypothesisClass, IdSets, VersionSpaces, WindowLabelings):
     """The rules x == a over ids of `bits` bits, and the rule that is always 0.
 
     The constant 0 is the SOA of the class (restricting to label 0 keeps the dimension wherever the
@@ -77,11 +78,6 @@ class PointFunctions(HypothesisClass):
         """The greatest id: the most digits, or the longest integer."""
         return PointsRule(bits=self.bits, members=((1 << self.bits) - 1,))
 
-    @property
-    def has_flips(self) -> bool:
-        """A rule is a set of at most one id."""
-        return True
-
     def flips(self, x: Points, y: Labels, published: Rule, *, vetoes: bool) -> Proposals:
         """Every id on which the published rule errs, with votes to flip it."""
         return id_flips(x, y, published, vetoes=vetoes)
@@ -119,11 +115,6 @@ class PointFunctions(HypothesisClass):
     def labelings_max(self, n: int) -> int:
         """One for each different id and one for none of them, exact."""
         return min(n, 1 << self.bits) + 1
-
-    @property
-    def has_labelings(self) -> bool:
-        """The ids of the examples, and nothing."""
-        return True
 
     def window(self, x: Points, y: Labels) -> SetLabelings:
         """A labeling is represented by the one id that it says 1 to, or by the constant 0."""

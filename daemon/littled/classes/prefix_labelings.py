@@ -18,8 +18,9 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes.base import Candidates, HypothesisClass, Labelings, Labels, Points
+from littled.classes.base import Candidates, Labelings, Labels, Points
 from littled.classes.chunks import chunk_votes
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.labelings import check_labelings
 from littled.classes.range_minima import RangeMinima
 from littled.classes.wide import Pairs, as_pairs, bit_length, ranked, starts_of_runs, to_int

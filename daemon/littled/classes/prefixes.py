@@ -16,11 +16,12 @@ from numpy.typing import NDArray
 from littled.classes.base import (
     ClassError,
     DataSet,
-    HypothesisClass,
     Labels,
     Points,
     Proposals,
 )
+from littled.classes.capabilities import ProposedRules, VersionSpaces, WindowLabelings
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.prefix_labelings import PrefixLabelings, best_blocks, common_bits
 from littled.classes.prefix_spaces import NOWHERE, PrefixVersionSpace, dimension_of_blocks
 from littled.classes.wide import as_pairs, fits_bits, tally, to_int
@@ -28,7 +29,7 @@ from littled_protocol.rules import PrefixRule, Rule
 
 
 @dataclass(frozen=True)
-class Prefixes(HypothesisClass):
+class Prefixes(HypothesisClass, ProposedRules, VersionSpaces, WindowLabelings):
     """The rules "the first l bits of x are v", l = 0..bits, and the rule that is always 0.
 
     The constant 0 is essential wherever it is consistent and unseen addresses abound
@@ -138,11 +139,6 @@ class Prefixes(HypothesisClass):
     def labelings_max(self, n: int) -> int:
         """Two for each different address: the nodes of a trie, and nothing; exact."""
         return 2 * min(n, 1 << self.bits) if n else 1
-
-    @property
-    def has_labelings(self) -> bool:
-        """The blocks that hold the same addresses are an edge of a trie."""
-        return True
 
     def window(self, x: Points, y: Labels) -> PrefixLabelings:
         """A labeling is represented by its smallest block, or by the constant 0."""

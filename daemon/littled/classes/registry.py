@@ -4,8 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 from littled.classes.affine import AffineSubspaces
-from littled.classes.base import ClassError, HypothesisClass
+from littled.classes.base import ClassError
 from littled.classes.conjunctions import Conjunctions
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.points import PointFunctions
 from littled.classes.prefixes import Prefixes
 from littled.classes.sparse_sets import SparseSets

@@ -10,8 +10,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes.base import Candidates, HypothesisClass, Labelings, Labels, Points
+from littled.classes.base import Candidates, Labelings, Labels, Points
 from littled.classes.chunks import chunk_votes
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.labelings import check_labelings
 from littled.classes.wide import as_pairs, ranked, starts_of_runs, to_int, to_ints
 from littled_protocol.rules import PointsRule

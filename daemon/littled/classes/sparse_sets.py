@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 from littled.classes.base import (
     ClassError,
     DataSet,
-    HypothesisClass,
     Labels,
     Points,
     Proposals,
     sauer_shelah,
 )
+from littled.classes.capabilities import IdSets, VersionSpaces, WindowLabelings
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.memory import digits
 from littled.classes.set_labelings import SetLabelings, most_voted
 from littled.classes.set_spaces import SetVersionSpace, set_space_bytes
@@ -28,7 +29,7 @@ MEMBERS_MAX = 1024
 
 
 @dataclass(frozen=True)
-class SparseSets(HypothesisClass):
+class SparseSets(HypothesisClass, IdSets, VersionSpaces, WindowLabelings):
     """The rules "x is in A" for all sets A of at most `members` ids of `bits` bits."""
 
     bits: int
@@ -91,11 +92,6 @@ class SparseSets(HypothesisClass):
         members = min(self.members, ids)
         return PointsRule(bits=self.bits, members=tuple(range(ids - members, ids)))
 
-    @property
-    def has_flips(self) -> bool:
-        """A rule is a set of ids."""
-        return True
-
     def flips(self, x: Points, y: Labels, published: Rule, *, vetoes: bool) -> Proposals:
         """Every id on which the published rule errs, with votes to add it or to take it away."""
         return id_flips(x, y, published, vetoes=vetoes)
@@ -134,11 +130,6 @@ class SparseSets(HypothesisClass):
     def labelings_max(self, n: int) -> int:
         """The sets of at most `members` of n different ids, exact."""
         return sauer_shelah(min(n, 1 << self.bits), self.members)
-
-    @property
-    def has_labelings(self) -> bool:
-        """The small sets of the examples' ids, as long as there are not too many."""
-        return True
 
     def window(self, x: Points, y: Labels) -> SetLabelings:
         """A labeling is represented by the set of the ids that it says 1 to."""

@@ -5,28 +5,23 @@ rules that say 1 changes by at most one a step, since only "feature i >= t" and 
 change where feature i passes t. So any set of stumps can be halved by a row.
 """
 
-from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from littled.classes.base import (
-    COUNTED_AT_ONCE,
     DENSE_RULES_MAX,
     ClassError,
-    DataSet,
-    HypothesisClass,
     Labels,
-    NumberedVersionSpace,
     Points,
     Scores,
-    consistent_numbers,
 )
 from littled.classes.chunks import ChunkCuts
-from littled.classes.labelings import NumberedLabelings, first_equal, hash_weights
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.labelings import RepresentedRules, first_equal, hash_weights
+from littled.classes.numbered import COUNTED_AT_ONCE, NumberedVersionSpaces
 from littled_protocol import limits
 from littled_protocol.rules import Rule, StumpRule
 
@@ -37,7 +32,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Stumps(HypothesisClass):
+class Stumps(HypothesisClass, NumberedVersionSpaces, RepresentedRules):
     """The rules "feature i >= t" and "feature i < t", t = 1..buckets-1, and both constants.
 
     Points are rows of `features` numbers 0..buckets-1. Rule 0 is always 1, then come "feature i >=
@@ -141,26 +136,14 @@ class Stumps(HypothesisClass):
         feature, threshold = divmod(place - 1, self.buckets - 1) if place else (0, -1)
         return StumpRule(self.features, self.buckets, feature, threshold + 1, not negated)
 
-    def version_space(
-        self, data_sets: Sequence[DataSet], tolerance: Fraction
-    ) -> NumberedVersionSpace:
-        """The stumps that err little enough on every data set, exactly.
+    def essential_p_min(self, d: int) -> int:
+        """2, whatever d is and however many rows there are: all consistent stumps are essential.
 
-        The essential list is the whole version space for every p >= 2, however many rows there are.
         Where the SOA changes between two rows that differ by one step of one feature, their labels
         leave one stump; where it is constant, the row of zeros and the row of greatest features
         leave that constant. So irreducible means a single rule (Corollary 4.1, item 4).
         """
-        return NumberedVersionSpace(consistent_numbers(self, data_sets, tolerance))
-
-    def essential_p_min(self, d: int) -> int:
-        """2, whatever d is: see `version_space`."""
         return 2
-
-    def essential_rule(self, key: Hashable) -> StumpRule:
-        """The rule with this number."""
-        assert isinstance(key, int)
-        return self.rule(key)
 
     def labels_of(self, numbers: Numbers, point: Points) -> NDArray[np.bool_]:
         """What the stumps with these numbers say to one row."""
@@ -187,18 +170,10 @@ class Stumps(HypothesisClass):
     def _cuts_max(self, n: int) -> int:
         return 2 + 2 * self.features * (min(max(n, 1), self.buckets) - 1)
 
-    @property
-    def has_labelings(self) -> bool:
-        """A labeling is a cut of one feature."""
-        return True
-
-    def window(self, x: Points, y: Labels) -> NumberedLabelings:
-        """A labeling is represented by a threshold that is a value of the first feature with it."""
-        return NumberedLabelings(self, x, self.agreements(x, y))
-
     def representatives(self, points: Points) -> Numbers:
         """Stumps whose thresholds are values of these rows (n, features), and the constants.
 
+        A labeling is represented by a threshold that is a value of the first feature with it.
         Of features that cut the rows in the same way it is the first. Time for sorting each feature
         of the rows, and n comparisons for each cut that is left out.
         """

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from littled.classes.affine_spaces import hull
 from littled.classes.base import Labels, Points, Scores
+from littled.classes.labelings import RepresentedRules
 from littled_protocol.rules import AffineRule
 
 # Up to this width a mask is one word; there are 26,387 subspaces then, and nothing.
@@ -17,7 +18,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)
-class Subspaces:
+class Subspaces(RepresentedRules):
     """The affine subspaces of at most some dimension, and nothing, in rising order of dimensions.
 
     `masks` (rules,) are their points; nothing, which is always 0, is the first.
@@ -42,14 +43,14 @@ class Subspaces:
     def representatives(self, points: Points) -> Numbers:
         """The subspaces spanned by some of these points (n,), and nothing, rising.
 
-        Of all that hold the same of the points it is the first, as all others around these have a
-        greater dimension.
+        A labeling is represented by the hull of the points labeled 1. Of all that hold the same of
+        the points it is the first, as all others around these have a greater dimension.
         """
         seen = np.bitwise_or.reduce(np.uint64(1) << points.astype(np.uint64))
         _, first = np.unique(self.masks & seen, return_index=True)
         return np.sort(first)
 
-    def scores(self, x: Points, y: Labels) -> Scores:
+    def agreements(self, x: Points, y: Labels) -> Scores:
         """Agreements of every subspace with labeled examples, (rules,)."""
         zeros, ones = (np.bincount(x[y == label], minlength=1 << self.bits) for label in (0, 1))
         scores = np.full(len(self.masks), zeros.sum(), dtype=np.int64)

@@ -5,7 +5,6 @@ import binascii
 import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from fractions import Fraction
 from functools import cached_property
 from typing import Any, Self
 
@@ -15,16 +14,13 @@ from numpy.typing import NDArray
 from littled.classes.base import (
     DENSE_RULES_MAX,
     ClassError,
-    DataSet,
     Labels,
-    NumberedPoints,
-    NumberedVersionSpace,
     Points,
     Scores,
-    consistent_numbers,
     members_of_chunks,
 )
-from littled.classes.labelings import NumberedLabelings, first_equal, hash_weights
+from littled.classes.labelings import RepresentedRules, first_equal, hash_weights
+from littled.classes.numbered import NumberedPoints, NumberedVersionSpaces
 from littled.littlestone import CostExceeded, littlestone_dimension, vapnik_chervonenkis_dimension
 from littled_protocol.rules import Rule, TableRule
 
@@ -37,7 +33,7 @@ _CELLS_MAX = 1 << 20
 
 
 @dataclass(frozen=True)
-class Table(NumberedPoints):
+class Table(NumberedPoints, NumberedVersionSpaces, RepresentedRules):
     """Named rules, one row of 0 and 1 each; the points are the columns' numbers 0..points-1."""
 
     rule_names: tuple[str, ...]
@@ -158,12 +154,6 @@ class Table(NumberedPoints):
     def _name_bytes(self, index: int) -> int:
         return len(self.rule_names[index].encode())
 
-    def version_space(
-        self, data_sets: Sequence[DataSet], tolerance: Fraction
-    ) -> NumberedVersionSpace:
-        """The rows that err little enough on every data set, exactly."""
-        return NumberedVersionSpace(consistent_numbers(self, data_sets, tolerance))
-
     def essential_p_min(self, d: int) -> int:
         """The least p with p * 2^(d - LDim) >= rules - 1 or >= points: `NumberedVersionSpace`."""
         needed = min(self.rule_count - 1, self.point_count)
@@ -194,15 +184,6 @@ class Table(NumberedPoints):
     def labelings_max(self, n: int) -> int:
         """The bound of Sauer and Shelah, and at most one for each row."""
         return min(len(self.matrix), super().labelings_max(min(n, self.points)))
-
-    @property
-    def has_labelings(self) -> bool:
-        """A labeling is a row on fewer points."""
-        return True
-
-    def window(self, x: Points, y: Labels) -> NumberedLabelings:
-        """A labeling is represented by the first row that has it."""
-        return NumberedLabelings(self, x, self.agreements(x, y))
 
     def representatives(self, points: Points) -> NDArray[np.int64]:
         """The first of the rows that say the same to all these points (n,), rising."""

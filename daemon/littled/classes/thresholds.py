@@ -7,7 +7,6 @@ thresholds inside any class of large dimension.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -17,21 +16,18 @@ from littled.classes.base import (
     DENSE_RULES_MAX,
     Ballot,
     ClassError,
-    DataSet,
     Labels,
-    NumberedPoints,
-    NumberedVersionSpace,
     Points,
     Scores,
-    consistent_numbers,
 )
 from littled.classes.chunks import ChunkCuts
-from littled.classes.labelings import NumberedLabelings
+from littled.classes.labelings import RepresentedRules
+from littled.classes.numbered import NumberedPoints, NumberedVersionSpaces
 from littled_protocol.rules import Rule, ThresholdRule
 
 
 @dataclass(frozen=True)
-class Thresholds(NumberedPoints):
+class Thresholds(NumberedPoints, NumberedVersionSpaces, RepresentedRules):
     """The rules x >= t, t = 0..size, over the points 0..size-1."""
 
     size: int
@@ -94,19 +90,12 @@ class Thresholds(NumberedPoints):
         """The threshold `index`."""
         return ThresholdRule(size=self.size, threshold=index)
 
-    def version_space(
-        self, data_sets: Sequence[DataSet], tolerance: Fraction
-    ) -> NumberedVersionSpace:
-        """The thresholds that err little enough on every data set, exactly: a union of runs.
+    def essential_p_min(self, d: int) -> int:
+        """2, whatever d is and however large the domain: all consistent thresholds are essential.
 
-        The essential list is the whole version space for every p >= 2, however large the domain:
-        where the SOA of a set of thresholds says 0 and then 1, these two points leave one
+        Where the SOA of a set of thresholds says 0 and then 1, these two points leave one
         threshold, and where it is constant, the first or the last point does.
         """
-        return NumberedVersionSpace(consistent_numbers(self, data_sets, tolerance))
-
-    def essential_p_min(self, d: int) -> int:
-        """2, whatever d is: see `version_space`."""
         return 2
 
     def labels_of(self, numbers: NDArray[np.int64], point: Points) -> NDArray[np.bool_]:
@@ -122,17 +111,11 @@ class Thresholds(NumberedPoints):
         """One for each different point, the least with label 1, and one for none, exact."""
         return min(n, self.size) + 1
 
-    @property
-    def has_labelings(self) -> bool:
-        """A labeling is a cut between points."""
-        return True
-
-    def window(self, x: Points, y: Labels) -> NumberedLabelings:
-        """A labeling is represented by its least point with label 1; without one, by 0 always."""
-        return NumberedLabelings(self, x, self.agreements(x, y))
-
     def representatives(self, points: Points) -> NDArray[np.int64]:
-        """The different points (n,) as thresholds, and the rule that is always 0, rising."""
+        """The different points (n,) as thresholds, and the rule that is always 0, rising.
+
+        A labeling is represented by its least point with label 1; without one, by 0 always.
+        """
         present = np.zeros(self.size + 1, dtype=np.bool_)
         present[points] = True
         present[self.size] = True

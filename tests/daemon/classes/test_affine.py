@@ -100,9 +100,9 @@ def test_what_the_class_says_of_itself() -> None:
     hypotheses = AffineSubspaces(64, 8)
     assert hypotheses.name == "affine:64:8"
     assert hypotheses.point_type == "u64"
-    assert hypotheses.has_closures
+    assert hypotheses.intersection_closed is not None
     assert hypotheses.first_rule() == AffineRule(64, (), None)
-    assert hypotheses.proposals_per_example is None
+    assert hypotheses.proposing is None
     assert hypotheses.contains(column(hypotheses, [2**64 - 1]))
     assert not AffineSubspaces(63, 8).contains(column(hypotheses, [2**63]))
     assert class_from_dict(hypotheses.to_dict()) == class_from_name("affine:64:8") == hypotheses

@@ -1,6 +1,7 @@
 """Every class against brute force on domains small enough to enumerate."""
 
 from collections.abc import Hashable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
 from typing import Any
@@ -26,6 +27,8 @@ from littled.classes import (
 )
 from littled.classes import table as table_module
 from littled.classes.base import DataSet
+from littled.classes.capabilities import needed
+from littled.classes.labelings import RepresentedRules
 from littled.littlestone import dual_vapnik_chervonenkis_dimension, littlestone_dimension
 from littled_protocol.codec import encode
 from littled_protocol.columns import point_type
@@ -75,8 +78,8 @@ def column(hypotheses: HypothesisClass, points: Any) -> NDArray[Any]:
 
 def all_rules(hypotheses: HypothesisClass) -> list[Rule]:
     """Every rule of the class."""
-    if hypotheses.rule_count is not None:
-        return [hypotheses.rule(index) for index in range(hypotheses.rule_count)]
+    if (few := hypotheses.dense) is not None:
+        return [few.rule(index) for index in range(few.rule_count)]
     rules: list[Rule] = [hypotheses.first_rule()]  # always 0, for all these classes
     if isinstance(hypotheses, AffineSubspaces):
         vectors = range(1, 1 << BITS)
@@ -155,19 +158,21 @@ def test_thresholds_dimension_is_exact(size: int) -> None:
 @every_dense_class
 @given(first=examples, second=examples)
 def test_scores_count_agreements(hypotheses: HypothesisClass, first: Part, second: Part) -> None:
-    statistics = hypotheses.empty_statistics()
+    rules = needed(hypotheses.dense)
+    statistics = rules.empty_statistics()
     for part in (first, second):
-        statistics = hypotheses.add(statistics, *data_set(hypotheses, part))
-    scores = hypotheses.scores(statistics)
+        statistics = rules.add(statistics, *data_set(hypotheses, part))
+    scores = rules.scores(statistics)
     matrix = MATRICES[hypotheses.name]
     assert scores.tolist() == [sum(row[x] == y for x, y in first + second) for row in matrix]
 
 
 @every_dense_class
 def test_numbered_rules_say_their_labels(hypotheses: HypothesisClass) -> None:
-    matrix = MATRICES[hypotheses.name]
+    matrix, rules = MATRICES[hypotheses.name], hypotheses.window_labelings
+    assert isinstance(rules, RepresentedRules)
     for point in POINTS:
-        labels = hypotheses.labels_of(np.arange(len(matrix)), column(hypotheses, [point]))
+        labels = rules.labels_of(np.arange(len(matrix)), column(hypotheses, [point]))
         np.testing.assert_array_equal(labels, matrix[:, point])
 
 
@@ -177,8 +182,8 @@ def test_one_example_changes_every_score_by_at_most_one(
     hypotheses: HypothesisClass, part: Part, data: st.DataObject
 ) -> None:
     def scores(pairs: Part) -> NDArray[np.int64]:
-        empty = hypotheses.empty_statistics()
-        return hypotheses.scores(hypotheses.add(empty, *data_set(hypotheses, pairs)))
+        rules = needed(hypotheses.dense)
+        return rules.scores(rules.add(rules.empty_statistics(), *data_set(hypotheses, pairs)))
 
     one, other = (data.draw(st.tuples(st.integers(0, 7), st.integers(0, 1))) for _ in range(2))
     added = scores([*part, one]) - scores(part)
@@ -186,31 +191,15 @@ def test_one_example_changes_every_score_by_at_most_one(
     assert set((scores([*part, other]) - scores([*part, one])).tolist()) <= {-1, 0, 1}
 
 
-def test_classes_say_what_to_use_instead() -> None:
-    x, y = data_set(Thresholds(8), [(1, 1)])
-    with pytest.raises(ClassError, match="use sparse"):
-        Prefixes(8).empty_statistics()
-    with pytest.raises(ClassError, match="use sparse"):
-        Prefixes(8).add(np.zeros((2, 2), dtype=np.int64), x, y)
-    with pytest.raises(ClassError, match="use sparse"):
-        Prefixes(8).scores(np.zeros((2, 2), dtype=np.int64))
-    with pytest.raises(ClassError, match="use sparse"):
-        Prefixes(8).rule(0)
-    with pytest.raises(ClassError, match="use sparse"):
-        Prefixes(8).labels_of(np.zeros(1, dtype=np.int64), x)
-    proposals = Prefixes(8).proposals(x, y)
-    with pytest.raises(ClassError, match="use dense"):
-        Thresholds(8).proposals(x, y)
-    with pytest.raises(ClassError, match="use dense"):
-        Thresholds(8).proposed_rule(proposals, 0)
-    with pytest.raises(ClassError, match="no rules that are sets of ids"):
-        Thresholds(8).flips(x, y, Thresholds(8).first_rule(), vetoes=False)
-    with pytest.raises(ClassError, match="no rules that are sets of ids"):
-        Thresholds(8).flipped_rule(proposals, np.arange(1), Thresholds(8).first_rule())
-    with pytest.raises(ClassError, match="not closed under intersection"):
-        Thresholds(8).closures(x, y, None, Thresholds(8).first_rule())
-    with pytest.raises(ClassError, match="not closed under intersection"):
-        Thresholds(8).closed_rule(proposals, 0)
+@dataclass(frozen=True)
+class Unbounded(Thresholds):
+    """Thresholds that know no bound for their dual dimension."""
+
+    dual_vc_dimension = HypothesisClass.dual_vc_dimension
+
+
+def test_the_dual_dimension_is_bounded_by_that_of_the_class() -> None:
+    assert Unbounded(8).dual_vc_dimension == 2**2 - 1 >= Thresholds(8).dual_vc_dimension
 
 
 # --- Proposals ------------------------------------------------------------------------------------
@@ -235,16 +224,16 @@ def test_proposals_are_votes_for_proposed_rules(pairs: Part) -> None:
 
 @every_class
 def test_an_example_proposes_at_most_the_declared_number(hypotheses: HypothesisClass) -> None:
-    most = hypotheses.proposals_per_example
+    proposing, closed = hypotheses.proposing, hypotheses.intersection_closed
     first = hypotheses.first_rule()
     for point in POINTS:
         for label in (0, 1):
             x, y = data_set(hypotheses, [(point, label)])
-            if most is not None:
-                proposals = hypotheses.proposals(x, y)
+            if proposing is not None:
+                proposals, most = proposing.proposals(x, y), proposing.proposals_per_example
                 assert len(proposals.scores) == (most if label else 0)
-            if hypotheses.has_closures:
-                closures = hypotheses.closures(x, y, None, first)
+            if closed is not None:
+                closures = closed.closures(x, y, None, first)
                 assert closures.scores.tolist() == [1] * label
 
 
@@ -258,7 +247,7 @@ def test_version_spaces_without_errors_have_exact_dimensions_and_soas(
 ) -> None:
     sets = [data_set(hypotheses, p) for p in parts]
     space = solved(hypotheses, sets, Fraction(0))
-    keys = hypotheses.version_space(sets, Fraction(0)).essential(1000)
+    keys = needed(hypotheses.version_spaces).version_space(sets, Fraction(0)).essential(1000)
     rows = consistent(hypotheses, parts, Fraction(0))
     assert space.littlestone_dimension == littlestone_dimension(rows)
     if len(rows):
@@ -291,8 +280,9 @@ def test_dense_classes_list_their_version_space(
     hypotheses: HypothesisClass, parts: list[Part], tolerance: str
 ) -> None:
     sets = [data_set(hypotheses, part) for part in parts]
-    keys = hypotheses.essential_list(sets, Fraction(tolerance), 1000)
-    listed = [says(hypotheses.essential_rule(key), hypotheses) for key in keys]
+    spaces = needed(hypotheses.version_spaces)
+    keys = spaces.essential_list(sets, Fraction(tolerance), 1000)
+    listed = [says(spaces.essential_rule(key), hypotheses) for key in keys]
     assert len(set(listed)) == len(keys)
     assert set(listed) == set(map(tuple, consistent(hypotheses, parts, Fraction(tolerance)) * 1))
 
@@ -305,12 +295,13 @@ def test_listed_rules_are_essential_by_definition(
 ) -> None:
     sets = [data_set(hypotheses, part) for part in parts]
     d = hypotheses.littlestone_dimension + more
-    p = hypotheses.essential_p_min(d)
+    p = needed(hypotheses.version_spaces).essential_p_min(d)
     assert p is not None
     rows = consistent(hypotheses, parts, Fraction(1, 4))
     exact = essential_hypotheses(rows, p, d)
-    keys = hypotheses.essential_list(sets, Fraction(1, 4), 1000)
-    listed = {says(hypotheses.essential_rule(key), hypotheses) for key in keys}
+    spaces = needed(hypotheses.version_spaces)
+    keys = spaces.essential_list(sets, Fraction(1, 4), 1000)
+    listed = {says(spaces.essential_rule(key), hypotheses) for key in keys}
     assert listed == set(map(tuple, exact * 1))
 
 
@@ -320,8 +311,9 @@ def test_essential_list_is_cut_to_the_cap(
     hypotheses: HypothesisClass, part: Part, cap: int
 ) -> None:
     sets = [data_set(hypotheses, part)]
-    whole = hypotheses.essential_list(sets, Fraction(1, 4), 1000)
-    keys: list[Hashable] = hypotheses.essential_list(sets, Fraction(1, 4), cap)
+    spaces = needed(hypotheses.version_spaces)
+    whole = spaces.essential_list(sets, Fraction(1, 4), 1000)
+    keys: list[Hashable] = spaces.essential_list(sets, Fraction(1, 4), cap)
     assert len(keys) == len(set(keys)) == min(cap, len(whole))
     assert set(keys) <= set(whole)
 
@@ -480,10 +472,10 @@ def test_no_rule_is_longer_on_the_wire_than_the_longest(hypotheses: HypothesisCl
 def test_no_rule_of_wide_points_is_longer_than_the_longest(hypotheses: HypothesisClass) -> None:
     longest = wire_bytes(hypotheses.longest_rule)
     rng = np.random.default_rng(3)
-    count = hypotheses.rule_count or 0
-    chosen = {*range(0, count, max(1, count // 500)), max(0, count - 1)} if count else set()
-    numbered = [hypotheses.rule(index) for index in sorted(chosen)]
-    some = [hypotheses.first_rule(), *numbered, *some_rules(hypotheses, rng)]
+    some = [hypotheses.first_rule(), *some_rules(hypotheses, rng)]
+    if (few := hypotheses.dense) is not None:
+        chosen = {*range(0, few.rule_count, max(1, few.rule_count // 500)), few.rule_count - 1}
+        some += [few.rule(index) for index in sorted(chosen)]
     assert max(map(wire_bytes, some)) <= longest
     if isinstance(hypotheses, AffineSubspaces) and hypotheses.dimension < hypotheses.bits:
         assert hypotheses.longest_rule.offset

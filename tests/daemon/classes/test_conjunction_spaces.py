@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from littled.classes import conjunction_spaces
 from littled.classes.base import ClassError, DataSet
+from littled.classes.capabilities import needed
 from littled.classes.conjunctions import Conjunctions
 from littled.littlestone import littlestone_dimension
 from littled_protocol.rules import ConjunctionRule
@@ -25,7 +26,8 @@ def matrix_of(bits: int) -> NDArray[np.bool_]:
     """What every rule says to every point."""
     hypotheses = Conjunctions(bits)
     points = np.arange(1 << bits)
-    rules = [hypotheses.rule(index) for index in range(hypotheses.rule_count or 0)]
+    few = needed(hypotheses.dense)
+    rules = [few.rule(index) for index in range(few.rule_count)]
     return np.array([rule.evaluate(points) for rule in rules], dtype=bool)
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from littled.classes.base import ClassError
-from littled.classes.conjunctions import DENSE_BITS_MAX, Conjunctions
+from littled.classes.capabilities import needed
+from littled.classes.conjunctions import Conjunctions
 from littled.littlestone import dual_vapnik_chervonenkis_dimension, littlestone_dimension
 from littled_protocol.columns import point_type
 from littled_protocol.rules import ConjunctionRule, MajorityRule, Rule
@@ -21,76 +22,14 @@ def column(hypotheses: Conjunctions, points: list[int]) -> NDArray[Any]:
     return point_type(hypotheses.point_type).decode(points, len(points))
 
 
-def matrix_of(hypotheses: Conjunctions) -> NDArray[np.bool_]:
-    """What every rule says to every point."""
-    points = column(hypotheses, list(range(1 << hypotheses.bits)))
-    rules = [hypotheses.rule(index) for index in range(hypotheses.rule_count or 0)]
-    return np.array([rule.evaluate(points) for rule in rules], dtype=bool)
-
-
-@pytest.mark.parametrize("bits", [1, 2, 3, 4])
-def test_every_rule_has_one_number(bits: int) -> None:
-    matrix = matrix_of(Conjunctions(bits))
-    assert len(np.unique(matrix, axis=0)) == len(matrix) == 3**bits + 1
-    assert not matrix[-1].any()
-    assert matrix[-2].all()
-
-
 @pytest.mark.parametrize("bits", [1, 2, 3])
 def test_dimensions_are_exact(bits: int) -> None:
     hypotheses = Conjunctions(bits)
-    matrix = matrix_of(hypotheses)
+    few, points = needed(hypotheses.dense), column(hypotheses, list(range(1 << bits)))
+    rules = [few.rule(index).evaluate(points) for index in range(few.rule_count)]
+    matrix = np.array(rules, dtype=bool)
     assert littlestone_dimension(matrix) == hypotheses.littlestone_dimension
     assert dual_vapnik_chervonenkis_dimension(matrix) == hypotheses.dual_vc_dimension
-
-
-@pytest.mark.parametrize("bits", [1, 2, 3])
-@given(
-    parts=st.lists(
-        st.lists(st.tuples(st.integers(0, 7), st.integers(0, 1)), max_size=8), max_size=3
-    )
-)
-def test_scores_count_agreements(bits: int, parts: list[list[tuple[int, int]]]) -> None:
-    hypotheses = Conjunctions(bits)
-    matrix = matrix_of(hypotheses)
-    statistics = hypotheses.empty_statistics()
-    expected = np.zeros(len(matrix), dtype=np.int64)
-    for part in parts:
-        x = [point % (1 << bits) for point, _ in part]
-        y = np.array([label for _, label in part], dtype=np.uint8)
-        statistics = hypotheses.add(statistics, column(hypotheses, x), y)
-        expected += (matrix[:, x] == y).sum(axis=1)
-    scores = hypotheses.scores(statistics)
-    assert scores.dtype == np.int64
-    np.testing.assert_array_equal(scores, expected)
-
-
-def test_the_widest_dense_class_finds_its_rule() -> None:
-    hypotheses = Conjunctions(DENSE_BITS_MAX)
-    generator = np.random.default_rng(1)
-    x = generator.integers(0, 1 << DENSE_BITS_MAX, size=20_000, dtype=np.uint16)
-    target = ConjunctionRule(DENSE_BITS_MAX, 0b1000_0000_0001, 0b0100_0000_0000)
-    y = target.evaluate(x)
-    scores = hypotheses.scores(hypotheses.add(hypotheses.empty_statistics(), x, y))
-    assert hypotheses.rule(int(scores.argmax())) == target
-    for index in generator.integers(0, len(scores), size=50):
-        rule = hypotheses.rule(int(index))
-        assert scores[index] == np.count_nonzero(rule.evaluate(x) == y)
-
-
-def test_wider_classes_say_what_to_use_instead() -> None:
-    hypotheses = Conjunctions(DENSE_BITS_MAX + 1)
-    assert hypotheses.rule_count is None
-    nothing = np.zeros((2, 1), dtype=np.int64)
-    x, y = np.zeros(1, dtype=np.uint16), np.zeros(1, dtype=np.uint8)
-    for call in (
-        hypotheses.empty_statistics,
-        lambda: hypotheses.add(nothing, x, y),
-        lambda: hypotheses.scores(nothing),
-        lambda: hypotheses.rule(0),
-    ):
-        with pytest.raises(ClassError, match="too many rules for dense selection; use sparse"):
-            call()
 
 
 # --- Closures -------------------------------------------------------------------------------------

@@ -2,6 +2,7 @@
 
 from collections import Counter
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +25,8 @@ from littled.classes import (
 from littled.classes import labelings as labelings_module
 from littled.classes import stumps as stumps_module
 from littled.classes import table as table_module
-from littled.classes.base import sauer_shelah
+from littled.classes.base import Labelings, sauer_shelah
+from littled.classes.capabilities import needed
 from littled.classes.labelings import first_equal, hash_weights
 from littled.littlestone import vapnik_chervonenkis_dimension
 from littled_protocol.rules import Rule
@@ -43,9 +45,13 @@ def windows(draw: st.DrawFn) -> tuple[Pairs, list[int]]:
     return pairs, [index for index, is_in in enumerate(chosen) if is_in]
 
 
+def labelings_of(small: Small, x: NDArray[Any], y: NDArray[np.uint8]) -> Labelings:
+    return needed(small.hypotheses.window_labelings).window(x, y)
+
+
 def candidate_rules(small: Small, pairs: Pairs, subset: list[int]) -> list[Rule]:
     _, x, y = examples(small, pairs)
-    found = small.hypotheses.window(x, y).candidates(np.array(subset, dtype=np.int64))
+    found = labelings_of(small, x, y).candidates(np.array(subset, dtype=np.int64))
     assert found.keys.dtype.kind in "iu"
     return [found.rule(index) for index in range(len(found.scores))]
 
@@ -59,7 +65,7 @@ def candidate_rules(small: Small, pairs: Pairs, subset: list[int]) -> list[Rule]
 def test_candidates_are_the_labelings(small: Small, window: tuple[Pairs, list[int]]) -> None:
     pairs, subset = window
     places, x, y = examples(small, pairs)
-    found = small.hypotheses.window(x, y).candidates(np.array(subset, dtype=np.int64))
+    found = labelings_of(small, x, y).candidates(np.array(subset, dtype=np.int64))
     said = [small.says(found.rule(index)) for index in range(len(found.scores))]
     seen = [places[index] for index in subset]
     labelings = [tuple(row[place] for place in seen) for row in said]
@@ -100,7 +106,7 @@ def test_candidates_depend_on_the_points_of_the_subset_alone(
 @every_class
 def test_an_empty_window_has_one_labeling(small: Small) -> None:
     x, y = small.column([]), np.zeros(0, dtype=np.uint8)
-    found = small.hypotheses.window(x, y).candidates(np.zeros(0, dtype=np.int64))
+    found = labelings_of(small, x, y).candidates(np.zeros(0, dtype=np.int64))
     assert found.scores.tolist() == [0]
     assert small.hypotheses.labelings_max(0) == 1
     assert found.labels(small.column([0])).shape == (1,)
@@ -192,16 +198,13 @@ def test_sauer_and_shelah(n: int, d: int) -> None:
 
 
 @pytest.mark.parametrize("hypotheses", [Conjunctions(13), AffineSubspaces(7, 1)], ids=str)
-def test_large_classes_without_a_list_refuse(hypotheses: HypothesisClass) -> None:
-    assert not hypotheses.has_labelings
-    x, y = np.zeros(1, dtype=np.uint16), np.zeros(1, dtype=np.uint8)
-    with pytest.raises(ClassError, match="too many labelings to be listed"):
-        hypotheses.window(x, y)
+def test_large_classes_have_no_list(hypotheses: HypothesisClass) -> None:
+    assert hypotheses.window_labelings is None
 
 
 @every_class
 def test_small_classes_have_labelings(small: Small) -> None:
-    assert small.hypotheses.has_labelings
+    assert small.hypotheses.window_labelings is not None
 
 
 @pytest.mark.parametrize(
@@ -215,7 +218,7 @@ def test_too_large_subsets_are_refused_whatever_their_points(
     monkeypatch.setattr(labelings_module, "LABELINGS_MAX", 17)
     sentences = set()
     for x in (np.zeros(40, dtype=np.uint16), np.arange(40, dtype=np.uint16)):
-        window = hypotheses.window(x, np.zeros(40, dtype=np.uint8))
+        window = needed(hypotheses.window_labelings).window(x, np.zeros(40, dtype=np.uint8))
         assert len(window.candidates(np.arange(most)).scores) <= 17
         with pytest.raises(ClassError, match="more than 17 labelings of a subset") as caught:
             window.candidates(np.arange(most + 1))

@@ -67,10 +67,10 @@ def test_what_the_class_says_of_itself() -> None:
     hypotheses = SparseSets(64, 4)
     assert hypotheses.name == "sparse_sets:64:4"
     assert hypotheses.point_type == "u64"
-    assert hypotheses.has_flips
+    assert hypotheses.id_sets is not None
     assert hypotheses.first_rule().members == ()
-    assert hypotheses.proposals_per_example is None
-    assert not hypotheses.has_closures
+    assert hypotheses.proposing is None
+    assert hypotheses.intersection_closed is None
     assert hypotheses.contains(column(hypotheses, [2**64 - 1]))
     assert not SparseSets(63, 4).contains(column(hypotheses, [2**63]))
     assert (

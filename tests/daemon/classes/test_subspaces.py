@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from littled.classes import AffineSubspaces
+from littled.classes.capabilities import needed
 from littled.classes.subspaces import LISTED_BITS_MAX, all_subspaces
 from support.version_spaces import all_subspaces as by_spans
 
@@ -36,7 +37,7 @@ def test_scores_of_the_widest_list() -> None:
     x = np.concatenate((np.arange(64), generator.integers(0, 64, size=236))).astype(np.uint8)
     y = generator.integers(0, 2, size=300).astype(np.uint8)
     hypotheses = AffineSubspaces(6, 3)
-    found = hypotheses.window(x, y).candidates(np.arange(300))
+    found = needed(hypotheses.window_labelings).window(x, y).candidates(np.arange(300))
     assert len(found.scores) == len(all_subspaces(6, 3).masks)
     for index in generator.integers(0, len(found.scores), size=50).tolist():
         assert found.scores[index] == (found.rule(index).evaluate(x) == y).sum()

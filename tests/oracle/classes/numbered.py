@@ -8,7 +8,8 @@ from numpy.typing import NDArray
 
 from littled.classes import Stumps, Table, Thresholds
 from littled.classes import table as tables
-from littled.classes.base import ClassError, NumberedVersionSpace, evenly_cut
+from littled.classes.base import ClassError, evenly_cut
+from littled.classes.numbered import NumberedVersionSpace
 from littled.littlestone import CostExceeded
 from littled_protocol import limits
 from littled_protocol.rules import MajorityRule, Rule, TableRule, ThresholdRule

@@ -17,7 +17,8 @@ from littled.classes import (
     Table,
     Thresholds,
 )
-from littled.classes.base import DataSet, consistent_numbers
+from littled.classes.base import DataSet
+from littled.classes.numbered import NumberedVersionSpaces
 from oracle.classes.affine import SolvedSubspaces
 from oracle.classes.conjunctions import SolvedConjunctions
 from oracle.classes.numbered import SolvedRows, SolvedStumps, SolvedThresholds
@@ -42,8 +43,10 @@ def solved(
             found = SolvedPrefixes.of(bits, data_sets, tolerance)
         case SparseSets(bits=bits, members=members):
             found = SolvedSets.of(bits, members, data_sets, tolerance)
+        case NumberedVersionSpaces():
+            found = _numbered(hypotheses, hypotheses.version_space(data_sets, tolerance).numbers)
         case _:
-            found = _numbered(hypotheses, consistent_numbers(hypotheses, data_sets, tolerance))
+            raise TypeError(f"no version spaces of {hypotheses.name} are known")
     return found
 
 

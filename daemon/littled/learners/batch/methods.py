@@ -31,6 +31,14 @@ from littled.classes.base import (
     errors_allowed,
     members_of_chunks,
 )
+from littled.classes.capabilities import (
+    IdSets,
+    IntersectionClosed,
+    NumberedRules,
+    ProposedRules,
+    VersionSpaces,
+    needed,
+)
 from littled.learners.batch.parameters import BatchParameters
 from littled.learners.batch.parameters import Method as MethodName
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
@@ -94,7 +102,7 @@ class Dense(Selection):
 
     def misfit(self) -> str | None:
         """Needs a class with few rules."""
-        if self.hypotheses.rule_count is None:
+        if self.hypotheses.dense is None:
             return f"{self.hypotheses.name} has too many rules to weigh each of them"
         return None
 
@@ -105,13 +113,17 @@ class Dense(Selection):
 
     def precision_error(self) -> Fraction:
         """That of one draw."""
-        return self._mechanism.total_variation(self.hypotheses.rule_count or 0)
+        return self._mechanism.total_variation(self._rules.rule_count)
 
     def select(self, window: Window, draw: Draw) -> Rule:
         """One rule out of all; never bottom."""
-        scores = self.hypotheses.agreements(window.x, window.y)
+        scores = self._rules.agreements(window.x, window.y)
         words = draw.words("select", ExponentialMechanism.WORDS)
-        return self.hypotheses.rule(self._mechanism.sample(scores, words))
+        return self._rules.rule(self._mechanism.sample(scores, words))
+
+    @cached_property
+    def _rules(self) -> NumberedRules:
+        return needed(self.hypotheses.dense)
 
     @cached_property
     def _mechanism(self) -> ExponentialMechanism:
@@ -127,7 +139,7 @@ class Histogram(Selection):
 
     def misfit(self) -> str | None:
         """Needs rules that are sets of ids."""
-        if not self.hypotheses.has_flips:
+        if self.hypotheses.id_sets is None:
             return f"{self.hypotheses.name} has no rules that are sets of ids"
         return None
 
@@ -144,9 +156,13 @@ class Histogram(Selection):
     def select(self, window: Window, draw: Draw) -> Rule | None:
         """The set of all ids that pass; None if none does."""
         nothing = self.hypotheses.first_rule()
-        flips = self.hypotheses.flips(window.x, window.y, nothing, vetoes=self.parameters.vetoes)
+        flips = self._sets.flips(window.x, window.y, nothing, vetoes=self.parameters.vetoes)
         passing = self._mechanism.passing(flips.scores, draw.words("select", len(flips.scores)))
-        return self.hypotheses.flipped_rule(flips, passing, nothing) if len(passing) else None
+        return self._sets.flipped_rule(flips, passing, nothing) if len(passing) else None
+
+    @cached_property
+    def _sets(self) -> IdSets:
+        return needed(self.hypotheses.id_sets)
 
     @cached_property
     def _mechanism(self) -> StableHistogram:
@@ -185,10 +201,10 @@ class Proposals(_Sparse):
 
     def misfit(self) -> str | None:
         """Needs short lists of rules per example, none longer than the cap."""
-        most = self.hypotheses.proposals_per_example
-        if most is None:
+        proposing = self.hypotheses.proposing
+        if proposing is None:
             return f"an example of {self.hypotheses.name} does not propose a short list of rules"
-        if most > self.parameters.list_cap:
+        if (most := proposing.proposals_per_example) > self.parameters.list_cap:
             return (
                 f"an example of {self.hypotheses.name} proposes up to {most} rules, more than "
                 f"list_cap {self.parameters.list_cap}"
@@ -201,9 +217,13 @@ class Proposals(_Sparse):
 
     def select(self, window: Window, draw: Draw) -> Rule | None:
         """One proposed rule, or bottom."""
-        proposals = self.hypotheses.proposals(window.x, window.y)
+        proposals = self._proposing.proposals(window.x, window.y)
         index = self._draw(proposals.scores, draw)
-        return None if index is None else self.hypotheses.proposed_rule(proposals, index)
+        return None if index is None else self._proposing.proposed_rule(proposals, index)
+
+    @cached_property
+    def _proposing(self) -> ProposedRules:
+        return needed(self.hypotheses.proposing)
 
     @property
     def _candidates_max(self) -> int:
@@ -215,7 +235,7 @@ class Closure(_Sparse):
 
     def misfit(self) -> str | None:
         """Needs a class that is closed under intersection."""
-        if not self.hypotheses.has_closures:
+        if self.hypotheses.intersection_closed is None:
             return f"{self.hypotheses.name} is not closed under intersection"
         return None
 
@@ -226,9 +246,13 @@ class Closure(_Sparse):
     def select(self, window: Window, draw: Draw) -> Rule | None:
         """One closure, or bottom."""
         nothing = self.hypotheses.first_rule()
-        proposals = self.hypotheses.closures(window.x, window.y, window.chunks, nothing)
+        proposals = self._closed.closures(window.x, window.y, window.chunks, nothing)
         index = self._draw(proposals.scores, draw)
-        return None if index is None else self.hypotheses.closed_rule(proposals, index)
+        return None if index is None else self._closed.closed_rule(proposals, index)
+
+    @cached_property
+    def _closed(self) -> IntersectionClosed:
+        return needed(self.hypotheses.intersection_closed)
 
     @property
     def _candidates_max(self) -> int:
@@ -248,7 +272,9 @@ class Teachers(_Sparse):
     """
 
     def misfit(self) -> str | None:
-        """Needs stage tests exactly where the stages differ, as far as this is public."""
+        """Needs lists, and stage tests where the stages differ, as far as this is public."""
+        if self.hypotheses.version_spaces is None:
+            return f"{self.hypotheses.name} has no lists of essential rules"
         p = self.parameters
         if p.tolerance and p.user_examples_max is not None:
             differ = self._allowed(1, p.window) > 0  # a chunk may have any number of examples
@@ -298,13 +324,17 @@ class Teachers(_Sparse):
         on it.
         """
         tolerance, cap = self._tolerance(stage), self.parameters.list_cap
-        lists = (self.hypotheses.essential_list([chunk], tolerance, cap) for chunk in data)
+        lists = (self._spaces.essential_list([chunk], tolerance, cap) for chunk in data)
         return [list(dict.fromkeys(listed[:cap])) for listed in lists]
 
     def _of_stage(self, votes: Counter[Hashable], draw: Draw) -> Rule | None:
         keys = sorted(votes, key=repr)
         index = self._draw(np.array([votes[key] for key in keys], dtype=np.int64), draw)
-        return None if index is None else self.hypotheses.essential_rule(keys[index])
+        return None if index is None else self._spaces.essential_rule(keys[index])
+
+    @cached_property
+    def _spaces(self) -> VersionSpaces:
+        return needed(self.hypotheses.version_spaces)
 
     def _threshold_noise(self, draw: Draw) -> int:
         """The one noise on the threshold of all of a window's stage tests."""

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass
+from littled.classes.capabilities import NumberedRules
 from littled.learners.contract import Examples
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.noise import LearnerNoise
@@ -88,10 +89,12 @@ class Keeping(ABC):
 class Counts(Keeping):
     """Statistics of a class whose rules are all weighed; nothing else of an example is kept."""
 
+    rules: NumberedRules
+
     def emptied(self, state: OnlineState) -> OnlineState:
         """Statistics of no examples."""
-        dense = self.hypotheses.empty_statistics()
-        return replace(state, buffer=None, archive=(), statistics=dense, pending=())
+        none = self.rules.empty_statistics()
+        return replace(state, buffer=None, archive=(), statistics=none, pending=())
 
     def keep(
         self, state: OnlineState, event: Examples, mistake: Flags, noise: LearnerNoise
@@ -135,13 +138,13 @@ class Counts(Keeping):
                 whose = np.concatenate(users)
                 chosen = kept.admitted(whose, np.ones(waiting, dtype=np.bool_), most)
                 x, y, kept = x[chosen], y[chosen], kept.plus(whose[chosen])
-            statistics = self.hypotheses.add(statistics, x, y)
+            statistics = self.rules.add(statistics, x, y)
         return replace(state, statistics=statistics, pending=(), users_kept=kept)
 
     def stored_bytes(self, rows: int) -> int:
         """The statistics, and the examples that they do not hold yet."""
         pending = PENDING_EXAMPLES_MAX * self._example_bytes + PENDING_BATCHES * PENDING_BATCH_BYTES
-        return self.hypotheses.empty_statistics().nbytes + pending
+        return self.rules.empty_statistics().nbytes + pending
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from littled.budget.events import (
 )
 from littled.classes import HypothesisClass
 from littled.classes.base import Ballot, Labelings, Labels, Points
+from littled.classes.capabilities import needed
 from littled.learners.prediction.parameters import Method, PredictionParameters
 from littled.learners.prediction.parts import (
     Draw,
@@ -82,7 +83,7 @@ class PredictionLearner:
 
     def __post_init__(self) -> None:
         """Check the parameters against the class, and the rates against the mechanisms."""
-        if self.parameters.method == "dense" and self.hypotheses.rule_count is None:
+        if self.parameters.method == "dense" and self.hypotheses.dense is None:
             raise ValueError(f"{self.hypotheses.name} has too many rules for dense prediction")
         _ = self.precision_error(), self.answers_event(1)
 
@@ -149,8 +150,7 @@ class PredictionLearner:
         """Bound on the total variation of one answer from the ideal one."""
         match self.parameters.method:
             case "dense":
-                assert self.hypotheses.rule_count is not None
-                return self._selection.total_variation(self.hypotheses.rule_count)
+                return self._selection.total_variation(needed(self.hypotheses.dense).rule_count)
             case "stability":
                 return self._stable.precision_error
             case "relabelling":
@@ -174,7 +174,8 @@ class PredictionLearner:
         p = self.parameters
         check_window(x, y, p.window)
         if p.method == "dense":
-            return Prepared(scores=self._selection.weighed(self.hypotheses.agreements(x, y)))
+            agreements = needed(self.hypotheses.dense).agreements(x, y)
+            return Prepared(scores=self._selection.weighed(agreements))
         if p.method in _OF_CHUNKS:
             rules = chunk_rules(self.hypotheses, x, y, self._chunks)
             if p.method == "majority":
@@ -216,7 +217,7 @@ class PredictionLearner:
     def _dense(self, prepared: Prepared, point: Points, draw: Draw) -> bool:
         assert prepared.scores is not None
         words = draw.words("predict/select", ExponentialMechanism.WORDS)
-        rule = self.hypotheses.rule(prepared.scores.draw(words))
+        rule = needed(self.hypotheses.dense).rule(prepared.scores.draw(words))
         return bool(rule.evaluate(point)[0])
 
     def _by_stability(self, prepared: Prepared, point: Points, draw: Draw) -> bool:

@@ -23,6 +23,7 @@ import numpy as np
 
 from littled.classes import HypothesisClass
 from littled.classes.base import Candidates, Labelings, Labels, Points
+from littled.classes.capabilities import needed
 from littled.classes.labelings import LABELINGS_MAX
 from littled.learners.prediction.parts import Draw, check_window, draws
 from littled.mechanisms.exponential import ExponentialMechanism
@@ -47,7 +48,7 @@ class StablePredictor:
     def __post_init__(self) -> None:
         """Check the parameters against the class."""
         _ = self._selection
-        if not self.hypotheses.has_labelings:
+        if self.hypotheses.window_labelings is None:
             raise ValueError(f"{self.hypotheses.name} cannot list the labelings of a subset")
         # no subset that can be drawn is refused later, when its size would have to be explained
         if self.candidates_max > LABELINGS_MAX:
@@ -69,7 +70,7 @@ class StablePredictor:
     def prepare(self, x: Points, y: Labels) -> Labelings:
         """The work on a window that is done once; ValueError unless it has `window` examples."""
         check_window(x, y, self.window)
-        return self.hypotheses.window(x, y)
+        return needed(self.hypotheses.window_labelings).window(x, y)
 
     def answer(
         self, prepared: Labelings, points: Points, noise: NoiseSource, address: Address

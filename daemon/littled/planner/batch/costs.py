@@ -1,5 +1,6 @@
 """What a window learner may take, whatever its examples are; models for people, and limits."""
 
+from littled.classes.capabilities import needed
 from littled.planner.batch.plan import BatchPlan
 from littled_protocol import limits
 from littled_protocol.columns import point_type
@@ -27,10 +28,15 @@ def snapshot_bytes_max(plan: BatchPlan) -> int:
 def memory_bytes_max(plan: BatchPlan) -> int:
     """About how much memory drawing a rule takes at the most."""
     p = plan.parameters
-    rules = RULE_BYTES * (plan.hypotheses.rule_count or 0) if p.method == "dense" else 0
     users = USER_BYTES * p.horizon if p.user_examples_max is not None else 0
     candidates = CANDIDATE_BYTES * candidates_max(plan)
-    return snapshot_bytes_max(plan) + EXAMPLE_BYTES * p.window + rules + users + candidates
+    return (
+        snapshot_bytes_max(plan)
+        + EXAMPLE_BYTES * p.window
+        + RULE_BYTES * _weighed(plan)
+        + users
+        + candidates
+    )
 
 
 def candidates_max(plan: BatchPlan) -> int:
@@ -42,6 +48,11 @@ def candidates_max(plan: BatchPlan) -> int:
 def draw_seconds(plan: BatchPlan) -> float:
     """About how long a window's rule takes."""
     p = plan.parameters
-    rules = RULE_SECONDS * (plan.hypotheses.rule_count or 0) if p.method == "dense" else 0.0
     lists = CHUNK_SECONDS * p.chunks if p.method == "teachers" else 0.0
+    rules = RULE_SECONDS * _weighed(plan)
     return rules + lists + EXAMPLE_SECONDS * p.window + CANDIDATE_SECONDS * candidates_max(plan)
+
+
+def _weighed(plan: BatchPlan) -> int:
+    """Rules that are weighed: all of them, or none."""
+    return needed(plan.hypotheses.dense).rule_count if plan.parameters.method == "dense" else 0

@@ -14,6 +14,7 @@ holds them against runs. A share `positives` of the examples is taken to have la
 from fractions import Fraction
 
 from littled.classes import HypothesisClass
+from littled.classes.capabilities import needed
 from littled.planner.batch.bounds import binomial, bottom_chance, weight_loss
 from littled.portable import exp, log, log1p, total
 
@@ -64,8 +65,8 @@ def chunks_expected(
 
 def closure_named(hypotheses: HypothesisClass, size: int, positives: float) -> float:
     """The chance that a chunk of so many examples has enough positive ones for its closure."""
-    needed = hypotheses.closure_examples
-    return 1 - sum(binomial(size, positives, min(needed, size + 1) - 1), 0.0)
+    enough = needed(hypotheses.intersection_closed).closure_examples
+    return 1 - sum(binomial(size, positives, min(enough, size + 1) - 1), 0.0)
 
 
 def listed_chance(hypotheses: HypothesisClass, size: int, positives: float) -> float:
@@ -74,9 +75,9 @@ def listed_chance(hypotheses: HypothesisClass, size: int, positives: float) -> f
     A class of few rules lists every rule without errors. Elsewhere a chunk needs a positive example
     or, of a set of ids, one of each; with fewer it lists a smaller rule.
     """
-    if hypotheses.rule_count is not None:
+    if hypotheses.dense is not None:
         return 1.0
-    members = hypotheses.littlestone_dimension if hypotheses.has_flips else 1
+    members = hypotheses.littlestone_dimension if hypotheses.id_sets is not None else 1
     seen = 1 - exp(size * log1p(-min(positives / members, 1 - 1e-12)))
     return exp(members * log(seen))
 

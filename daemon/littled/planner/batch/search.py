@@ -12,6 +12,7 @@ from typing import ClassVar
 
 from littled.classes import HypothesisClass
 from littled.classes.base import errors_allowed
+from littled.classes.capabilities import needed
 from littled.learners.batch import BatchParameters, Method
 from littled.learners.batch.methods import selection_of
 from littled.planner.batch import bounds, estimates
@@ -126,18 +127,21 @@ class BatchPlanning(Planning[BatchRequest, BatchEstimate, BatchPlan]):
 def why_not(request: BatchRequest, method: Method) -> str | None:
     """Why this method does not apply to this class, whatever the budget; None if it does."""
     hypotheses, noisy = request.hypotheses, bool(request.noise_rate)
-    few, proposing = hypotheses.rule_count is not None, hypotheses.proposals_per_example is not None
+    closed, few = hypotheses.intersection_closed is not None, hypotheses.dense is not None
     reasons: dict[Method, tuple[tuple[bool, str], ...]] = {
         "dense": ((not few, "the class has too many rules to weigh each of them"),),
-        "histogram": ((not hypotheses.has_flips, "the rules are no sets of ids"),),
-        "proposals": ((not proposing, "an example does not propose a short list of rules"),),
+        "histogram": ((hypotheses.id_sets is None, "the rules are no sets of ids"),),
+        "proposals": (
+            (hypotheses.proposing is None, "an example does not propose a short list of rules"),
+        ),
         "closure": (
-            (not hypotheses.has_closures, "the class is not closed under intersection"),
+            (not closed, "the class is not closed under intersection"),
             (noisy, "one wrong label spoils a closure: it needs noise_rate 0"),
         ),
         "teachers": (
+            (hypotheses.version_spaces is None, "the class has no lists of essential rules"),
             (
-                hypotheses.has_closures and not few,
+                closed and not few,
                 "chunks propose closures of this class, lists of one rule",
             ),
             (noisy, "one wrong label spoils a list of essential rules: it needs noise_rate 0"),
@@ -329,7 +333,7 @@ def _with_method(
             base, method=method, rate=rate, bottom_score=prices.threshold(rate)
         ) if rate else None  # fmt: skip
     if method == "proposals":
-        cap = hypotheses.proposals_per_example or 0
+        cap = needed(hypotheses.proposing).proposals_per_example
         bottom = prices.bottom(base.rate, cap, prices.budget.unit.examples, 1)
         return replace(base, method=method, list_cap=cap, bottom_score=bottom)
     stages = method == "teachers" and _stages_differ(hypotheses, base, chunks, tolerance)
@@ -365,11 +369,11 @@ def _stages_differ(
 
 def _list_cap(hypotheses: HypothesisClass, *, stages: bool) -> int:
     """The longest list of essential rules that a chunk can have, as far as the class says."""
-    if hypotheses.rule_count is not None:
-        return hypotheses.rule_count
-    if hypotheses.proposals_per_example is not None and not stages:
-        return hypotheses.proposals_per_example
-    return 1 if hypotheses.has_flips and not stages else LIST_CAP
+    if hypotheses.dense is not None:
+        return hypotheses.dense.rule_count
+    if hypotheses.proposing is not None and not stages:
+        return hypotheses.proposing.proposals_per_example
+    return 1 if hypotheses.id_sets is not None and not stages else LIST_CAP
 
 
 @dataclass(frozen=True, slots=True)
@@ -439,7 +443,7 @@ def chances_of(request: BatchRequest, p: BatchParameters, alpha: float) -> Chanc
     hypotheses, n, noise = request.hypotheses, p.window, request.noise_rate
     positives = float(request.positives)
     if p.method == "dense":
-        rules = hypotheses.rule_count or 1
+        rules = needed(hypotheses.dense).rule_count
         proven = bounds.dense_failure(rules, n, alpha, p.rate, noise)
         dimension = hypotheses.vc_dimension
         expected = estimates.dense_expected(dimension, n, alpha, p.rate, noise)
@@ -467,15 +471,13 @@ def _of_teachers(
     listed = estimates.listed_chance(hypotheses, size, positives)
     dimension = hypotheses.vc_dimension
     expected = estimates.lists_expected(dimension, p.chunks, size, alpha, p.rate)
-    nothing = hypotheses.rule_count is None
+    few = hypotheses.dense
     expected += estimates.chunks_expected(
-        p.chunks, listed, p.rate, p.bottom_score, others_say_nothing=nothing
+        p.chunks, listed, p.rate, p.bottom_score, others_say_nothing=few is None
     )
     proven = None
-    if hypotheses.rule_count is not None and p.stage_rate is None:
-        proven = bounds.lists_failure(
-            hypotheses.rule_count, p.chunks, size, alpha, p.rate, p.bottom_score
-        )
+    if few is not None and p.stage_rate is None:
+        proven = bounds.lists_failure(few.rule_count, p.chunks, size, alpha, p.rate, p.bottom_score)
     return Chances(proven, min(1.0, expected))
 
 

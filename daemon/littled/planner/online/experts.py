@@ -39,8 +39,8 @@ def experts_mistakes(request: StreamRequest, learner: OnlineRequest) -> Experts 
 
     With a budget of rho zCDP for the K restarts, each is a pure e-DP test, so e^2/2-zCDP.
     """
-    rules = learner.hypotheses.rule_count
-    if rules is None or learner.noise_rate or learner.adversary != "oblivious":
+    few = learner.hypotheses.dense
+    if few is None or learner.noise_rate or learner.adversary != "oblivious":
         return None
     failure = float(learner.failure_probability) / 3
     rho = float(rho_of_epsilon(request.epsilon / 2, request.delta * DELTA_Z_SHARE / 2))
@@ -49,7 +49,7 @@ def experts_mistakes(request: StreamRequest, learner: OnlineRequest) -> Experts 
         rate = math.sqrt(2 * rho / calls)
         # a threshold that noise alone, of scale 4/e for queries and 2/e for itself, does not reach
         quiet = (4 * log(request.horizon / failure) + 2 * log(calls / failure)) / rate
-        tails = fires_beyond(log(rules), float(f"{rate:.3g}"), round(quiet, 1), rate / 2)
+        tails = fires_beyond(log(few.rule_count), float(f"{rate:.3g}"), round(quiet, 1), rate / 2)
         needed = calls_needed(tails, failure)
         if needed is not None and needed <= calls:
             found = Experts(calls_expected(tails) * quiet, calls)

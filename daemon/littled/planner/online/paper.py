@@ -28,6 +28,7 @@ from fractions import Fraction
 from littled.budget.conversion import rho_of_epsilon
 from littled.budget.events import CohenLyuStageTest, CohenLyuTrigger
 from littled.budget.prices import price
+from littled.classes.capabilities import needed
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.teachers import Teachers
@@ -186,11 +187,11 @@ def _draws(request: OnlineRequest, calls: int, log_horizon: float) -> int:
 
 def _check_lists(request: OnlineRequest, d: int) -> None:
     """PlanError where the class lists other rules than the (2 d^3, d)-essential ones."""
-    needed, p = request.hypotheses.essential_p_min(d), 2 * d**3
-    if needed is not None and p < needed:
+    least, p = needed(request.hypotheses.version_spaces).essential_p_min(d), 2 * d**3
+    if least is not None and p < least:
         raise PlanError(
             f"learner {request.name}: the lists of {request.hypotheses.name} are its (p, d)-"
-            f"essential rules for p >= {needed:,} only, and the paper has p = 2 d^3 = {p:,} at its "
+            f"essential rules for p >= {least:,} only, and the paper has p = 2 d^3 = {p:,} at its "
             "first stage; take sparse selection with a number of teachers, for example teachers = "
             "200"
         )
@@ -241,7 +242,8 @@ def _list_cap(request: OnlineRequest, d: int) -> int:
     No list is longer than the class.
     """
     bound: int = (2 ** (d + 1) * d**3) ** d * 2 ** (d * d)
-    return min(bound, request.hypotheses.rule_count or bound)
+    few = request.hypotheses.dense
+    return bound if few is None else min(bound, few.rule_count)
 
 
 def _check(

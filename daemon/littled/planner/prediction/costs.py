@@ -20,9 +20,9 @@ def prepare_seconds(plan: PredictionPlan) -> float:
     """About how long the work takes that is done once for a window."""
     if plan.parameters.chunks and plan.parameters.method != "relabelling":
         return FIXED_SECONDS + _relearning_seconds(plan)
-    if plan.hypotheses.rule_count is None:
+    if plan.hypotheses.dense is None:
         return FIXED_SECONDS + EXAMPLE_SECONDS * plan.parameters.window
-    return FIXED_SECONDS + RULE_SECONDS * plan.hypotheses.rule_count
+    return FIXED_SECONDS + RULE_SECONDS * _rules(plan)
 
 
 def answer_seconds(plan: PredictionPlan) -> float:
@@ -30,12 +30,11 @@ def answer_seconds(plan: PredictionPlan) -> float:
     parameters = plan.parameters
     votes = VOTE_SECONDS * (parameters.chunks or 0)
     if parameters.method == "dense":
-        return FIXED_SECONDS + RULE_SECONDS * (plan.hypotheses.rule_count or 0)
+        return FIXED_SECONDS + RULE_SECONDS * _rules(plan)
     if not parameters.subset_rate:
         return FIXED_SECONDS / 4 + votes
     members = float(parameters.subset_rate) * parameters.window
-    rules = RULE_SECONDS * (plan.hypotheses.rule_count or 0)
-    once = SUBSET_SECONDS + MEMBER_SECONDS * members + rules
+    once = SUBSET_SECONDS + MEMBER_SECONDS * members + RULE_SECONDS * _rules(plan)
     if parameters.method == "relabelling":
         once += _relearning_seconds(plan) + votes
     return once
@@ -44,9 +43,13 @@ def answer_seconds(plan: PredictionPlan) -> float:
 def memory_bytes(plan: PredictionPlan) -> int:
     """About how much memory a window and its answers take at the most, whatever the examples."""
     parameters = plan.parameters
-    rules = RULE_BYTES * (plan.hypotheses.rule_count or 0)
     window = EXAMPLE_BYTES * parameters.window + CHUNK_BYTES * (parameters.chunks or 0)
-    return window + rules + LABELING_BYTES * _labelings_max(plan)
+    return window + RULE_BYTES * _rules(plan) + LABELING_BYTES * _labelings_max(plan)
+
+
+def _rules(plan: PredictionPlan) -> int:
+    """Rules that are scored; none where they are too many."""
+    return 0 if plan.hypotheses.dense is None else plan.hypotheses.dense.rule_count
 
 
 def _labelings_max(plan: PredictionPlan) -> int:

@@ -92,8 +92,8 @@ class ErrorModel:
 
     def labelings(self, examples: int) -> int:
         """How many rules so many examples can tell apart at the most."""
-        found = self.hypotheses.labelings_max(examples)
-        return min(found, self.hypotheses.rule_count or found)
+        found, few = self.hypotheses.labelings_max(examples), self.hypotheses.dense
+        return found if few is None else min(found, few.rule_count)
 
     def selection(self, rate: float, candidates: int) -> float:
         """Excess error of a draw at this rate among so many candidates."""

@@ -98,9 +98,9 @@ def lists_subsets(model: ErrorModel) -> bool:
 
 
 def _dense(model: ErrorModel, allowance: Allowance) -> Iterator[Found]:
-    rules, rate = model.hypotheses.rule_count, allowance.draw_rate
-    if rules is not None and rate >= RATE_MIN:
-        error = model.sampling(model.window) + model.selection(rate, rules)
+    few, rate = model.hypotheses.dense, allowance.draw_rate
+    if few is not None and rate >= RATE_MIN:
+        error = model.sampling(model.window) + model.selection(rate, few.rule_count)
         yield Found("dense", min(error, model.worst), rate=rate)
 
 
@@ -169,7 +169,7 @@ def _chunk_errors(model: ErrorModel) -> tuple[Floats, Floats, Floats]:
 @lru_cache(maxsize=64)
 def _subsets(model: ErrorModel) -> tuple[Floats, Floats, Floats]:
     """Expected sizes of subsets (m,), the complexity of their labelings, and what they miss."""
-    if not model.hypotheses.has_labelings:
+    if model.hypotheses.window_labelings is None:
         return np.empty(0), np.empty(0), np.empty(0)
     sizes = [size for size in _grid(SUBSET_MIN, model.window / 2).tolist() if _listed(model, size)]
     complexity = [model.complexity(model.labelings(math.ceil(size))) for size in sizes]

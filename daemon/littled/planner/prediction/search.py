@@ -144,7 +144,7 @@ def best_prediction(request: PredictionRequest, budget: Budget) -> PredictionEst
 
 def why_not(request: PredictionRequest, method: Method) -> str | None:
     """Why this method does not apply to this class, whatever the budget; None if it does."""
-    if method == "dense" and request.hypotheses.rule_count is None:
+    if method == "dense" and request.hypotheses.dense is None:
         return "the class has too many rules to weigh each of them"
     if method in ("stability", "relabelling") and not lists_subsets(_model(request)):
         return "the labelings of a subset are too many to be listed"
@@ -366,7 +366,7 @@ def _unable(request: PredictionRequest, budgets: tuple[Budget, ...], method: Met
 
 def _published_row(request: PredictionRequest, budgets: tuple[Budget, ...]) -> PredictionComparison:
     """One rule for each window, drawn by the exponential mechanism at the price of all answers."""
-    if request.hypotheses.rule_count is None:
+    if request.hypotheses.dense is None:
         return PredictionComparison(
             PUBLISHED_RULE, False, remark="the class has too many rules to publish the best of all"
         )

@@ -19,6 +19,7 @@ from littled.budget.prices import price
 from littled.budget.rounding import exp_upper
 from littled.classes import HypothesisClass, class_from_name
 from littled.classes.base import DataSet
+from littled.classes.capabilities import needed
 from littled.learners.batch import BatchLearner, BatchParameters, BatchState, methods
 from littled.learners.batch.methods import (
     Dense,
@@ -350,7 +351,8 @@ class LongLists(Teachers):
 
     def _lists(self, data: list[DataSet], stage: int) -> list[list[Hashable]]:
         cap = self.parameters.list_cap
-        return [self.hypotheses.essential_list([each], F(0), cap) for each in data]
+        spaces = needed(self.hypotheses.version_spaces)
+        return [spaces.essential_list([chunk], F(0), cap) for chunk in data]
 
 
 class Sorted(BatchLearner):

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from littled.budget.prices import price
 from littled.classes import HypothesisClass, class_from_name
+from littled.classes.capabilities import needed
 from littled.learners.batch import BatchParameters
 from littled.learners.batch.methods import Draw, Teachers, Window, selection_of
 from littled.mechanisms.noise import Address
@@ -30,7 +31,7 @@ STAGES = replace(TEACHERS, tolerance=F(1, 4), stage_rate=F(40), window=80, horiz
 
 Case = tuple[str, BatchParameters, Rule, Sequence[int]]
 AFFINE = class_from_name("affine:8:2")
-SUBSPACE: Rule = AFFINE.essential_rule((8, (2, 1)))
+SUBSPACE: Rule = needed(AFFINE.version_spaces).essential_rule((8, (2, 1)))
 CASES: dict[str, Case] = {
     "dense": ("thresholds:16", DENSE, ThresholdRule(16, 5), range(16)),
     "histogram": ("points:16", HISTOGRAM, PointsRule(16, (7,)), range(4, 9)),

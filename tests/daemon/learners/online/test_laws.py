@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from littled.budget.rounding import exp_upper
 from littled.classes import HypothesisClass, class_from_name
 from littled.classes.base import DataSet
+from littled.classes.capabilities import needed
 from littled.classes.table import Table
 from littled.learners.contract import Place, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState, Step
@@ -491,7 +492,7 @@ class Remembering(OnlineLearner):
 
     @cached_property
     def _keeping(self) -> AllCounts:
-        return AllCounts(self.hypotheses, self.parameters)
+        return AllCounts(self.hypotheses, self.parameters, needed(self.hypotheses.dense))
 
 
 class OldSeasons(OnlineLearner):

@@ -37,6 +37,7 @@ from littled.budget.prices import price
 from littled.budget.rounding import exp_upper, ln_upper
 from littled.classes import HypothesisClass, PointFunctions
 from littled.classes.base import Labels, Points
+from littled.classes.capabilities import needed
 from littled.classes.table import Table
 from littled.classes.thresholds import Thresholds
 from oracle.budget.stability import stability
@@ -174,13 +175,14 @@ def test_answers_by_stability_cost_at_most_their_price(
         claim.check(one, other, "pure", "zcdp")
 
 
-@pytest.mark.parametrize("name", [name for name in CLASSES if CLASSES[name][0].rule_count])
+@pytest.mark.parametrize("name", [name for name in CLASSES if CLASSES[name][0].dense])
 @pytest.mark.parametrize("k", [Fraction(3), Fraction(8, 7)])
 @pytest.mark.parametrize("step", [19, ALL])
 def test_dense_answers_cost_at_most_their_price(name: str, k: Fraction, step: int) -> None:
     hypotheses, asked = CLASSES[name]
     claim = Claim(partial(PredictionAnswersDense, rate_of(k), 1))
-    rules = [hypotheses.rule(number) for number in range(hypotheses.rule_count or 0)]
+    few = needed(hypotheses.dense)
+    rules = [few.rule(number) for number in range(few.rule_count)]
     rows = [rule.evaluate(asked).tolist() for rule in rules]
 
     def law(window: Chunked) -> Law:
@@ -584,7 +586,7 @@ def test_no_pair_of_a_family_is_worse_than_its_extremes(name: str) -> None:
 
 def test_an_empty_subset_has_one_candidate_and_every_example_may_be_in_it() -> None:
     window, k = WINDOWS[0], Fraction(3)
-    labelings = CLASSES["first"][0].window(*columns(window))
+    labelings = needed(CLASSES["first"][0].window_labelings).window(*columns(window))
     nothing = stable_given(labelings, np.zeros(0, dtype=np.int64), ASKED, k)
     assert set(nothing) <= {0, 1}
     whole = stable_given(labelings, np.arange(4), ASKED, k)

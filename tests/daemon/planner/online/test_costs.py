@@ -11,6 +11,7 @@ import pytest
 from numpy.typing import NDArray
 
 from littled.classes import HypothesisClass, class_from_name
+from littled.classes.capabilities import needed
 from littled.learners.contract import CallAdmitted, Place
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.parameters import OnlineParameters
@@ -76,16 +77,16 @@ def different_points(hypotheses: HypothesisClass, count: int) -> NDArray[Any]:
 )
 def test_no_essential_list_takes_more_memory_than_the_model(name: str, epochs: int) -> None:
     hypotheses, count = class_from_name(name), 600
-    x = different_points(hypotheses, count)
+    x, spaces = different_points(hypotheses, count), needed(hypotheses.version_spaces)
     cuts = np.linspace(0, count, epochs + 1).astype(int).tolist()
     worst = 0
     for share in (1.0, 0.5, 0.05):
         y = (np.random.default_rng(2).random(count) < share).astype(np.uint8)
         data = [(x[a:b], y[a:b]) for a, b in pairwise(cuts)]
-        listing = partial(hypotheses.essential_list, data, Fraction(1, 12), 256)
-        hypotheses.essential_list(data[:1], Fraction(1, 12), 4)  # what is made once for all
+        listing = partial(spaces.essential_list, data, Fraction(1, 12), 256)
+        spaces.essential_list(data[:1], Fraction(1, 12), 4)  # what is made once for all
         worst = max(worst, peak_bytes(listing))
-    assert worst <= hypotheses.space_bytes(count, epochs)
+    assert worst <= spaces.space_bytes(count, epochs)
 
 
 @pytest.mark.parametrize("name", ["affine:64:8", "affine:128:64", "conjunctions:128"])
@@ -107,8 +108,9 @@ def test_no_closures_take_more_memory_than_the_model(name: str, teachers: int | 
     )
     model = retrain_memory_bytes(OnlinePlan("l", hypotheses, parameters, Words()))
     for rule in rules:
-        hypotheses.closures(x[:50], y[:50], None, rule)
-        taken = peak_bytes(partial(hypotheses.closures, x, y, numbers, rule))
+        closed = needed(hypotheses.intersection_closed)
+        closed.closures(x[:50], y[:50], None, rule)
+        taken = peak_bytes(partial(closed.closures, x, y, numbers, rule))
         assert taken <= model
 
 

@@ -11,6 +11,7 @@ import pytest
 from littled.budget.conversion import guarantee
 from littled.budget.prices import price
 from littled.classes import HypothesisClass, class_from_name
+from littled.classes.capabilities import needed
 from littled.classes.table import Table
 from littled.planner import (
     OnlineRequest,
@@ -155,7 +156,7 @@ def test_lists_that_are_not_the_papers_are_refused() -> None:
     with pytest.raises(PlanError, match=r"rules for p >= 19 only, and the paper has p = .* = 2 "):
         plan_stream(replace(asked, learners=(replace(learner, hypotheses=singletons),)))
     three = table([[0, 0], [0, 1], [1, 0]])
-    assert three.essential_p_min(1) == 2
+    assert needed(three.version_spaces).essential_p_min(1) == 2
     assert plan_stream(replace(asked, learners=(replace(learner, hypotheses=three),)))
 
 

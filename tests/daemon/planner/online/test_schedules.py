@@ -9,6 +9,7 @@ import pytest
 
 from littled.budget.conversion import guarantee
 from littled.classes import class_from_name
+from littled.classes.capabilities import needed
 from littled.learners.contract import Published
 from littled.learners.online import OnlineLearner
 from littled.planner import (
@@ -82,11 +83,11 @@ def independent(name: str, rng: np.random.Generator) -> tuple[Any, Rule]:
     """Uniform points, and a rule that says 1 to half of them or so."""
     hypotheses = class_from_name(name)
     if name == "thresholds:256":
-        return rng.integers(0, 256, HORIZON).astype(np.uint8), hypotheses.rule(
+        return rng.integers(0, 256, HORIZON).astype(np.uint8), needed(hypotheses.dense).rule(
             int(rng.integers(64, 193))
         )
     if name == "stumps:4:16":
-        return rng.integers(0, 16, (HORIZON, 4)).astype(np.uint8), hypotheses.rule(20)
+        return rng.integers(0, 16, (HORIZON, 4)).astype(np.uint8), needed(hypotheses.dense).rule(20)
     assert name == "points:32"
     ids = rng.integers(2, 2**32, HORIZON).astype(np.uint32)
     one = type(hypotheses.first_rule())(bits=32, members=(1,))  # type: ignore[call-arg]
@@ -125,7 +126,8 @@ def test_closures_are_found_when_the_model_says_so() -> None:
             x = rng.integers(0, 2**8, count).astype(np.uint16)
             varied = np.bitwise_or.reduce(x) ^ np.bitwise_and.reduce(x) if count else 0
             whole += int(varied) == 2**8 - 1
-        assert abs(whole / 2000 - spanning(load, hypotheses.closure_examples)) < 0.05
+        enough = needed(hypotheses.intersection_closed).closure_examples
+        assert abs(whole / 2000 - spanning(load, enough)) < 0.05
 
 
 def test_the_proven_error_holds_for_rules_of_any_errors() -> None:
@@ -206,7 +208,8 @@ def test_a_schedule_spends_the_whole_budget_on_one_selection(
     epsilon, delta = guarantee(plan.caps, plan.delta_z)
     assert Fraction(99, 100) < epsilon <= 1
     assert delta <= DELTA
-    per_example = plan.of(OnlinePlan)[0].hypotheses.proposals_per_example or 1
+    proposing = plan.of(OnlinePlan)[0].hypotheses.proposing
+    per_example = 1 if proposing is None else proposing.proposals_per_example
     kept = plan.of(OnlinePlan)[0].learner("s").mistakes_kept_max + parameters.background_max
     assert parameters.selection == "dense" or kept * per_example <= CANDIDATES_MAX
 

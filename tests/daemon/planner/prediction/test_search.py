@@ -173,7 +173,7 @@ def test_every_method_has_a_row_with_a_number_or_a_reason(ask: PredictionRequest
     best = [row.answers for row in rows if row.answers is not None]
     assert max(best) == best[0] or ask.answers
     assert rows[-1].method == "rule"
-    assert (rows[-1].expected_excess_error is None) == (ask.hypotheses.rule_count is None)
+    assert (rows[-1].expected_excess_error is None) == (ask.hypotheses.dense is None)
 
 
 def test_a_row_says_what_an_answer_costs() -> None:

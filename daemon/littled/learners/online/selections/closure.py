@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from littled.budget.events import PrivacyEvent
 from littled.classes import HypothesisClass
+from littled.classes.capabilities import needed
 from littled.learners.contract import Place
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.selections.base import Load, Work, columns, sparse_event
@@ -42,7 +43,7 @@ class Closures(SparseDraws):
 
     def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
         """A class that has no closures."""
-        if not hypotheses.has_closures:
+        if hypotheses.intersection_closed is None:
             yield f"{hypotheses.name} is not closed under intersection; use dense or sparse"
 
     def event(self, epochs: int = 1) -> PrivacyEvent:
@@ -69,9 +70,10 @@ class Closures(SparseDraws):
         """
         x, y = columns(state.archive)
         numbers = teachers_of(state.archive, self.settings(state).teachers)
-        proposals = hypotheses.closures(x, y, numbers, state.rule)
+        closed = needed(hypotheses.intersection_closed)
+        proposals = closed.closures(x, y, numbers, state.rule)
         drawn = self._drawn(proposals.scores, place, noise)
-        return state, self._majority([hypotheses.closed_rule(proposals, index) for index in drawn])
+        return state, self._majority([closed.closed_rule(proposals, index) for index in drawn])
 
     def candidates_max(self, hypotheses: HypothesisClass, examples: int) -> int:
         """As many as there can be examples."""
@@ -83,7 +85,8 @@ class Closures(SparseDraws):
 
     def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
         """Of what is kept, and of all closures."""
-        closing = hypotheses.closing_bytes(load.examples, self._proposing_max(load.examples))
+        closed = needed(hypotheses.intersection_closed)
+        closing = closed.closing_bytes(load.examples, self._proposing_max(load.examples))
         return self._rows_bytes(hypotheses, load.rows) + closing
 
     def _proposing_max(self, examples: int) -> int:

@@ -11,6 +11,7 @@ from typing import ClassVar
 
 from littled.budget.events import DenseSelection, PrivacyEvent
 from littled.classes import HypothesisClass
+from littled.classes.capabilities import needed
 from littled.classes.memory import RULE_BYTES
 from littled.learners.contract import Place
 from littled.learners.online.keeping import Counts, Keeping
@@ -41,7 +42,7 @@ class Dense(Selection):
 
     def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
         """A class that is too large."""
-        if hypotheses.rule_count is None:
+        if hypotheses.dense is None:
             yield f"{hypotheses.name} has too many rules for dense selection; use sparse"
 
     def event(self, epochs: int = 1) -> PrivacyEvent:
@@ -53,9 +54,8 @@ class Dense(Selection):
 
     def precision_error(self, hypotheses: HypothesisClass) -> Fraction:
         """That of all draws of a season."""
-        assert hypotheses.rule_count is not None
         draws = self.parameters.calls_max * self.parameters.draws
-        return draws * self._mechanism.total_variation(hypotheses.rule_count)
+        return draws * self._mechanism.total_variation(needed(hypotheses.dense).rule_count)
 
     def settings(self, state: OnlineState) -> EpochSettings:
         """By all calls of the season, as hardly any keeps the rule."""
@@ -63,19 +63,20 @@ class Dense(Selection):
 
     def keeping(self, hypotheses: HypothesisClass) -> Keeping:
         """Counts."""
-        return Counts(hypotheses, self.parameters)
+        return Counts(hypotheses, self.parameters, needed(hypotheses.dense))
 
     def select(
         self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
     ) -> tuple[OnlineState, Rule | None]:
         """The majority of all draws."""
         assert state.statistics is not None
-        scores = hypotheses.scores(state.statistics)
+        rules = needed(hypotheses.dense)
+        scores = rules.scores(state.statistics)
         drawn = [
             self._mechanism.sample(scores, noise.source.words(address, ExponentialMechanism.WORDS))
             for address in noise.draws(place, self.parameters.draws)
         ]
-        return state, self._majority([hypotheses.rule(index) for index in drawn])
+        return state, self._majority([rules.rule(index) for index in drawn])
 
     @cached_property
     def _mechanism(self) -> ExponentialMechanism:
@@ -87,8 +88,9 @@ class Dense(Selection):
 
     def work(self, hypotheses: HypothesisClass, load: Load) -> Work:
         """All rules."""
-        return Work(rules=hypotheses.rule_count or 0, cells=hypotheses.cells)
+        rules = needed(hypotheses.dense)
+        return Work(rules=rules.rule_count, cells=rules.cells)
 
     def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
         """Of all rules."""
-        return RULE_BYTES * (hypotheses.rule_count or 0)
+        return RULE_BYTES * needed(hypotheses.dense).rule_count

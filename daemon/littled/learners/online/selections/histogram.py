@@ -7,6 +7,7 @@ from functools import cached_property
 
 from littled.budget.events import HistogramSelection, PrivacyEvent
 from littled.classes import HypothesisClass
+from littled.classes.capabilities import needed
 from littled.learners.contract import Place
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.selections.base import Load, Selection, Work, columns
@@ -35,7 +36,7 @@ class Histogram(Selection):
 
     def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
         """Rules that are no sets."""
-        if not hypotheses.has_flips:
+        if hypotheses.id_sets is None:
             yield (
                 f"{hypotheses.name} has no rules that are sets of ids, which histogram selection "
                 "needs"
@@ -69,13 +70,14 @@ class Histogram(Selection):
         neighbour may give an id another word is of no matter, see the mechanism.
         """
         x, y = columns(state.archive)
-        flips = hypotheses.flips(x, y, state.rule, vetoes=self._vetoes)
+        sets = needed(hypotheses.id_sets)
+        flips = sets.flips(x, y, state.rule, vetoes=self._vetoes)
         (address,) = noise.draws(place, 1)
         words = noise.source.words(address, len(flips.scores))
         passing = self._mechanism.passing(flips.scores, words)
         if not len(passing):
             return state, None
-        return state, hypotheses.flipped_rule(flips, passing, state.rule)
+        return state, sets.flipped_rule(flips, passing, state.rule)
 
     @cached_property
     def _mechanism(self) -> StableHistogram:

@@ -8,6 +8,7 @@ from functools import cached_property
 from littled.budget.events import PrivacyEvent
 from littled.classes import HypothesisClass
 from littled.classes.base import Scores
+from littled.classes.capabilities import needed
 from littled.learners.contract import Place
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.selections.base import Load, Selection, Work, columns, sparse_event
@@ -59,11 +60,11 @@ class Proposing(SparseDraws):
 
     def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
         """No short lists, or longer ones than the parameters say."""
-        name, most = hypotheses.name, hypotheses.proposals_per_example
+        name, proposing = hypotheses.name, hypotheses.proposing
         cap = self.parameters.list_cap
-        if most is None:
+        if proposing is None:
             yield f"{name} has no short lists of rules per example; use dense"
-        elif cap < most:
+        elif cap < (most := proposing.proposals_per_example):
             yield f"an example of {name} proposes up to {most} rules, more than list_cap {cap}"
 
     def event(self, epochs: int = 1) -> PrivacyEvent:
@@ -80,13 +81,14 @@ class Proposing(SparseDraws):
     ) -> tuple[OnlineState, Rule | None]:
         """The majority of the draws among everything that is proposed."""
         x, y = columns(state.archive)
-        proposals = hypotheses.proposals(x, y)
+        proposing = needed(hypotheses.proposing)
+        proposals = proposing.proposals(x, y)
         drawn = self._drawn(proposals.scores, place, noise)
-        return state, self._majority([hypotheses.proposed_rule(proposals, i) for i in drawn])
+        return state, self._majority([proposing.proposed_rule(proposals, i) for i in drawn])
 
     def candidates_max(self, hypotheses: HypothesisClass, examples: int) -> int:
         """As many as all examples propose."""
-        return examples * (hypotheses.proposals_per_example or 1)
+        return examples * needed(hypotheses.proposing).proposals_per_example
 
     def work(self, hypotheses: HypothesisClass, load: Load) -> Work:
         """One unit for each candidate."""

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from littled.budget.events import CohenLyuStageTest, PrivacyEvent, StageTest
 from littled.classes import HypothesisClass
 from littled.classes.base import DataSet, errors_allowed
+from littled.classes.capabilities import needed
 from littled.classes.memory import INTEGER_BYTES
 from littled.learners.contract import Place
 from littled.learners.online.buffer import Buffer
@@ -76,8 +77,9 @@ class Teachers(SparseDraws):
             yield "fresh needs selections without essential lists"
 
     def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
-        """None: every class has essential lists."""
-        return iter(())
+        """A class without essential lists."""
+        if hypotheses.version_spaces is None:
+            yield f"{hypotheses.name} has no version spaces; use dense"
 
     def event(self, epochs: int = 1) -> PrivacyEvent:
         """The draws of the sparse sampling, in each epoch."""
@@ -116,6 +118,7 @@ class Teachers(SparseDraws):
         tolerance only through the errors that it allows on each data set; from one stage to the
         next these change for few teachers, and they never rise again.
         """
+        spaces = needed(hypotheses.version_spaces)
         dimension = max(hypotheses.littlestone_dimension, 1)
         tolerance = Fraction(1, 10) * (1 - Fraction(1, 5 * dimension)) ** state.stage
         shares = [_split(epoch, self.teachers) for epoch in state.archive]
@@ -123,7 +126,7 @@ class Teachers(SparseDraws):
             allowed = tuple([errors_allowed(tolerance, len(y)) for _, y in data_sets])
             if teacher not in known or known[teacher][0] != allowed:
                 cap = self.parameters.list_cap
-                known[teacher] = allowed, hypotheses.essential_list(data_sets, tolerance, cap)
+                known[teacher] = allowed, spaces.essential_list(data_sets, tolerance, cap)
             yield known[teacher][1]
 
     def _drawn_rule(
@@ -137,7 +140,8 @@ class Teachers(SparseDraws):
         keys = sorted(votes, key=repr)
         scores = np.array([votes[key] for key in keys], dtype=np.int64)
         drawn = self._drawn(scores, place, noise)
-        return self._majority([hypotheses.essential_rule(keys[index]) for index in drawn])
+        spaces = needed(hypotheses.version_spaces)
+        return self._majority([spaces.essential_rule(keys[index]) for index in drawn])
 
     @property
     def lists_by_teacher(self) -> bool:
@@ -156,14 +160,14 @@ class Teachers(SparseDraws):
         """Of what is kept, of all lists, and of the version space of one teacher at a time."""
         p, epochs = self.parameters, load.epochs
         own = examples_of_one_teacher(load.rows, self.teachers, p.user_examples_max or 1)
-        keys = self.teachers * p.list_cap
+        keys, spaces = self.teachers * p.list_cap, needed(hypotheses.version_spaces)
         return (
             PROCESS_BYTES
             + self._rows_bytes(hypotheses, load.rows, ROW_COPIES_PROCESS)
             + load.rows * INTEGER_BYTES
             + self.teachers * epochs * SHARE_BYTES
-            + keys * (KEY_BYTES + hypotheses.key_bytes(own))
-            + hypotheses.space_bytes(own, epochs)
+            + keys * (KEY_BYTES + spaces.key_bytes(own))
+            + spaces.space_bytes(own, epochs)
         )
 
 

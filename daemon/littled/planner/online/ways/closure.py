@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 
+from littled.classes.capabilities import needed
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.closure import Closures
 from littled.learners.online.values import EpochSettings
@@ -33,13 +34,13 @@ class ClosureWay(ScheduledWay):
 
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class without closures."""
-        if (said := super().refusal(request)) or request.hypotheses.has_closures:
+        if (said := super().refusal(request)) or request.hypotheses.intersection_closed is not None:
             return said
         return f"{request.hypotheses.name} has no closures; use dense or sparse"
 
     def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """No closures, noisy labels, or an adversary that sees the rule."""
-        if not request.hypotheses.has_closures:
+        if request.hypotheses.intersection_closed is None:
             yield "the class is not closed under intersection"
         if request.noise_rate:
             yield "one wrong label spoils a closure: it needs noise_rate 0"
@@ -56,7 +57,8 @@ class ClosureWay(ScheduledWay):
         streams, parts revealed one at a time and all at once; nothing is proven about others.
         """
         hypotheses = draft.request.hypotheses
-        parts, enough = hypotheses.littlestone_dimension, hypotheses.closure_examples
+        parts = hypotheses.littlestone_dimension
+        enough = needed(hypotheses.intersection_closed).closure_examples
         rate = draft.budget.list_rate(1, draft.fresh_calls)
         if rate <= 0:
             return
@@ -92,7 +94,7 @@ class ClosureWay(ScheduledWay):
 
 def _in_calls(draft: ScheduledDraft, calls: int) -> Estimate | None:
     """The best plan at a rate that pays for so many calls."""
-    enough = draft.request.hypotheses.closure_examples
+    enough = needed(draft.request.hypotheses.intersection_closed).closure_examples
     rate = draft.alone.list_rate(1, calls)
     if rate <= 0:
         return None

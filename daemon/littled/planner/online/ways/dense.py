@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 
+from littled.classes.capabilities import needed
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.dense import Dense
 from littled.planner.bounds import (
@@ -45,7 +46,7 @@ class DenseWay(TriggeredWay):
 
     def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """Too many rules, or independent examples."""
-        if request.hypotheses.rule_count is None:
+        if request.hypotheses.dense is None:
             yield TOO_MANY_RULES
         if request.adversary == "none" and not users:
             yield "where examples are independent, fresh knows as much at a lower price"
@@ -61,14 +62,14 @@ class DenseWay(TriggeredWay):
 
 def too_many_rules(request: OnlineRequest, way: str) -> str | None:
     """What to say to somebody who asks for this way where rules cannot be weighed."""
-    if request.hypotheses.rule_count is not None:
+    if request.hypotheses.dense is not None:
         return None
     return f"{request.hypotheses.name} has too many rules for {way} selection"
 
 
 def _oblivious(draft: Draft) -> Iterator[Estimate]:
     """Oblivious adversary: one draw a call, the number of calls from its exact tail."""
-    rules = log(draft.request.hypotheses.rule_count or 1)
+    rules = log(needed(draft.request.hypotheses.dense).rule_count)
     trigger, failure = draft.trigger, draft.failure
     for exceedances in EXCEEDANCES:
         reach = trigger.reach(exceedances)
@@ -95,7 +96,7 @@ def _mistakes(draft: Draft) -> Iterator[Estimate]:
     that still fit are ruled out by the mistakes of one that was drawn; the number of calls that
     this takes strays by about its root.
     """
-    halvings = log2(max(draft.request.hypotheses.rule_count or 2, 2))
+    halvings = log2(max(needed(draft.request.hypotheses.dense).rule_count, 2))
     for exceedances in EXCEEDANCES:
         spare = poisson_quantile(exceedances, draft.failure)
         calls = math.ceil(1 + halvings + 3 * math.sqrt(halvings)) + spare
@@ -131,7 +132,7 @@ def _enough_calls(
 def _adaptive(draft: Draft) -> Iterator[Estimate]:
     """Adaptive adversary: the majority of R draws, every fire lowers the weights for sure."""
     hypotheses = draft.request.hypotheses
-    rules = log(hypotheses.rule_count or 1)
+    rules = log(needed(hypotheses.dense).rule_count)
     trigger, failure = draft.trigger, draft.failure
     for exceedances in EXCEEDANCES:
         reach, spare = trigger.reach(exceedances), poisson_quantile(exceedances, failure)
@@ -156,8 +157,9 @@ def _adaptive(draft: Draft) -> Iterator[Estimate]:
 
 def _noisy(draft: Draft) -> Iterator[Estimate]:
     """Labels that contradict every rule at the noise rate: heuristics, nothing proven."""
+    rules = needed(draft.request.hypotheses.dense).rule_count
     for calls in CALLS:
         if draft.budget.selection_rate(calls) <= 0:
             break
         parameters = draft.parameters(calls, 1, buffer="examples")
-        yield from draft.by_calls(parameters, 0.0, draft.request.hypotheses.rule_count or 1, 6.0)
+        yield from draft.by_calls(parameters, 0.0, rules, 6.0)

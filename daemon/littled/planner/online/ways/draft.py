@@ -141,11 +141,6 @@ class Draft:
             **more,
         )  # fmt: skip
 
-    @property
-    def _per_example(self) -> int:
-        """Candidates that one kept example can add to a selection."""
-        return self.request.hypotheses.proposals_per_example or 1
-
     def background(self, calls: int, keep: Keep, bottom: int) -> int:
         """Size of an epoch's background; half of the room for candidates is for mistakes."""
         noisy = bool(self.request.noise_rate)
@@ -154,7 +149,7 @@ class Draft:
             least = BACKGROUND_OF_USERS_NOISY if noisy else BACKGROUND_OF_USERS
             wanted = min(wanted, max(least, BACKGROUND_BOTTOMS * bottom))
         room = CANDIDATES_MAX // (1 if keep == "examples" else 2)
-        return min(wanted, room // (calls * self._per_example))
+        return min(wanted, room // (calls * proposals_per_example(self.request)))
 
     def by_calls(
         self, parameters: OnlineParameters, seen: float, choices: int, spare: float
@@ -198,6 +193,12 @@ class TriggeredWay(Way):
             return []
         drafts = self.drafts(Draft(request, budget, self.name, self.selection))
         return sorted(drafts, key=preference)
+
+
+def proposals_per_example(request: LearnerRequest) -> int:
+    """Candidates that one kept example can add to a selection; 1 where it proposes no list."""
+    proposing = request.hypotheses.proposing
+    return 1 if proposing is None else proposing.proposals_per_example
 
 
 def short_rate(rate: float) -> float:

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
 
+from littled.classes.capabilities import needed
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.values import EpochSettings
@@ -37,7 +38,7 @@ class FreshWay(ScheduledWay):
 
     def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """Too many rules, or a stream that calls for a memory."""
-        if request.hypotheses.rule_count is None:
+        if request.hypotheses.dense is None:
             yield TOO_MANY_RULES
         if request.noise_rate and request.adversary != "none":
             yield "one epoch says too little where labels are noisy"
@@ -58,7 +59,7 @@ class FreshWay(ScheduledWay):
         more calls than expected, epochs were too short for what is to be learned: from then on
         each is longer than the last.
         """
-        rules = log(draft.request.hypotheses.rule_count or 1)
+        rules = log(needed(draft.request.hypotheses.dense).rule_count)
         rate = draft.budget.selection_rate(1)
         if rate <= 0:
             return
@@ -76,8 +77,8 @@ class FreshWay(ScheduledWay):
 
     def scheduled(self, draft: ScheduledDraft) -> Estimate:
         """All rules by weight; mistakes beyond the noise rate."""
-        rules, horizon = float(draft.request.hypotheses.rule_count or 1), draft.budget.horizon
-        first, expected = planned(horizon, _laws, (rules, draft.decay), (USUAL_SHARE,))
+        rules = float(needed(draft.request.hypotheses.dense).rule_count)
+        first, expected = planned(draft.budget.horizon, _laws, (rules, draft.decay), (USUAL_SHARE,))
         return draft.made(first, expected, buffer="examples")
 
 

@@ -35,7 +35,7 @@ class HistogramWay(ScheduledWay):
 
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class of other rules than sets."""
-        if (said := super().refusal(request)) or request.hypotheses.has_flips:
+        if (said := super().refusal(request)) or request.hypotheses.id_sets is not None:
             return said
         return (
             f"{request.hypotheses.name} has no rules that are sets of ids; use points or "
@@ -44,7 +44,7 @@ class HistogramWay(ScheduledWay):
 
     def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """Other rules."""
-        if not request.hypotheses.has_flips:
+        if request.hypotheses.id_sets is None:
             yield "the rules are no sets of ids"
 
     def drafts(self, draft: Draft) -> Iterator[Estimate]:

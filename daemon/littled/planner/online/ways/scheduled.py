@@ -12,7 +12,11 @@ from littled.planner.online.plan import OnlinePlan
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.sizes import CANDIDATES_MAX
 from littled.planner.online.ways.base import Estimate, preference
-from littled.planner.online.ways.draft import BACKGROUND_EXAMPLES_NOISY, TriggeredWay
+from littled.planner.online.ways.draft import (
+    BACKGROUND_EXAMPLES_NOISY,
+    TriggeredWay,
+    proposals_per_example,
+)
 from littled.portable import exp, log
 
 # Mistakes that an epoch keeps at the most, or examples where these propose paths of rules.
@@ -70,7 +74,7 @@ class ScheduledDraft:
     @property
     def kept(self) -> int:
         """Examples of an epoch that single ones propose from."""
-        most = CANDIDATES_MAX // (self.request.hypotheses.proposals_per_example or 1)
+        most = CANDIDATES_MAX // proposals_per_example(self.request)
         return min(BACKGROUND_EXAMPLES_NOISY if self.request.noise_rate else KEPT_EXAMPLES, most)
 
     @property

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Iterator
 
+from littled.classes.capabilities import needed
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.proposals import Proposing
 from littled.learners.online.values import EpochSettings
@@ -32,7 +33,7 @@ class SparseWay(ScheduledWay):
 
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class whose examples do not propose rules."""
-        if request.hypotheses.proposals_per_example is not None:
+        if request.hypotheses.proposing is not None:
             return None
         return (
             f"{request.hypotheses.name} has no short list of rules per example, so sparse "
@@ -41,7 +42,7 @@ class SparseWay(ScheduledWay):
 
     def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """No short lists."""
-        if request.hypotheses.proposals_per_example is None:
+        if request.hypotheses.proposing is None:
             yield "an example does not propose a short list of rules"
 
     def drafts(self, draft: Draft) -> Iterator[Estimate]:
@@ -50,7 +51,7 @@ class SparseWay(ScheduledWay):
 
     def scheduled(self, draft: ScheduledDraft) -> Estimate:
         """The path of rules that positive examples propose; negative ones veto."""
-        list_cap = draft.request.hypotheses.proposals_per_example or 1
+        list_cap = needed(draft.request.hypotheses.proposing).proposals_per_example
         bottom = draft.budget.bottom_score(list_cap, draft.rate, 1)
         kept = draft.kept
         facts = float(list_cap), draft.decay, float(draft.rate), float(bottom), float(kept)
@@ -67,7 +68,7 @@ def _proposed(draft: Draft) -> Iterator[Estimate]:
     A path is searched like the rules of a dense class; how often that can fail is modelled, not
     proven. Epochs without positive examples propose nothing, so the ladder lengthens them.
     """
-    list_cap = draft.request.hypotheses.proposals_per_example or 1
+    list_cap = needed(draft.request.hypotheses.proposing).proposals_per_example
     draws = 1
     if draft.request.adversary == "adaptive":
         draws = draft.majority_draws(1 / 4, draft.failure / 16)
@@ -84,7 +85,7 @@ def _proposed(draft: Draft) -> Iterator[Estimate]:
 
 def _noisy(draft: Draft) -> Iterator[Estimate]:
     """Labels that contradict every rule at the noise rate: heuristics, nothing proven."""
-    list_cap = draft.request.hypotheses.proposals_per_example or 1
+    list_cap = needed(draft.request.hypotheses.proposing).proposals_per_example
     for calls in CALLS:
         rate = draft.budget.selection_rate(calls)
         if rate <= 0:

@@ -32,7 +32,9 @@ class TeachersWay(TriggeredWay):
         return None
 
     def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
-        """No number of teachers."""
+        """No number of teachers, or a class without lists for them."""
+        if request.hypotheses.version_spaces is None:
+            yield "the class has no lists of essential rules"
         if request.teachers is None:
             yield "needs to be asked for, by a number of teachers"
 
@@ -43,8 +45,11 @@ class TeachersWay(TriggeredWay):
     def drafts(self, draft: Draft) -> Iterator[Estimate]:
         """Algorithm 4 with Lemma B and bottom taken as Below; estimates are rough."""
         hypotheses, teachers = draft.request.hypotheses, draft.request.teachers or 2
-        list_cap = min(TEACHER_LIST_CAP, hypotheses.rule_count or TEACHER_LIST_CAP)
-        choices = hypotheses.rule_count or 1 << min(hypotheses.littlestone_dimension, 60)
+        choices = 1 << min(hypotheses.littlestone_dimension, 60)
+        list_cap = TEACHER_LIST_CAP
+        if hypotheses.dense is not None:
+            choices = hypotheses.dense.rule_count
+            list_cap = min(TEACHER_LIST_CAP, choices)
         for calls in CALLS:
             rate = draft.budget.list_rate(calls)
             if rate <= 0:

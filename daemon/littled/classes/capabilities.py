@@ -1,0 +1,203 @@
+"""What a hypothesis class may be able to do, one abstract class for each capability.
+
+`HypothesisClass` has an attribute for each, which is None where the class lacks it:
+
+- `dense`, numbered rules: the class is finite and small. Statistics condense labelled examples to
+  an integer array of fixed size; from these every rule has a score, the number of examples that it
+  agrees with;
+- `proposing`, rules proposed by examples: a positive example proposes a short list of rules, a
+  negative example vetoes rules;
+- `id_sets`, rules that are sets of ids: an example that contradicts the published rule votes to
+  flip its id;
+- `intersection_closed`: there is a smallest rule around any positive examples;
+- `version_spaces`: the essential hypotheses (Lyu, Definition 4.3) of the rules that are
+  approximately consistent with one teacher's data sets can be listed;
+- `window_labelings`: the labelings of a subset of a window can be listed, a rule for each, for
+  stable predictions (Dagan and Feldman 2020).
+
+Each says what its lists take: bytes are upper bounds, whatever the examples are.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Hashable, Sequence
+from fractions import Fraction
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.classes.base import DataSet, Labelings, Labels, Points, Proposals, Scores, VersionSpace
+from littled.classes.memory import CLOSED_BYTES, INTEGER_BYTES, digits
+from littled_protocol.rules import Rule
+
+Capability = TypeVar("Capability")
+
+
+def needed(capability: Capability | None) -> Capability:
+    """A capability that a class is known to have, since classes without it were refused before."""
+    assert capability is not None
+    return capability
+
+
+class NumberedRules(ABC):
+    """Few rules, with the numbers 0..rule_count-1, all of which can be weighed."""
+
+    @property
+    @abstractmethod
+    def rule_count(self) -> int:
+        """Number of rules, at most `DENSE_RULES_MAX`."""
+
+    @abstractmethod
+    def empty_statistics(self) -> NDArray[np.int64]:
+        """Statistics of no examples, int64, of a fixed public shape."""
+
+    @abstractmethod
+    def add(self, statistics: NDArray[np.int64], x: Points, y: Labels) -> NDArray[np.int64]:
+        """New statistics that also count the examples `x` (n,) with labels `y` (n,)."""
+
+    @abstractmethod
+    def scores(self, statistics: NDArray[np.int64]) -> Scores:
+        """For every rule the number of counted examples it agrees with, int64 (rule_count,).
+
+        One example more or less changes every score by at most 1 in the same direction or not at
+        all; one example replaced changes every score by -1, 0 or 1.
+        """
+
+    def agreements(self, x: Points, y: Labels) -> Scores:
+        """`scores` of the examples `x` (n,) with labels `y` (n,) alone, int64 (rule_count,)."""
+        return self.scores(self.add(self.empty_statistics(), x, y))
+
+    @abstractmethod
+    def rule(self, index: int) -> Rule:
+        """The rule with this number, 0 <= index < rule_count."""
+
+    @property
+    def cells(self) -> int:
+        """Cells of a matrix of rules that all scores are read from; 0 where there is none."""
+        return 0
+
+
+class ProposedRules(ABC):
+    """Every positive example proposes a short list of rules."""
+
+    @property
+    @abstractmethod
+    def proposals_per_example(self) -> int:
+        """Most rules that one example proposes."""
+
+    @abstractmethod
+    def proposals(self, x: Points, y: Labels) -> Proposals:
+        """Every rule that a positive example proposes, with proposals minus vetoes.
+
+        A positive example proposes the rules of its list (at most `proposals_per_example`) and
+        vetoes nothing; a negative example proposes nothing and vetoes rules.
+        """
+
+    @abstractmethod
+    def proposed_rule(self, proposals: Proposals, index: int) -> Rule:
+        """The rule behind candidate `index` of `proposals`."""
+
+
+class IdSets(ABC):
+    """Rules are sets of ids, so that a selection can flip ids one by one."""
+
+    @abstractmethod
+    def flips(self, x: Points, y: Labels, published: Rule, *, vetoes: bool) -> Proposals:
+        """Every id whose label some example contradicts, in rising order, with votes to flip it.
+
+        An example votes to flip its id if the published rule errs on it: to add the id, or to take
+        it away. With `vetoes` an example on which the rule is right counts against flipping its
+        id, and a score is votes minus vetoes.
+        """
+
+    @abstractmethod
+    def flipped_rule(self, flips: Proposals, passing: NDArray[np.int64], published: Rule) -> Rule:
+        """The published rule with the ids of the candidates `passing` (n,), n >= 1, flipped.
+
+        A function of these ids and of the published rule alone, also where the set would have more
+        members than the class allows.
+        """
+
+
+class IntersectionClosed(ABC):
+    """Any set of points has a smallest rule around it, its closure, or none of the class."""
+
+    @property
+    @abstractmethod
+    def closure_examples(self) -> int:
+        """Positive examples whose closure usually is the rule they were drawn from uniformly."""
+
+    @abstractmethod
+    def closures(
+        self, x: Points, y: Labels, teachers: NDArray[np.int64] | None, published: Rule
+    ) -> Proposals:
+        """The closures that teachers propose, scored by the number of teachers that do.
+
+        `teachers` (n,) numbers the teacher of each example; with None every example is a teacher
+        of its own. A teacher's closure is the smallest rule around everything that `published`
+        says 1 to and the teacher's own positive points. It proposes that one rule if it has a
+        positive point outside `published`, the closure is in the class, and none of its own
+        negative points lies inside; otherwise it proposes nothing.
+        """
+
+    @abstractmethod
+    def closed_rule(self, proposals: Proposals, index: int) -> Rule:
+        """The rule behind candidate `index` of `closures`."""
+
+    def closing_bytes(self, examples: int, proposing: int) -> int:
+        """Most bytes for the closures of so many examples, proposed by so many teachers."""
+        return examples * CLOSED_BYTES
+
+
+class VersionSpaces(ABC):
+    """One teacher's approximately consistent rules have a list of essential hypotheses."""
+
+    @abstractmethod
+    def version_space(self, data_sets: Sequence[DataSet], tolerance: Fraction) -> VersionSpace:
+        """{h : errors of h on T <= tolerance * |T| for every data set T}.
+
+        Source: Lyu, Algorithm 4, `DefineClass`. Without data sets it is the class itself.
+        """
+
+    def essential_list(
+        self, data_sets: Sequence[DataSet], tolerance: Fraction, cap: int
+    ) -> list[Hashable]:
+        """Keys of the essential hypotheses of one teacher's version space, at most `cap`.
+
+        A longer list is cut by a rule that looks at this teacher alone, as Lemma 3.1 needs.
+        """
+        return self.version_space(data_sets, tolerance).essential(cap)
+
+    def essential_p_min(self, d: int) -> int | None:
+        """The least p for which `essential_list` has the (p, d)-essential rules for all data.
+
+        Lyu, Definition 4.3, with d at least the Littlestone dimension. None where this depends on
+        the data; the class's version space then says how.
+        """
+        return None
+
+    @abstractmethod
+    def essential_rule(self, key: Hashable) -> Rule:
+        """The rule behind a key of `essential_list`."""
+
+    def key_bytes(self, examples: int) -> int:
+        """Most bytes of one key of an essential list, and of the text that orders it.
+
+        `examples`: that the teacher has at the most. Here a key is at most two integers.
+        """
+        return 2 * (INTEGER_BYTES + digits(128))
+
+    @abstractmethod
+    def space_bytes(self, examples: int, epochs: int) -> int:
+        """Most bytes of one teacher's version space, of so many examples in so many epochs."""
+
+
+class WindowLabelings(ABC):
+    """The labelings of a window's examples, and of subsets of them, can be listed."""
+
+    @abstractmethod
+    def window(self, x: Points, y: Labels) -> Labelings:
+        """The labelings of subsets of the examples `x` (n,) with labels `y` (n,).
+
+        The expensive work on a window, done once: it may take seconds.
+        """

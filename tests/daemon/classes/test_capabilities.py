@@ -1,0 +1,63 @@
+"""Which class is able to do what, and what follows for selections of a class that is not."""
+
+import numpy as np
+import pytest
+
+from littled.classes import (
+    AffineSubspaces,
+    Conjunctions,
+    HypothesisClass,
+    PointFunctions,
+    Prefixes,
+    SparseSets,
+    Stumps,
+    Table,
+    Thresholds,
+)
+from littled.classes.capabilities import (
+    IdSets,
+    IntersectionClosed,
+    NumberedRules,
+    ProposedRules,
+    VersionSpaces,
+    WindowLabelings,
+    needed,
+)
+
+TABLE = Table.from_matrix(["never", "late"], np.array([[0, 0], [0, 1]], dtype=np.bool_))
+CAPABILITIES = {
+    "dense": NumberedRules,
+    "proposing": ProposedRules,
+    "id_sets": IdSets,
+    "intersection_closed": IntersectionClosed,
+    "version_spaces": VersionSpaces,
+    "window_labelings": WindowLabelings,
+}
+NUMBERED = {"dense", "version_spaces", "window_labelings"}
+SETS = {"id_sets", "version_spaces", "window_labelings"}
+CLOSED = {"intersection_closed", "version_spaces"}
+
+
+@pytest.mark.parametrize(
+    ("hypotheses", "has"),
+    [
+        *((hypotheses, NUMBERED) for hypotheses in (Thresholds(8), TABLE, Stumps(3, 2))),
+        *((hypotheses, SETS) for hypotheses in (PointFunctions(8), SparseSets(8, 2))),
+        (Prefixes(8), {"proposing", "version_spaces", "window_labelings"}),
+        (Conjunctions(12), NUMBERED | CLOSED),
+        (Conjunctions(13), CLOSED),
+        (AffineSubspaces(6, 2), CLOSED | {"window_labelings"}),
+        (AffineSubspaces(7, 2), CLOSED),
+    ],
+    ids=lambda value: value.name if isinstance(value, HypothesisClass) else "",
+)
+def test_what_a_class_is_able_to_do(hypotheses: HypothesisClass, has: set[str]) -> None:
+    for name, kind in CAPABILITIES.items():
+        capability = getattr(hypotheses, name)
+        assert isinstance(capability, kind) if name in has else capability is None, name
+
+
+def test_what_is_needed_is_there() -> None:
+    assert needed(Thresholds(8).dense) == Thresholds(8)
+    with pytest.raises(AssertionError):
+        needed(Prefixes(8).dense)
