@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.engine import Engine, Transcript
 from littled.mechanisms.noise import Address, KeyedNoise
 from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream

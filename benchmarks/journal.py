@@ -26,7 +26,7 @@ from statistics import median
 import apsw
 import numpy as np
 
-from littled.classes.registry import class_from_name
+from littled.classes.names import class_from_name
 from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.store.records import NewRecord
 from littled.store.store import Store

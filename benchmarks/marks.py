@@ -30,7 +30,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from littled.classes.registry import class_from_name
+from littled.classes.names import class_from_name
 from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.store.mark import HighWaterMark, read_mark
 from littled.store.records import NewRecord

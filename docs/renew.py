@@ -1,4 +1,4 @@
-"""Write what `littled plan` and `littled dim` print into the pages that quote it.
+"""Write what `littled plan` and `littled dim` print into the pages that quote it, and a table.
 
     .venv/bin/python docs/renew.py
 
@@ -15,7 +15,8 @@ A quotation is a fenced block after a comment that says how to make it:
 
 `lines` keeps the facts that a page is about, `all` is the whole output, `error` the sentence of a
 command that is refused, and `ways` the ways of selection, or `methods` the methods of answering, as
-a table of this page instead of a fenced block, up to the next empty line.
+a table of this page instead of a fenced block, up to the next empty line. The table after a comment
+`classes` has a row for each class of rules, from the first sentence of its page.
 `tests/test_documents.py` compares every quotation with what is printed now.
 """
 
@@ -30,6 +31,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from littled.classes.registry import CLASSES
 from littled.cli.entry import run
 from littled.cli.online.plans import mistakes
 from littled.cli.output import amount
@@ -48,6 +50,8 @@ QUOTATION = re.compile(
     r"(?P<printed>```text\n.*?^```$|.*?(?=\n\n))",
     re.MULTILINE | re.DOTALL,
 )
+CLASSES_TABLE = re.compile(r"(?<=^<!-- classes -->\n).*?(?=\n\n)", re.MULTILINE | re.DOTALL)
+SUMMARY = re.compile(r"^# (.+)\n\nRules: (.+?), for example (.+)\.$", re.MULTILINE)
 HEREDOC = re.compile(r"^cat > (\S+) <<'END'\n(.*?)^END$", re.MULTILINE | re.DOTALL)
 
 
@@ -61,6 +65,7 @@ def renewed(text: str) -> str:
     with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
         for name, content in files(text).items():
             Path(name).write_text(content, encoding="utf-8")
+        text = CLASSES_TABLE.sub(lambda _: "\n".join(classes_rows()), text)
         return QUOTATION.sub(_quotation, text)
 
 
@@ -79,6 +84,19 @@ def _quotation(found: re.Match[str]) -> str:
         kept = [line for line in facts.splitlines() if line.startswith(LINES)]
         printed = "\n".join(kept)
     return f"{before}```text\n{printed.rstrip()}\n```"
+
+
+def classes_rows() -> Iterator[str]:
+    """All classes of rules as a table in Markdown; ValueError for a page without a summary."""
+    yield "| class | rules | for example |"
+    yield "|---|---|---|"
+    for name in CLASSES:
+        page = FOLDER / "classes" / f"{name}.md"
+        summary = SUMMARY.match(page.read_text(encoding="utf-8"))
+        if summary is None:
+            raise ValueError(f"{page.name} does not begin with its name and its rules")
+        written, rules, example = summary.groups()
+        yield f"| [`{written}`](classes/{page.name}) | {rules} | {example} |"
 
 
 def ways_rows(ways: list[dict[str, Any]]) -> Iterator[str]:

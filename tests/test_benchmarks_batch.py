@@ -9,7 +9,7 @@ from benchmarks.batch import __main__ as command
 from benchmarks.batch.flights import FlightRow, errors_of
 from benchmarks.batch.laws import LAWS, Law
 from benchmarks.batch.windows import WindowRow, least_window
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled_protocol.rules import AffineRule, PointsRule, PrefixRule, Rule, ThresholdRule
 
 

@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from littled.classes import Table
-from littled.classes.registry import _BY_NUMBERS
+from littled.classes.registry import CLASSES
 from littled.cli.entry import COMMANDS
 from littled.kinds import KINDS
 from littled.learners.online.selections.register import SELECTIONS
@@ -69,12 +68,13 @@ def lists_of(title: str) -> Lists:
     return Lists(places(always.strip()), places(sometimes.strip()))
 
 
-CLASSES = {kind: made for kind, (_, made) in _BY_NUMBERS.items()} | {"table": Table}
+# The name of each class in Python, by its name in a configuration.
+CONSTRUCTORS = {name: entry.made_by.partition(":")[2] for name, entry in CLASSES.items()}
 
 # Of each sort of thing: how each one that there is may be spelled in a file that knows it.
 SPELLINGS: dict[str, dict[str, str]] = {
     "To add a hypothesis class": {
-        kind: rf"\b{kind}:|[\"`']{kind}[\"`']|\b{made.__name__}\b" for kind, made in CLASSES.items()
+        kind: rf"\b{kind}:|[\"`']{kind}[\"`']|\b{made}\b" for kind, made in CONSTRUCTORS.items()
     },
     "To add a way of selection": {
         name: rf"(?i)\b_?{name}s?(_?Selection)?\b" for name in SELECTIONS
@@ -157,7 +157,7 @@ def knows_every_class(path: Path) -> bool:
 
 def asks_for_a_class(path: Path) -> bool:
     """Whether a module asks of a class which one it is."""
-    names = {made.__name__ for made in CLASSES.values() if isinstance(made, type)}
+    names = set(CONSTRUCTORS.values())
     return any(
         isinstance(node, ast.Call)
         and ast.unparse(node.func) == "isinstance"

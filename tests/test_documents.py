@@ -19,7 +19,7 @@ import click
 import pytest
 
 from littled.classes.capabilities import needed
-from littled.classes.registry import _BY_NUMBERS, _written
+from littled.classes.registry import CLASSES as REGISTER
 from littled.cli.entry import group
 from littled.configuration import Configuration, parse_configuration
 from littled_client.conversions import Fields
@@ -30,7 +30,7 @@ from support.batches import pair
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-CLASSES = {kind: _written(kind) for kind in _BY_NUMBERS} | {"table": "table:FILE"}
+CLASSES = {entry.name: entry.written for entry in REGISTER.values()}
 CLASS_PAGES = [DOCS / "classes" / f"{kind}.md" for kind in CLASSES]
 PAPER = DOCS / "from-the-paper-to-the-code.md"
 PREDICTION = DOCS / "prediction.md"
@@ -142,9 +142,26 @@ def test_the_page_on_security_names_the_sections_that_it_means() -> None:
     }
 
 
-def test_the_readme_names_every_class_and_the_pages() -> None:
+def test_the_table_of_classes_has_a_row_for_each_page() -> None:
+    (table,) = renew.CLASSES_TABLE.findall(text_of(DOCS / "README.md"))
+    assert table == "\n".join(renew.classes_rows()), "run python docs/renew.py"
+    for kind, name in CLASSES.items():
+        assert f"| [`{name}`](classes/{kind}.md) | " in table
+
+
+def test_a_page_of_a_class_without_a_summary_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "classes").mkdir()
+    (tmp_path / "classes" / "thresholds.md").write_text("# thresholds:SIZE\n\nRules.\n")
+    monkeypatch.setattr(renew, "FOLDER", tmp_path)
+    with pytest.raises(ValueError, match=r"thresholds\.md does not begin"):
+        list(renew.classes_rows())
+
+
+def test_the_readme_names_the_pages() -> None:
     readme = text_of(ROOT / "README.md")
-    assert [name for name in CLASSES.values() if f"`{name}`" not in readme] == []
+    assert "](docs/README.md#classes-of-rules)" in readme
     for page in (DOCS / "README.md", PAPER, DOCS / "planning.md", PREDICTION):
         assert f"]({named(page)})" in readme
 

@@ -21,8 +21,8 @@ from littled.budget.events import (
 from littled.budget.prices import kappa_upper, price
 from littled.budget.rounding import exp_upper, ln_upper
 from littled.budget.unit import Unit
-from littled.classes import class_from_name
 from littled.classes.capabilities import needed
+from littled.classes.names import class_from_name
 from littled.learners.online.selections.proposals import CANDIDATE_BYTES
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.cohen_lyu import CohenLyuTest

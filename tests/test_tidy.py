@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from littled.classes.registry import CLASSES
 from littled.cli.entry import COMMANDS
 from littled.kinds import KINDS
 from support.uses import Module, Reach
@@ -687,9 +688,9 @@ def reach_of_the_commands() -> Reach:
         reach.start(entry)
     for module, attribute, _ in COMMANDS.values():
         reach.start(f"littled.cli.{module}.{attribute}")
-    for kind in KINDS.values():
-        for part in kind.parts():
-            reach.start(part.replace(":", "."))
+    parts = [part for kind in KINDS.values() for part in kind.parts()]
+    for part in (*parts, *(entry.made_by for entry in CLASSES.values())):
+        reach.start(part.replace(":", "."))
     return reach
 
 

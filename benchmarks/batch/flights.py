@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from benchmarks.batch.laws import Sample
 from benchmarks.batch.windows import DELTA, EPSILON, HORIZON, drawn_rule, key_of
 from littled.budget.conversion import rho_of_epsilon
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.cli.flights import DELAY_MAX, DELAY_MIN, Flights, read_flights
 from littled.learners.batch import BatchLearner
 from littled.planner.batch.request import BatchRequest

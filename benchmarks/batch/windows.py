@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 
 from benchmarks.batch.laws import LAWS, Law, Sample
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.learners.batch import BatchLearner, BatchParameters, Method
 from littled.learners.contract import CallAdmitted, CallRequested, Examples, Place, SeasonOpened
 from littled.mechanisms.noise import KeyedNoise

@@ -21,7 +21,8 @@ from benchmarks.learning.baselines import BASELINES, DELTA, EPSILON, Baseline, V
 from benchmarks.learning.streams import Kind, Numbers, Stream, make_stream, parsed, table_matrix
 from littled.budget.price import Price
 from littled.budget.unit import Unit
-from littled.classes import HypothesisClass, class_from_name
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
 from littled.classes.table import Table
 from littled.engine import Transcript, replay
 from littled.mechanisms.noise import KeyedNoise

@@ -25,7 +25,7 @@ import numpy as np
 
 from benchmarks.prediction.errors import noises
 from littled.budget.rounding import exp_upper
-from littled.classes import Table
+from littled.classes.table import Table
 from littled.learners.prediction import StablePredictor
 from littled.planner.prediction.search import below
 

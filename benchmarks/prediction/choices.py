@@ -17,7 +17,7 @@ import numpy as np
 
 from benchmarks.prediction.errors import Measured, StableSetting, with_missing
 from benchmarks.prediction.windows import FLIGHTS, FLIGHTS_CLASS, hypotheses_for
-from littled.classes import HypothesisClass
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.prediction import Method, PredictionParameters
 from littled.planner import StreamRequest
 from littled.planner.budgets import Budget

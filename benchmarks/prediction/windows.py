@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from benchmarks.learning.runs import hypotheses_of
 from benchmarks.learning.streams import Flags, Generator, parsed, table_matrix
-from littled.classes import HypothesisClass
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
 from littled.cli.flights import DemoError, Flights, read_flights
 from littled_protocol.columns import point_type, smallest_point_type
 from littled_protocol.rules import Rule

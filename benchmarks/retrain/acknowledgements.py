@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.retrain.output import emit
 from benchmarks.retrain.workloads import Workload, coins
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.store.store import Store
 from littled_protocol.columns import encode_labels, point_type

@@ -15,8 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.budget.price import Price
-from littled.classes import HypothesisClass, class_from_name
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
 from littled.classes.table import Table
 from littled.learners.contract import SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState

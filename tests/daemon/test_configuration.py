@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from littled.budget.unit import EXAMPLE, Unit
-from littled.classes import Table, Thresholds
+from littled.classes.table import Table
+from littled.classes.thresholds import Thresholds
 from littled.configuration import (
     Configuration,
     ConfigurationError,

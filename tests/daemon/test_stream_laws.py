@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from littled.budget.events import PrivacyEvent
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.classes.table import Table
 from littled.learners.online import OnlineLearner
 from littled.learners.online.parameters import OnlineParameters

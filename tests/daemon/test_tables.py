@@ -5,7 +5,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from littled.classes import ClassError
+from littled.classes.base import ClassError
 from littled.tables import TableFileError, read_named_table, read_table
 
 WEEK = "rule,monday,tuesday,saturday,sunday\nweekend,0,0,1,1\nnever,0,0,0,0\n"

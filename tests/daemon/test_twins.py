@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from littled.classes import Thresholds
 from littled.classes.base import Proposals
+from littled.classes.thresholds import Thresholds
 from littled.learners.online import OnlineLearner
 from littled.learners.online.keeping import Buffers, Counts
 from littled.learners.online.noise import LearnerNoise

@@ -11,9 +11,9 @@ from itertools import combinations, product
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes import HypothesisClass
 from littled.classes.base import Labelings, Labels, Points
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
 from littled.mechanisms.noisy_majority import ConcentratedLead
 from littled_protocol.rules import Rule
 

@@ -8,19 +8,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from littled.classes import (
-    AffineSubspaces,
-    Conjunctions,
-    HypothesisClass,
-    PointFunctions,
-    Prefixes,
-    SparseSets,
-    Stumps,
-    Table,
-    Thresholds,
-)
+from littled.classes.affine import AffineSubspaces
 from littled.classes.base import Labels
 from littled.classes.capabilities import needed
+from littled.classes.conjunctions import Conjunctions
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.points import PointFunctions
+from littled.classes.prefixes import Prefixes
+from littled.classes.sparse_sets import SparseSets
+from littled.classes.stumps import Stumps
+from littled.classes.table import Table
+from littled.classes.thresholds import Thresholds
 from littled_protocol.columns import point_type
 from littled_protocol.rules import Rule
 from support.small_classes import Cubes, Sets

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes import HypothesisClass, Table, class_from_name
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
+from littled.classes.table import Table
 from littled.learners.batch import BatchParameters
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.values import EpochSettings

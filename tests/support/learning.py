@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes import HypothesisClass
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import (
     CallAdmitted,
     CallRequested,

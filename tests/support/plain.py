@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from littled.classes import Stumps, numbered
+from littled.classes import numbered
 from littled.classes.conjunction_rules import ConjunctionRules
 from littled.classes.numbered import NumberedPoints
+from littled.classes.stumps import Stumps
 from littled.mechanisms.above_threshold import AboveThreshold, Gaps
 from littled.mechanisms.cohen_lyu import CohenLyuTest
 from support.tails import tail_of

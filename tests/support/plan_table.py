@@ -17,7 +17,8 @@ import numpy as np
 
 from littled.budget.conversion import epsilon_of_rho, rho_of_epsilon
 from littled.budget.unit import Unit
-from littled.classes import HypothesisClass, class_from_name
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
 from littled.classes.table import Table
 from littled.planner import (
     OnlineRequest,

@@ -11,7 +11,7 @@ import numpy as np
 
 from littled.budget.price import Price
 from littled.budget.prices import price
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.engine import Engine
 from littled.engine.predictions import AnsweringService
 from littled.learners.online.parameters import OnlineParameters

@@ -27,7 +27,7 @@ from typing import Any, Self
 
 import msgpack
 
-from littled.classes.registry import class_from_name
+from littled.classes.names import class_from_name
 from littled.engine import Engine, Outlet, Trainings
 from littled.learners.prediction import PredictionLearner
 from littled.mechanisms.noise import NoiseSource

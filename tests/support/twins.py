@@ -48,8 +48,8 @@ from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.budget.unit import Unit
-from littled.classes import HypothesisClass
 from littled.classes.base import Proposals
+from littled.classes.hypothesis import HypothesisClass
 from littled.engine import Engine
 from littled.engine.predictions import AnsweringService, Windows
 from littled.learners.batch.methods import _METHODS as METHODS

@@ -9,9 +9,9 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from littled.classes import HypothesisClass
 from littled.classes.base import ClassError, DataSet
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
 from littled.littlestone import littlestone_dimension
 from littled_protocol.columns import point_type
 from littled_protocol.rules import Rule

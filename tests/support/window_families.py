@@ -27,9 +27,9 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes import HypothesisClass
 from littled.classes.base import Points
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
 from support.answer_laws import (
     Law,
     Window,

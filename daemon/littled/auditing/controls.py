@@ -34,7 +34,7 @@ from littled.auditing.claims import claims_of
 from littled.auditing.noise import derived_key, quick_words
 from littled.auditing.online import online_subject, whole
 from littled.auditing.trials import TrialSubject
-from littled.classes import Thresholds
+from littled.classes.thresholds import Thresholds
 from littled.learners.online.parameters import OnlineParameters
 from littled.mechanisms.noise import Address, NoiseSource
 from littled.planner import OnlinePlan, StreamPlan, season_cost

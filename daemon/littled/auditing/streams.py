@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.budget.unit import Unit
-from littled.classes import HypothesisClass
 from littled.classes.base import Labels, Points
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.online import OnlineLearner
 from littled.learners.online.parameters import OnlineParameters
 from littled_protocol.columns import point_type

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from littled.classes import ClassError
+from littled.classes.base import ClassError
 from littled.cli.failures import WRONG_USE, explained
 from littled.cli.output import number, print_json, print_pairs
 from littled.littlestone import (

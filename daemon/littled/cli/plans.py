@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from littled.classes.registry import CLASSES
 from littled.cli.decimals import DecimalParameter
 from littled.cli.failures import WRONG_USE, Failure
 from littled.cli.kinds import all_options, kinds_with, options_of
@@ -17,13 +18,15 @@ from littled.kinds import KINDS, USUAL
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
-CLASSES = (
-    "thresholds:SIZE, points:BITS, sparse_sets:BITS:MEMBERS, prefixes:BITS, affine:BITS:DIMENSION, "
-    "stumps:FEATURES:BUCKETS, conjunctions:BITS or table:FILE."
-)
 # What the planner knows; it is not imported for that.
 UNITS = ("example", "user")
 USER_EXAMPLES_MAX = 1_000_000
+
+
+def _classes() -> str:
+    """How each class is written, in a sentence."""
+    *others, last = (entry.written for entry in CLASSES.values())
+    return f"{', '.join(others)} or {last}."
 
 
 def kind_options(command: Command) -> Command:
@@ -35,7 +38,7 @@ def kind_options(command: Command) -> Command:
 
 @click.command()
 @click.option("--class", "class_name", required=True, metavar="CLASS",
-              help=CLASSES)  # fmt: skip
+              help=_classes())  # fmt: skip
 @click.option("--epsilon", required=True, type=DecimalParameter(), help="Budget of a season.")
 @click.option("--delta", required=True, type=DecimalParameter(), help="Failure mass of a season.")
 @click.option("--horizon", required=True, type=int, help="Examples in a season.")

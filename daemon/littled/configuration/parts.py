@@ -20,7 +20,9 @@ from pydantic import (
 from pydantic_core import PydanticCustomError
 
 from littled.budget.unit import Unit
-from littled.classes import ClassError, HypothesisClass, class_from_name
+from littled.classes.base import ClassError
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
 from littled.kinds import KINDS
 from littled.planner.requests import Request
 from littled.tables import TABLE_PREFIX, TableFileError, read_table

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-from littled.classes import HypothesisClass
+from littled.classes.hypothesis import HypothesisClass
 from littled.planner.planning import planning_of
 from littled.planner.plans import Plan
 from littled_protocol import limits

@@ -10,7 +10,8 @@ from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.budget.rounding import to_text
 from littled.budget.unit import EXAMPLE, Unit
-from littled.classes import HypothesisClass, class_from_dict
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_dict
 from littled.kinds import UnknownKind, kind_of, load
 from littled.learners.contract import AnsweringLearner, Learner
 from littled.planner.requests import PlanError

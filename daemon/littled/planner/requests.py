@@ -5,7 +5,7 @@ from fractions import Fraction
 from typing import Protocol
 
 from littled.budget.unit import EXAMPLE, Unit
-from littled.classes import HypothesisClass
+from littled.classes.hypothesis import HypothesisClass
 from littled_protocol.rules import Words
 
 

@@ -8,7 +8,7 @@ import pytest
 from littled.auditing.streams import EXAMPLES_MAX, NoStreams, Scene, stream_pairs
 from littled.auditing.subjects import small_plan
 from littled.auditing.subjects.online import OF_USERS, PUBLISHING
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.classes.table import Table
 from littled.learners.online import OnlineLearner
 from littled.planner import OnlinePlan

@@ -23,7 +23,9 @@ from littled.budget.ledger import LedgerEntry, rederive
 from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.budget.unit import Unit
-from littled.classes import Table, Thresholds, class_from_name
+from littled.classes.names import class_from_name
+from littled.classes.table import Table
+from littled.classes.thresholds import Thresholds
 from littled.engine import replay
 from littled.learners.online import OnlineLearner
 from littled.learners.online.parameters import OnlineParameters

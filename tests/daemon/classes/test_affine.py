@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from littled.classes import AffineSubspaces, ClassError, class_from_dict, class_from_name
+from littled.classes.affine import AffineSubspaces
 from littled.classes.affine_spaces import hull
+from littled.classes.base import ClassError
+from littled.classes.names import class_from_dict, class_from_name
 from littled.littlestone import dual_vapnik_chervonenkis_dimension, littlestone_dimension
 from littled_protocol.rules import AffineRule, MajorityRule, Rule
 from support.version_spaces import all_subspaces, column, span

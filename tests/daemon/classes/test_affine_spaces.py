@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from littled.classes import AffineSubspaces, ClassError, affine_spaces
+from littled.classes import affine_spaces
+from littled.classes.affine import AffineSubspaces
 from littled.classes.affine_spaces import (
     NOWHERE,
     canonical,
@@ -18,6 +19,7 @@ from littled.classes.affine_spaces import (
     is_inside,
     reduced,
 )
+from littled.classes.base import ClassError
 from littled.littlestone import littlestone_dimension
 from littled_protocol.rules import AffineRule
 from oracle.classes import affine

@@ -3,17 +3,7 @@
 import numpy as np
 import pytest
 
-from littled.classes import (
-    AffineSubspaces,
-    Conjunctions,
-    HypothesisClass,
-    PointFunctions,
-    Prefixes,
-    SparseSets,
-    Stumps,
-    Table,
-    Thresholds,
-)
+from littled.classes.affine import AffineSubspaces
 from littled.classes.capabilities import (
     IdSets,
     IntersectionClosed,
@@ -23,6 +13,14 @@ from littled.classes.capabilities import (
     WindowLabelings,
     needed,
 )
+from littled.classes.conjunctions import Conjunctions
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.points import PointFunctions
+from littled.classes.prefixes import Prefixes
+from littled.classes.sparse_sets import SparseSets
+from littled.classes.stumps import Stumps
+from littled.classes.table import Table
+from littled.classes.thresholds import Thresholds
 
 TABLE = Table.from_matrix(["never", "late"], np.array([[0, 0], [0, 1]], dtype=np.bool_))
 CAPABILITIES = {

@@ -5,9 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from littled.classes import AffineSubspaces, Conjunctions, HypothesisClass, Table, Thresholds
 from littled.classes import table as table_module
+from littled.classes.affine import AffineSubspaces
 from littled.classes.chunks import chunk_votes
+from littled.classes.conjunctions import Conjunctions
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.table import Table
+from littled.classes.thresholds import Thresholds
 from support.labelings import SMALL, Pairs, Small, every_class, examples, table
 
 # Of every class; together they are many.

@@ -12,23 +12,20 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from littled.classes import (
-    AffineSubspaces,
-    ClassError,
-    Conjunctions,
-    HypothesisClass,
-    PointFunctions,
-    Prefixes,
-    SparseSets,
-    Stumps,
-    Table,
-    Thresholds,
-    class_from_dict,
-)
 from littled.classes import table as table_module
-from littled.classes.base import DataSet
+from littled.classes.affine import AffineSubspaces
+from littled.classes.base import ClassError, DataSet
 from littled.classes.capabilities import needed
+from littled.classes.conjunctions import Conjunctions
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.labelings import RepresentedRules
+from littled.classes.names import class_from_dict
+from littled.classes.points import PointFunctions
+from littled.classes.prefixes import Prefixes
+from littled.classes.sparse_sets import SparseSets
+from littled.classes.stumps import Stumps
+from littled.classes.table import Table
+from littled.classes.thresholds import Thresholds
 from littled.littlestone import dual_vapnik_chervonenkis_dimension, littlestone_dimension
 from littled_protocol.codec import encode
 from littled_protocol.columns import point_type

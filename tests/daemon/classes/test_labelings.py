@@ -10,24 +10,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from littled.classes import (
-    AffineSubspaces,
-    ClassError,
-    Conjunctions,
-    HypothesisClass,
-    PointFunctions,
-    Prefixes,
-    SparseSets,
-    Stumps,
-    Table,
-    Thresholds,
-)
 from littled.classes import labelings as labelings_module
 from littled.classes import stumps as stumps_module
 from littled.classes import table as table_module
-from littled.classes.base import Labelings, sauer_shelah
+from littled.classes.affine import AffineSubspaces
+from littled.classes.base import ClassError, Labelings, sauer_shelah
 from littled.classes.capabilities import needed
+from littled.classes.conjunctions import Conjunctions
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.labelings import first_equal, hash_weights
+from littled.classes.points import PointFunctions
+from littled.classes.prefixes import Prefixes
+from littled.classes.sparse_sets import SparseSets
+from littled.classes.stumps import Stumps
+from littled.classes.table import Table
+from littled.classes.thresholds import Thresholds
 from littled.littlestone import vapnik_chervonenkis_dimension
 from littled_protocol.rules import Rule
 from support.labelings import SMALL, Pairs, Small, dense, every_class, examples, rows

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled.classes import ClassError, PointFunctions
-from littled.classes.points import NOTHING
+from littled.classes.base import ClassError
+from littled.classes.points import NOTHING, PointFunctions
 from littled.classes.wide import to_int
 from littled.littlestone import dual_vapnik_chervonenkis_dimension, littlestone_dimension
 from support.version_spaces import (

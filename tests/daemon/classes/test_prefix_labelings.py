@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled.classes import Prefixes
 from littled.classes.prefix_labelings import common_bits, votes_of_nodes
+from littled.classes.prefixes import Prefixes
 from littled.classes.wide import to_ints
 from littled_protocol.rules import PrefixRule
 from support.version_spaces import column

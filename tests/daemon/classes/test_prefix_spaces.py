@@ -8,8 +8,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from littled.classes import ClassError, Prefixes
+from littled.classes.base import ClassError
 from littled.classes.prefix_spaces import NOWHERE
+from littled.classes.prefixes import Prefixes
 from littled.littlestone import littlestone_dimension
 from littled_protocol.rules import PrefixRule
 from oracle.classes import prefixes

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled.classes import ClassError, Prefixes
+from littled.classes.base import ClassError
+from littled.classes.prefixes import Prefixes
 from littled.littlestone import dual_vapnik_chervonenkis_dimension, littlestone_dimension
 from littled_protocol.rules import PrefixRule
 from support.version_spaces import Part, a_part, all_blocks, data_set

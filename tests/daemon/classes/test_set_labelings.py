@@ -5,8 +5,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from littled.classes import PointFunctions, SparseSets
+from littled.classes.points import PointFunctions
 from littled.classes.set_labelings import most_voted
+from littled.classes.sparse_sets import SparseSets
 from littled_protocol.rules import PointsRule
 
 

@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from littled.classes import ClassError, SparseSets, set_spaces
+from littled.classes import set_spaces
+from littled.classes.base import ClassError
+from littled.classes.sparse_sets import SparseSets
 from littled.littlestone import littlestone_dimension
 from oracle.classes import sets
 from oracle.classes.spaces import solved

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled.classes import ClassError, SparseSets, class_from_dict, class_from_name
-from littled.classes.sparse_sets import MEMBERS_MAX
+from littled.classes.base import ClassError
+from littled.classes.names import class_from_dict, class_from_name
+from littled.classes.sparse_sets import MEMBERS_MAX, SparseSets
 from littled.classes.wide import to_int
 from littled.littlestone import dual_vapnik_chervonenkis_dimension, littlestone_dimension
 from littled_protocol.rules import PointsRule, Rule

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from littled.classes import AffineSubspaces
+from littled.classes.affine import AffineSubspaces
 from littled.classes.capabilities import needed
 from littled.classes.subspaces import LISTED_BITS_MAX, all_subspaces
 from support.version_spaces import all_subspaces as by_spans

@@ -154,10 +154,11 @@ def test_commands_that_talk_to_a_daemon_start_lightly(arguments: list[str]) -> N
 def test_help_needs_nothing_that_computes(arguments: list[str]) -> None:
     modules = loaded(*arguments)
     assert modules.isdisjoint(HEAVY)
-    ours = {each for each in modules if each.partition(".")[0].startswith("littled")}
-    # the register names the parts of all kinds and imports none
-    register = {"littled.kinds"} if "plan" in arguments else set()
-    assert {each for each in ours if not each.startswith("littled.cli")} == {"littled"} | register
+    ours = {module for module in modules if module.partition(".")[0].startswith("littled")}
+    # the registers name the parts of all kinds, and all classes, and import none
+    registers = {"littled.kinds", "littled.classes", "littled.classes.registry"}
+    light = {"littled"} | (registers if "plan" in arguments else set())
+    assert {module for module in ours if not module.startswith("littled.cli")} == light
     assert modules.isdisjoint({"numpy", "rich", "asyncio", "ssl"})
 
 

@@ -15,7 +15,7 @@ from littled.budget.filter import BudgetRefused
 from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.budget.unit import Unit
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.engine import Engine, OutOfOrder, Transcript, replay
 from littled.learners.contract import Examples
 from littled.learners.online import OnlineLearner

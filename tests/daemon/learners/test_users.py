@@ -12,8 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from littled.classes import HypothesisClass, Thresholds, class_from_name
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
+from littled.classes.thresholds import Thresholds
 from littled.learners.contract import CallRequested, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.noise import LearnerNoise

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from littled.budget.conversion import guarantee
 from littled.budget.price import Price
 from littled.budget.prices import price
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.planner import (
     OnlinePlan,
     OnlineRequest,

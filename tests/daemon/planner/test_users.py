@@ -14,7 +14,7 @@ from littled.budget.events import DenseSelection, HistogramSelection, PrecisionL
 from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.budget.unit import EXAMPLE, USER_EXAMPLES_MAX, Unit
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.selections.base import USER_NUMBER_BYTES
 from littled.learners.online.selections.teachers import examples_of_one_teacher

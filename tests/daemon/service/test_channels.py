@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.service.channels import Channel, ExampleSchema
 from littled.service.daemon import _example_schema

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.engine import Transcript, replay
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import OnlinePlan, OnlineRequest, StreamPlan, StreamRequest, plan_stream

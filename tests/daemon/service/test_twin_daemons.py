@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.engine import Engine
 from littled.learners.online import OnlineState
 from littled.learners.online.parameters import OnlineParameters

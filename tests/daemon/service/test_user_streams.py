@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from littled.budget.unit import EXAMPLE, Unit
-from littled.classes.registry import class_from_name
+from littled.classes.names import class_from_name
 from littled.cli.replaying import compare_stream
 from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
 from littled.service.users import UserHash

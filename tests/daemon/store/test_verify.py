@@ -18,7 +18,7 @@ from littled.budget.events import PrepaidSelection, PrivacyEvent
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.budget.prices import price
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.learners.online.learner import OnlineLearner
 from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
 from littled.store.errors import StoreError, StoreRefused

@@ -6,10 +6,12 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes import Stumps, Table, Thresholds
 from littled.classes import table as tables
 from littled.classes.base import ClassError, evenly_cut
 from littled.classes.numbered import NumberedVersionSpace
+from littled.classes.stumps import Stumps
+from littled.classes.table import Table
+from littled.classes.thresholds import Thresholds
 from littled.littlestone import CostExceeded
 from littled_protocol import limits
 from littled_protocol.rules import MajorityRule, Rule, TableRule, ThresholdRule

@@ -6,19 +6,17 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes import (
-    AffineSubspaces,
-    Conjunctions,
-    HypothesisClass,
-    PointFunctions,
-    Prefixes,
-    SparseSets,
-    Stumps,
-    Table,
-    Thresholds,
-)
+from littled.classes.affine import AffineSubspaces
 from littled.classes.base import DataSet
+from littled.classes.conjunctions import Conjunctions
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.numbered import NumberedVersionSpaces
+from littled.classes.points import PointFunctions
+from littled.classes.prefixes import Prefixes
+from littled.classes.sparse_sets import SparseSets
+from littled.classes.stumps import Stumps
+from littled.classes.table import Table
+from littled.classes.thresholds import Thresholds
 from oracle.classes.affine import SolvedSubspaces
 from oracle.classes.conjunctions import SolvedConjunctions
 from oracle.classes.numbered import SolvedRows, SolvedStumps, SolvedThresholds

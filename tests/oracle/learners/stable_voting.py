@@ -37,8 +37,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.budget.events import PrecisionLoss, PredictionStableVoting, PrivacyEvent
-from littled.classes import HypothesisClass
 from littled.classes.base import Ballot, Labels, Points
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.prediction.parts import Draw, check_window, chunk_rules, draws
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.noise import Address, NoiseSource

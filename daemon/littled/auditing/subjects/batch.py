@@ -9,7 +9,7 @@ from littled.auditing.streams import EXAMPLES_MAX, NoStreams, selection_pairs
 from littled.auditing.subjects.small import alone
 from littled.auditing.trials import Subject
 from littled.budget.unit import EXAMPLE, Unit
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.planner import StreamPlan, StreamRequest
 from littled.planner.batch.plan import BatchPlan
 from littled.planner.batch.request import BatchRequest

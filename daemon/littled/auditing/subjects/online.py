@@ -8,7 +8,7 @@ from littled.auditing.online import online_subject
 from littled.auditing.subjects.small import HORIZON, alone
 from littled.auditing.trials import Subject
 from littled.budget.unit import Unit
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.planner import (
     OnlinePlan,
     OnlineRequest,

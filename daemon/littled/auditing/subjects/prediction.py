@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from littled.auditing.prediction import ANSWERS, prediction_subject
 from littled.auditing.subjects.small import alone
 from littled.auditing.trials import Subject
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.learners.prediction import Method
 from littled.planner import StreamPlan, StreamRequest
 from littled.planner.prediction.plan import PredictionPlan

@@ -27,8 +27,8 @@ from typing import Any
 import numpy as np
 
 from littled.budget.events import PrecisionLoss, PrepaidSelection, PrivacyEvent
-from littled.classes import HypothesisClass
 from littled.classes.base import Labels, Points
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.batch.methods import Draw, Selection, Window, selection_of
 from littled.learners.batch.parameters import BatchParameters
 from littled.learners.contract import (

@@ -22,7 +22,6 @@ from littled.budget.events import (
     SparseSelection,
     StageTest,
 )
-from littled.classes import HypothesisClass
 from littled.classes.base import (
     DataSet,
     Labels,
@@ -39,6 +38,7 @@ from littled.classes.capabilities import (
     VersionSpaces,
     needed,
 )
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.batch.parameters import BatchParameters
 from littled.learners.batch.parameters import Method as MethodName
 from littled.mechanisms.discrete_laplace import DiscreteLaplace

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes import HypothesisClass
 from littled.classes.capabilities import NumberedRules
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import Examples
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.noise import LearnerNoise

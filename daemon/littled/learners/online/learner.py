@@ -39,7 +39,7 @@ from functools import cached_property
 from typing import Any
 
 from littled.budget.events import PrecisionLoss, PrepaidSelection, PrivacyEvent
-from littled.classes import HypothesisClass
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import (
     CallAdmitted,
     CallRefused,

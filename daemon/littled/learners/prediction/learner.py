@@ -33,9 +33,9 @@ from littled.budget.events import (
     PredictionAnswersStability,
     PrivacyEvent,
 )
-from littled.classes import HypothesisClass
 from littled.classes.base import Ballot, Labelings, Labels, Points
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.prediction.parameters import Method, PredictionParameters
 from littled.learners.prediction.parts import (
     Draw,

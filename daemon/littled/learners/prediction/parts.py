@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes import HypothesisClass
 from littled.classes.base import Labels, Points
+from littled.classes.hypothesis import HypothesisClass
 from littled.mechanisms.flips import toss
 from littled.mechanisms.noise import Address, NoiseSource, Purpose
 from littled_protocol.rules import Rule

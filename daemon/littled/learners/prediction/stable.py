@@ -21,9 +21,9 @@ from functools import cached_property
 
 import numpy as np
 
-from littled.classes import HypothesisClass
 from littled.classes.base import Candidates, Labelings, Labels, Points
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.labelings import LABELINGS_MAX
 from littled.learners.prediction.parts import Draw, check_window, draws
 from littled.mechanisms.exponential import ExponentialMechanism

@@ -13,8 +13,8 @@ holds them against runs. A share `positives` of the examples is taken to have la
 
 from fractions import Fraction
 
-from littled.classes import HypothesisClass
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
 from littled.planner.batch.bounds import binomial, bottom_chance, weight_loss
 from littled.portable import exp, log, log1p, total
 

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from littled.classes import HypothesisClass
+from littled.classes.hypothesis import HypothesisClass
 from littled.portable import LN2, exp, log
 
 # Steps of the fixed point for n, which is on both sides of its inequality.

@@ -10,9 +10,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
-from littled.classes import HypothesisClass
 from littled.classes.base import errors_allowed
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.batch import BatchParameters, Method
 from littled.learners.batch.methods import selection_of
 from littled.planner.batch import bounds, estimates

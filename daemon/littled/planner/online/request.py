@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from littled.classes import HypothesisClass
+from littled.classes.hypothesis import HypothesisClass
 from littled_protocol.rules import Words
 
 Asked = Literal["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"]

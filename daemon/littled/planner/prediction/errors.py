@@ -34,7 +34,7 @@ from typing import Literal
 
 import numpy as np
 
-from littled.classes import HypothesisClass
+from littled.classes.hypothesis import HypothesisClass
 from littled.portable import (
     Floats,
     exp,

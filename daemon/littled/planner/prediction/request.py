@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Literal, get_args
 
-from littled.classes import HypothesisClass
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.prediction import Method
 from littled_protocol.rules import Words
 

@@ -17,9 +17,10 @@ import pytest
 
 from littled.budget.prices import price
 from littled.budget.rounding import exp_upper
-from littled.classes import HypothesisClass, class_from_name
 from littled.classes.base import DataSet
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
 from littled.learners.batch import BatchLearner, BatchParameters, BatchState, methods
 from littled.learners.batch.methods import (
     Dense,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from littled.budget.events import DenseSelection, PrecisionLoss, PrepaidSelection
 from littled.budget.price import Price
 from littled.budget.prices import price
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.learners.batch import BatchLearner, BatchParameters, BatchState
 from littled.learners.contract import (
     CallAdmitted,

@@ -11,8 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from littled.budget.prices import price
-from littled.classes import HypothesisClass, class_from_name
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
 from littled.learners.batch import BatchParameters
 from littled.learners.batch.methods import Draw, Teachers, Window, selection_of
 from littled.mechanisms.noise import Address

@@ -15,8 +15,11 @@ from numpy.typing import NDArray
 
 from littled.budget.events import HistogramSelection, PrepaidSelection, SparseSelection, StageTest
 from littled.budget.prices import price
-from littled.classes import HypothesisClass, PointFunctions, SparseSets, Thresholds
 from littled.classes.base import DataSet
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.points import PointFunctions
+from littled.classes.sparse_sets import SparseSets
+from littled.classes.thresholds import Thresholds
 from littled.learners.contract import CallRequested, Published, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.parameters import OnlineParameters

@@ -18,9 +18,10 @@ import pytest
 from numpy.typing import NDArray
 
 from littled.budget.rounding import exp_upper
-from littled.classes import HypothesisClass, class_from_name
 from littled.classes.base import DataSet
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
 from littled.classes.table import Table
 from littled.learners.contract import Place, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState, Step

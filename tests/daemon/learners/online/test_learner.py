@@ -12,7 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from littled.classes import HypothesisClass, Table, Thresholds, class_from_name
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
+from littled.classes.table import Table
+from littled.classes.thresholds import Thresholds
 from littled.learners.contract import (
     CallRefused,
     CallRequested,

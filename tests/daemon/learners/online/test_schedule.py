@@ -13,7 +13,9 @@ from numpy.typing import NDArray
 
 from littled.budget.price import Price
 from littled.budget.prices import price
-from littled.classes import HypothesisClass, Thresholds, class_from_name
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
+from littled.classes.thresholds import Thresholds
 from littled.learners.contract import (
     CallAdmitted,
     CallRequested,

@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from littled.classes import HypothesisClass, SparseSets, Thresholds
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.sparse_sets import SparseSets
+from littled.classes.thresholds import Thresholds
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.selections import teachers
 from littled.learners.online.values import EpochSettings

@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from littled.classes import Thresholds, class_from_name
+from littled.classes.names import class_from_name
+from littled.classes.thresholds import Thresholds
 from littled.learners.contract import Examples, Place
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.keeping import Buffers

@@ -35,9 +35,10 @@ from littled.budget.predictions import (
 )
 from littled.budget.prices import price
 from littled.budget.rounding import exp_upper, ln_upper
-from littled.classes import HypothesisClass, PointFunctions
 from littled.classes.base import Labels, Points
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.points import PointFunctions
 from littled.classes.table import Table
 from littled.classes.thresholds import Thresholds
 from oracle.budget.stability import stability

@@ -13,8 +13,8 @@ from scipy.stats import chisquare
 from littled.budget.events import PrecisionLoss
 from littled.budget.prices import price
 from littled.budget.rounding import exp_upper
-from littled.classes import HypothesisClass
 from littled.classes.affine import AffineSubspaces
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.thresholds import Thresholds
 from littled.learners.prediction.learner import PredictionLearner
 from littled.learners.prediction.parameters import Method, PredictionParameters

@@ -7,8 +7,8 @@ import pytest
 from scipy.stats import chisquare
 
 from littled.budget.rounding import exp_upper
-from littled.classes import HypothesisClass
 from littled.classes.affine import AffineSubspaces
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.thresholds import Thresholds
 from littled.learners.prediction.stable import StablePredictor
 from littled.mechanisms.noise import Address, KeyedNoise

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.learners.batch import BatchLearner, BatchParameters
 from littled.learners.contract import Examples, Place, SeasonOpened
 from littled.learners.snapshot import pack

@@ -4,7 +4,7 @@ from fractions import Fraction
 
 import pytest
 
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.planner.batch.estimates import (
     chunks_expected,
     closure_named,

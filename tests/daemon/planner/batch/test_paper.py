@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.planner.batch.paper import paper_sizes
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from littled.classes import Thresholds
+from littled.classes.thresholds import Thresholds
 from littled.planner.batch.request import BatchRequest, problem
 
 GOOD = BatchRequest("l", Thresholds(16), window=300)

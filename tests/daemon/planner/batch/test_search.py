@@ -10,7 +10,7 @@ from littled.budget.conversion import guarantee
 from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.budget.unit import Unit
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.learners.batch import BatchLearner, Method
 from littled.planner.batch.request import BATCH_METHODS, BatchRequest
 from littled.planner.batch.search import (

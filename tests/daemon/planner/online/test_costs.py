@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from littled.classes import HypothesisClass, class_from_name
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
 from littled.learners.contract import CallAdmitted, Place
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.parameters import OnlineParameters

@@ -10,8 +10,9 @@ import pytest
 
 from littled.budget.conversion import guarantee
 from littled.budget.prices import price
-from littled.classes import HypothesisClass, class_from_name
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
 from littled.classes.table import Table
 from littled.planner import (
     OnlineRequest,

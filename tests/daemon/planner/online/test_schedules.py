@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from littled.budget.conversion import guarantee
-from littled.classes import class_from_name
 from littled.classes.capabilities import needed
+from littled.classes.names import class_from_name
 from littled.learners.contract import Published
 from littled.learners.online import OnlineLearner
 from littled.planner import (

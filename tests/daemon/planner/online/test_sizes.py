@@ -11,7 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from littled.classes import HypothesisClass, Table, class_from_name
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
+from littled.classes.table import Table
 from littled.learners.online import OnlineState
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.keeping import EPOCH_BYTES

@@ -10,7 +10,7 @@ from littled.budget.conversion import rho_of_epsilon
 from littled.budget.events import HistogramSelection
 from littled.budget.price import Price
 from littled.budget.prices import price
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.learners.contract import (
     CallAdmitted,
     CallRequested,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.learners.prediction import PredictionParameters
 from littled.planner.prediction.costs import answer_seconds, memory_bytes, prepare_seconds
 from littled.planner.prediction.plan import PredictionPlan

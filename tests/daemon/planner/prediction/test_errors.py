@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from littled.classes import HypothesisClass, Table, class_from_name
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
+from littled.classes.table import Table
 from littled.learners.prediction import PredictionLearner, PredictionParameters
 from littled.mechanisms.noise import Address, KeyedNoise
 from littled.mechanisms.noisy_majority import ConcentratedLead

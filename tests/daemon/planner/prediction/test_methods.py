@@ -8,7 +8,7 @@ import pytest
 
 from littled.budget import predictions
 from littled.budget.rounding import exp_upper
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.learners.online.values import Accounting
 from littled.learners.prediction import Method
 from littled.mechanisms import noisy_majority

@@ -9,8 +9,8 @@ from typing import ClassVar
 import numpy as np
 
 from littled.budget.events import PrivacyEvent, SparseSelection
-from littled.classes import HypothesisClass
 from littled.classes.base import DataSet
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import Place
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.keeping import Buffers, Keeping

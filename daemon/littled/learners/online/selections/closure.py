@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from littled.budget.events import PrivacyEvent
-from littled.classes import HypothesisClass
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import Place
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.selections.base import Load, Work, columns, sparse_event

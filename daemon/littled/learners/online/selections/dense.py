@@ -10,8 +10,8 @@ from functools import cached_property
 from typing import ClassVar
 
 from littled.budget.events import DenseSelection, PrivacyEvent
-from littled.classes import HypothesisClass
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.memory import RULE_BYTES
 from littled.learners.contract import Place
 from littled.learners.online.keeping import Counts, Keeping

@@ -6,8 +6,8 @@ from fractions import Fraction
 from functools import cached_property
 
 from littled.budget.events import HistogramSelection, PrivacyEvent
-from littled.classes import HypothesisClass
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import Place
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.selections.base import Load, Selection, Work, columns

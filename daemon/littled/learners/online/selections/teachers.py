@@ -27,9 +27,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.budget.events import CohenLyuStageTest, PrivacyEvent, StageTest
-from littled.classes import HypothesisClass
 from littled.classes.base import DataSet, errors_allowed
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.memory import INTEGER_BYTES
 from littled.learners.contract import Place
 from littled.learners.online.buffer import Buffer

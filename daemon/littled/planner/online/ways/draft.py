@@ -195,7 +195,7 @@ class TriggeredWay(Way):
         return sorted(drafts, key=preference)
 
 
-def proposals_per_example(request: LearnerRequest) -> int:
+def proposals_per_example(request: OnlineRequest) -> int:
     """Candidates that one kept example can add to a selection; 1 where it proposes no list."""
     proposing = request.hypotheses.proposing
     return 1 if proposing is None else proposing.proposals_per_example

@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import pytest
 
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.learners.online import OnlineLearner, OnlineParameters
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.closure import Closures

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.planner import OnlinePlan, OnlineRequest, PlanError, StreamRequest, plan_stream
 from littled.planner.online.ways.register import WAYS, allowed_ways, way_of
 from support.learner_cases import ONLINE, USERS, learner_plan
