@@ -28,7 +28,8 @@ from littled.learners.users import UserCounts
 from littled.mechanisms.above_threshold import Gaps
 from littled_protocol.codec import decode
 from littled_protocol.messages import Release
-from support.learner_cases import CASES, CLASSES, USERS, case_of
+from support.class_cases import STREAMS
+from support.learner_cases import CASES, USERS, case_of
 from support.small_classes import Sets
 from support.twins import (
     Ears,
@@ -63,7 +64,7 @@ def ears() -> Iterator[Ears]:
 
 def listening(patch: pytest.MonkeyPatch) -> Ears:
     heard = Ears(patch)
-    for hypotheses in {type(each): each for each, _ in CLASSES.values()}.values():
+    for hypotheses in {type(each): each for each, _ in STREAMS.values()}.values():
         heard.listen_to(hypotheses)
     return heard
 

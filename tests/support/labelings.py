@@ -1,28 +1,20 @@
-"""Classes small enough to list their labelings by brute force."""
+"""Classes small enough to list their labelings by brute force, and how such are made."""
 
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
 import numpy as np
-import pytest
 from numpy.typing import NDArray
 
-from littled.classes.affine import AffineSubspaces
 from littled.classes.base import Labels
 from littled.classes.capabilities import needed
-from littled.classes.conjunctions import Conjunctions
 from littled.classes.hypothesis import HypothesisClass
-from littled.classes.points import PointFunctions
-from littled.classes.prefixes import Prefixes
-from littled.classes.sparse_sets import SparseSets
 from littled.classes.stumps import Stumps
 from littled.classes.table import Table
-from littled.classes.thresholds import Thresholds
 from littled_protocol.columns import point_type
 from littled_protocol.rules import Rule
 from support.small_classes import Cubes, Sets
-from support.version_spaces import all_blocks, all_sets, all_subspaces
 
 Matrix = NDArray[np.bool_]
 Pairs = list[tuple[int, int]]
@@ -82,25 +74,6 @@ def by_sets(hypotheses: Cubes | Sets) -> Small:
     points = range(1 << hypotheses.bits)
     matrix = np.array([[p in rule for p in points] for rule in hypotheses.all()])
     return Small(hypotheses, list(points), matrix)
-
-
-SMALL = [
-    *(dense(Thresholds(size), list(range(size))) for size in (1, 8, 300)),
-    *(dense(small, list(range(small.points))) for small in (table(6, 8), table(50, 130))),
-    *(dense(small, rows(small)) for small in (Stumps(2, 4), Stumps(3, 3), Stumps(4, 2))),
-    *(dense(Conjunctions(bits), list(range(1 << bits))) for bits in (1, 2, 4)),
-    *(spread(PointFunctions(3 + n), all_sets(3, 1), n) for n in (0, 61, 100)),
-    *(spread(SparseSets(3 + n, 2), all_sets(3, 2), n) for n in (0, 62)),
-    spread(SparseSets(2, 1000), all_sets(2, 4)),
-    spread(Prefixes(1), all_blocks(1)),
-    *(spread(Prefixes(4 + n), all_blocks(4), n) for n in (0, 30, 60, 62, 124)),
-    *(spread(AffineSubspaces(bits, n), all_subspaces(bits, n)) for bits, n in ((1, 0), (3, 1))),
-    spread(AffineSubspaces(4, 3), all_subspaces(4, 3)),
-    by_sets(Cubes(2)),
-    by_sets(Sets(2)),
-]
-
-every_class = pytest.mark.parametrize("small", SMALL, ids=lambda small: small.hypotheses.name)
 
 
 def examples(small: Small, pairs: Pairs) -> tuple[list[int], NDArray[Any], NDArray[np.uint8]]:

@@ -5,12 +5,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from littled.classes.hypothesis import HypothesisClass
-from littled.classes.names import class_from_name
-from littled.classes.table import Table
 from littled.learners.batch import BatchParameters
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.values import EpochSettings
@@ -19,7 +16,7 @@ from littled.planner import OnlinePlan, StreamPlan
 from littled.planner.batch.plan import BatchPlan
 from littled.planner.prediction.plan import PredictionPlan
 from littled_protocol.rules import Words
-from support.small_classes import Cubes, Sets
+from support.class_cases import STREAMS
 from support.twins import plan_of, points_of
 
 HORIZON = 32
@@ -56,27 +53,6 @@ SCHEDULE: dict[str, Any] = {
 KEPT = SCHEDULE | {"mistakes_max": 12}
 LADDER = (EpochSettings(3, 3), EpochSettings(6, None))
 
-EIGHT = range(8)
-PAIRS = [[a, b] for a in range(3) for b in range(3)]
-TABLE = Table.from_matrix(
-    ["none", "low", "odd", "all"],
-    np.array([[0] * 8, [1] * 4 + [0] * 4, [0, 1] * 4, [1] * 8], dtype=np.bool_),
-)
-# Each class, by its name, with the points of its streams.
-CLASSES: dict[str, tuple[HypothesisClass, Any]] = {
-    "thresholds": (class_from_name("thresholds:8"), EIGHT),
-    "stumps": (class_from_name("stumps:2:3"), PAIRS),
-    "table": (TABLE, EIGHT),
-    "conjunctions": (class_from_name("conjunctions:3"), EIGHT),
-    "prefixes": (class_from_name("prefixes:3"), EIGHT),
-    "long prefixes": (class_from_name("prefixes:12"), [each << 9 for each in EIGHT]),
-    "points": (class_from_name("points:3"), EIGHT),
-    "sets": (class_from_name("sparse_sets:3:3"), EIGHT),
-    "wide sets": (class_from_name("sparse_sets:128:2"), [each << 100 for each in EIGHT]),
-    "affine": (class_from_name("affine:3:2"), EIGHT),
-    "cubes": (Cubes(3), EIGHT),
-    "all sets": (Sets(3), EIGHT),
-}
 ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     "dense": ("thresholds", DENSE),
     "dense mistakes": ("stumps", replace(DENSE, buffer="mistakes")),
@@ -226,18 +202,18 @@ def learner_plan(name: str, hypotheses: HypothesisClass | None = None) -> Any:
     kind = BatchPlan if name in BATCH else kind
     of_class, parameters = LEARNERS[name]
     plain = name.replace(",", "").replace(" ", "_")
-    return kind(plain, hypotheses or CLASSES[of_class][0], parameters, Words())
+    return kind(plain, hypotheses or STREAMS[of_class][0], parameters, Words())
 
 
 @functools.cache
 def case_of(name: str) -> Case:
     if name == "one stream for all":
-        hypotheses, points = CLASSES["thresholds"]
+        hypotheses, points = STREAMS["thresholds"]
         plans = [learner_plan(each, hypotheses) for each in TOGETHER]
         return Case(plan_of(plans, HORIZON), points_of(hypotheses, points))
     if name == "a small budget":  # which refuses the second or third call
-        hypotheses, points = CLASSES["thresholds"]
+        hypotheses, points = STREAMS["thresholds"]
         plan = plan_of([learner_plan("dense")], HORIZON, share=Fraction(2, 3))
         return Case(plan, points_of(hypotheses, points))
-    hypotheses, points = CLASSES[LEARNERS[name][0]]
+    hypotheses, points = STREAMS[LEARNERS[name][0]]
     return Case(plan_of([learner_plan(name)], HORIZON), points_of(hypotheses, points))

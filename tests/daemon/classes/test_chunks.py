@@ -12,7 +12,8 @@ from littled.classes.conjunctions import Conjunctions
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.table import Table
 from littled.classes.thresholds import Thresholds
-from support.labelings import SMALL, Pairs, Small, every_class, examples, table
+from support.class_cases import SMALL, every_class
+from support.labelings import Pairs, Small, examples, table
 
 # Of every class; together they are many.
 CASES = 10

@@ -41,26 +41,20 @@ from littled_protocol.rules import (
 from oracle.classes.spaces import solved
 from oracle.littlestone.dimension import standard_optimal_algorithm
 from oracle.littlestone.essential import essential_hypotheses
+from support.class_cases import CASES, SUITE
 from support.rules import cleared, reduced_basis
 
 BITS = 3
 POINTS = range(1 << BITS)
-TABLE = Table.from_matrix(
-    [f"r{i}" for i in range(6)],
-    np.array([[bool(row * 5 >> bit & 1) for bit in range(8)] for row in range(6)]),
-)
-DENSE: list[HypothesisClass] = [Thresholds(8), TABLE, Stumps(3, 2), Conjunctions(BITS)]
-SPARSE: list[HypothesisClass] = [
-    *(PointFunctions(BITS), Prefixes(BITS), SparseSets(BITS, 2), AffineSubspaces(BITS, 2)),
-]
-CLASSES = DENSE + SPARSE
+TABLE = CASES["table"].suite
+DENSE = [hypotheses for hypotheses in SUITE if hypotheses.dense is not None]
 
 
 def named(hypotheses: HypothesisClass) -> str:
     return hypotheses.name
 
 
-every_class = pytest.mark.parametrize("hypotheses", CLASSES, ids=named)
+every_class = pytest.mark.parametrize("hypotheses", SUITE, ids=named)
 every_dense_class = pytest.mark.parametrize("hypotheses", DENSE, ids=named)
 
 
@@ -98,7 +92,7 @@ def says(rule: Rule, hypotheses: HypothesisClass) -> tuple[int, ...]:
 
 MATRICES = {
     each.name: np.array([says(rule, each) for rule in all_rules(each)], dtype=bool)
-    for each in CLASSES
+    for each in SUITE
 }
 
 Part = list[tuple[int, int]]

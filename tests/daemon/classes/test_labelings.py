@@ -27,7 +27,8 @@ from littled.classes.table import Table
 from littled.classes.thresholds import Thresholds
 from littled.littlestone import vapnik_chervonenkis_dimension
 from littled_protocol.rules import Rule
-from support.labelings import SMALL, Pairs, Small, dense, every_class, examples, rows
+from support.class_cases import SMALL, every_class
+from support.labelings import Pairs, Small, dense, examples, rows
 
 # Of every class; together they are many.
 CASES = 10

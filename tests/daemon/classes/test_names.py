@@ -4,32 +4,15 @@ from typing import Any
 
 import pytest
 
-from littled.classes.affine import AffineSubspaces
 from littled.classes.base import ClassError
-from littled.classes.conjunctions import Conjunctions
-from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_dict, class_from_name
-from littled.classes.points import PointFunctions
-from littled.classes.prefixes import Prefixes
-from littled.classes.sparse_sets import SparseSets
-from littled.classes.stumps import Stumps
-from littled.classes.thresholds import Thresholds
-
-GOOD: dict[str, HypothesisClass] = {
-    "thresholds:256": Thresholds(256),
-    "points:64": PointFunctions(64),
-    "prefixes:128": Prefixes(128),
-    "sparse_sets:128:16": SparseSets(128, 16),
-    "affine:64:3": AffineSubspaces(64, 3),
-    "stumps:16:64": Stumps(16, 64),
-    "conjunctions:100": Conjunctions(100),
-}
+from support.class_cases import NAMED
 
 
-@pytest.mark.parametrize("name", GOOD)
+@pytest.mark.parametrize("name", NAMED)
 def test_names_and_descriptions_make_the_class(name: str) -> None:
     found = class_from_name(name)
-    assert found == GOOD[name]
+    assert found == NAMED[name]
     assert found.name == name
     description = found.to_dict()
     assert description["class"] == name.partition(":")[0]

@@ -7,6 +7,7 @@ import pytest
 
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.registry import CLASSES, Entry, all_written
+from support.class_cases import CASES
 
 every_entry = pytest.mark.parametrize("entry", CLASSES.values(), ids=lambda entry: entry.name)
 
@@ -24,3 +25,22 @@ def test_every_class_is_where_the_register_says(entry: Entry) -> None:
 def test_every_class_is_written_with_its_parameters() -> None:
     assert CLASSES["stumps"].written == "stumps:FEATURES:BUCKETS"
     assert all_written().split(", ") == [entry.written for entry in CLASSES.values()]
+
+
+@every_entry
+def test_every_class_is_in_the_tests_that_all_classes_pass(entry: Entry) -> None:
+    case = CASES[entry.name]
+    assert case.small
+    assert case.streams
+    assert case.laws
+    assert entry.from_file or case.named
+    module, _, name = entry.made_by.partition(":")
+    kind = getattr(import_module(module), name)
+    made = [
+        case.suite,
+        *(small.hypotheses for small in case.small),
+        *(hypotheses for hypotheses, _ in case.streams.values()),
+        *(law.hypotheses for law in case.laws),
+        *case.named.values(),
+    ]
+    assert all(type(hypotheses) is kind for hypotheses in made)

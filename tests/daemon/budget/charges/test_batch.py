@@ -8,7 +8,8 @@ import pytest
 from littled.budget.charges import AnswerWindows, Charges, ChargesUnknown
 from littled.budget.events import PrecisionLoss, StageTest
 from littled.learners.batch import BatchLearner
-from support.learner_cases import BATCH, CLASSES
+from support.class_cases import STREAMS
+from support.learner_cases import BATCH
 
 
 def stored(parameters: Any) -> dict[str, Any]:
@@ -21,7 +22,7 @@ def stored(parameters: Any) -> dict[str, Any]:
 def test_the_derivation_comes_to_what_the_learner_asks_for(name: str, most: int | None) -> None:
     of_class, parameters = BATCH[name]
     of_users = replace(parameters, user_examples_max=most)
-    learner = BatchLearner("s/l", CLASSES[of_class][0], of_users)
+    learner = BatchLearner("s/l", STREAMS[of_class][0], of_users)
     charges, events = Charges.of(stored(of_users)), learner.season_events()
     assert charges.opening(events) == len(events)
     assert (charges.call, charges.calls_max) == (learner.call_event(), learner.calls_max)
@@ -32,7 +33,7 @@ def test_the_derivation_comes_to_what_the_learner_asks_for(name: str, most: int 
 def test_stage_tests_are_counted_exactly() -> None:
     of_class, parameters = BATCH["windows, stages"]
     of_users = replace(parameters, user_examples_max=2)
-    events = BatchLearner("s/l", CLASSES[of_class][0], of_users).season_events()
+    events = BatchLearner("s/l", STREAMS[of_class][0], of_users).season_events()
     assert [isinstance(each, StageTest) for each in events] == [True, True, False, False]
     assert isinstance(events[-1], PrecisionLoss)
     charges = Charges.of(stored(of_users))

@@ -41,6 +41,7 @@ from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.votes import VoteCoin
 from littled.planner import StreamPlan
 from littled_protocol.rules import ThresholdRule, Words
+from support.class_cases import LAWS, Law
 from support.enumeration import (
     Case,
     Example,
@@ -149,47 +150,40 @@ FOR_A_PLACE = tuple(
     anything(ONE_POINT, teachers=(t % 2,), priorities=(word,)) for t, word in enumerate((8, 10, 99))
 )
 
-# One call at a public time, of three or four examples.
+# The learners of the laws that every class has, by how they select.
+BY_SELECTION = {
+    "dense": THREE,
+    "proposals": mistakes(THREE, **PROPOSALS),
+    "closures": mistakes(THREE, **CLOSURES),
+    "histogram": mistakes(THREE, **HISTOGRAM),
+}
+
+
+def case_of(law: Law) -> Case:
+    """One call after all examples of a law."""
+    parameters = replace(
+        BY_SELECTION[law.selection], schedule_first=law.examples, horizon=law.examples + 1
+    )
+    return Case(one(law.hypotheses, parameters), examples(law.examples, law.points), *law.factors)
+
+
+# One call at a public time, of two to four examples.
 SELECTIONS: dict[str, Case] = {
+    **{name: case_of(law) for name, law in LAWS.items()},
     # an example is in one of two calls, and each of them sees one example
     "dense, two calls": Case(one("thresholds:2", TWO_CALLS), examples(3), 1.53),
-    # 2e is reached as the number of rules and examples grows
-    "dense, many rules": Case(one("thresholds:3", THREE), examples(3, (0, 2)), 1.1),
-    "dense, table": Case(one(TABLE, THREE), examples(3), 1.13),
-    "dense, conjunctions": Case(one("conjunctions:1", THREE), examples(3), 1.25),
     "dense, three draws": Case(
         one("thresholds:1", replace(THREE, draws=3)), examples(3, ONE_POINT), 1.25
     ),
-    "dense, stumps": Case(
-        one("stumps:2:2", replace(THREE, schedule_first=2, horizon=3)),
-        examples(2, STUMP_POINTS), 1.5,
-    ),
-    # nobody vetoes, and a proposal that goes elsewhere counts once: half of 2e, but all of delta
-    "proposals": Case(one("prefixes:1", mistakes(THREE, **PROPOSALS)), examples(3), 2.1, 1.01),
-    # with a score of 3 for bottom one of two proposals is for nobody else
     "proposals, vetoes": Case(
         one("prefixes:1", everything(THREE, **PROPOSALS)),
         examples(3), 1.05, 2.01,
-    ),
-    # three examples cannot make two candidates that both exceed bottom
-    "closures, conjunctions": Case(
-        one("conjunctions:1", mistakes(THREE, **CLOSURES)), examples(3), 2.42, 1.14
-    ),
-    "closures, affine": Case(
-        one("affine:2:1", mistakes(THREE, **CLOSURES)), examples(3), 2.42, 1.14
     ),
     "closures, teachers": Case(
         one("affine:2:1", mistakes(
             ONE_CALL, **{**CLOSURES, "selection_rate": F(4)}, teachers=4
         )),
         examples(4, teachers=4), 1.18, 1.02,
-    ),
-    # half of delta's share of the outcomes shows the other half of epsilon
-    "histogram, points": Case(
-        one("points:1", mistakes(THREE, **HISTOGRAM)), examples(3), 1.55, 1.01
-    ),
-    "histogram, sets": Case(
-        one("sparse_sets:1:2", mistakes(THREE, **HISTOGRAM)), examples(3), 1.55, 1.01
     ),
     "histogram, vetoes": Case(
         one("sparse_sets:1:2", everything(THREE, **HISTOGRAM)), examples(3), 1.31, 1.01

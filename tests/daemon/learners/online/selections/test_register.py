@@ -14,7 +14,8 @@ from littled.learners.online.selections.histogram import Histogram
 from littled.learners.online.selections.proposals import Proposing
 from littled.learners.online.selections.register import SELECTIONS, selection_of
 from littled.learners.online.selections.teachers import StagedTeachers, Teachers
-from support.learner_cases import CLASSES, LEARNERS, ONLINE, USERS
+from support.class_cases import STREAMS
+from support.learner_cases import LEARNERS, ONLINE, USERS
 
 KINDS: dict[str, tuple[type[Selection], str]] = {
     "dense": (Dense, "dense"),
@@ -45,7 +46,7 @@ def test_parameters_have_their_way_of_selection(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*ONLINE, *USERS])
 def test_every_selection_goes_with_its_parameters_and_its_class(name: str) -> None:
-    hypotheses, parameters = CLASSES[LEARNERS[name][0]][0], LEARNERS[name][1]
+    hypotheses, parameters = STREAMS[LEARNERS[name][0]][0], LEARNERS[name][1]
     selection = selection_of(parameters)
     assert list(selection.wrong()) == list(selection.misfits(hypotheses)) == []
     assert 0 < selection.precision_error(hypotheses) < Fraction(1, 1 << 40)
