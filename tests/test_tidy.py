@@ -138,7 +138,8 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
     "clients/littled_client/errors.py": ("tests/clients/test_both_clients.py", "names only"),
     **{
         f"daemon/littled/classes/{name}.py": ALL_CLASSES
-        for name in ("base", "hypothesis", "numbered", "table", "thresholds")
+        for name in ("base", "hypothesis", "numbered", *CLASSES)
+        if not (ROOT / "tests" / "daemon" / "classes" / f"test_{name}.py").exists()
     },
     "daemon/littled/store/predictions.py": (
         "tests/daemon/store/test_stored_predictions.py",

@@ -122,4 +122,4 @@ def most_voted(
     chosen = to_ints(ids.take(seen.value[taken], axis=0))
     for chunk, id_ in zip(seen.chunk[taken].tolist(), chosen, strict=True):
         found[chunk].append(id_)
-    return [tuple(each) for each in found]
+    return [tuple(members) for members in found]

@@ -147,7 +147,7 @@ class _LeaveOut:
         # relief[i]: the errors that the ids from number i on may still take away again
         self.relief: list[Errors] = []
         if any(min(change) < 0 for change in changes):
-            falls = [tuple([max(-each, 0) for each in change]) for change in reversed(changes)]
+            falls = [tuple([max(-by, 0) for by in change]) for change in reversed(changes)]
             self.relief = [*accumulate(falls, _plus, initial=(0,) * len(slack))][::-1]
 
     def largest(self, least: int, cap: int) -> list[Choice]:
@@ -208,7 +208,7 @@ class _LeaveOut:
 
 def errors_at(counts: Sequence[Counter[int]], point: int) -> Errors:
     """The counted examples of one point on each data set."""
-    return tuple([each.get(point, 0) for each in counts])
+    return tuple([count.get(point, 0) for count in counts])
 
 
 def minus(left: Errors, right: Errors) -> Errors:

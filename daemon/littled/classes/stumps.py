@@ -271,7 +271,7 @@ class _Cuts:
         piece = max(_COMPARED_MAX // len(self.points), 1)
         for start in range(0, len(first), piece):
             part = slice(start, start + piece)
-            labels = (self._on_first_side(each[part]) for each in (first, second))
+            labels = (self._on_first_side(cuts[part]) for cuts in (first, second))
             same[part] = np.equal(*labels).all(axis=0)
         return same
 
