@@ -146,7 +146,7 @@ NOISE = (
         "mechanisms/exponential.py",
         "limbs = _weight_limbs(self.rate)\n        behind",
         "limbs = _weight_limbs(2 * self.rate)\n        behind",
-        (f"{SELECTIONS}[dense, many rules]",),
+        (f"{SELECTIONS}[dense, thresholds]",),
     ),
     Mutant(
         "half the noise of a majority",
@@ -442,7 +442,7 @@ BUDGET = (
         "budget/prices.py",
         "return _pure(2 * rate)\n    return Price(Fraction(0), round_up(rate * rate / 2)",
         "return _pure(rate)\n    return Price(Fraction(0), round_up(rate * rate / 8)",
-        (f"{SELECTIONS}[dense, many rules]",),
+        (f"{SELECTIONS}[dense, thresholds]",),
     ),
     Mutant(
         "vetoes are not paid for",

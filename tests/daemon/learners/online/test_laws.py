@@ -170,6 +170,9 @@ def case_of(law: Law) -> Case:
 # One call at a public time, of two to four examples.
 SELECTIONS: dict[str, Case] = {
     **{name: case_of(law) for name, law in LAWS.items()},
+    # planted faults name these two of them
+    "dense, thresholds": case_of(LAWS["dense, thresholds"]),
+    "histogram, points": case_of(LAWS["histogram, points"]),
     # an example is in one of two calls, and each of them sees one example
     "dense, two calls": Case(one("thresholds:2", TWO_CALLS), examples(3), 1.53),
     "dense, three draws": Case(
