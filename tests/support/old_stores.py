@@ -5,7 +5,7 @@
 makes files of `tests/fixtures/stores` with the program that is imported, and is run in the
 environment of the older one: `git worktree add OLD 17e11b0`, and the three packages of OLD before
 those of this version. Nothing here may need more than that version had. "columns" is of da941a9,
-all others are of 17e11b0.
+"windows" of f8874e1, the first with window learners; all others are of 17e11b0.
 """
 
 import json
@@ -90,6 +90,15 @@ PAPER = "paper = {teachers = 8, threshold = 0.001}"
 METHODS = ("dense", "stability", "relabelling", "realizable", "averaging", "majority")
 ANSWERS = 'kind = "prediction"\nexcess_error = 0.45\nwindow = '
 USERS = 'unit = "user"\nuser_examples_max = 4\n'
+WINDOWS = {
+    "dense": "thresholds:64",
+    "histogram": "points:16",
+    "proposals": "prefixes:16",
+    "closure": "affine:16:2",
+    "teachers": "thresholds:16",
+}
+WINDOW = 'kind = "batch"\npositives = 0.5\nwindow = '
+SHORT: Any = {"epsilon": 2, "horizon": 1_300}
 
 CONFIGURATIONS = {
     "classes": "".join(stream(name, kind) for name, kind in CLASSES.items()),
@@ -110,6 +119,14 @@ CONFIGURATIONS = {
     "killed": stream("late", "thresholds:64") + stream("ids", "points:64"),
     "columns": stream("rows", "points:64", horizon=45_000)
     + stream("members", "thresholds:64", unit=USERS, epsilon=8, horizon=45_000),
+    # what is left over at the end of a season, 1,300 examples long, is in no window
+    "windows": "".join(
+        stream(f"{name}_windows", kind, f'{WINDOW}200\nmethod = "{name}"', **SHORT)
+        for name, kind in WINDOWS.items()
+    )
+    + stream("noisy", "thresholds:64", f"{WINDOW}100\nnoise_rate = 0.05", **SHORT)
+    + stream("members", "thresholds:64", f"{WINDOW}200", unit=USERS, **SHORT)
+    + stream("pupils", "thresholds:16", f'{WINDOW}400\nmethod = "teachers"', unit=USERS),
 }
 """By name of a store: what it was made with."""
 
@@ -138,11 +155,12 @@ def examples(name: str, x_type: str, first: int, count: int) -> tuple[list[Any],
     return x, y
 
 
-OF_IDS = ("points", "wide", "sets", "ids", "rows", "sparse", "histogram")
+OF_IDS = ("points", "wide", "sets", "ids", "rows", "sparse", "histogram", "histogram_windows")
 LIMITS = {
     "thresholds": 64, "points": 256, "wide": 1 << 100, "sets": 256, "prefixes": 1 << 16,
     "addresses": 1 << 128, "affine": 256, "table": 8, "auto": 64, "dense": 16, "fresh": 64,
     "sparse": 1 << 16, "closure": 1 << 16, "histogram": 1 << 16, "late": 64, "ids": 1 << 64,
+    "closure_windows": 4,
 }  # fmt: skip
 
 
