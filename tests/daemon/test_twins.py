@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 
 from littled.classes.base import Proposals
 from littled.classes.thresholds import Thresholds
+from littled.learners.batch import BatchLearner, BatchParameters, methods
 from littled.learners.online import OnlineLearner
 from littled.learners.online.keeping import Buffers, Counts
 from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.selections import teachers
 from littled.learners.online.selections.teachers import StagedTeachers
 from littled.learners.prediction import PredictionLearner, learner, parts
@@ -29,7 +31,7 @@ from littled.mechanisms.above_threshold import Gaps
 from littled_protocol.codec import decode
 from littled_protocol.messages import Release
 from support.class_cases import STREAMS
-from support.learner_cases import CASES, USERS, case_of
+from support.learner_cases import BATCH_USERS, CASES, USERS, case_of
 from support.small_classes import Sets
 from support.twins import (
     Ears,
@@ -51,6 +53,9 @@ NEIGHBOURS = 12
 KINDS: tuple[Kind, ...] = (
     "examples", "silent", "examples", "examples", "silent", "name",
 )  # fmt: skip
+CASES_OF_USERS: dict[str, tuple[str, OnlineParameters | BatchParameters]] = {
+    **USERS, **BATCH_USERS,
+}  # fmt: skip
 
 # --- Twins ----------------------------------------------------------------------------------------
 
@@ -112,7 +117,7 @@ def user_twins(name: str, ears: Ears, streams: int, seed: int = 0) -> Tally:
     """The same with neighbours that differ in all that one user gives."""
     case, tally = case_of(name), Tally()
     for number in range(streams):
-        random = np.random.default_rng((seed, [*USERS].index(name), number))
+        random = np.random.default_rng((seed, [*CASES_OF_USERS].index(name), number))
         stream = with_users(random_stream(case.points, EXAMPLES, random, noisy=0.2), random, 9)
         script = random_script(case.plan, case.points, EXAMPLES, random)
         key = random.bytes(32)
@@ -170,7 +175,7 @@ def check_users(ears: Ears, streams: int, seed: int) -> int:
     """Compare pairs of all cases of users; how many there were."""
     largest: dict[int, Counter[str]] = {most: Counter() for most in REACHED_BY_USERS}
     whole = Tally()
-    for name, (_, parameters) in USERS.items():
+    for name, (_, parameters) in CASES_OF_USERS.items():
         tally = user_twins(name, ears, streams, seed)
         assert tally.largest, f"twins of {name} never ask different questions"
         assert parameters.user_examples_max is not None
@@ -185,7 +190,7 @@ def check_users(ears: Ears, streams: int, seed: int) -> int:
 
 
 def test_twins_of_users_draw_the_same_and_ask_nearly_the_same(ears: Ears) -> None:
-    assert check_users(ears, 1, seed=4) >= 125
+    assert check_users(ears, 1, seed=4) >= 170
 
 
 @pytest.mark.campaign
@@ -409,6 +414,73 @@ def _a_word_for_each_epoch(patch: pytest.MonkeyPatch) -> None:
     )
 
 
+def _a_window_that_remembers(patch: pytest.MonkeyPatch) -> None:
+    train = BatchLearner._train
+
+    def remembering(learner: BatchLearner, state: Any, place: Any, noise: Any) -> Any:
+        step = train(learner, state, place, noise)
+        return replace(step, state=replace(step.state, pieces=state.pieces))
+
+    patch.setattr(BatchLearner, "_train", remembering)
+
+
+def _examples_of_a_window_that_count_twice(patch: pytest.MonkeyPatch) -> None:
+    agreements = Thresholds.agreements
+    patch.setattr(Thresholds, "agreements", lambda self, x, y: 2 * agreements(self, x, y))
+
+
+def _a_draw_that_depends_on_labels(patch: pytest.MonkeyPatch) -> None:
+    for method in set(methods._METHODS.values()):
+        select = method.select
+
+        def moved(selection: Any, window: Any, draw: Any, select: Any = select) -> Any:
+            place = replace(draw.place, position=draw.place.position + 64 * int(window.y.sum()))
+            return select(selection, window, replace(draw, place=place))
+
+        patch.setattr(method, "select", moved)
+
+
+def _chunks_of_a_window_by_label(patch: pytest.MonkeyPatch) -> None:
+    window = BatchLearner._window
+
+    def sorted_first(learner: BatchLearner, state: Any, noise: Any) -> Any:
+        found = window(learner, state, noise)
+        order = np.argsort(found.y, kind="stable")
+        return replace(found, x=found.x[order], y=found.y[order])
+
+    patch.setattr(BatchLearner, "_window", sorted_first)
+
+
+def _lists_of_a_window_that_all_count(patch: pytest.MonkeyPatch) -> None:
+    above = methods.Teachers._above
+
+    def summed(selection: Any, most: int, *asked: Any) -> bool:
+        return above(selection, 3 * most, *asked)
+
+    patch.setattr(methods.Teachers, "_above", summed)
+
+
+def _a_cap_for_each_window(patch: pytest.MonkeyPatch) -> None:
+    train = BatchLearner._train
+
+    def forgetful(learner: BatchLearner, state: Any, place: Any, noise: Any) -> Any:
+        step = train(learner, state, place, noise)
+        return replace(step, state=replace(step.state, users_kept=UserCounts()))
+
+    patch.setattr(BatchLearner, "_train", forgetful)
+
+
+def _chunks_of_a_window_by_position(patch: pytest.MonkeyPatch) -> None:
+    """The way of single examples: a user's are shared out to all chunks."""
+    window = BatchLearner._window
+
+    def shared(learner: BatchLearner, state: Any, noise: Any) -> Any:
+        found, chunks = window(learner, state, noise), max(learner.parameters.chunks, 1)
+        return replace(found, chunks=np.arange(len(found.y), dtype=np.int64) % chunks)
+
+    patch.setattr(BatchLearner, "_window", shared)
+
+
 # Each fault of a learner that protects users, with a case that has to find it.
 FAULTS_OF_USERS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
     (_a_cap_that_is_not_kept, "dense schedule, users 1", "by more than|too many"),
@@ -420,6 +492,12 @@ FAULTS_OF_USERS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
     (_teachers_by_position, "teachers, users 2", "lists of two teachers"),
     (_a_place_for_somebody_else, "sparse fresh, users 1", "more than"),
     (_a_word_for_each_epoch, "closure of teachers, users 3", "twins ask other questions"),
+    (_a_cap_that_is_not_kept, "windows, dense, users 1", "more than|too many"),
+    (_a_cap_that_is_not_kept, "windows, closure, users 2", "too many"),
+    (_a_cap_for_each_window, "windows, proposals, users 1", "more than|too many"),
+    (_one_cap_for_all_users, "windows, histogram, users 3", "more than"),
+    (_chunks_of_a_window_by_position, "windows, stages, users 3", "lists of two teachers"),
+    (_a_window_that_remembers, "windows, zcdp, users 2", "more than"),
 ]
 
 
@@ -450,6 +528,11 @@ FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
     (_chunks_by_label, "answers, realizable", "two votes"),
     (_a_subset_of_the_positive_examples, "answers, stability", "other words"),
     (_a_coin_of_one_vote, "answers, averaging", "probability of a coin"),
+    (_a_window_that_remembers, "windows, dense", "two calls of a fresh learner"),
+    (_examples_of_a_window_that_count_twice, "windows, dense", "by more than 1"),
+    (_a_draw_that_depends_on_labels, "windows, zcdp", "other words"),
+    (_chunks_of_a_window_by_label, "windows, teachers", "lists of two teachers"),
+    (_lists_of_a_window_that_all_count, "windows, stages", "stage test"),
 ]
 
 

@@ -183,8 +183,29 @@ USERS: dict[str, tuple[str, OnlineParameters]] = {
     "histogram fresh vetoes, users 1": of_users("histogram fresh vetoes", 1),
     "histogram schedule, users 2": of_users("histogram schedule", 2),
 }
+
+
+def windows_of_users(case: str, most: int, **changes: Any) -> tuple[str, BatchParameters]:
+    """The same window learner where users are protected."""
+    of_class, parameters = BATCH[case]
+    return of_class, replace(parameters, user_examples_max=most, **changes)
+
+
+# Of every method of windows; a name ends with c.
+BATCH_USERS: dict[str, tuple[str, BatchParameters]] = {
+    "windows, dense, users 1": windows_of_users("windows, dense", 1),
+    "windows, zcdp, users 2": windows_of_users("windows, zcdp", 2),
+    "windows, histogram, users 3": windows_of_users("windows, histogram", 3),
+    "windows, vetoes, users 2": windows_of_users("windows, vetoes", 2),
+    "windows, proposals, users 1": windows_of_users("windows, proposals", 1),
+    "windows, closure, users 2": windows_of_users("windows, closure", 2, window=7),
+    "windows, teachers, users 1": windows_of_users("windows, teachers", 1),
+    "windows, stages, users 3": windows_of_users("windows, stages", 3),
+}
 TOGETHER = ("dense", "dense draws", "answers, dense", "answers, relabelling")
-LEARNERS: dict[str, tuple[str, Any]] = {**ONLINE, **PREDICTIONS, **USERS, **BATCH}
+LEARNERS: dict[str, tuple[str, Any]] = {
+    **ONLINE, **PREDICTIONS, **USERS, **BATCH, **BATCH_USERS
+}  # fmt: skip
 CASES = [*ONLINE, *PREDICTIONS, *BATCH, "a small budget", "one stream for all"]
 
 
@@ -199,7 +220,7 @@ class Case:
 def learner_plan(name: str, hypotheses: HypothesisClass | None = None) -> Any:
     """One learner under its own name without blanks."""
     kind: type[Any] = PredictionPlan if name in PREDICTIONS else OnlinePlan
-    kind = BatchPlan if name in BATCH else kind
+    kind = BatchPlan if name in BATCH | BATCH_USERS else kind
     of_class, parameters = LEARNERS[name]
     plain = name.replace(",", "").replace(" ", "_")
     return kind(plain, hypotheses or STREAMS[of_class][0], parameters, Words())

@@ -29,6 +29,8 @@ examples of a user and season that are admitted, `compare` checks instead of the
 - that all fresh selections of a season together keep within this, and that no more of them see a
   difference than are paid for;
 - that the secret words of the same users are asked for, except for those of the one.
+
+A window of a window learner is a fresh call; a user's examples are in as many as are paid for.
 """
 
 import contextlib
@@ -38,7 +40,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pytest
@@ -52,6 +54,7 @@ from littled.classes.base import Proposals
 from littled.classes.hypothesis import HypothesisClass
 from littled.engine import Engine
 from littled.engine.predictions import AnsweringService, Windows
+from littled.learners.batch import BatchLearner, BatchState
 from littled.learners.batch.methods import _METHODS as METHODS
 from littled.learners.batch.methods import Draw as WindowDraw
 from littled.learners.batch.methods import Teachers as WindowTeachers
@@ -74,6 +77,7 @@ from littled.mechanisms.subset import BernoulliSubset
 from littled.mechanisms.votes import VoteCoin
 from littled.planner import OnlinePlan, StreamPlan
 from littled.planner.batch.plan import BatchPlan
+from littled.planner.plans import PublishingPlan
 from littled.planner.prediction.plan import PredictionPlan
 from littled.store.mark import Point
 from littled.store.records import (
@@ -392,6 +396,7 @@ class Ears:
         _spy(self.patch, StagedTeachers, "_stage_test", before=self._most, after=self._stage)
         for keeping in (Buffers, Counts):
             _spy(self.patch, keeping, "with_user_words", before=self._users)
+        _spy(self.patch, BatchLearner, "_window", before=self._window_users)
         self._listen_to_lists()
         for method in METHODS.values():
             _spy(self.patch, method, "select", before=self._window_drawn)
@@ -429,6 +434,10 @@ class Ears:
     def _users(self, keeping: Keeping, state: OnlineState, noise: LearnerNoise) -> None:
         if keeping.parameters.user_examples_max is not None:
             self.witness.entries.append(Asked("users", noise.name, state.season, []))
+
+    def _window_users(self, learner: BatchLearner, state: BatchState, _: object) -> None:
+        if learner.parameters.user_examples_max is not None:
+            self.witness.entries.append(Asked("users", learner.name, state.season, []))
 
     def _most(self, _: object, state: object, most: int, place: Any, noise: LearnerNoise) -> None:
         self.witness.entries.append(Asked("most", noise.name, place.position, most))
@@ -648,6 +657,30 @@ class Verdict:
     largest: Counter[str] = field(default_factory=Counter)
 
 
+class Calls(NamedTuple):
+    """What is measured of a learner's calls.
+
+    fresh: whether each sees examples of its own only, as that of a window does. histogram, lists:
+    whether it counts for ids, and whether chunks or teachers offer lists. user_calls_max: of a
+    season's fresh calls, those that may see a difference.
+    """
+
+    fresh: bool
+    histogram: bool
+    lists: bool
+    user_calls_max: int
+
+
+def _calls(plan: PublishingPlan[Any]) -> Calls:
+    if isinstance(plan, BatchPlan):
+        batch = plan.parameters
+        histogram, lists = batch.method == "histogram", batch.chunks > 0
+        return Calls(True, histogram, lists, batch.user_windows_max)
+    p = plan.parameters
+    lists = p.selection == "closure" or p.teachers is not None
+    return Calls(p.fresh, p.selection == "histogram", lists, p.user_epochs_max)
+
+
 @dataclass
 class Comparison:
     """One pair of courses of a plan, whose streams differ at one position or at one user's."""
@@ -672,17 +705,7 @@ class Comparison:
         self.online: dict[str, Any] = {
             f"{stream}/{each.name}": each.parameters for each in self.plan.publishing
         }
-        # a window is a call of a fresh learner
-        windows = {each.name: each.parameters.method for each in self.plan.of(BatchPlan)}
-        self.fresh = {
-            f"{stream}/{each.name}": each.name in windows or each.parameters.fresh
-            for each in self.plan.publishing
-        }
-        self.histograms = {
-            f"{stream}/{each.name}": "histogram"
-            in (windows.get(each.name), getattr(each.parameters, "selection", ""))
-            for each in self.plan.publishing
-        }
+        self.calls = {f"{stream}/{each.name}": _calls(each) for each in self.plan.publishing}
         self.answering = {f"{stream}/{each.name}": each for each in self.plan.of(PredictionPlan)}
 
     def run(self, one: Sequence[Entry], two: Sequence[Entry]) -> Verdict:
@@ -707,7 +730,11 @@ class Comparison:
             self.shift[said.learner] = 0
 
     def _same_words(self, left: Drawn, right: Drawn) -> None:
-        if self.histograms.get(left.learner) and left.purpose == "select":
+        if (
+            left.learner in self.calls
+            and self.calls[left.learner].histogram
+            and left.purpose == "select"
+        ):
             left, right = replace(left, count=0), replace(right, count=0)
         assert left == right, "twins draw other words"
         self.verdict.draws += 1
@@ -726,7 +753,7 @@ class Comparison:
         if change and asked.learner in self.online:
             calls = self.differing.setdefault(asked.learner, set())
             calls.add(asked.position)
-            fresh = self.fresh[asked.learner]
+            fresh = self.calls[asked.learner].fresh
             assert not fresh or len(calls) == 1, "two calls of a fresh learner differ"
         return change
 
@@ -908,20 +935,18 @@ class UserComparison(Comparison):
         """A change of one call's scores; all fresh selections of a season change by 2c in sum."""
         calls = self.changes.setdefault(self._season(asked, asked.position), Counter())
         calls[asked.position] = max(calls[asked.position], change)
-        fresh = self.online[asked.learner].fresh
-        whole = sum(calls.values()) if fresh else change
+        whole = sum(calls.values()) if self.calls[asked.learner].fresh else change
         assert whole <= 2 * self._most_of(asked), "scores change by more than a user's examples do"
         return whole
 
     def _once(self, asked: Asked, change: int) -> int:
         """Of the fresh calls of a season no more may see a difference than are paid for."""
-        online = self.online[asked.learner]
+        fresh, *_, most = self.calls[asked.learner]
         if change:
             name, season = self._season(asked, asked.position)
             calls = self.differing.setdefault(f"{name} {season}", set())
             calls.add(asked.position)
-            most = online.user_epochs_max
-            assert not online.fresh or len(calls) <= most, "too many fresh calls differ"
+            assert not fresh or len(calls) <= most, "too many fresh calls differ"
         return change
 
     def _scores(self, left: Asked, right: Asked) -> int:
@@ -936,7 +961,7 @@ class UserComparison(Comparison):
     def _offered(self, left: Asked, right: Asked) -> int:
         """Proposals: a width of 2c; on one side only scores of at most c, c L of them."""
         online = self.online[left.learner]
-        if online.selection == "closure" or online.teachers is not None:
+        if self.calls[left.learner].lists:
             return super()._offered(left, right)
         most = self._most_of(left)
         here, there = (dict(zip(e.keys, e.values.tolist(), strict=True)) for e in (left, right))

@@ -20,11 +20,13 @@ from numpy.typing import NDArray
 
 from littled.classes.names import class_from_name
 from littled.engine import Engine
+from littled.learners.batch import BatchParameters
 from littled.learners.online import OnlineState
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.prediction import PredictionParameters
 from littled.learners.users import Run
 from littled.planner import OnlinePlan, StreamPlan
+from littled.planner.batch.plan import BatchPlan
 from littled.planner.prediction.plan import PredictionPlan
 from littled.service import sessions
 from littled.service.channels import Channel, ExampleSchema
@@ -92,6 +94,10 @@ SETS = replace(
 )  # fmt: skip
 WINDOW: dict[str, Any] = {"epsilon": Fraction(30), "window": 10, "answers_max": 4}
 NEAR = PredictionParameters("dense", **WINDOW, rate=Fraction(1, 3))
+IN_WINDOWS = BatchParameters(
+    "dense", epsilon=Fraction(30), horizon=HORIZON, window=7, rate=Fraction(1, 2)
+)
+OF_IDS = replace(IN_WINDOWS, method="histogram", bottom_score=2, user_examples_max=2)
 VOTES = PredictionParameters("realizable", **WINDOW, chunks=4, vote_rate=Fraction(1, 2))
 STREAMS: dict[str, tuple[str, Sequence[Any]]] = {
     "dense": ("thresholds:8", [ONLINE]),
@@ -99,16 +105,18 @@ STREAMS: dict[str, tuple[str, Sequence[Any]]] = {
     "closure": ("affine:3:2", [CLOSURE]),
     "sets": ("points:3", [SETS]),
     "asked": ("thresholds:8", [ONLINE, NEAR, VOTES]),
+    "windows": ("thresholds:8", [IN_WINDOWS]),
 }
+KINDS_OF_PLANS: dict[type[Any], type[Any]] = {
+    OnlineParameters: OnlinePlan, PredictionParameters: PredictionPlan, BatchParameters: BatchPlan,
+}  # fmt: skip
 
 
 def plan_named(name: str) -> StreamPlan:
     """The plan of a stream as its store gives it back; "asked" has calls enough for one only."""
     kind, parameters = (STREAMS | USER_STREAMS)[name]
     plans = [
-        (OnlinePlan if isinstance(each, OnlineParameters) else PredictionPlan)(
-            f"l{number}", class_from_name(kind), each, Words()
-        )
+        KINDS_OF_PLANS[type(each)](f"l{number}", class_from_name(kind), each, Words())
         for number, each in enumerate(parameters)
     ]
     share = Fraction(9, 10) if name == "asked" else Fraction(1)
@@ -116,7 +124,8 @@ def plan_named(name: str) -> StreamPlan:
     return StreamPlan.from_dict(plan.to_dict())
 
 
-# Streams that protect users, with c: mistakes that a trigger counts, secret words of users, ids.
+# Streams that protect users, with c: mistakes that a trigger counts, secret words of users, ids,
+# windows.
 USER_STREAMS: dict[str, tuple[str, Sequence[Any]]] = {
     "visits": (
         "thresholds:8",
@@ -130,6 +139,7 @@ USER_STREAMS: dict[str, tuple[str, Sequence[Any]]] = {
         "points:3",
         [replace(CLOSURE, selection="histogram", list_cap=0, fresh=False, user_examples_max=3)],
     ),
+    "hours": ("points:3", [OF_IDS]),
 }
 
 
@@ -375,16 +385,16 @@ def test_twin_daemons_show_the_same_bytes_everywhere(new_store: Path, lived: Liv
 
 @pytest.mark.campaign
 def test_a_thousand_twin_daemons_show_the_same_bytes_everywhere(new_store: Path) -> None:
-    assert check_twins(new_store, days=20, twins=10, seed=1) == 1000
+    assert check_twins(new_store, days=20, twins=10, seed=1) == 1200
 
 
 def test_twin_daemons_of_users_show_the_same_bytes_everywhere(user_store: Path) -> None:
-    assert check_user_twins(user_store, days=1, twins=1, seed=1) == 9
+    assert check_user_twins(user_store, days=1, twins=1, seed=1) == 12
 
 
 @pytest.mark.campaign
 def test_hundreds_of_twin_daemons_of_users_show_the_same_bytes(user_store: Path) -> None:
-    assert check_user_twins(user_store, days=20, twins=3, seed=2) == 540
+    assert check_user_twins(user_store, days=20, twins=3, seed=2) == 720
 
 
 def test_a_day_shows_every_surface(lived: Lived) -> None:
