@@ -47,8 +47,9 @@ from littled.budget.rounding import exp_upper
 from littled.budget.unit import Unit
 from littled.engine import Engine, Transcript
 from littled.engine.predictions import AnsweringService
-from littled.learners.online import OnlineLearner
+from littled.learners.online import OnlineLearner, OnlineState
 from littled.planner import OnlinePlan, StreamPlan
+from littled.planner.plans import PublishingPlan
 from littled.planner.prediction.plan import PredictionPlan
 from littled.store.mark import Point
 from littled.store.records import NewPrediction, Record, StoredPrediction, prediction_head
@@ -76,7 +77,9 @@ class VariantPlan(OnlinePlan):
 
 
 def stream_of(
-    *plans: OnlinePlan | PredictionPlan, delta_z: Fraction = Fraction(0), refused: int = 0
+    *plans: PublishingPlan[Any] | PredictionPlan,
+    delta_z: Fraction = Fraction(0),
+    refused: int = 0,
 ) -> StreamPlan:
     """A stream with these learners. Its caps are all that they book in a season.
 
@@ -84,17 +87,17 @@ def stream_of(
     """
     events: list[PrivacyEvent] = []
     calls: list[PrivacyEvent] = []
-    online = [plan for plan in plans if isinstance(plan, OnlinePlan)]
-    for plan in online:
+    publishing = [plan for plan in plans if isinstance(plan, PublishingPlan)]
+    for plan in publishing:
         learner = plan.learner(STREAM)
         events += learner.season_events()
-        calls += [learner.call_event()] * plan.parameters.calls_max
+        calls += [learner.call_event()] * learner.calls_max
     for other_plan in plans:
         if isinstance(other_plan, PredictionPlan):
             events += other_plan.learner(STREAM).window_events()
     caps = sum(map(price, events + calls[: len(calls) - refused]), Price.zero())
     epsilon, delta = guarantee(caps, delta_z)
-    p = online[0].parameters
+    p = publishing[0].parameters
     stream = StreamPlan(STREAM, epsilon, delta, delta_z, p.horizon, caps, plans)
     return replace(stream, unit=Unit(p.user_examples_max))
 
@@ -154,7 +157,8 @@ class _State:
     @property
     def marked(self) -> list[int]:
         """The places of thresholds whose noise is still needed."""
-        noises = (course_state.threshold_noise for course_state in self.course.states.values())
+        states = self.course.states.values()
+        noises = (state.threshold_noise for state in states if isinstance(state, OnlineState))
         marks = (unmarked(noise)[1:] for noise in noises if noise is not None)
         return sorted({place for times in marks for place, n in enumerate(times) if n})
 
