@@ -9,7 +9,7 @@ from littled.budget.conversion import guarantee
 from littled.cli.output import amount, console, duration, number, print_json, print_pairs
 from littled.planner import StreamPlan, StreamRequest, plan_stream
 from littled.planner.batch.costs import draw_seconds
-from littled.planner.batch.paper import PaperSize, paper_sizes
+from littled.planner.batch.paper import EssentialLists, PaperSize, essential_lists, paper_sizes
 from littled.planner.batch.plan import BatchPlan
 from littled.planner.batch.request import BatchRequest
 from littled.planner.batch.search import BatchComparison, compare_batch
@@ -105,6 +105,7 @@ def batch_facts(
         "list_cap": parameters.list_cap,
         "chunks": parameters.chunks,
         "stage_rate": None if parameters.stage_rate is None else float(parameters.stage_rate),
+        "essential": _essential_facts(learner),
         "seconds": draw_seconds(learner),
         "guarantee": {"epsilon": float(epsilon), "delta": float(delta)},
         "solved_for": wanted,
@@ -115,6 +116,30 @@ def batch_facts(
         ],
         "plan": stream.to_dict(),
     }
+
+
+def _essential_facts(learner: BatchPlan) -> dict[str, Any] | None:
+    """The p of each stage's lists; None for methods without such lists."""
+    p, hypotheses = learner.parameters, learner.hypotheses
+    if p.method != "teachers":
+        return None
+    lists = essential_lists(hypotheses, p.window)
+    stages = 1 if p.stage_rate is None else hypotheses.littlestone_dimension + 1
+    return {
+        "d": lists.dimension,
+        "p": [lists.at(stage) for stage in range(1, stages + 1)],
+        "always": lists.always,
+        "remark": _essential_remark(lists),
+    }
+
+
+def _essential_remark(lists: EssentialLists) -> str:
+    """Where the lists are not simply those of the theorem."""
+    if not lists.always:
+        return "only where the examples of a chunk allow it"
+    if lists.first > lists.paper:
+        return f"the theorem's 2 n d = {number(lists.paper)} is too small for this class"
+    return ""
 
 
 def _method_facts(method: BatchComparison) -> dict[str, Any]:
@@ -155,6 +180,7 @@ def batch_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
         "windows": f"{number(facts['window'])} examples each, "
         f"{number(facts['windows_per_season'])} in a season; all of them cost what one does",
         "method": f"{facts['method']}: {METHODS[facts['method']]}",
+        **_essential_words(facts["essential"]),
         "error": error,
         "proven": proven,
         "estimated": f"{estimated}, where {amount(100 * facts['positives'])} % have label 1",
@@ -165,6 +191,16 @@ def batch_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
             for paper in facts["papers"]
         },
     }
+
+
+def _essential_words(essential: Mapping[str, Any] | None) -> dict[str, str]:
+    """The lists of chunks, in a line."""
+    if essential is None:
+        return {}
+    first, *later = essential["p"]
+    stages = f", doubled at each of {number(len(later) + 1)} stages" if later else ""
+    remark = f"; {essential['remark']}" if essential["remark"] else ""
+    return {"lists": f"(p, {essential['d']})-essential rules, p = {number(first)}{stages}{remark}"}
 
 
 def _known(value: float | None, words: str) -> str:

@@ -267,8 +267,9 @@ class Teachers(_Sparse):
     half of all lists, by a noisy test; if no stage is, the window comes to bottom. Where all stages
     allow the same errors there is one stage and no test.
 
-    The theorem takes (p_j, d)-essential rules for p_j = 2^j n d. The classes list what is essential
-    for every p that is large enough (`VersionSpace.essential` of each says which).
+    The theorem takes (p_j, d)-essential rules for p_j = 2^j n d, and its proof serves for greater
+    p_j as well. The classes list what is essential for every p that is large enough, so the lists
+    of stage j are those for p_j = 2^j n d or more: `littled.planner.batch.paper.EssentialLists`.
     """
 
     def misfit(self) -> str | None:

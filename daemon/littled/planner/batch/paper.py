@@ -1,4 +1,7 @@
-"""What the papers' own constants demand of a window, for comparison: no plan uses them.
+"""What the papers' own constants demand of a window, and the p of Lyu's essential hypotheses.
+
+The constants are for comparison: no plan uses them. Which p_j a plan's lists belong to is a fact of
+the plan (`EssentialLists`).
 
 Sources: Lyu, "Private Learning of Littlestone Classes, Revisited", Theorem 3, with the chunks that
 its proof chooses and with its event E_good written out; Alon, Bun, Livni, Malliaris, Moran,
@@ -9,6 +12,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.portable import LN2, exp, log
 
@@ -43,6 +47,37 @@ def paper_sizes(
         _lyu(hypotheses, alpha, beta, float(epsilon), float(delta)),
         _alon(hypotheses, alpha, beta, float(epsilon), float(delta)),
     )
+
+
+@dataclass(frozen=True, slots=True)
+class EssentialLists:
+    """For which p the lists of teachers are (p, d)-essential hypotheses (Lyu, Definition 4.3).
+
+    Stage j has p_j = 2^(j - 1) `first`. The proof of Theorem 3 takes p_1 = 2 n d, and uses that p
+    doubles from stage to stage (Lemma 4.3) and that p_1 is n or more (an essential hypothesis is
+    the SOA of a part that n labels do not reduce). Both hold for a greater p_1 as well. So where a
+    class's lists are the essential ones from some p on only, p_1 is that p, if it is the greater
+    one; a longer list is paid for by L in any case.
+
+    always: whether a class's lists are these whatever a chunk's examples are. Otherwise the class's
+    `VersionSpace.essential` says for which examples they are.
+    """
+
+    dimension: int
+    paper: int
+    first: int
+    always: bool
+
+    def at(self, stage: int) -> int:
+        """p_j of stage j, from 1 on."""
+        return self.first << (stage - 1)
+
+
+def essential_lists(hypotheses: HypothesisClass, window: int) -> EssentialLists:
+    """The p of the lists of chunks of a window of n examples, however many chunks there are."""
+    d = max(hypotheses.littlestone_dimension, 1)
+    least, paper = needed(hypotheses.version_spaces).essential_p_min(d), 2 * window * d
+    return EssentialLists(d, paper, max(paper, least or 1), least is not None)
 
 
 def _lyu(

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from littled.classes import class_from_name
+from littled.classes.names import class_from_name
 from littled.learners.batch import BatchLearner, BatchParameters, BatchState
 from littled.learners.contract import Place, Step
 from littled.learners.online.parameters import OnlineParameters
