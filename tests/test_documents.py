@@ -411,6 +411,16 @@ def test_every_symbol_of_the_algorithms_has_a_row() -> None:
         assert symbol in text, symbol
 
 
+def test_every_symbol_of_windows_has_a_row() -> None:
+    text = text_of(PAPER).partition("### Windows: ")[2].partition("\n### ")[0]
+    for symbol in (
+        *("Theorem 3: S, n |", "| k, S_1, ...", "| alpha, (1 - 1/(2d))^j alpha |", "| H_i^j |"),
+        *("| p_j = 2^j n d", "at least k/2 times", "| SparseSample |", "| E_good,"),
+        *("Corollary 5.1", "Lemma 29", "Lemma 28", "Theorem 30", "Theorem 23"),
+    ):
+        assert symbol in text, symbol
+
+
 def test_every_symbol_of_private_predictions_has_a_row() -> None:
     text = text_of(PAPER).partition("### Dagan and Feldman")[2]
     for symbol in (

@@ -90,7 +90,7 @@ class Budget:
         `apart`: whether users' examples may be in other fresh epochs on the other side.
         """
         alone = float(self.failure) * (1 + exp(-rate)) / self._sides(apart)
-        return max(self._most + 1, self._hiding(-log(alone), rate, self._most))
+        return max(self._most + 1, hiding_score(-log(alone), rate, self._most))
 
     def bottom_score(
         self, list_cap: int, rate: Fraction, draws: int, *, apart: bool = False
@@ -100,12 +100,12 @@ class Budget:
         `apart`: whether users' examples may be in other fresh epochs on the other side.
         """
         candidates = list_cap * draws * self._sides(apart) / float(self.failure)
-        return self._hiding(log(candidates), rate, self._most)
+        return hiding_score(log(candidates), rate, self._most)
 
     def list_bottom_score(self, rate: Fraction, fresh_calls: int, list_cap: int = 1) -> int:
         """The same for lists of teachers; see `list_rate`."""
         epochs = self._epochs(fresh_calls)
-        return self._hiding(log(list_cap * epochs / float(self.failure)), rate, 1)
+        return hiding_score(log(list_cap * epochs / float(self.failure)), rate, 1)
 
     def _sides(self, apart: bool) -> int:
         return 2 if apart and self.unit.is_user else 1
@@ -113,12 +113,6 @@ class Budget:
     def _epochs(self, fresh_calls: int) -> int:
         """Of so many fresh calls, those that a user's examples of both sides can be in."""
         return max(1, min(fresh_calls, 2 * self.unit.examples)) if self.unit.is_user else 1
-
-    @staticmethod
-    def _hiding(logarithm: float, rate: Fraction, most: int) -> int:
-        """Least B that hides what c examples propose, each apart or all of them the same."""
-        apart = 1 + math.ceil((logarithm + log(most)) / float(rate))
-        return max(apart, most + math.ceil(logarithm / float(rate)))
 
     @property
     def answers_amount(self) -> Fraction:
@@ -151,3 +145,13 @@ class Budget:
 def rate_below(value: float | Fraction) -> Fraction:
     """The largest rate on the grid that is at most `value`."""
     return Fraction(math.floor(value * RATE_DENOMINATOR), RATE_DENOMINATOR)
+
+
+def hiding_score(logarithm: float, rate: Fraction, most: int) -> int:
+    """Least B that hides what c = `most` examples propose, each apart or all of them the same.
+
+    logarithm: of the number of candidates that one example offers alone, over all draws, divided by
+    the failure that may come of them.
+    """
+    apart = 1 + math.ceil((logarithm + log(most)) / float(rate))
+    return max(apart, most + math.ceil(logarithm / float(rate)))

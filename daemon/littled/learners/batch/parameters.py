@@ -1,15 +1,14 @@
 """Public parameters of the window learner: fixed before any data, recorded in the store."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from typing import Any, Literal, Self, get_args
 
 from littled.budget.events import Accounting
-from littled.budget.rounding import to_text
 from littled.budget.unit import USER_EXAMPLES_MAX
-from littled.learners.online.parameters import check_stored
+from littled.learners.online.parameters import plain_values, stored_values
 
 Method = Literal["dense", "histogram", "proposals", "closure", "teachers"]
 
@@ -100,11 +99,7 @@ class BatchParameters:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; fractions as "numerator/denominator"."""
-        values = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {
-            name: to_text(value) if isinstance(value, Fraction) else value
-            for name, value in values.items()
-        }
+        return plain_values(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -112,12 +107,7 @@ class BatchParameters:
 
         Parameters that came later have defaults; what was stored before them lacks them.
         """
-        check_stored(cls, values, "window learner")
-        return cls(**{name: _read(name, value) for name, value in values.items()})
-
-
-def _read(name: str, value: Any) -> Any:
-    return Fraction(value) if name in _FRACTIONS and value is not None else value
+        return cls(**stored_values(cls, values, "window learner", _FRACTIONS))
 
 
 def _wrong_types(p: BatchParameters) -> Iterator[str]:

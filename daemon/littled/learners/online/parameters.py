@@ -1,6 +1,6 @@
 """Public parameters of the learners: fixed before any data, recorded in the store."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from itertools import chain
@@ -57,6 +57,26 @@ def check_stored(kind: type[Any], values: Mapping[str, Any], learner: str) -> No
     if not needed <= set(values) <= known:
         odd = ", ".join(sorted((needed - set(values)) | (set(values) - known)))
         raise ValueError(f"stored parameters of the {learner} differ in: {odd}")
+
+
+def plain_values(parameters: Any) -> dict[str, Any]:
+    """The fields of parameters without lists, JSON-able; fractions as "numerator/denominator"."""
+    values = ((each.name, getattr(parameters, each.name)) for each in fields(parameters))
+    return {name: to_text(v) if isinstance(v, Fraction) else v for name, v in values}
+
+
+def stored_values(
+    kind: type[Any], values: Mapping[str, Any], learner: str, fractions: Collection[str]
+) -> dict[str, Any]:
+    """What `plain_values` wrote of a `kind`, as it was; some `fractions` may be None.
+
+    ValueError as from `check_stored`.
+    """
+    check_stored(kind, values, learner)
+    return {
+        name: Fraction(value) if name in fractions and value is not None else value
+        for name, value in values.items()
+    }
 
 
 _FRACTIONS = frozenset(

@@ -1,14 +1,13 @@
 """Public parameters of the prediction learner: fixed before any data."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
 from typing import Any, Literal, Self, get_args
 
 from littled.budget.events import Accounting
-from littled.budget.rounding import to_text
-from littled.learners.online.parameters import check_stored
+from littled.learners.online.parameters import plain_values, stored_values
 
 Method = Literal["dense", "stability", "relabelling", "realizable", "averaging", "majority"]
 
@@ -71,11 +70,7 @@ class PredictionParameters:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; fractions as "numerator/denominator"."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
-        return {
-            name: to_text(value) if isinstance(value, Fraction) else value
-            for name, value in values.items()
-        }
+        return plain_values(self)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -83,12 +78,7 @@ class PredictionParameters:
 
         Parameters that came later have defaults; what was stored before them lacks them.
         """
-        check_stored(cls, values, "prediction learner")
-        return cls(**{name: _read(name, value) for name, value in values.items()})
-
-
-def _read(name: str, value: Any) -> Any:
-    return Fraction(value) if name in _FRACTIONS else value
+        return cls(**stored_values(cls, values, "prediction learner", _FRACTIONS))
 
 
 def _wrong_types(p: PredictionParameters) -> Iterator[str]:

@@ -19,7 +19,7 @@ from littled.planner.batch import bounds, estimates
 from littled.planner.batch.costs import candidates_max, memory_bytes_max, snapshot_bytes_max
 from littled.planner.batch.plan import BatchPlan
 from littled.planner.batch.request import BATCH_METHODS, BatchRequest, problem
-from littled.planner.budgets import Budget, rate_below
+from littled.planner.budgets import Budget, hiding_score, rate_below
 from littled.planner.capacity import MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX, fits_a_frame
 from littled.planner.online.sizes import CANDIDATES_MAX
 from littled.planner.planning import Cost, Planning
@@ -416,19 +416,13 @@ class _Prices:
         """Least B that hides the lists of so many draws, `most` of them one user's in each."""
         if not rate:
             return 0
-        return self._hiding(log(cap * draws) - log(float(self._failure)), rate, most)
+        return max(1, hiding_score(log(cap * draws) - log(float(self._failure)), rate, most))
 
     def threshold(self, rate: Fraction) -> int:
         """Least B of a histogram."""
         logarithm = -log(float(self._failure) * (1 + exp(-rate)))
         most = self.budget.unit.examples
-        return max(most + 1, self._hiding(logarithm, rate, most))
-
-    @staticmethod
-    def _hiding(logarithm: float, rate: Fraction, most: int) -> int:
-        """Least B that hides what c examples propose, each apart or all of them the same."""
-        apart = 1 + math.ceil((logarithm + log(most)) / float(rate))
-        return max(apart, most + math.ceil(logarithm / float(rate)), 1)
+        return max(most + 1, hiding_score(logarithm, rate, most))
 
     @property
     def _failure(self) -> Fraction:
