@@ -104,9 +104,11 @@ other-tests: venv
 	$(call limit,$(OTHER_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
 	  --numprocesses=$(OTHER_TEST_PROCESSES) $(addprefix --ignore=,$(PURE_TESTS) $(ROOM_TESTS))
 
-# Measured, tests take longer, so each has ten times its time.
+# Measured, tests take longer, so each has ten times its time; and some that hold the program to times
+# fail. Whether a test passes is for the other targets to say, so here only the floors count.
 floors: coverage rooms
-	$(call limit,$(PROCESS_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
+	rm -f .coverage.processes*
+	-$(call limit,$(PROCESS_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
 	  --numprocesses=$(TEST_PROCESSES) --timeout=900 -o faulthandler_timeout=1000 \
 	  --cov --cov-config=tests/floors/processes.ini --cov-report=json $(PROCESS_ROOM_TESTS)
 	PYTHONPATH=tests $(BIN)/python -m floors processes
