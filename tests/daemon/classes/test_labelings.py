@@ -27,8 +27,8 @@ from littled.classes.table import Table
 from littled.classes.thresholds import Thresholds
 from littled.littlestone import vapnik_chervonenkis_dimension
 from littled_protocol.rules import Rule
-from support.class_cases import SMALL, every_class
-from support.labelings import Pairs, Small, dense, examples, rows
+from support.class_cases import every_class
+from support.labelings import Pairs, Small, dense, examples, rows, table
 
 # Of every class; together they are many.
 CASES = 10
@@ -249,7 +249,9 @@ def test_weights_are_different_and_always_the_same() -> None:
     assert len(hash_weights(0)) == 0
 
 
-@pytest.mark.parametrize("small", [dense(Stumps(3, 3), rows(Stumps(3, 3))), SMALL[4]])
+@pytest.mark.parametrize(
+    "small", [dense(Stumps(3, 3), rows(Stumps(3, 3))), dense(table(50, 130), list(range(130)))]
+)
 def test_accidents_of_hashing_do_no_harm(small: Small, monkeypatch: pytest.MonkeyPatch) -> None:
     generator = np.random.default_rng(0)
     places = generator.integers(0, len(small.points), size=12).tolist()
