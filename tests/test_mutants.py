@@ -1,6 +1,8 @@
 """The planted faults of `make mutants` fit the program as it is; that run takes minutes."""
 
 import ast
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,11 +15,21 @@ FEWEST = 60
 
 
 def test_there_are_enough_and_no_name_twice() -> None:
-    names = [each.name for each in MUTANTS]
+    names = [mutant.name for mutant in MUTANTS]
     assert len(names) == len(set(names)) >= FEWEST
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=[each.name for each in MUTANTS])
+def test_the_tests_that_are_to_notice_them_are_collected() -> None:
+    """Cases by their names as well: a case that is renamed takes its faults along."""
+    named = {f"tests/{test}" for mutant in MUTANTS for test in mutant.tests if "::" in test}
+    command = [sys.executable, "-m", "pytest", "--collect-only", "-q"]
+    done = subprocess.run(
+        [*command, *sorted(named)], cwd=TESTS.parent, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=[mutant.name for mutant in MUTANTS])
 def test_a_fault_can_be_planted(mutant: Mutant) -> None:
     """Its text stands once in its file, what comes of it is another program, its tests exist."""
     sound = (PACKAGE / mutant.file).read_text(encoding="utf-8")
@@ -25,9 +37,5 @@ def test_a_fault_can_be_planted(mutant: Mutant) -> None:
     planted = ast.parse(sound.replace(mutant.old, mutant.new))
     assert ast.dump(planted) != ast.dump(ast.parse(sound))
     assert mutant.tests
-    for each in mutant.tests:
-        file, _, test = each.partition("::")
-        name, _, case = test.removesuffix("]").partition("[")
-        text = (TESTS / file).read_text(encoding="utf-8")
-        assert not name or f"def {name}(" in text
-        assert not case or f'"{case}": ' in text
+    for test in mutant.tests:
+        assert (TESTS / test.partition("::")[0]).is_file()

@@ -309,7 +309,7 @@ NOISE = (
         "learners/online/selections/proposals.py",
         "list_cap=p.list_cap, bottom_score=p.bottom_score)",
         "list_cap=p.list_cap, bottom_score=p.bottom_score - 1)",
-        (f"{SELECTIONS}[proposals]",),
+        (f"{SELECTIONS}[proposals, prefixes]",),
     ),
     Mutant(
         "answers are not turned over",
