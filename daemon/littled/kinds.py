@@ -30,7 +30,7 @@ class Kind:
     - `planning`: how it is planned, and what it takes (`littled.planner.planning.Planning`).
     - `charges`: what a season costs, derived again (`littled.budget.charges.KindCharges`).
     - `options`: its options of `littled plan` (`littled.cli.kinds.KindOptions`).
-    - `presentation`: its plans for people (`littled.cli.presenting.KindPresentation`).
+    - `presentation`: its plans for people (`littled.cli.presentation.KindPresentation`).
     - `status`: its facts for people (`littled.cli.watching.KindStatus`).
     - `audits`: what is audited of it (`littled.auditing.subjects.KindAudits`).
     """

@@ -12,7 +12,7 @@ from littled.auditing.subjects import KindAudits, small_plan
 from littled.budget.charges import AnswerWindows, Charges, ChargesUnknown, KindCharges
 from littled.cli.failures import Failure
 from littled.cli.kinds import KindOptions, options_of
-from littled.cli.presenting import KindPresentation
+from littled.cli.presentation import KindPresentation
 from littled.cli.watching import KindStatus, stream_tables
 from littled.configuration import ConfigurationError, parse_configuration
 from littled.configuration.parts import LearnerPart
@@ -35,11 +35,11 @@ BASES: dict[str, type[Any]] = {
     "configuration": LearnerPart,
     "plan": Plan,
     "planning": Planning,
+    "presentation": KindPresentation,
 }
 PROTOCOLS: dict[str, type[Any]] = {
     "charges": KindCharges,
     "options": KindOptions,
-    "presentation": KindPresentation,
     "status": KindStatus,
     "audits": KindAudits,
 }

@@ -2,32 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 from rich.table import Table
 
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.output import amount, number
+from littled.cli.presentation import KindPresentation
 from littled.configuration import ConfigurationError, checked_configuration
 from littled.kinds import KINDS, Kind, kind_of, load
 from littled.planner import PlanError, StreamPlan, StreamRequest
 
 STREAM, LEARNER = "stream", "learner"
-
-
-class KindPresentation(Protocol):
-    """How plans of one kind of learner are shown; `heading` says what the learners give."""
-
-    heading: ClassVar[str]
-
-    def show(self, request: StreamRequest, *, as_json: bool) -> None:
-        """Print the plan of a learner alone on its stream. PlanError where there is none."""
-
-    def table(self, stream: StreamPlan, title: str) -> Table:
-        """The learners of this kind of a stream."""
-
-    def comparisons(self, stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
-        """What else could have been done for the learners of this kind of a stream."""
 
 
 def _presentation(kind: Kind) -> KindPresentation:

@@ -5,8 +5,14 @@ from typing import Any, ClassVar
 
 from rich.table import Table
 
-from littled.budget.conversion import guarantee
-from littled.cli.output import amount, console, duration, number, print_json, print_pairs
+from littled.cli.output import amount, duration, number
+from littled.cli.presentation import (
+    KindPresentation,
+    PlanReport,
+    compared,
+    stream_facts,
+    stream_words,
+)
 from littled.planner import StreamPlan, StreamRequest, plan_stream
 from littled.planner.batch.costs import draw_seconds
 from littled.planner.batch.paper import EssentialLists, PaperSize, essential_lists, paper_sizes
@@ -25,13 +31,14 @@ METHODS = {
 PAPER_ERROR = 0.05
 
 
-class BatchPresentation:
+class BatchPresentation(KindPresentation):
     """Plans of window learners, for people."""
 
     heading: ClassVar[str] = "rules of windows"
+    columns: ClassVar[Sequence[str]] = ("learner", "class", "method", "window", "first rule")
 
-    def show(self, request: StreamRequest, *, as_json: bool) -> None:
-        """Print the plan of a learner alone on its stream."""
+    def report(self, request: StreamRequest) -> PlanReport:
+        """The plan of a window learner alone on its stream."""
         found, methods = plan_stream(request), compare_batch(request)
         (planned,) = found.of(BatchPlan)
         (learner,) = request.learners
@@ -44,31 +51,18 @@ class BatchPresentation:
             request.delta,
         )
         facts = batch_facts(found, planned, learner, methods, sizes)
-        if as_json:
-            print_json(facts, indent=2)
-            return
-        print_pairs(batch_in_words(facts))
-        console().print()
-        console().print(methods_table(facts))
+        return PlanReport(facts, batch_in_words(facts), methods_table(facts))
 
-    def table(self, stream: StreamPlan, title: str) -> Table:
-        """The window learners of a stream."""
-        table = Table(title=title, title_justify="left", title_style="bold")
-        for column in ("learner", "class", "method", "window", "first rule"):
-            table.add_column(column)
+    def rows(self, stream: StreamPlan) -> Iterator[Sequence[str]]:
+        """Of each window learner."""
         for plan in stream.of(BatchPlan):
-            table.add_row(
+            yield (
                 plan.name,
                 plan.hypotheses.name,
                 plan.parameters.method,
                 f"{number(plan.parameters.window)} examples",
                 plan.hypotheses.first_rule().describe(plan.words),
             )
-        return table
-
-    def comparisons(self, stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
-        """None: `littled plan` compares methods for a learner alone."""
-        return iter(())
 
 
 def batch_facts(
@@ -80,16 +74,11 @@ def batch_facts(
 ) -> dict[str, Any]:
     """A plan of one learner as a JSON object; exact numbers are in `plan`."""
     parameters, chosen = learner.parameters, methods[0].estimate
-    epsilon, delta = guarantee(stream.caps, stream.delta_z)
     wanted = "window" if request.window is None else "alpha"
     return {
         "class": learner.hypotheses.name,
         "littlestone_dimension": learner.hypotheses.littlestone_dimension,
-        "epsilon": float(stream.epsilon),
-        "delta": float(stream.delta),
-        "horizon": stream.horizon,
-        "unit": stream.unit.word,
-        "user_examples_max": stream.unit.user_examples_max,
+        **stream_facts(stream),
         "window": parameters.window,
         "windows_per_season": parameters.windows,
         "method": parameters.method,
@@ -107,14 +96,12 @@ def batch_facts(
         "stage_rate": None if parameters.stage_rate is None else float(parameters.stage_rate),
         "essential": _essential_facts(learner),
         "seconds": draw_seconds(learner),
-        "guarantee": {"epsilon": float(epsilon), "delta": float(delta)},
         "solved_for": wanted,
         "methods": [_method_facts(method) for method in methods],
         "papers": [
             {"source": paper.source, "examples": paper.examples, "reason": paper.reason}
             for paper in papers
         ],
-        "plan": stream.to_dict(),
     }
 
 
@@ -157,8 +144,6 @@ def _method_facts(method: BatchComparison) -> dict[str, Any]:
 
 def batch_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
     """The same for people."""
-    guaranteed = facts["guarantee"]
-    accounting = "pure" if facts["accounting"] == "pure" else "zCDP, converted"
     users = facts["user_examples_max"]
     share = f"{amount(100 * (1 - facts['beta']))} % of the windows"
     beyond = " beyond the best rule's" if facts["noise_rate"] else ""
@@ -172,10 +157,7 @@ def batch_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
         estimated = _known(facts["alpha_estimated"], "about {}")
     return {
         "class": f"{facts['class']}, Littlestone dimension {facts['littlestone_dimension']}",
-        "budget": f"epsilon {amount(facts['epsilon'])}, delta {amount(facts['delta'])} for each "
-        f"season of {number(facts['horizon'])} examples",
-        "guarantee": f"({amount(guaranteed['epsilon'])}, {amount(guaranteed['delta'])})-"
-        f"differentially private per {facts['unit']} ({accounting})",
+        **stream_words(facts),
         **({"users": f"the first {number(users)} examples of each and season"} if users else {}),
         "windows": f"{number(facts['window'])} examples each, "
         f"{number(facts['windows_per_season'])} in a season; all of them cost what one does",
@@ -211,12 +193,9 @@ def _known(value: float | None, words: str) -> str:
 
 def methods_table(facts: Mapping[str, Any]) -> Table:
     """What each method would need or reach, the chosen one first."""
-    table = Table(title="methods", title_justify="left", title_style="bold")
-    table.add_column("method")
     solved = facts["solved_for"]
-    for column in (f"{solved} proven", f"{solved} estimated", "chunks", "bottom"):
-        table.add_column(column, justify="right")
-    table.add_column("remark")
+    figures = f"{solved} proven", f"{solved} estimated", "chunks", "bottom"
+    table = compared("methods", "method", figures)
     for row in facts["methods"]:
         table.add_row(
             row["method"],

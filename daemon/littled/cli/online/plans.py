@@ -6,8 +6,14 @@ from typing import Any, ClassVar
 
 from rich.table import Table
 
-from littled.budget.conversion import guarantee
-from littled.cli.output import amount, console, duration, number, print_json, print_pairs, size
+from littled.cli.output import amount, duration, number, size
+from littled.cli.presentation import (
+    KindPresentation,
+    PlanReport,
+    compared,
+    stream_facts,
+    stream_words,
+)
 from littled.planner import (
     Comparison,
     OnlinePlan,
@@ -24,39 +30,35 @@ from littled.planner.online.ways.register import WAYS, way_of
 WORDS = {**{way.name: way.words for way in WAYS.values()}, "experts": EXPERTS_WORDS}
 
 
-class OnlinePresentation:
+class OnlinePresentation(KindPresentation):
     """Plans of online learners for people."""
 
     heading: ClassVar[str] = "rules"
+    columns: ClassVar[Sequence[str]] = (
+        *("learner", "class", "selection", "new rules at most"),
+        "first rule",
+    )
 
-    def show(self, request: StreamRequest, *, as_json: bool) -> None:
-        """Print the plan of a learner alone on its stream."""
+    def report(self, request: StreamRequest) -> PlanReport:
+        """The plan of an online learner alone on its stream."""
         found, ways, (learner,) = plan_stream(request), compare_ways(request), request.learners
         (planned,) = found.of(OnlinePlan)
         facts = plan_facts(found, planned, ways[0])
         assert isinstance(learner, OnlineRequest)
         facts["failure_probability"] = float(learner.failure_probability)
-        if as_json:
-            print_json({**facts, "ways": [asdict(way) for way in ways]}, indent=2)
-            return
-        print_pairs(facts_in_words(facts))
-        console().print()
-        console().print(ways_table(ways))
+        facts["ways"] = [asdict(way) for way in ways]
+        return PlanReport(facts, facts_in_words(facts), ways_table(ways))
 
-    def table(self, stream: StreamPlan, title: str) -> Table:
-        """The online learners of a stream."""
-        table = Table(title=title, title_justify="left", title_style="bold")
-        for column in ("learner", "class", "selection", "new rules at most", "first rule"):
-            table.add_column(column)
+    def rows(self, stream: StreamPlan) -> Iterator[Sequence[str]]:
+        """Of each online learner."""
         for plan in stream.of(OnlinePlan):
-            table.add_row(
+            yield (
                 plan.name,
                 plan.hypotheses.name,
                 way_of(plan.selection).name,
                 str(plan.parameters.calls_max),
                 plan.hypotheses.first_rule().describe(plan.words),
             )
-        return table
 
     def comparisons(self, stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
         """For each learner, what other ways of selection would do with the same budget."""
@@ -67,15 +69,10 @@ class OnlinePresentation:
 def plan_facts(stream: StreamPlan, learner: OnlinePlan, chosen: Comparison) -> dict[str, Any]:
     """A plan of one learner as a JSON object; exact numbers as "numerator/denominator"."""
     parameters = learner.parameters
-    epsilon, delta = guarantee(stream.caps, stream.delta_z)
     return {
         "class": learner.hypotheses.name,
         "littlestone_dimension": learner.hypotheses.littlestone_dimension,
-        "epsilon": float(stream.epsilon),
-        "delta": float(stream.delta),
-        "horizon": stream.horizon,
-        "unit": stream.unit.word,
-        "user_examples_max": stream.unit.user_examples_max,
+        **stream_facts(stream),
         "noise_rate": float(parameters.noise_rate),
         "selection": chosen.way,
         "accounting": parameters.selection_accounting,
@@ -93,8 +90,6 @@ def plan_facts(stream: StreamPlan, learner: OnlinePlan, chosen: Comparison) -> d
         "mistakes_expected": chosen.expected_mistakes,
         "mistakes_guaranteed": chosen.guaranteed_mistakes,
         "paper_threshold_needed": threshold_needed_by(stream, learner),
-        "guarantee": {"epsilon": float(epsilon), "delta": float(delta)},
-        "plan": stream.to_dict(),
     }
 
 
@@ -107,16 +102,11 @@ def threshold_needed_by(stream: StreamPlan, learner: OnlinePlan) -> int | None:
 
 def facts_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
     """The same for people."""
-    proven = facts["guarantee"]
-    accounting = "pure" if facts["accounting"] == "pure" else "zCDP, converted"
     noise = facts["noise_rate"]
     beyond = f" beyond {amount(100 * noise)} % of the examples" if noise else ""
     return {
         "class": f"{facts['class']}, Littlestone dimension {facts['littlestone_dimension']}",
-        "budget": f"epsilon {amount(facts['epsilon'])}, delta {amount(facts['delta'])} for each "
-        f"season of {number(facts['horizon'])} examples",
-        "guarantee": f"({amount(proven['epsilon'])}, {amount(proven['delta'])})-differentially "
-        f"private per {facts['unit']} ({accounting})",
+        **stream_words(facts),
         **users_in_words(facts),
         "selection": f"{facts['selection']}: {WORDS[facts['selection']]}",
         "new rules": f"at most {number(facts['rules_max'])} in a season, "
@@ -173,11 +163,7 @@ def bound(count: float | None, failure: float) -> str:
 def ways_table(ways: Sequence[Comparison], learner: str = "") -> Table:
     """What each way of selection would do for a learner, the chosen one first."""
     title = f"ways of selection for {learner}" if learner else "ways of selection"
-    table = Table(title=title, title_justify="left", title_style="bold")
-    table.add_column("way")
-    for column in ("expected mistakes", "at most", "calls", "retrain", "memory"):
-        table.add_column(column, justify="right")
-    table.add_column("remark")
+    table = compared(title, "way", ("expected mistakes", "at most", "calls", "retrain", "memory"))
     for way in ways:
         table.add_row(
             way.way,

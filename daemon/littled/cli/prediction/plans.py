@@ -6,8 +6,14 @@ from typing import Any, ClassVar
 
 from rich.table import Table
 
-from littled.budget.conversion import guarantee
-from littled.cli.output import amount, console, duration, number, print_json, print_pairs, size
+from littled.cli.output import amount, duration, number, size
+from littled.cli.presentation import (
+    KindPresentation,
+    PlanReport,
+    compared,
+    stream_facts,
+    stream_words,
+)
 from littled.planner import StreamPlan, StreamRequest, plan_stream
 from littled.planner.prediction.plan import PredictionPlan
 from littled.planner.prediction.search import PredictionComparison, compare_predictions
@@ -23,41 +29,29 @@ METHODS = {
 }
 
 
-class PredictionPresentation:
+class PredictionPresentation(KindPresentation):
     """Plans of learners that answer questions, for people."""
 
     heading: ClassVar[str] = "answers"
+    columns: ClassVar[Sequence[str]] = ("learner", "class", "method", "window", "answers a window")
 
-    def show(self, request: StreamRequest, *, as_json: bool) -> None:
-        """Print the plan of a learner alone on its stream."""
+    def report(self, request: StreamRequest) -> PlanReport:
+        """The plan of a learner alone on its stream."""
         found, methods = plan_stream(request), compare_predictions(request)
         (planned,) = found.of(PredictionPlan)
         facts = prediction_facts(found, planned, methods)
-        if as_json:
-            print_json(facts, indent=2)
-            return
-        print_pairs(prediction_in_words(facts))
-        console().print()
-        console().print(methods_table(methods))
+        return PlanReport(facts, prediction_in_words(facts), methods_table(methods))
 
-    def table(self, stream: StreamPlan, title: str) -> Table:
-        """The learners of a stream that answer questions."""
-        table = Table(title=title, title_justify="left", title_style="bold")
-        for column in ("learner", "class", "method", "window", "answers a window"):
-            table.add_column(column)
+    def rows(self, stream: StreamPlan) -> Iterator[Sequence[str]]:
+        """Of each learner that answers questions."""
         for plan in stream.of(PredictionPlan):
-            table.add_row(
+            yield (
                 plan.name,
                 plan.hypotheses.name,
                 plan.parameters.method,
                 f"{number(plan.parameters.window)} examples",
                 number(plan.parameters.answers_max),
             )
-        return table
-
-    def comparisons(self, stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
-        """None: `littled plan` compares methods for a learner alone."""
-        return iter(())
 
 
 def prediction_facts(
@@ -65,13 +59,10 @@ def prediction_facts(
 ) -> dict[str, Any]:
     """A plan of one learner as a JSON object; exact numbers are in `plan`."""
     parameters, (chosen, *_, rule) = learner.parameters, methods
-    epsilon, delta = guarantee(stream.caps, stream.delta_z)
     return {
         "class": learner.hypotheses.name,
         "vc_dimension": learner.hypotheses.vc_dimension,
-        "epsilon": float(stream.epsilon),
-        "delta": float(stream.delta),
-        "horizon": stream.horizon,
+        **stream_facts(stream),
         "window": parameters.window,
         "windows_per_season": stream.horizon // parameters.window,
         "method": parameters.method,
@@ -87,22 +78,15 @@ def prediction_facts(
         "chunks": parameters.chunks,
         "vote_rate": float(parameters.vote_rate),
         "net": float(parameters.net),
-        "guarantee": {"epsilon": float(epsilon), "delta": float(delta)},
         "methods": [asdict(method) for method in methods],
-        "plan": stream.to_dict(),
     }
 
 
 def prediction_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
     """The same for people."""
-    proven = facts["guarantee"]
-    accounting = "pure" if facts["accounting"] == "pure" else "zCDP, converted"
     words = {
         "class": f"{facts['class']}, VC dimension {facts['vc_dimension']}",
-        "budget": f"epsilon {amount(facts['epsilon'])}, delta {amount(facts['delta'])} for each "
-        f"season of {number(facts['horizon'])} examples",
-        "guarantee": f"({amount(proven['epsilon'])}, {amount(proven['delta'])})-differentially "
-        f"private per example ({accounting})",
+        **stream_words(facts),
         "windows": f"{number(facts['window'])} examples each, "
         f"{number(facts['windows_per_season'])} in a season; answers come from the last full one",
         "method": f"{facts['method']}: {METHODS[facts['method']]}",
@@ -136,11 +120,8 @@ def amount_of_error(error: float | None) -> str:
 
 def methods_table(methods: Sequence[PredictionComparison]) -> Table:
     """What each method would do, the chosen one first, one published rule last."""
-    table = Table(title="methods", title_justify="left", title_style="bold")
-    table.add_column("method")
-    for column in ("answers a window", "epsilon each", "error", "prepare", "answer", "memory"):
-        table.add_column(column, justify="right")
-    table.add_column("remark")
+    figures = "answers a window", "epsilon each", "error", "prepare", "answer", "memory"
+    table = compared("methods", "method", figures)
     for method in methods:
         unlimited = "-" if method.expected_excess_error is None else "any number"
         table.add_row(
