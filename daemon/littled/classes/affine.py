@@ -292,7 +292,7 @@ class _Hulls:
     With `start` the vectors are offsets from it, not 0 modulo its basis; without, they are points
     and the first one of each owner is its offset. `owners` (n,) are 0, 1, ... in rising order. Each
     round takes one vector of every owner that has any left into its basis and clears its highest
-    bit everywhere else, so that bases and offsets stay in canonical form but for the order.
+    bit everywhere else, so that bases and offsets stay in canonical form except for the order.
     """
 
     def __init__(

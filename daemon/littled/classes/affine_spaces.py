@@ -151,7 +151,7 @@ class _Search:
         positives, negatives = space.counts
         points = [(x, errors_at(positives, x)) for x in sorted(set().union(*positives))]
         # points that must be taken in come first, so that nothing is decided without them
-        points.sort(key=lambda each: not space.too_many(each[1]))
+        points.sort(key=lambda point: not space.too_many(point[1]))
         self.points = [x for x, _ in points]
         self.missed = [errors for _, errors in points]
         self.negatives = {x: errors_at(negatives, x) for x in set().union(*negatives)}

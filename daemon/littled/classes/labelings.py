@@ -98,7 +98,7 @@ def check_labelings(hypotheses: HypothesisClass, size: int) -> None:
 
 
 def hash_weights(count: int) -> NDArray[np.uint64]:
-    """Odd constants (count,) whose sums tell sets apart, but for accidents; always the same.
+    """Odd constants (count,) whose sums tell sets apart, except by accident; always the same.
 
     Sets that only seem equal are found by `first_equal`.
     """

@@ -298,7 +298,7 @@ class Teachers(_Sparse):
         """That of one draw and of all tests before it."""
         if self.parameters.stage_rate is None:
             return super().precision_error()
-        one = sum((each.total_variation for each in self._noises), Fraction(0))
+        one = sum((noise.total_variation for noise in self._noises), Fraction(0))
         return super().precision_error() + self._stages * one
 
     def select(self, window: Window, draw: Draw) -> Rule | None:

@@ -61,7 +61,7 @@ def check_stored(kind: type[Any], values: Mapping[str, Any], learner: str) -> No
 
 def plain_values(parameters: Any) -> dict[str, Any]:
     """The fields of parameters without lists, JSON-able; fractions as "numerator/denominator"."""
-    values = ((each.name, getattr(parameters, each.name)) for each in fields(parameters))
+    values = ((one.name, getattr(parameters, one.name)) for one in fields(parameters))
     return {name: to_text(v) if isinstance(v, Fraction) else v for name, v in values}
 
 

@@ -153,9 +153,9 @@ def why_not(request: BatchRequest, method: Method) -> str | None:
 def best_batch(request: BatchRequest, budget: Budget) -> BatchEstimate | None:
     """The best plan under one way to divide the budget; None if no method can do what is asked."""
     found = [
-        each for method in open_methods(request) if (each := estimate(request, budget, method))
+        option for method in open_methods(request) if (option := estimate(request, budget, method))
     ]
-    return min(found, key=lambda each: each.preference, default=None)
+    return min(found, key=lambda option: option.preference, default=None)
 
 
 def open_methods(request: BatchRequest) -> tuple[Method, ...]:
@@ -496,9 +496,9 @@ def compare_batch(stream: StreamRequest) -> tuple[BatchComparison, ...]:
     budgets = tuple(budgets_of(stream))
     found: dict[Method, BatchEstimate] = {}
     for method in BATCH_METHODS:
-        plans = [each for budget in budgets if (each := estimate(request, budget, method))]
-        if plans:
-            found[method] = min(plans, key=lambda each: each.preference)
+        options = [option for budget in budgets if (option := estimate(request, budget, method))]
+        if options:
+            found[method] = min(options, key=lambda option: option.preference)
     feasible = [method for method in open_methods(request) if method in found]
     chosen = min(feasible, key=lambda method: found[method].preference, default=None)
     ordered = sorted(BATCH_METHODS, key=lambda method: method != chosen)

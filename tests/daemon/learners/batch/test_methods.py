@@ -22,7 +22,7 @@ from support.learning import HEAD, column
 from support.tape import TapeNoise
 
 F = Fraction
-# Rates at which the best score is drawn but for a chance of exp(-20).
+# Rates at which the best score is drawn except with a chance of exp(-20).
 DENSE = BatchParameters(method="dense", epsilon=F(1), horizon=64, window=64, rate=F(20))
 HISTOGRAM = replace(DENSE, method="histogram", bottom_score=6)
 PROPOSALS = replace(DENSE, method="proposals", bottom_score=6, list_cap=17)
