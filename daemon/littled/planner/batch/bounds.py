@@ -16,6 +16,7 @@ largest at t = e, g = 1 - exp(-e), else at the lesser of e and ln((1 - eta) / et
 
 from collections.abc import Callable, Iterator
 from fractions import Fraction
+from functools import lru_cache
 
 from littled.portable import exp, log, log1p
 
@@ -136,10 +137,17 @@ def binomial(n: int, share: float, upto: int) -> Iterator[float]:
         return
     logarithm = n * log1p(-share)
     odds = log(share) - log1p(-share) if share > 0 else -1e9
-    for x in range(upto + 1):
+    for step in _steps(n, min(upto, n)):
         yield exp(logarithm)
-        if x < n:
-            logarithm += log((n - x) / (x + 1)) + odds
+        logarithm += step + odds
+    for _ in range(min(upto, n), upto + 1):
+        yield exp(logarithm)
+
+
+@lru_cache(maxsize=1024)
+def _steps(n: int, upto: int) -> tuple[float, ...]:
+    """ln C(n, x + 1) - ln C(n, x) for x = 0, ..., upto - 1; a search asks for few n, often."""
+    return tuple(log((n - x) / (x + 1)) for x in range(upto))
 
 
 def _log_moment(t: float, rate: float) -> float:

@@ -12,6 +12,7 @@ holds them against runs. A share `positives` of the examples is taken to have la
 """
 
 from fractions import Fraction
+from functools import cache, lru_cache
 
 from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
@@ -53,13 +54,16 @@ def chunks_expected(
     """
     if not others_say_nothing:
         return bottom_chance(chunks, named, float(rate), bottom)
-    e = float(rate)
-    return sum(
-        (
-            p * min(1.0, exp(min(e * (bottom - x), 0.0)) + exp(min(e * (chunks - 2 * x), 0.0)))
-            for x, p in enumerate(binomial(chunks, named, chunks))
-        ),
-        0.0,
+    lost = _lost_chances(chunks, float(rate), bottom)
+    return sum((p * q for p, q in zip(binomial(chunks, named, chunks), lost, strict=True)), 0.0)
+
+
+@lru_cache(maxsize=1024)
+def _lost_chances(chunks: int, e: float, bottom: int) -> tuple[float, ...]:
+    """What a rule on x lists loses at the most, x = 0, ..., k, to bottom and to one on the rest."""
+    return tuple(
+        min(1.0, exp(min(e * (bottom - x), 0.0)) + exp(min(e * (chunks - 2 * x), 0.0)))
+        for x in range(chunks + 1)
     )
 
 
@@ -82,19 +86,30 @@ def listed_chance(hypotheses: HypothesisClass, size: int, positives: float) -> f
     return exp(members * log(seen))
 
 
+@cache
+def _shells() -> tuple[tuple[float, float, float], ...]:
+    """Errors r in the middle of each shell, with ln r and ln(1 - r)."""
+    errors = ((shell + 0.5) / SHELLS for shell in range(SHELLS))
+    return tuple((error, log(error), log1p(-error)) for error in errors)
+
+
+@lru_cache(maxsize=1024)
+def _left_out(size: int, rate: Fraction) -> tuple[float, ...]:
+    """For each shell ln of what a chunk of s examples leaves of a rule's weight, on average."""
+    loss = 1 - exp(-rate)
+    return tuple(log1p(-loss * (1 - exp(size * log_right))) for _, _, log_right in _shells())
+
+
 def lists_expected(dimension: int, chunks: int, size: int, alpha: float, rate: Fraction) -> float:
     """That a rule of excess error above alpha is drawn from lists of all rules without errors.
 
     Of a rule of error r the weight is (1 - (1 - exp(-e)) (1 - (1 - r)^s))^k on average; and rules
     are spread as for `dense_expected`.
     """
-    loss = 1 - exp(-rate)
     near: list[float] = []
     far: list[float] = []
-    for shell in range(SHELLS):
-        error = (shell + 0.5) / SHELLS
-        absent = 1 - exp(size * log1p(-error))
-        weight = chunks * log1p(-loss * absent) + (dimension - 1) * log(error)
+    for (error, log_error, _), left in zip(_shells(), _left_out(size, rate), strict=True):
+        weight = chunks * left + (dimension - 1) * log_error
         (far if error > alpha else near).append(exp(weight))
     above = float(total(far)) if far else 0.0
     whole = above + (float(total(near)) if near else 0.0)
