@@ -42,7 +42,7 @@ from littled_client.conversation import (
     is_passing,
     newest_version,
     random_producer,
-    x_type_of,
+    x_types_of,
 )
 from littled_client.conversions import Batch
 from littled_client.errors import ClientError, ConnectionLostError
@@ -206,7 +206,7 @@ class AsyncClient:
         questions = Questions(learner, request)
         known = self._identity.x_types
         if (stream := questions.stream) not in known:
-            known[stream] = x_type_of(await self.status(), stream)
+            known.update(x_types_of(await self.status(), stream))
         retry, kind = self._retry(), point_type(known[stream])
         for message in questions.cut(kind, x, self._identity.frame_bytes_max):
             questions.take(await self._answer(message, retry))

@@ -40,7 +40,7 @@ from littled_client.conversation import (
     is_passing,
     newest_version,
     random_producer,
-    x_type_of,
+    x_types_of,
 )
 from littled_client.conversions import Batch
 from littled_client.errors import ClientError, ConnectionLostError
@@ -215,7 +215,7 @@ class Client:
         questions = Questions(learner, request)
         known = self._identity.x_types
         if (stream := questions.stream) not in known:
-            known[stream] = x_type_of(self.status(), stream)
+            known.update(x_types_of(self.status(), stream))
         retry, kind = self._retry(), point_type(known[stream])
         for message in questions.cut(kind, x, self._identity.frame_bytes_max):
             questions.take(self._answer(message, retry))

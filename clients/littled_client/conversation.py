@@ -87,13 +87,16 @@ def newest_version(status: dict[str, Any], learner: str) -> int:
     raise ClientError(f"the learner {learner!r} publishes no rules; ask it for predictions")
 
 
-def x_type_of(status: dict[str, Any], stream: str) -> str:
-    """Return the type of a stream's points from a status; raise ClientError for no such stream."""
+def x_types_of(status: dict[str, Any], stream: str) -> dict[str, str]:
+    """Return the types of points of all streams; raise ClientError if this one is not there."""
     try:
-        return str(status["streams"][stream]["x_type"])
-    except (KeyError, TypeError):
-        pass
-    raise ClientError(f"the daemon has no stream {stream!r}")
+        streams = status["streams"].items()
+        found = {name: str(facts["x_type"]) for name, facts in streams if "x_type" in facts}
+    except (AttributeError, KeyError, TypeError):
+        found = {}
+    if stream not in found:
+        raise ClientError(f"the daemon has no stream {stream!r}")
+    return found
 
 
 class Conversation:
@@ -122,7 +125,7 @@ class Conversation:
 class Identity:
     """Which store the daemon serves; a client must not mix two.
 
-    x_types: the types of points of its streams, as far as they were asked for. frame_bytes_max: the
+    x_types: the types of points of its streams, once they were asked for. frame_bytes_max: the
     longest frame that the daemon accepts.
     """
 

@@ -14,7 +14,7 @@ from littled_client.conversation import (
     is_passing,
     newest_version,
     random_producer,
-    x_type_of,
+    x_types_of,
 )
 from littled_client.errors import (
     ChangedStoreError,
@@ -144,10 +144,10 @@ def test_the_newest_version_comes_from_the_status() -> None:
 
 def test_the_type_of_points_comes_from_the_status() -> None:
     status = {"streams": {"flights": {"x_type": "u8"}, "old": {}}}
-    assert x_type_of(status, "flights") == "u8"
+    assert x_types_of(status, "flights")["flights"] == "u8"
     for unknown in ("ships", "old"):
         with pytest.raises(ClientError, match=f"no stream '{unknown}'"):
-            x_type_of(status, unknown)
+            x_types_of(status, unknown)
     for body in ({}, {"streams": None}):
         with pytest.raises(ClientError, match="no stream"):
-            x_type_of(body, "flights")
+            x_types_of(body, "flights")
