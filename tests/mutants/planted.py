@@ -758,7 +758,7 @@ SURFACES = (
         'yield Sample("littled_learner_epoch", (learner,), last.epoch)',
         "engines = [host._engine for host in self._hosts]\n"
         "                known = [s for e in engines if e for s in e._course.states.values()]\n"
-        "                mistakes = sum(state.mistakes for state in known)\n"
+        '                mistakes = sum(getattr(state, "mistakes", 0) for state in known)\n'
         '                yield Sample("littled_learner_epoch", (learner,), last.epoch + mistakes)',
         (TWIN_DAEMONS,),
     ),

@@ -407,7 +407,7 @@ class Day:
         for asked in course.asked(number):
             self._ask(asked)
         self._see_releases()
-        self._page("/metrics")
+        assert self._page("/metrics").startswith(b"HTTP/1.1 200 ")
 
     def _wrong(
         self, frame: Callable[[bytes, bytes, bytes], bytes], name: str, *columns: bytes
@@ -462,8 +462,9 @@ class Day:
         control = self._peers["control"]
         control.send(Ping(7))
         control.expect(Pong)
-        for path in ("/healthz", "/status", "/metrics", "/nowhere"):
-            self._page(path)
+        for path in ("/healthz", "/status", "/metrics"):
+            assert self._page(path).startswith(b"HTTP/1.1 200 ")
+        assert self._page("/nowhere").startswith(b"HTTP/1.1 404 ")
         for name in self._online():
             for form in ("json", "text", "sql"):
                 self._page(f"/rules/{name}?format={form}")
