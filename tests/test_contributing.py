@@ -167,12 +167,20 @@ def asks_for_a_class(path: Path) -> bool:
 
 
 def asks_for_a_selection(path: Path) -> bool:
-    """Whether a module compares the selection of something, or has the names of all."""
+    """Whether a module compares a selection with one that it names, or has the names of all."""
     strings = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Compare):
             sides = (node.left, *node.comparators)
-            if any(isinstance(side, ast.Attribute) and side.attr == "selection" for side in sides):
+            constants = {
+                part.value
+                for side in sides
+                for part in ast.walk(side)
+                if isinstance(part, ast.Constant)
+            }
+            if constants & set(SELECTIONS) and any(
+                isinstance(side, ast.Attribute) and side.attr == "selection" for side in sides
+            ):
                 return True
         elif isinstance(node, ast.Constant):
             strings.add(node.value)

@@ -32,8 +32,8 @@ from littled.mechanisms.subset import BernoulliSubset
 from littled.mechanisms.votes import PRECISION
 from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
 from littled.planner.capacity import MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX
-from littled.planner.online.request import Asked
 from littled.planner.online.sizes import CANDIDATES_MAX
+from littled.ways import Asked
 from oracle.budget.stability import stability
 
 TEXT = (Path(__file__).parent.parent / "PRIVACY.md").read_text(encoding="utf-8")

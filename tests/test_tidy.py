@@ -41,18 +41,27 @@ ARROWS: dict[str, set[str]] = {
     "littled_client": {"littled_protocol"},
     "limits": set(),
     "portable": set(),
+    "ways": set(),
     "kinds": set(),  # it names the parts of kinds, for their rooms to load
     "littlestone": set(),
     "classes": {"littled_protocol", "littlestone"},
     "mechanisms": set(),
     "budget": {"portable", "kinds"},
     "learners": {"littled_protocol", "classes", "mechanisms", "budget"},
-    "planner": {"littled_protocol", "classes", "learners", "budget", "portable", "kinds"},
+    "planner": {"littled_protocol", "classes", "learners", "budget", "portable", "kinds", "ways"},
     "store": {"littled_protocol", "budget", "limits"},
     "engine": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
     "predictions": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
     "tables": {"classes"},
-    "configuration": {"littled_protocol", "planner", "tables", "classes", "budget", "kinds"},
+    "configuration": {
+        "littled_protocol",
+        "planner",
+        "tables",
+        "classes",
+        "budget",
+        "kinds",
+        "ways",
+    },
     "auditing": {
         *("littled_protocol", "engine", "planner", "learners", "classes", "mechanisms", "budget"),
         "kinds",
@@ -136,6 +145,7 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         for name in ("configuration/batch", "planner/batch/plan", "auditing/subjects/batch")
     },
     "clients/littled_client/errors.py": ("tests/clients/test_both_clients.py", "names only"),
+    "daemon/littled/ways.py": ("tests/daemon/planner/online/ways/test_register.py", "words only"),
     **{
         f"daemon/littled/classes/{name}.py": ALL_CLASSES
         for name in ("base", "hypothesis", "numbered", *CLASSES)

@@ -28,9 +28,10 @@ from littled.planner import (
     compare_ways,
     plan_stream,
 )
-from littled.planner.online.request import Adversary, Asked
+from littled.planner.online.request import Adversary
 from littled.planner.prediction.request import METHODS, PredictionRequest
 from littled.planner.prediction.search import compare_predictions
+from littled.ways import Asked
 from oracle.planner.relabelling import relabelling_parameters, stability_parameters
 
 TINY = Fraction(1, 10**6)

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from littled.configuration.parts import LearnerPart, Number, Part, Share, known_kind
 from littled.planner import OnlineRequest, PaperConstants
-from littled.planner.online.request import Asked
+from littled.ways import Asked
 from littled_protocol.rules import Words
 
 TEACHERS_MAX = 100_000  # each teacher has a data set of its own

@@ -155,8 +155,8 @@ def test_help_needs_nothing_that_computes(arguments: list[str]) -> None:
     modules = loaded(*arguments)
     assert modules.isdisjoint(HEAVY)
     ours = {module for module in modules if module.partition(".")[0].startswith("littled")}
-    # the registers name the parts of all kinds, and all classes, and import none
-    registers = {"littled.kinds", "littled.classes", "littled.classes.registry"}
+    # the registers name the parts of all kinds, classes and ways, and import none
+    registers = {"littled.kinds", "littled.ways", "littled.classes", "littled.classes.registry"}
     light = {"littled"} | (registers if "plan" in arguments else set())
     assert {module for module in ours if not module.startswith("littled.cli")} == light
     assert modules.isdisjoint({"numpy", "rich", "asyncio", "ssl"})

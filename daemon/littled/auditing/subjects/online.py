@@ -1,42 +1,22 @@
 """Audits of online learners, and small ones of every way of selection."""
 
 from collections.abc import Mapping
-from fractions import Fraction
-from typing import Any
 
 from littled.auditing.online import online_subject
 from littled.auditing.subjects.small import HORIZON, alone
 from littled.auditing.trials import Subject
 from littled.budget.unit import Unit
 from littled.classes.names import class_from_name
-from littled.planner import (
-    OnlinePlan,
-    OnlineRequest,
-    PaperConstants,
-    StreamPlan,
-    StreamRequest,
-)
+from littled.planner import OnlinePlan, OnlineRequest, StreamPlan, StreamRequest
+from littled.planner.online.ways.base import Small
+from littled.planner.online.ways.register import WAYS
 
 # So short that a schedule is better even for ids, which may keep their trigger.
 HORIZON_OF_SCHEDULES = 16
-NOISE_RATE = Fraction(1, 10)
-# Constants with which Algorithms 1 to 4 have a plan for so short a season.
-PAPER = PaperConstants(teachers=Fraction(32), threshold=Fraction(1, 1000), draws=Fraction(1, 10))
 
-# Small learners by name: the class, and how the next rule is selected.
-PUBLISHING: dict[str, tuple[str, dict[str, Any]]] = {
-    "dense": ("thresholds:2", {"selection": "dense"}),
-    "fresh": ("thresholds:2", {"selection": "fresh"}),
-    "fresh-scheduled": ("thresholds:2", {"selection": "fresh", "adversary": "none"}),
-    "sparse": ("prefixes:8", {"selection": "sparse"}),
-    "sparse-scheduled": ("prefixes:8", {"selection": "sparse", "adversary": "none"}),
-    "closure": ("conjunctions:3", {"selection": "closure"}),
-    "closure-scheduled": ("conjunctions:3", {"selection": "closure", "adversary": "none"}),
-    "histogram": ("points:8", {"selection": "histogram"}),
-    "histogram-noisy": ("points:8", {"selection": "histogram", "noise_rate": NOISE_RATE}),
-    "histogram-scheduled": ("points:8", {"selection": "histogram", "adversary": "none"}),
-    "teachers": ("points:8", {"selection": "sparse", "teachers": 2}),
-    "paper": ("points:8", {"selection": "paper", "paper": PAPER}),
+# Small learners by name: the class, and how the next rule is selected; those of users at the end.
+PUBLISHING: dict[str, Small] = {
+    **{name: small for way in WAYS.values() for name, small in way.small.items()},
     "users": ("points:8", {"selection": "histogram"}),
     "users-scheduled": ("thresholds:2", {"selection": "fresh", "adversary": "none"}),
 }

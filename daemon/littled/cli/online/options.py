@@ -1,12 +1,13 @@
 """The options of `littled plan` that online learners have; nothing is imported that computes."""
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import click
 
 from littled.cli.decimals import DecimalParameter
 from littled.cli.kinds import Option
+from littled.ways import Asked
 
 PAPER_CONSTANTS = ("calls", "teachers", "threshold", "draws")
 
@@ -20,9 +21,7 @@ class OnlineOptions:
         "selection": click.option(
             "--selection",
             show_default="auto",
-            type=click.Choice(
-                ["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"]
-            ),
+            type=click.Choice(get_args(Asked)),
             help="How the next rule is selected.",
         ),
         "teachers": click.option(

@@ -22,8 +22,9 @@ lists, snapshots or memory could come to more than any plan may (`littled.planne
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
+from typing import ClassVar
 
 from littled.budget.conversion import rho_of_epsilon
 from littled.budget.events import CohenLyuStageTest, CohenLyuTrigger
@@ -37,7 +38,7 @@ from littled.planner.budgets import DELTA_Z_SHARE, Budget, rate_below
 from littled.planner.online.plan import OnlinePlan
 from littled.planner.online.request import PAPER_LIMITS, OnlineRequest, PaperConstants
 from littled.planner.online.sizes import misfit
-from littled.planner.online.ways.base import Estimate, Way
+from littled.planner.online.ways.base import Estimate, Small, Way
 from littled.planner.online.ways.draft import log_points
 from littled.planner.requests import PlanError, StreamRequest
 from littled.portable import log
@@ -55,12 +56,18 @@ MAJORITY_DEVIATION = 0.25
 # Claims 6.1 and 6.2 hold except with probability T to the power of minus this.
 FAILURE_EXPONENT = 10
 
+# Constants with which Algorithms 1 to 4 have a plan for as short a season as audits have.
+SMALL = PaperConstants(teachers=Fraction(32), threshold=Fraction(1, 1000), draws=Fraction(1, 10))
+
 
 class PaperWay(Way):
     """The paper's algorithms with their tests; for the laboratory."""
 
     name = "paper"
     words = "Algorithms 1 to 4 with the paper's parameters"
+    small: ClassVar[Mapping[str, Small]] = {
+        "paper": ("points:8", {"selection": "paper", "paper": SMALL}),
+    }
     alone = True
 
     def is_of(self, selection: Selection) -> bool:

@@ -5,9 +5,9 @@ from fractions import Fraction
 from typing import ClassVar, Literal
 
 from littled.classes.hypothesis import HypothesisClass
+from littled.ways import Asked
 from littled_protocol.rules import Words
 
-Asked = Literal["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"]
 Adversary = Literal["none", "oblivious", "adaptive"]
 
 # Chance, aimed at, that the calls of a season run out, or that noise upsets a plan otherwise.

@@ -57,7 +57,7 @@ class Work:
 class Selection(ABC):
     """One way to select the next rule, with the parameters of a learner that selects in it.
 
-    All methods are functions of public values, but for `select`. To be asked for anything beside
+    All methods are functions of public values, except `select`. To be asked for anything beside
     `wrong`, the parameters have to go together.
     """
 

@@ -282,7 +282,7 @@ def _split(epoch: Buffer, teachers: int) -> list[DataSet]:
 
 
 def examples_of_one_teacher(examples: int, teachers: int, of_a_user: int = 1) -> int:
-    """Most examples that secret words give to one of k teachers, but for a chance below 2^-64.
+    """Most examples that secret words give to one of k teachers, except with a chance below 2^-64.
 
     m + t or more, with m = examples / k the mean, come to one teacher with probability at most
     exp(-t^2 / (2m + 2t/3)), by Chernoff's bound; whoever chooses the examples does not know the

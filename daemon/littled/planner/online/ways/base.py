@@ -1,9 +1,9 @@
 """What a way of selection is to the planner: when it applies, and its plans under a budget.
 
 Every estimate is for a realizable stream (or one with the given noise rate) and is utility only.
-`guaranteed` is a bound that holds but for the failure probability whatever oblivious realizable
-stream comes (an adaptive one where that was asked for); it rests on `littled.planner.bounds` and is
-None where nothing is proven.
+`guaranteed` is a bound that holds, except with the failure probability, whatever oblivious
+realizable stream comes (an adaptive one where that was asked for); it rests on
+`littled.planner.bounds` and is None where nothing is proven.
 
 Where users are protected, all of this is about streams in which no user makes the published rules
 err more often than a season counts. What is kept of a user is soon used up if users give many
@@ -12,9 +12,9 @@ every epoch ("fresh") has to be asked for.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from littled.learners.online.selections.base import Selection
 from littled.planner.budgets import Budget
@@ -25,6 +25,8 @@ from littled.planner.requests import StreamRequest
 
 # A plan whose number of calls is proven to suffice is preferred to one with so much fewer mistakes.
 UNPROVEN_FACTOR = 1.15
+
+Small = tuple[str, Mapping[str, Any]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,14 @@ def preference(estimate: Estimate) -> float:
 
 
 class Way(ABC):
-    """One way of selection; `name` as it is asked for, `words` for people."""
+    """One way of selection; `name` as it is asked for, `words` for people.
+
+    small: small learners of this way for audits, by name: the class, and what is asked besides.
+    """
 
     name: ClassVar[str]
     words: ClassVar[str]
+    small: ClassVar[Mapping[str, Small]]
     # Whether it needs the whole budget of a stream.
     alone: ClassVar[bool] = False
 

@@ -1,7 +1,8 @@
 """Closure selection: among the smallest rules around teachers' examples."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 from littled.classes.capabilities import needed
 from littled.learners.online.selections.base import Selection
@@ -9,7 +10,7 @@ from littled.learners.online.selections.closure import Closures
 from littled.learners.online.values import EpochSettings
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.schedules import Share, always, outweighs, planned, spanning
-from littled.planner.online.ways.base import Estimate
+from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.draft import Draft
 from littled.planner.online.ways.scheduled import MISTAKES_MAX, ScheduledDraft, ScheduledWay
 
@@ -27,6 +28,10 @@ class ClosureWay(ScheduledWay):
 
     name = selection = "closure"
     words = "among the smallest rules around teachers' examples"
+    small: ClassVar[Mapping[str, Small]] = {
+        "closure": ("conjunctions:3", {"selection": "closure"}),
+        "closure-scheduled": ("conjunctions:3", {"selection": "closure", "adversary": "none"}),
+    }
 
     def is_of(self, selection: Selection) -> bool:
         """Where closures are proposed."""
@@ -34,8 +39,10 @@ class ClosureWay(ScheduledWay):
 
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class without closures."""
-        if (said := super().refusal(request)) or request.hypotheses.intersection_closed is not None:
-            return said
+        if (
+            reason := super().refusal(request)
+        ) or request.hypotheses.intersection_closed is not None:
+            return reason
         return f"{request.hypotheses.name} has no closures; use dense or sparse"
 
     def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:

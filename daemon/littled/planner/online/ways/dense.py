@@ -1,7 +1,8 @@
 """Dense selection, remembering the season: the plans are searched among exact tails of calls."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 from littled.classes.capabilities import needed
 from littled.learners.online.selections.base import Selection
@@ -14,7 +15,7 @@ from littled.planner.bounds import (
     poisson_quantile,
 )
 from littled.planner.online.request import OnlineRequest
-from littled.planner.online.ways.base import Estimate
+from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.draft import (
     CALLS,
     CALLS_MAX,
@@ -35,6 +36,9 @@ class DenseWay(TriggeredWay):
 
     name = selection = "dense"
     words = "among all rules of the class, remembering the season"
+    small: ClassVar[Mapping[str, Small]] = {
+        "dense": ("thresholds:2", {"selection": "dense"}),
+    }
 
     def is_of(self, selection: Selection) -> bool:
         """Dense, and not fresh."""

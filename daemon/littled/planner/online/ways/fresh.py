@@ -1,9 +1,10 @@
 """Fresh dense selection: among all rules of a class, by each epoch alone."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
+from typing import ClassVar
 
 from littled.classes.capabilities import needed
 from littled.learners.online.selections.base import Selection
@@ -12,7 +13,7 @@ from littled.learners.online.values import EpochSettings
 from littled.planner.bounds import calls_expected, fires_beyond
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.schedules import USUAL_SHARE, Share, always, drawn_error, planned
-from littled.planner.online.ways.base import Estimate
+from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.dense import TOO_MANY_RULES, too_many_rules
 from littled.planner.online.ways.draft import EXCEEDANCES, MARGINS, Draft, short_rate
 from littled.planner.online.ways.scheduled import ScheduledDraft, ScheduledWay
@@ -27,6 +28,10 @@ class FreshWay(ScheduledWay):
 
     name, selection = "fresh", "dense"
     words = "among all rules of the class, by each epoch alone"
+    small: ClassVar[Mapping[str, Small]] = {
+        "fresh": ("thresholds:2", {"selection": "fresh"}),
+        "fresh-scheduled": ("thresholds:2", {"selection": "fresh", "adversary": "none"}),
+    }
 
     def is_of(self, selection: Selection) -> bool:
         """Dense and fresh."""

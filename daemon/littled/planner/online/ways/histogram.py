@@ -1,9 +1,10 @@
 """Histogram selection: every id whose noisy count of mistakes passes."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from fractions import Fraction
+from typing import ClassVar
 
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.histogram import Histogram
@@ -11,7 +12,7 @@ from littled.learners.online.values import EpochSettings
 from littled.planner.online.histograms import Setting, passes
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.schedules import QUANTILES, Share, always, planned
-from littled.planner.online.ways.base import Estimate
+from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.draft import EXCEEDANCES, Draft
 from littled.planner.online.ways.scheduled import ScheduledDraft, ScheduledWay
 from littled.portable import log, total
@@ -27,6 +28,11 @@ class HistogramWay(ScheduledWay):
 
     name = selection = "histogram"
     words = "every id whose noisy count of mistakes passes"
+    small: ClassVar[Mapping[str, Small]] = {
+        "histogram": ("points:8", {"selection": "histogram"}),
+        "histogram-noisy": ("points:8", {"selection": "histogram", "noise_rate": Fraction(1, 10)}),
+        "histogram-scheduled": ("points:8", {"selection": "histogram", "adversary": "none"}),
+    }
     may_keep_trigger = True
 
     def is_of(self, selection: Selection) -> bool:
@@ -35,8 +41,8 @@ class HistogramWay(ScheduledWay):
 
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class of other rules than sets."""
-        if (said := super().refusal(request)) or request.hypotheses.id_sets is not None:
-            return said
+        if (reason := super().refusal(request)) or request.hypotheses.id_sets is not None:
+            return reason
         return (
             f"{request.hypotheses.name} has no rules that are sets of ids; use points or "
             "sparse_sets, or another selection"
@@ -55,10 +61,10 @@ class HistogramWay(ScheduledWay):
         that the published set lacks are candidates then, so a call is never wrong. Let n be
         missing, and let a call come at a rung with U >= n s + b, where s = B + ln(1/f) / e and b is
         by how much a fire may come early: one missing member has s mistakes of the epoch, and
-        passes but for the chance P[nu < B - s] <= f. A call that finds something is followed by the
-        first rung. So with n missing the ladder is climbed no further than to this rung, and for
-        every n there is one such climb at the most, each epoch of which takes U mistakes and the
-        trigger's delay.
+        passes except with the chance P[nu < B - s] <= f. A call that finds something is followed by
+        the first rung. So with n missing the ladder is climbed no further than to this rung, and
+        for every n there is one such climb at the most, each epoch of which takes U mistakes and
+        the trigger's delay.
 
         With noise nothing is proven. Noise alone climbs the ladder then, so the last rung is
         reckoned with, and that honest noise strays by its standard deviation over a season.

@@ -1,7 +1,8 @@
 """Sparse selection: among the rules that single examples propose."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 from littled.classes.capabilities import needed
 from littled.learners.online.selections.base import Selection
@@ -10,7 +11,7 @@ from littled.learners.online.values import EpochSettings
 from littled.planner.bounds import calls_expected, fires_beyond
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.schedules import Share, drawn_error, outweighs, planned
-from littled.planner.online.ways.base import Estimate
+from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.draft import CALLS, Draft, short_rate
 from littled.planner.online.ways.scheduled import ScheduledDraft, ScheduledWay
 from littled.portable import log
@@ -22,6 +23,10 @@ class SparseWay(ScheduledWay):
 
     name = selection = "sparse"
     words = "among rules that examples propose"
+    small: ClassVar[Mapping[str, Small]] = {
+        "sparse": ("prefixes:8", {"selection": "sparse"}),
+        "sparse-scheduled": ("prefixes:8", {"selection": "sparse", "adversary": "none"}),
+    }
 
     def is_of(self, selection: Selection) -> bool:
         """Where examples propose."""

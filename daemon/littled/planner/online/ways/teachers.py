@@ -1,11 +1,12 @@
 """Sparse selection with k teachers: Algorithm 4 without its stage tests."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import ClassVar
 
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.teachers import Teachers
 from littled.planner.online.request import OnlineRequest
-from littled.planner.online.ways.base import Estimate
+from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.draft import CALLS, Draft, TriggeredWay
 from littled.portable import log
 
@@ -17,6 +18,9 @@ class TeachersWay(TriggeredWay):
 
     name, selection = "teachers", "sparse"
     words = "among essential hypotheses of teachers (Algorithm 4)"
+    small: ClassVar[Mapping[str, Small]] = {
+        "teachers": ("points:8", {"selection": "sparse", "teachers": 2}),
+    }
 
     def is_of(self, selection: Selection) -> bool:
         """Where teachers list, and nothing is tested with the paper's tests."""

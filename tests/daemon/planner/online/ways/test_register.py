@@ -1,14 +1,20 @@
 """The register of ways: what requests leave open or contradict, and which way a plan is of."""
 
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
 from littled.classes.names import class_from_name
 from littled.planner import OnlinePlan, OnlineRequest, PlanError, StreamRequest, plan_stream
 from littled.planner.online.ways.register import WAYS, allowed_ways, way_of
+from littled.ways import Asked
 from support.learner_cases import ONLINE, USERS, learner_plan
+
+
+def test_every_way_has_a_word_that_asks_for_it() -> None:
+    """Teachers are asked for by their number, with the word of sparse selection."""
+    assert get_args(Asked) == ("auto", *(name for name in WAYS if name != "teachers"))
 
 
 def asked(name: str, **options: Any) -> OnlineRequest:

@@ -1,0 +1,8 @@
+"""The words for ways of selection, in configurations and options; nothing is imported here.
+
+`littled.planner.online.ways` has the ways themselves.
+"""
+
+from typing import Literal
+
+Asked = Literal["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"]
