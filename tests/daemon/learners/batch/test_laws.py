@@ -32,7 +32,6 @@ from littled.learners.batch.methods import (
     selection_of,
 )
 from littled.learners.contract import Place, Published, Step
-from littled.learners.users import UserCounts
 from littled.mechanisms.exponential import ExponentialMechanism
 from littled.mechanisms.noise import Address, NoiseSource
 from littled_protocol.rules import Rule
@@ -41,6 +40,7 @@ from support.learning import HEAD
 from support.outcomes import ONE, Outcomes
 from support.small_classes import Cubes
 from support.window_laws import Labelled, Law, Sample, WindowCase, every_example
+from support.window_variants import Remembering, Uncapped
 
 F = Fraction
 THREE, FOUR, ONE_POINT = range(3), range(4), range(1)
@@ -364,22 +364,6 @@ class Sorted(BatchLearner):
         ranks = np.empty(count, dtype=np.int64)
         ranks[np.lexsort((window.y, window.x))] = np.arange(count)
         return replace(window, chunks=ranks * self.parameters.chunks // count)
-
-
-class Remembering(BatchLearner):
-    """Keeps the examples of earlier windows."""
-
-    def _train(self, state: BatchState, place: Place, noise: NoiseSource) -> Step[BatchState]:
-        step = super()._train(state, place, noise)
-        return replace(step, state=replace(step.state, pieces=state.pieces))
-
-
-class Uncapped(BatchLearner):
-    """Forgets at each window how many examples a user has given."""
-
-    def _train(self, state: BatchState, place: Place, noise: NoiseSource) -> Step[BatchState]:
-        step = super()._train(state, place, noise)
-        return replace(step, state=replace(step.state, users_kept=UserCounts()))
 
 
 class Silent(BatchLearner):

@@ -12,11 +12,8 @@ from typing import Any
 import pytest
 
 from littled.classes.names import class_from_name
-from littled.learners.batch import BatchLearner, BatchParameters, BatchState
-from littled.learners.contract import Place, Step
+from littled.learners.batch import BatchLearner, BatchParameters
 from littled.learners.online.parameters import OnlineParameters
-from littled.learners.users import UserCounts
-from littled.mechanisms.noise import NoiseSource
 from littled.planner import StreamPlan
 from littled.planner.batch.plan import BatchPlan
 from littled_protocol.rules import Words
@@ -30,6 +27,7 @@ from support.enumeration import (
     online_plan,
     stream_of,
 )
+from support.window_variants import Remembering, Uncapped
 
 F = Fraction
 DENSE = BatchParameters(method="dense", epsilon=F(8), horizon=4, window=2, rate=F(3, 4))
@@ -180,22 +178,6 @@ def test_all_windows_cost_a_user_what_they_are_charged(name: str) -> None:
 
 
 # --- variants that must be caught -----------------------------------------------------------------
-
-
-class Remembering(BatchLearner):
-    """Keeps the examples of earlier windows."""
-
-    def _train(self, state: BatchState, place: Place, noise: NoiseSource) -> Step[BatchState]:
-        step = super()._train(state, place, noise)
-        return replace(step, state=replace(step.state, pieces=state.pieces))
-
-
-class Uncapped(BatchLearner):
-    """Forgets at each window how many examples a user has given."""
-
-    def _train(self, state: BatchState, place: Place, noise: NoiseSource) -> Step[BatchState]:
-        step = super()._train(state, place, noise)
-        return replace(step, state=replace(step.state, users_kept=UserCounts()))
 
 
 @dataclass(frozen=True, slots=True)
