@@ -5,6 +5,7 @@
 - `dense`, numbered rules: the class is finite and small. Statistics condense labelled examples to
   an integer array of fixed size; from these every rule has a score, the number of examples that it
   agrees with;
+- `nested`, numbered rules that form a chain: each contains the next one;
 - `proposing`, rules proposed by examples: a positive example proposes a short list of rules, a
   negative example vetoes rules;
 - `id_sets`, rules that are sets of ids: an example that contradicts the published rule votes to
@@ -75,6 +76,21 @@ class NumberedRules(ABC):
     def cells(self) -> int:
         """Cells of a matrix of rules that all scores are read from; 0 where there is none."""
         return 0
+
+
+class NestedRules(NumberedRules):
+    """Numbered rules that form a chain: rule i + 1 says 1 only where rule i does."""
+
+    @abstractmethod
+    def number(self, rule: Rule) -> int:
+        """The number of a rule of the class."""
+
+    @abstractmethod
+    def mistakes(self, statistics: NDArray[np.int64], number: int) -> tuple[int, int]:
+        """Counted false positives, and false negatives, of the rule with this number.
+
+        One example replaced changes them by at most 1 each.
+        """
 
 
 class ProposedRules(ABC):

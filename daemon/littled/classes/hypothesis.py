@@ -19,6 +19,7 @@ from littled.classes.base import Ballot, Labels, Points, members_of_chunks, saue
 from littled.classes.capabilities import (
     IdSets,
     IntersectionClosed,
+    NestedRules,
     NumberedRules,
     ProposedRules,
     VersionSpaces,
@@ -91,6 +92,11 @@ class HypothesisClass(ABC):
     def dense(self) -> NumberedRules | None:
         """Its rules by number, where there are few: for dense selection."""
         return self if isinstance(self, NumberedRules) else None
+
+    @property
+    def nested(self) -> NestedRules | None:
+        """Its rules by number, where they form a chain: for a public memory."""
+        return self if isinstance(self, NestedRules) else None
 
     @property
     def proposing(self) -> ProposedRules | None:

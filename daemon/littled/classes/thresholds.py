@@ -20,6 +20,7 @@ from littled.classes.base import (
     Points,
     Scores,
 )
+from littled.classes.capabilities import NestedRules
 from littled.classes.chunks import ChunkCuts
 from littled.classes.labelings import RepresentedRules
 from littled.classes.numbered import NumberedPoints, NumberedVersionSpaces
@@ -27,7 +28,7 @@ from littled_protocol.rules import Rule, ThresholdRule
 
 
 @dataclass(frozen=True)
-class Thresholds(NumberedPoints, NumberedVersionSpaces, RepresentedRules):
+class Thresholds(NumberedPoints, NestedRules, NumberedVersionSpaces, RepresentedRules):
     """The rules x >= t, t = 0..size, over the points 0..size-1."""
 
     size: int
@@ -89,6 +90,16 @@ class Thresholds(NumberedPoints, NumberedVersionSpaces, RepresentedRules):
     def rule(self, index: int) -> ThresholdRule:
         """The threshold `index`."""
         return ThresholdRule(size=self.size, threshold=index)
+
+    def number(self, rule: Rule) -> int:
+        """Its threshold."""
+        assert isinstance(rule, ThresholdRule)
+        return rule.threshold
+
+    def mistakes(self, statistics: NDArray[np.int64], number: int) -> tuple[int, int]:
+        """Labels 0 at or above the threshold, labels 1 below it."""
+        zeros, ones = statistics
+        return int(zeros[number:].sum()), int(ones[:number].sum())
 
     def essential_p_min(self, d: int) -> int:
         """2, whatever d is and however large the domain: all consistent thresholds are essential.

@@ -8,6 +8,8 @@ from typing import Any, Self, get_args
 
 from littled.budget.rounding import to_text
 from littled.budget.unit import USER_EXAMPLES_MAX
+from littled.learners.online.memories import settings_from_dict
+from littled.learners.online.memory import MemorySettings
 from littled.learners.online.selections.register import SELECTIONS, selection_of
 from littled.learners.online.values import (
     Accounting,
@@ -37,8 +39,14 @@ class OnlineParameters(ParameterValues):
             raise ValueError(problem)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able; fractions as "numerator/denominator", settings as maps."""
-        return {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        """JSON-able; fractions as "numerator/denominator", settings as maps.
+
+        Without `memory` where there is none, as parameters were stored before memories came.
+        """
+        values = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
+        if self.memory is None:
+            del values["memory"]
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -47,7 +55,9 @@ class OnlineParameters(ParameterValues):
         Parameters that came later have defaults; what was stored before them lacks them.
         """
         check_stored(cls, values, "online learner")
-        return cls(**{name: _read(name, value) for name, value in values.items()})
+        read = {name: _read(name, value) for name, value in values.items() if name != "memory"}
+        memory = values.get("memory")
+        return cls(**read, memory=None if memory is None else settings_from_dict(memory))
 
 
 def check_stored(kind: type[Any], values: Mapping[str, Any], learner: str) -> None:
@@ -92,6 +102,8 @@ def _plain(value: object) -> object:
             {"trigger_threshold": settings.trigger_threshold, "teachers": settings.teachers}
             for settings in value
         ]
+    if isinstance(value, MemorySettings):
+        return value.to_dict()
     return value
 
 
@@ -144,6 +156,8 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
 
 def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
     """What parameters may not be together."""
+    if p.memory is not None and (problem := p.memory.wrong()) is not None:
+        yield problem
     yield from selection_of(p).wrong()
     if p.tests == "cohen_lyu" and not 0 < p.tests_failure < 1:
         yield "cohen_lyu tests need a tests_failure above 0 and below 1"

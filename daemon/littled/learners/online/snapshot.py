@@ -4,6 +4,8 @@ from dataclasses import fields
 from typing import Any
 
 from littled.learners.online.buffer import Buffer
+from littled.learners.online.memories import memory_from_dict
+from littled.learners.online.memory import Memory
 from littled.learners.online.state import OnlineState
 from littled.learners.snapshot import SnapshotUnusable, counts_from_dict, counts_to_dict
 from littled_protocol.rules import rule_from_dict
@@ -20,14 +22,20 @@ def state_to_dict(state: OnlineState) -> dict[str, Any]:
     values["pending"] = [list(batch) for batch in state.pending]
     for name in _USER_COUNTS:
         values[name] = counts_to_dict(values[name])
+    if state.memory is None:
+        del values["memory"]  # as snapshots were before memories came
+    else:
+        values["memory"] = state.memory.to_dict()
     return values
 
 
 def state_from_dict(values: dict[str, Any]) -> OnlineState:
     """The state that `state_to_dict` wrote; SnapshotUnusable if its fields differ."""
-    if set(values) != {field.name for field in fields(OnlineState)}:
+    if set(values) | {"memory"} != {field.name for field in fields(OnlineState)}:
         raise SnapshotUnusable("the snapshot has the fields of another version")
     read = dict(values)
+    if "memory" in values:
+        read["memory"] = _memory(values["memory"])
     read["rule"] = rule_from_dict(values["rule"])
     read["buffer"] = None if values["buffer"] is None else Buffer(**values["buffer"])
     read["archive"] = tuple(Buffer(**buffer) for buffer in values["archive"])
@@ -41,3 +49,10 @@ def _buffer_to_dict(buffer: Buffer) -> dict[str, Any]:
     return {
         field.name: getattr(buffer, field.name) for field in fields(buffer) if field.name != "limit"
     }
+
+
+def _memory(values: dict[str, Any]) -> Memory:
+    try:
+        return memory_from_dict(values)
+    except ValueError as error:
+        raise SnapshotUnusable(f"the snapshot has the memory of another version: {error}") from None

@@ -8,19 +8,22 @@ from numpy.typing import NDArray
 from littled.classes.base import Labels, Points
 from littled.learners import contract
 from littled.learners.online.buffer import Buffer
+from littled.learners.online.memory import Memory
 from littled.learners.users import UserCounts, Users
 from littled_protocol.rules import Rule
 
 
 @dataclass(frozen=True, slots=True)
 class OnlineState:
-    """Everything the learner knows. Public: the fields up to `kept`; the rest never leaves.
+    """Everything the learner knows. Public: the fields up to `kept`, and `memory`; the rest
+    never leaves, and what `memory` holds leaves in releases only.
 
     Of the season: `calls` made, and how many of them in a row `kept` the rule. `archive` holds, for
     each earlier epoch of the season, its buffer; `statistics` the counts of a dense class, without
     the `pending` examples. `users_counted` are the mistakes of each user that the trigger has
     counted, `users_kept` the examples of each that were kept; None where examples are protected,
-    and `users_kept` where exactly the counted mistakes are kept.
+    and `users_kept` where exactly the counted mistakes are kept. `memory` is that of the season,
+    None for ways of selection without one.
     """
 
     rule: Rule
@@ -41,6 +44,7 @@ class OnlineState:
     pending: tuple[tuple[Points, Labels, Users | None], ...] = ()
     users_counted: UserCounts | None = None
     users_kept: UserCounts | None = None
+    memory: Memory | None = None
 
 
 @dataclass(frozen=True, slots=True)

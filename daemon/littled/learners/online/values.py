@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from littled.learners.online.memory import MemorySettings
+
 Accounting = Literal["pure", "zcdp"]
 Keep = Literal["examples", "mistakes", "both"]
 Tests = Literal["above_threshold", "cohen_lyu"]
@@ -28,8 +30,8 @@ class ParameterValues:
     `selection_rate`, `selection_accounting`, `draws`, `list_cap`, `bottom_score`, `teachers`,
     `stage_rate`, `calls_max`, `fresh`, `tests`, `tests_failure`, `user_examples_max`. Utility only:
     `noise_rate`, `trigger_threshold`, `buffer`, `background_max`, `ladder`, `schedule_first`,
-    `mistakes_max`; but where a histogram is booked as zCDP, whether `noise_rate` is 0 sets its
-    price.
+    `mistakes_max`, `memory`; but where a histogram is booked as zCDP, whether `noise_rate` is 0
+    sets its price.
 
     - `horizon`: examples in a season.
     - `noise_rate`: share of labels that may contradict the best rule; the trigger counts mistakes
@@ -59,6 +61,7 @@ class ParameterValues:
     - `user_examples_max`: c of "User-level privacy" (PRIVACY.md): of one user and season so many
       mistakes are counted by the trigger and so many examples kept, at the most, and everything is
       priced for a user's examples together; None where one example is protected.
+    - `memory`: the settings of a public memory; None for ways of selection without one.
     """
 
     epsilon: Fraction
@@ -84,6 +87,7 @@ class ParameterValues:
     schedule_first: int | None = None
     mistakes_max: int = 0
     user_examples_max: int | None = None
+    memory: MemorySettings | None = None
 
     @property
     def keeps_mistakes(self) -> bool:

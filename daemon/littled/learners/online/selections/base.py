@@ -14,6 +14,7 @@ from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import Place
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.keeping import Buffers, Keeping
+from littled.learners.online.memory import Memory
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.state import OnlineState
 from littled.learners.online.values import EpochSettings, ParameterValues
@@ -77,7 +78,12 @@ class Selection(ABC):
         """What other parameters may not be with this way; the first one is said."""
         if any(settings.teachers is not None for settings in self.parameters.ladder):
             yield "only closure selection changes its teachers on a ladder"
+        yield from self._wrong_memory()
         yield from self._wrong_stages()
+
+    def _wrong_memory(self) -> Iterator[str]:
+        if self.parameters.memory is not None:
+            yield f"{self.parameters.selection} selection has no memory of releases"
 
     def _wrong_stages(self) -> Iterator[str]:
         if self.parameters.stage_rate is not None:
@@ -116,6 +122,10 @@ class Selection(ABC):
 
     # -- a season ----------------------------------------------------------------------------
 
+    def opened(self, hypotheses: HypothesisClass) -> Memory | None:
+        """The public memory that a season begins with; None for a way without one."""
+        return None
+
     def settings(self, state: OnlineState) -> EpochSettings:
         """The settings of the ladder in force; a public function of public state."""
         return self.parameters.settings(state.kept)
@@ -128,7 +138,7 @@ class Selection(ABC):
     def select(
         self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
     ) -> tuple[OnlineState, Rule | None]:
-        """The rule of one call, None for bottom; only Algorithm 4 changes the state.
+        """The rule of one call, None for bottom; Algorithm 4 and public memories change the state.
 
         `state` is closed (`Keeping.closed`). Draws from the addresses of `place` alone.
         """

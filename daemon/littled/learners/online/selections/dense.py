@@ -1,7 +1,4 @@
-"""Dense selection: the exponential mechanism over all rules of a class, score = agreements.
-
-There is no bottom: every call publishes a rule, so the ladder counts all calls of a season.
-"""
+"""Dense selection: the exponential mechanism over all rules of a class, score = agreements."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -10,6 +7,7 @@ from functools import cached_property
 from typing import ClassVar
 
 from littled.budget.events import DenseSelection, PrivacyEvent
+from littled.classes.base import Scores
 from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.memory import RULE_BYTES
@@ -24,26 +22,20 @@ from littled_protocol.rules import Rule
 
 
 @dataclass(frozen=True)
-class Dense(Selection):
-    """Every rule has a weight."""
+class Weighing(Selection):
+    """What all selections among numbered rules have in common: each rule has a weight.
+
+    There is no bottom: every call publishes a rule.
+    """
 
     keeps_rows: ClassVar[bool] = False
-
-    @property
-    def words(self) -> str:
-        """With what it remembers."""
-        return "fresh dense" if self.parameters.fresh else "dense"
 
     def wrong(self) -> Iterator[str]:
         """No teachers."""
         if self.parameters.teachers is not None:
-            yield "dense selection has no teachers; use sparse or closure"
+            word = self.parameters.selection
+            yield f"{word} selection has no teachers; use sparse or closure"
         yield from super().wrong()
-
-    def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
-        """A class that is too large."""
-        if hypotheses.dense is None:
-            yield f"{hypotheses.name} has too many rules for dense selection; use sparse"
 
     def event(self, epochs: int = 1) -> PrivacyEvent:
         """The draws of the exponential mechanism."""
@@ -57,26 +49,16 @@ class Dense(Selection):
         draws = self.parameters.calls_max * self.parameters.draws
         return draws * self._mechanism.total_variation(needed(hypotheses.dense).rule_count)
 
-    def settings(self, state: OnlineState) -> EpochSettings:
-        """By all calls of the season, as hardly any keeps the rule."""
-        return self.parameters.settings(state.calls)
-
     def keeping(self, hypotheses: HypothesisClass) -> Keeping:
         """Counts."""
         return Counts(hypotheses, self.parameters, needed(hypotheses.dense))
 
-    def select(
-        self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
-    ) -> tuple[OnlineState, Rule | None]:
-        """The majority of all draws."""
-        assert state.statistics is not None
-        rules = needed(hypotheses.dense)
-        scores = rules.scores(state.statistics)
-        drawn = [
+    def _drawn(self, scores: Scores, place: Place, noise: LearnerNoise) -> list[int]:
+        """The draws of one call."""
+        return [
             self._mechanism.sample(scores, noise.source.words(address, ExponentialMechanism.WORDS))
             for address in noise.draws(place, self.parameters.draws)
         ]
-        return state, self._majority([rules.rule(index) for index in drawn])
 
     @cached_property
     def _mechanism(self) -> ExponentialMechanism:
@@ -94,3 +76,31 @@ class Dense(Selection):
     def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
         """Of all rules."""
         return RULE_BYTES * needed(hypotheses.dense).rule_count
+
+
+@dataclass(frozen=True)
+class Dense(Weighing):
+    """Weights are those of the examples alone; the ladder counts all calls of the season."""
+
+    @property
+    def words(self) -> str:
+        """With what it remembers."""
+        return "fresh dense" if self.parameters.fresh else "dense"
+
+    def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
+        """A class that is too large."""
+        if hypotheses.dense is None:
+            yield f"{hypotheses.name} has too many rules for dense selection; use sparse"
+
+    def settings(self, state: OnlineState) -> EpochSettings:
+        """By all calls of the season, as hardly any keeps the rule."""
+        return self.parameters.settings(state.calls)
+
+    def select(
+        self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
+    ) -> tuple[OnlineState, Rule | None]:
+        """The majority of all draws."""
+        assert state.statistics is not None
+        rules = needed(hypotheses.dense)
+        drawn = self._drawn(rules.scores(state.statistics), place, noise)
+        return state, self._majority([rules.rule(index) for index in drawn])

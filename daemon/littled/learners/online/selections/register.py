@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from littled.learners.online.selections.base import Selection
+from littled.learners.online.selections.chain import Chain
 from littled.learners.online.selections.closure import Closures
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.selections.histogram import Histogram
@@ -23,6 +24,7 @@ SELECTIONS: dict[str, Callable[[ParameterValues], Selection]] = {
     "sparse": _sparse,
     "closure": Closures,
     "histogram": Histogram,
+    "chain": Chain,
 }
 
 

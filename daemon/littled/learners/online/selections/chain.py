@@ -1,0 +1,115 @@
+"""Selection among the rules of a chain, with a public memory of what was released.
+
+Source: Lemma M and Theorem M of PRIVACY.md, section 4, "Public memory".
+
+In the first J calls of a memory ("direct") a rule is drawn among all of them by the examples of its
+own epoch, as in fresh dense selection, but with public offsets added to the scores. Then the
+offsets convict the rules on the other side of the published rule. From call J on ("halving") the
+middle of a public interval is published, and one draw between two candidates, the epoch's false
+positives and its false negatives, says which half is left. An interval that is empty contradicts
+what was drawn before; then the memory begins anew.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from littled.classes.base import Scores
+from littled.classes.capabilities import NestedRules, needed
+from littled.classes.hypothesis import HypothesisClass
+from littled.learners.contract import Place
+from littled.learners.online.chain_memory import ChainMemory, ChainSettings
+from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.selections.dense import Weighing
+from littled.learners.online.state import OnlineState
+from littled.learners.online.values import EpochSettings
+from littled_protocol.rules import Rule
+
+
+@dataclass(frozen=True)
+class Chain(Weighing):
+    """Rules of a chain, weighed by one epoch and by what was released."""
+
+    @property
+    def words(self) -> str:
+        """Whether rules are drawn before an interval is halved."""
+        return "chain with public memory" if self._memory.direct_calls else "halving of a chain"
+
+    def wrong(self) -> Iterator[str]:
+        """What a function of releases goes with: one fresh draw a call, no teachers, no noise."""
+        p = self.parameters
+        yield from super().wrong()
+        if not p.fresh or p.draws != 1 or p.buffer != "examples":
+            yield "chain selection is fresh, with one draw, and keeps examples"
+        if p.noise_rate or p.schedule_first is not None:
+            yield "chain selection needs a trigger, and a noise_rate of 0"
+        if isinstance(p.memory, ChainSettings) and len(p.ladder) != min(p.memory.direct_calls, 1):
+            yield "a ladder of chain selection has one threshold, for halving after direct calls"
+
+    def _wrong_memory(self) -> Iterator[str]:
+        if not isinstance(self.parameters.memory, ChainSettings):
+            yield "chain selection needs a memory with the settings of a chain"
+
+    def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
+        """A class whose rules are no chain."""
+        if hypotheses.nested is None:
+            yield f"the rules of {hypotheses.name} are no chain, one inside the other; use dense"
+
+    def opened(self, hypotheses: HypothesisClass) -> ChainMemory:
+        """Nothing is known of any rule."""
+        return ChainMemory.empty(needed(hypotheses.nested).rule_count)
+
+    def settings(self, state: OnlineState) -> EpochSettings:
+        """By how the next rule is found: the first ones for direct calls, then the ladder's."""
+        return self.parameters.settings(int(_memory(state).fires >= self._memory.direct_calls))
+
+    def select(
+        self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
+    ) -> tuple[OnlineState, Rule | None]:
+        """The rule drawn, or the median of the weights, or the middle of what is left."""
+        rules, before = needed(hypotheses.nested), _memory(state)
+        published, memory = rules.number(state.rule), before.fired()
+        direct_calls = self._memory.direct_calls
+        if memory.fires < direct_calls:
+            [drawn] = self._drawn(self._weighed(rules, state, before), place, noise)
+            memory = memory.convicted(published, drawn, rules.rule_count, self._memory)
+            rule = self._chosen(memory, drawn, rules.rule_count)
+        elif memory.fires == direct_calls:
+            rule = memory.middle  # of all rules: nothing that is proven rests on direct calls
+        else:
+            [side] = self._drawn(self._sides(rules, state, published), place, noise)
+            memory = memory.halved(published, too_low=side == 0)
+            if memory.low > memory.high:
+                memory = ChainMemory.empty(rules.rule_count)
+                rule = published if direct_calls else memory.middle
+            else:
+                rule = memory.middle
+        return replace(state, memory=memory), rules.rule(rule)
+
+    def _weighed(self, rules: NestedRules, state: OnlineState, memory: ChainMemory) -> Scores:
+        """Agreements of all rules in this epoch, with their offsets: (rule_count,)."""
+        assert state.statistics is not None
+        return rules.scores(state.statistics) + memory.of_each(rules.rule_count)
+
+    def _sides(self, rules: NestedRules, state: OnlineState, published: int) -> Scores:
+        """The epoch's false positives and false negatives of the published rule: (2,)."""
+        assert state.statistics is not None
+        return np.array(rules.mistakes(state.statistics, published), dtype=np.int64)
+
+    def _chosen(self, memory: ChainMemory, drawn: int, count: int) -> int:
+        """What a direct call publishes: the drawn rule, or later the median of the weights."""
+        after = self._memory.median_after
+        if not after or memory.fires < after:
+            return drawn
+        return memory.median(self.parameters.selection_rate, count)
+
+    @property
+    def _memory(self) -> ChainSettings:
+        assert isinstance(self.parameters.memory, ChainSettings)
+        return self.parameters.memory
+
+
+def _memory(state: OnlineState) -> ChainMemory:
+    assert isinstance(state.memory, ChainMemory)
+    return state.memory
