@@ -5,4 +5,6 @@
 
 from typing import Literal
 
-Asked = Literal["auto", "dense", "fresh", "sparse", "closure", "histogram", "paper"]
+Asked = Literal[
+    "auto", "dense", "fresh", "memory", "halving", "sparse", "closure", "histogram", "paper"
+]

@@ -20,7 +20,7 @@ from littled.planner.plans import Plan, StreamPlan
 from littled.planner.requests import PlanError, Request, StreamRequest
 from littled.portable import log
 
-TRIGGER_SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+TRIGGER_SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6)
 # With longer fractions the trigger's 64-bit arithmetic could overflow.
 NOISE_RATE_DENOMINATOR_MAX = 10**9
 

@@ -7,7 +7,8 @@ so are all above it. Offsets are in units of one score, one agreeing example.
 
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import islice, pairwise
+from functools import cached_property
+from itertools import pairwise
 from typing import ClassVar
 
 import numpy as np
@@ -19,8 +20,8 @@ from littled.mechanisms.powers import weight_floors
 DIRECT_CALLS_MAX = 10_000
 # Offsets are added to scores of up to 2^44 examples, so that 63 bits hold them.
 OFFSET_MAX = 1 << 40
-# Of the weights that a median is taken of: at most 2^22 rules have one each.
-MEDIAN_BITS = 40
+# Of the weights of offsets: 2^22 of them can be added in 63 bits.
+WEIGHT_BITS = 40
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +29,21 @@ class ChainSettings(MemorySettings):
     """How a chain is searched.
 
     - `direct_calls`: J, so many calls draw among all rules; from then on an interval is halved.
-    - `conviction`: what the rules on the wrong side lose in a call, in scores.
+    - `evidence`: what the rules on the wrong side lose in a call, in scores.
+    - `fading`: how much less of it is left for every doubling of the epoch beyond `full_length`
+      examples. The longer an epoch is, the fewer mistakes its fire takes: noise had more steps.
     - `floor`: no offset is further below the largest one.
-    - `median_after`: from this direct call on the median of the weights is published in place of
-      the rule that was drawn; 0 for never.
+    - `median_after`: from this direct call on, an epoch of up to `full_length` examples is answered
+      by the median of the weights in place of the rule that was drawn; 0 for never. Mistakes that
+      come so close together are hardly ever those of a rule that is nearly right.
     """
 
     word: ClassVar[str] = "chain"
 
     direct_calls: int
-    conviction: int
+    evidence: int
+    fading: int
+    full_length: int
     floor: int
     median_after: int
 
@@ -45,11 +51,47 @@ class ChainSettings(MemorySettings):
         """The first value out of its range."""
         if not 0 <= self.direct_calls <= DIRECT_CALLS_MAX:
             return f"direct_calls of a chain must be from 0 to {DIRECT_CALLS_MAX:,}"
-        if not (0 <= self.conviction <= OFFSET_MAX and 0 <= self.floor <= OFFSET_MAX):
-            return "conviction and floor of a chain must be from 0 to 2^40 scores"
+        if not all(0 <= x <= OFFSET_MAX for x in (self.evidence, self.fading, self.floor)):
+            return "evidence, fading and floor of a chain must be from 0 to 2^40 scores"
+        if not 1 <= self.full_length <= OFFSET_MAX:
+            return "full_length of a chain must be from 1 to 2^40 examples"
         if self.median_after < 0:
             return "median_after of a chain must not be negative"
         return None
+
+    def evidence_after(self, length: int) -> int:
+        """What rules on the wrong side lose after an epoch of so many examples."""
+        doublings = (length // self.full_length).bit_length()
+        return max(0, self.evidence - self.fading * doublings)
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What offsets weigh in a draw at this rate: exp(rate * offset), in multiples of 2^-40."""
+
+    rate: Fraction
+
+    @cached_property
+    def _table(self) -> NDArray[np.int64]:
+        """Weights of the offsets 0, -1, ..., as long as they are not 0."""
+        return np.fromiter(weight_floors(self.rate, WEIGHT_BITS), dtype=np.int64)
+
+    def lead(self, side: NDArray[np.int64], other: NDArray[np.int64]) -> int:
+        """By how many scores a side outweighs the other, rounded down; below 0 if it does not.
+
+        Beyond the least weight it is no longer followed.
+        """
+        more, less = int(self.of(side).sum()), int(self.of(other).sum())
+        return self._scores(more, less) if more >= less else -self._scores(less, more)
+
+    def of(self, offsets: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The weight of each offset, int64 (n,)."""
+        return np.append(self._table, 0)[np.minimum(-offsets, len(self._table))]
+
+    def _scores(self, more: int, less: int) -> int:
+        """The largest n with less / more <= exp(-rate * n), as far as the table goes."""
+        ratio = (less << WEIGHT_BITS) // max(more, 1)
+        return int(np.count_nonzero(self._table >= ratio)) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,33 +124,38 @@ class ChainMemory(Memory):
         return replace(self, fires=self.fires + 1)
 
     def convicted(
-        self, published: int, drawn: int, count: int, settings: ChainSettings
+        self, published: int, drawn: int, count: int, *, evidence: int, floor: int, weights: Weights
     ) -> "ChainMemory":
-        """With the rules convicted that are on the side of the `published` one off the drawn one.
+        """With the rules on the side of the `published` one off the drawn one convicted, it too.
 
-        The published rule is among them; nothing is convicted if it was drawn again.
+        Of `evidence` scores, mistakes that the epoch is sure to have seen. If the published rule
+        is wrong on the side that was drawn, they are what a draw of the other side takes. So the
+        conviction is about the logarithm of the likelihood ratio of what was drawn: less where the
+        drawn side had outweighed the other before, as then it is drawn whatever is true, and less
+        where the drawn rule is close, as wrong draws are. Nothing if the same rule was drawn.
         """
-        offsets = self.of_each(count)
+        if drawn == published:
+            return self
+        offsets, numbers = self.of_each(count), np.arange(count)
         if drawn > published:
-            offsets[: published + 1] -= settings.conviction
-        elif drawn < published:
-            offsets[published:] -= settings.conviction
-        offsets = np.maximum(offsets - offsets.max(), -settings.floor)
+            wrong, passed = numbers <= published, (numbers > published) & (numbers <= drawn)
+        else:
+            wrong, passed = numbers >= published, (numbers < published) & (numbers >= drawn)
+        side = offsets[~wrong]
+        lead = weights.lead(side, offsets[wrong]) + weights.lead(side, offsets[passed])
+        offsets[wrong] -= min(max(evidence - lead, 0), 2 * evidence)
+        offsets = np.maximum(offsets - offsets.max(), -floor)
         starts = np.flatnonzero(np.diff(offsets, prepend=offsets[0] - 1))
         return replace(self, starts=tuple(starts.tolist()), offsets=tuple(offsets[starts].tolist()))
 
-    def median(self, rate: Fraction, count: int) -> int:
-        """The least rule up to which half of the weight lies; a weight is exp(rate * offset).
-
-        Weights are rounded down to multiples of 2^-40 of the largest.
-        """
-        table = list(islice(weight_floors(rate, MEDIAN_BITS), 1 - min(self.offsets)))
-        weights = [table[-offset] if -offset < len(table) else 0 for offset in self.offsets]
+    def median(self, weights: Weights, count: int) -> int:
+        """The least rule up to which half of the weight lies."""
+        table = weights.of(np.array(self.offsets, dtype=np.int64)).tolist()
         sizes = self._sizes(count)
-        half = (sum(w * size for w, size in zip(weights, sizes, strict=True)) + 1) // 2
-        for start, weight, size in zip(self.starts, weights, sizes, strict=True):
-            if weight and weight * size >= half:
-                return start + -(-half // weight) - 1
+        half = (sum(w * size for w, size in zip(table, sizes, strict=True)) + 1) // 2
+        for start, weight, size in zip(self.starts, table, sizes, strict=True):
+            if weight * size >= half:
+                return int(start + -(-half // weight) - 1)
             half -= weight * size
         raise AssertionError("the weights up to the last rule are all of the weight")
 

@@ -12,6 +12,7 @@ what was drawn before; then the memory begins anew.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -19,7 +20,7 @@ from littled.classes.base import Scores
 from littled.classes.capabilities import NestedRules, needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import Place
-from littled.learners.online.chain_memory import ChainMemory, ChainSettings
+from littled.learners.online.chain_memory import ChainMemory, ChainSettings, Weights
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.selections.dense import Weighing
 from littled.learners.online.state import OnlineState
@@ -34,7 +35,7 @@ class Chain(Weighing):
     @property
     def words(self) -> str:
         """Whether rules are drawn before an interval is halved."""
-        return "chain with public memory" if self._memory.direct_calls else "halving of a chain"
+        return "chain with public memory" if self.draws_rules else "halving of a chain"
 
     def wrong(self) -> Iterator[str]:
         """What a function of releases goes with: one fresh draw a call, no teachers, no noise."""
@@ -67,14 +68,14 @@ class Chain(Weighing):
     def select(
         self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
     ) -> tuple[OnlineState, Rule | None]:
-        """The rule drawn, or the median of the weights, or the middle of what is left."""
+        """The rule that was drawn, or the middle of what is left."""
         rules, before = needed(hypotheses.nested), _memory(state)
         published, memory = rules.number(state.rule), before.fired()
         direct_calls = self._memory.direct_calls
         if memory.fires < direct_calls:
             [drawn] = self._drawn(self._weighed(rules, state, before), place, noise)
-            memory = memory.convicted(published, drawn, rules.rule_count, self._memory)
-            rule = self._chosen(memory, drawn, rules.rule_count)
+            length = place.position - state.epoch_position + 1
+            memory, rule = self._direct(memory, published, drawn, rules.rule_count, length)
         elif memory.fires == direct_calls:
             rule = memory.middle  # of all rules: nothing that is proven rests on direct calls
         else:
@@ -87,6 +88,23 @@ class Chain(Weighing):
                 rule = memory.middle
         return replace(state, memory=memory), rules.rule(rule)
 
+    def _direct(
+        self, memory: ChainMemory, published: int, drawn: int, count: int, length: int
+    ) -> tuple[ChainMemory, int]:
+        """The memory after a direct call, and the rule that it publishes; all of it is public.
+
+        `length`: examples of the epoch, which the positions of fires say.
+        """
+        settings, weights = self._memory, self._weights
+        evidence = settings.evidence_after(length)
+        memory = memory.convicted(
+            published, drawn, count, evidence=evidence, floor=settings.floor, weights=weights
+        )
+        after = settings.median_after
+        if after and memory.fires >= after and length <= settings.full_length:
+            return memory, memory.median(weights, count)
+        return memory, drawn
+
     def _weighed(self, rules: NestedRules, state: OnlineState, memory: ChainMemory) -> Scores:
         """Agreements of all rules in this epoch, with their offsets: (rule_count,)."""
         assert state.statistics is not None
@@ -97,12 +115,14 @@ class Chain(Weighing):
         assert state.statistics is not None
         return np.array(rules.mistakes(state.statistics, published), dtype=np.int64)
 
-    def _chosen(self, memory: ChainMemory, drawn: int, count: int) -> int:
-        """What a direct call publishes: the drawn rule, or later the median of the weights."""
-        after = self._memory.median_after
-        if not after or memory.fires < after:
-            return drawn
-        return memory.median(self.parameters.selection_rate, count)
+    @cached_property
+    def _weights(self) -> Weights:
+        return Weights(self.parameters.selection_rate)
+
+    @property
+    def draws_rules(self) -> bool:
+        """Whether there are direct calls, which draw among all rules."""
+        return self._memory.direct_calls > 0
 
     @property
     def _memory(self) -> ChainSettings:

@@ -33,13 +33,15 @@ Small = tuple[str, Mapping[str, Any]]
 class Estimate:
     """A feasible plan of one learner with what it is expected to do in a season.
 
-    `way` is the name of a way of selection.
+    `way` is the name of a way of selection. `mistakes_if_chosen`: expected where somebody who sees
+    each published rule chooses the examples; None where that is not known.
     """
 
     way: str
     plan: OnlinePlan
     expected_mistakes: float
     guaranteed_mistakes: float | None
+    mistakes_if_chosen: float | None = None
 
 
 def preference(estimate: Estimate) -> float:

@@ -62,6 +62,11 @@ class Draft:
         return min(most, self.budget.horizon)
 
     @property
+    def whole_failure(self) -> float:
+        """Failure probability of a bound that divides it itself."""
+        return float(self.request.failure_probability)
+
+    @property
     def failure(self) -> float:
         """Failure probability of each of the three parts of a bound."""
         return float(self.request.failure_probability) / 3
@@ -182,6 +187,8 @@ class TriggeredWay(Way):
     """
 
     selection: ClassVar[str]
+    # Of the shares of epsilon tried for a trigger, the largest that leaves enough to select.
+    trigger_share_max: ClassVar[float] = 0.5
 
     @abstractmethod
     def drafts(self, draft: Draft) -> Iterator[Estimate]:
@@ -189,7 +196,7 @@ class TriggeredWay(Way):
 
     def estimates(self, request: OnlineRequest, budget: Budget) -> list[Estimate]:
         """The drafts in order."""
-        if budget.trigger_rate <= 0:
+        if budget.trigger_rate <= 0 or budget.trigger_share > self.trigger_share_max:
             return []
         drafts = self.drafts(Draft(request, budget, self.name, self.selection))
         return sorted(drafts, key=preference)

@@ -8,6 +8,7 @@ from littled.planner.online.ways.closure import ClosureWay
 from littled.planner.online.ways.dense import DenseWay
 from littled.planner.online.ways.fresh import FreshWay
 from littled.planner.online.ways.histogram import HistogramWay
+from littled.planner.online.ways.memory import HalvingWay, MemoryWay
 from littled.planner.online.ways.sparse import SparseWay
 from littled.planner.online.ways.teachers import TeachersWay
 from littled.planner.requests import PlanError
@@ -15,8 +16,8 @@ from littled.planner.requests import PlanError
 WAYS: dict[str, Way] = {
     way.name: way
     for way in (
-        *(DenseWay(), FreshWay(), SparseWay(), ClosureWay(), HistogramWay(), TeachersWay()),
-        PaperWay(),
+        *(DenseWay(), FreshWay(), MemoryWay(), HalvingWay(), SparseWay(), ClosureWay()),
+        *(HistogramWay(), TeachersWay(), PaperWay()),
     )
 }
 

@@ -1,0 +1,165 @@
+"""Public memory: selections from one epoch each, and from what the releases before have said."""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from itertools import product
+from typing import ClassVar
+
+from littled.classes.capabilities import needed
+from littled.learners.online.chain_memory import ChainSettings
+from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.selections.base import Selection
+from littled.learners.online.selections.chain import Chain
+from littled.learners.online.values import EpochSettings
+from littled.planner.bounds import calls_expected, fires_beyond
+from littled.planner.online.chains import (
+    direct_calls,
+    drawn_calls,
+    halving,
+    median_after,
+)
+from littled.planner.online.request import OnlineRequest
+from littled.planner.online.ways.base import Estimate, Small
+from littled.planner.online.ways.draft import (
+    EXCEEDANCES,
+    MARGINS,
+    Draft,
+    TriggeredWay,
+    short_rate,
+)
+from littled.portable import LN2, log
+
+# Mistakes that a fire has seen nearly always, in multiples of U.
+EVIDENCE = 0.58
+# What all rules at the floor weigh together beside the best one: little enough to be ruled out,
+# enough to come back after a jump.
+AT_FLOOR = 0.25
+# An epoch of up to so many times U examples has hardly been ended by noise.
+FULL_LENGTH = 4
+
+NO_CHAIN = "what a release says of other rules is known only where they form a chain"
+
+
+class MemoryWay(TriggeredWay):
+    """Rules are drawn by one epoch and by what was released; an interval is halved if need be."""
+
+    name = "memory"
+    selection = "chain"
+    words = "among the rules of a chain, by each epoch and by what was released"
+    small: ClassVar[Mapping[str, Small]] = {
+        "memory": ("thresholds:2", {"selection": "memory"}),
+    }
+
+    def is_of(self, selection: Selection) -> bool:
+        """With calls that draw among all rules."""
+        return isinstance(selection, Chain) and selection.draws_rules
+
+    def refusal(self, request: OnlineRequest) -> str | None:
+        """No class without chains."""
+        return super().refusal(request) or no_chain(request, self.name)
+
+    def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
+        """No chain, noise, or a stream for which another way is made."""
+        yield from reasons_against_memory(request, users=users)
+        if request.adversary == "adaptive" and not request.asks_for(self.name):
+            yield "halving has the smaller bound where rules are seen before examples are chosen"
+
+    def drafts(self, draft: Draft) -> Iterator[Estimate]:
+        """Direct calls as many as somebody who sees each rule may need, then halving."""
+        rules = needed(draft.request.hypotheses.nested).rule_count
+        rate = draft.budget.selection_rate(1)
+        if rate <= 0:
+            return
+        calls, logarithm = direct_calls(rules), log(rules)
+        for exceedances, margin in product(EXCEEDANCES, MARGINS):
+            direct = math.ceil(draft.trigger.reach(exceedances) + margin / float(rate))
+            proven = halving(
+                rules, draft.trigger, float(rate), draft.whole_failure, direct=direct, calls=calls
+            )
+            usual = fires_beyond(logarithm, short_rate(float(rate)), direct, draft.trigger.rate)
+            parameters = chain_parameters(
+                draft,
+                direct,
+                ChainSettings(
+                    direct_calls=calls,
+                    evidence=math.ceil(EVIDENCE * direct),
+                    fading=round(LN2 / draft.trigger.rate),
+                    full_length=FULL_LENGTH * direct,
+                    floor=max(0, math.ceil(log(rules / AT_FLOOR) / float(rate))),
+                    median_after=median_after(rules),
+                ),
+                (EpochSettings(proven.threshold),),
+            )
+            found = draft.made(parameters, calls_expected(usual) * direct, proven.mistakes)
+            yield replace(found, mistakes_if_chosen=drawn_calls(rules) * direct)
+
+
+class HalvingWay(TriggeredWay):
+    """An interval of a chain is halved, in so long epochs that no half is taken by mistake."""
+
+    name = "halving"
+    selection = "chain"
+    trigger_share_max: ClassVar[float] = 0.6  # one bit a call takes little
+    words = "the middle of an interval of a chain, which each call halves"
+    small: ClassVar[Mapping[str, Small]] = {
+        "halving": ("thresholds:2", {"selection": "halving"}),
+    }
+
+    def is_of(self, selection: Selection) -> bool:
+        """Without calls that draw among all rules."""
+        return isinstance(selection, Chain) and not selection.draws_rules
+
+    def refusal(self, request: OnlineRequest) -> str | None:
+        """No class without chains."""
+        return super().refusal(request) or no_chain(request, self.name)
+
+    def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
+        """No chain, noise, or a stream for which another way is made."""
+        return reasons_against_memory(request, users=users)
+
+    def drafts(self, draft: Draft) -> Iterator[Estimate]:
+        """The threshold that the bound needs."""
+        rules = needed(draft.request.hypotheses.nested).rule_count
+        rate = draft.budget.selection_rate(1)
+        if rate <= 0:
+            return
+        found = halving(rules, draft.trigger, float(rate), draft.whole_failure)
+        nothing = ChainSettings(
+            direct_calls=0, evidence=0, fading=0, full_length=1, floor=0, median_after=0
+        )
+        parameters = chain_parameters(draft, found.threshold, nothing, ())
+        expected = float((rules.bit_length() - 1) * found.threshold)
+        yield replace(draft.made(parameters, expected, found.mistakes), mistakes_if_chosen=expected)
+
+
+def chain_parameters(
+    draft: Draft, threshold: int, memory: ChainSettings, ladder: tuple[EpochSettings, ...]
+) -> OnlineParameters:
+    """Fresh selections in a chain: one is paid for, any number can be made."""
+    parameters = draft.parameters(
+        1, threshold, buffer="examples", fresh=True, memory=memory, ladder=ladder
+    )
+    return replace(parameters, calls_max=draft.fresh_calls)
+
+
+def reasons_against_memory(request: OnlineRequest, *, users: bool) -> Iterator[str]:
+    """Why no public memory applies, whatever the budget."""
+    if request.hypotheses.nested is None:
+        yield NO_CHAIN
+    if request.noise_rate:
+        yield "where labels are noisy they convict the right rules as well"
+    if request.adversary == "none":
+        yield "where examples are independent a schedule needs no memory"
+    if users and request.leaves_open:
+        yield (
+            "users who have given all that is kept leave later epochs empty; ask for it where "
+            "they give no more"
+        )
+
+
+def no_chain(request: OnlineRequest, way: str) -> str | None:
+    """What to say to somebody who asks for this way where rules are no chain."""
+    if request.hypotheses.nested is not None:
+        return None
+    return f"the rules of {request.hypotheses.name} are no chain, so {way} does not apply"
