@@ -73,7 +73,7 @@ def test_the_worked_example_is_what_the_planner_takes(selection: Asked) -> None:
     (plan,) = stream.publishing
     parameters = plan.parameters
     assert needed(plan.hypotheses.dense).rule_count == RULES
-    assert parameters.selection == "dense"
+    assert parameters.selection == ("chain" if selection == "auto" else "dense")
     assert parameters.fresh == (selection == "auto")
     assert "booked as pure" in said or parameters.selection_accounting == "zcdp"
     for words in (

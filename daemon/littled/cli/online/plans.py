@@ -89,6 +89,7 @@ def plan_facts(stream: StreamPlan, learner: OnlinePlan, chosen: Comparison) -> d
         "bottom_score": parameters.bottom_score,
         "mistakes_expected": chosen.expected_mistakes,
         "mistakes_guaranteed": chosen.guaranteed_mistakes,
+        "mistakes_if_chosen": chosen.mistakes_if_chosen,
         "paper_threshold_needed": threshold_needed_by(stream, learner),
     }
 
@@ -115,7 +116,20 @@ def facts_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
         f"{'' if facts['schedule_first'] is None else ' of independent examples'}, "
         f"{bound(facts['mistakes_guaranteed'], facts['failure_probability'])}"
         f"{lemma_of_the_paper(facts['paper_threshold_needed'])}",
+        **adversary_in_words(facts),
     }
+
+
+def adversary_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
+    """What to expect where examples are chosen after the rules are seen; nothing if not known."""
+    count = facts["mistakes_if_chosen"]
+    if count is None:
+        return {}
+    if count >= facts["horizon"]:
+        return {
+            "adversary": "mistakes may never end if examples are chosen after each rule is seen"
+        }
+    return {"adversary": f"about {mistakes(count)} if examples are chosen after each rule is seen"}
 
 
 def lemma_of_the_paper(needed: int | None) -> str:

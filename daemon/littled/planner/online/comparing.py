@@ -25,13 +25,16 @@ class Comparison:
 
     Mistakes are utility only: `expected` on a stream that is bad for this way, `guaranteed` but
     for the failure probability; None where nothing is known. `retrain_seconds` and `memory_bytes`
-    are models of one joint training on one core of a usual machine.
+    are models of one joint training on one core of a usual machine. `mistakes_if_chosen`: expected
+    where somebody who sees each published rule chooses the examples; the horizon where they may
+    never end.
     """
 
     way: str
     chosen: bool
     expected_mistakes: float | None = None
     guaranteed_mistakes: float | None = None
+    mistakes_if_chosen: float | None = None
     calls_max: int | None = None
     retrain_seconds: float | None = None
     memory_bytes: int | None = None
@@ -60,6 +63,7 @@ def _row(estimate: Estimate, *, chosen: bool, remark: str = "") -> Comparison:
         chosen=chosen,
         expected_mistakes=estimate.expected_mistakes,
         guaranteed_mistakes=estimate.guaranteed_mistakes,
+        mistakes_if_chosen=estimate.mistakes_if_chosen,
         calls_max=parameters.calls_max,
         retrain_seconds=retrain_seconds(estimate.plan),
         memory_bytes=retrain_memory_bytes(estimate.plan),
@@ -99,5 +103,9 @@ def _experts_row(request: StreamRequest, learner: OnlineRequest) -> Comparison:
     if found is None:
         return Comparison("experts", False, remark=EXPERTS_LIMITS)
     return Comparison(
-        "experts", False, found.expected_mistakes, None, found.calls_max, remark=EXPERTS_REMARK
+        way="experts",
+        chosen=False,
+        expected_mistakes=found.expected_mistakes,
+        calls_max=found.calls_max,
+        remark=EXPERTS_REMARK,
     )

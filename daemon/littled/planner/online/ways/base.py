@@ -34,7 +34,8 @@ class Estimate:
     """A feasible plan of one learner with what it is expected to do in a season.
 
     `way` is the name of a way of selection. `mistakes_if_chosen`: expected where somebody who sees
-    each published rule chooses the examples; None where that is not known.
+    each published rule chooses the examples, the horizon where they may never end; None where that
+    is not known.
     """
 
     way: str

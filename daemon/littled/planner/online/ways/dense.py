@@ -156,7 +156,8 @@ def _adaptive(draft: Draft) -> Iterator[Estimate]:
                 keep = "mistakes" if draft.budget.user_examples_max else "examples"
                 made = draft.parameters(calls, threshold, buffer=keep, draws=draws)
                 most = (calls + 1) * (threshold + trigger.overshoot(calls, failure))
-                yield draft.made(made, (calls - spare) * threshold, most)
+                expected = (calls - spare) * threshold
+                yield draft.made(made, expected, most, expected)
 
 
 def _noisy(draft: Draft) -> Iterator[Estimate]:

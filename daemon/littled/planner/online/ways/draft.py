@@ -88,15 +88,24 @@ class Draft:
             **more,
         )
 
+    @property
+    def endless(self) -> float:
+        """Mistakes where somebody who sees each rule can go on for the whole season."""
+        return float(self.budget.horizon)
+
     def made(
-        self, parameters: OnlineParameters, expected: float, guaranteed: float | None
+        self,
+        parameters: OnlineParameters,
+        expected: float,
+        guaranteed: float | None,
+        if_chosen: float | None = None,
     ) -> Estimate:
         """The plan with these parameters, and what it is expected to do."""
         if guaranteed is not None:
             guaranteed = min(guaranteed, float(self.budget.horizon))
         request = self.request
         plan = OnlinePlan(request.name, request.hypotheses, parameters, request.words)
-        return Estimate(self.way, plan, expected, guaranteed)
+        return Estimate(self.way, plan, expected, guaranteed, if_chosen)
 
     def majority_draws(self, deviation: float, failure: float) -> int:
         """R for a majority that is right everywhere up to `deviation`."""

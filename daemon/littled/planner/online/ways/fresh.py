@@ -78,7 +78,7 @@ class FreshWay(ScheduledWay):
                 1, threshold, buffer="examples", fresh=True, ladder=ladder
             )
             parameters = replace(parameters, calls_max=draft.fresh_calls)
-            yield draft.made(parameters, calls * threshold, None)
+            yield draft.made(parameters, calls * threshold, None, draft.endless)
 
     def scheduled(self, draft: ScheduledDraft) -> Estimate:
         """All rules by weight; mistakes beyond the noise rate."""

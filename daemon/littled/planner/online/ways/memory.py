@@ -91,8 +91,8 @@ class MemoryWay(TriggeredWay):
                 ),
                 (EpochSettings(proven.threshold),),
             )
-            found = draft.made(parameters, calls_expected(usual) * direct, proven.mistakes)
-            yield replace(found, mistakes_if_chosen=drawn_calls(rules) * direct)
+            expected = calls_expected(usual) * direct
+            yield draft.made(parameters, expected, proven.mistakes, drawn_calls(rules) * direct)
 
 
 class HalvingWay(TriggeredWay):
@@ -130,7 +130,7 @@ class HalvingWay(TriggeredWay):
         )
         parameters = chain_parameters(draft, found.threshold, nothing, ())
         expected = float((rules.bit_length() - 1) * found.threshold)
-        yield replace(draft.made(parameters, expected, found.mistakes), mistakes_if_chosen=expected)
+        yield draft.made(parameters, expected, found.mistakes, expected)
 
 
 def chain_parameters(

@@ -85,7 +85,7 @@ def _proposed(draft: Draft) -> Iterator[Estimate]:
     ladder = tuple(EpochSettings(threshold << height) for height in (1, 2, 3))
     parameters = draft.fresh(threshold, bottom, ladder, list_cap, draws)
     usual = fires_beyond(log(list_cap), short_rate(float(rate)), threshold, draft.trigger.rate)
-    yield draft.made(parameters, calls_expected(usual) * threshold, None)
+    yield draft.made(parameters, calls_expected(usual) * threshold, None, draft.endless)
 
 
 def _noisy(draft: Draft) -> Iterator[Estimate]:
