@@ -8,6 +8,7 @@
 - `nested`, numbered rules that form a chain: each contains the next one;
 - `proposing`, rules proposed by examples: a positive example proposes a short list of rules, a
   negative example vetoes rules;
+- `paths`, proposed rules that are blocks: those around one point form a chain;
 - `id_sets`, rules that are sets of ids: an example that contradicts the published rule votes to
   flip its id;
 - `intersection_closed`: there is a smallest rule around any positive examples;
@@ -20,7 +21,7 @@ Each says what its lists take: bytes are upper bounds, whatever the examples are
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
 from typing import TypeVar
 
@@ -112,6 +113,43 @@ class ProposedRules(ABC):
     @abstractmethod
     def proposed_rule(self, proposals: Proposals, index: int) -> Rule:
         """The rule behind candidate `index` of `proposals`."""
+
+
+class PathRules(ProposedRules):
+    """Rules that are blocks of points, and the constant 0, which is the class's first rule.
+
+    A block has a length, 0 for that of all points, and a value, of so many bits as its length. A
+    point is in one block of each length up to `longest`, and each of them lies in the shorter ones.
+    """
+
+    @property
+    @abstractmethod
+    def longest(self) -> int:
+        """The length of a block of one point."""
+
+    @abstractmethod
+    def block(self, value: int, length: int) -> Rule:
+        """The block of this value, 0 <= value < 2^length, and length."""
+
+    @abstractmethod
+    def block_of(self, rule: Rule) -> tuple[int, int] | None:
+        """Value and length of a rule of the class; None for the constant 0."""
+
+    @abstractmethod
+    def blocks_around(self, x: Points, y: Labels, lengths: Iterable[int]) -> Proposals:
+        """`proposals` of these lengths alone, at least one of them."""
+
+    @abstractmethod
+    def block_lengths(self, proposals: Proposals) -> NDArray[np.int64]:
+        """The length of every block of `proposals`, int64 (candidates,)."""
+
+    @abstractmethod
+    def path_scores(self, x: Points, y: Labels, value: int, length: int) -> Scores:
+        """How many examples the blocks around this one agree with, int64 (length + 2,).
+
+        The block of each length 0..length, and last the constant 0. One example replaced changes
+        every score by -1, 0 or 1.
+        """
 
 
 class IdSets(ABC):

@@ -21,6 +21,7 @@ from littled.classes.capabilities import (
     IntersectionClosed,
     NestedRules,
     NumberedRules,
+    PathRules,
     ProposedRules,
     VersionSpaces,
     WindowLabelings,
@@ -102,6 +103,11 @@ class HypothesisClass(ABC):
     def proposing(self) -> ProposedRules | None:
         """What its examples propose, where that is a short list of rules."""
         return self if isinstance(self, ProposedRules) else None
+
+    @property
+    def paths(self) -> PathRules | None:
+        """Its rules as blocks, where those around one point form a chain: for a public memory."""
+        return self if isinstance(self, PathRules) else None
 
     @property
     def id_sets(self) -> IdSets | None:

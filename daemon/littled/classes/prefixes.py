@@ -5,7 +5,7 @@ of its own address: a path. Everything below works on the sorted addresses that 
 one length are then runs of neighbours whose common prefix is at least that long.
 """
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -19,17 +19,18 @@ from littled.classes.base import (
     Labels,
     Points,
     Proposals,
+    Scores,
 )
-from littled.classes.capabilities import ProposedRules, VersionSpaces, WindowLabelings
+from littled.classes.capabilities import PathRules, VersionSpaces, WindowLabelings
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.prefix_labelings import PrefixLabelings, best_blocks, common_bits
 from littled.classes.prefix_spaces import NOWHERE, PrefixVersionSpace, dimension_of_blocks
-from littled.classes.wide import as_pairs, fits_bits, tally, to_int
+from littled.classes.wide import as_pairs, bit_length, fits_bits, tally, to_int
 from littled_protocol.rules import PrefixRule, Rule
 
 
 @dataclass(frozen=True)
-class Prefixes(HypothesisClass, ProposedRules, VersionSpaces, WindowLabelings):
+class Prefixes(HypothesisClass, PathRules, VersionSpaces, WindowLabelings):
     """The rules "the first l bits of x are v", l = 0..bits, and the rule that is always 0.
 
     The constant 0 is essential wherever it is consistent and unseen addresses abound
@@ -93,6 +94,10 @@ class Prefixes(HypothesisClass, ProposedRules, VersionSpaces, WindowLabelings):
 
     def proposals(self, x: Points, y: Labels) -> Proposals:
         """Every prefix of an address with label 1; keys (length, high, low), (candidates, 3)."""
+        return self.blocks_around(x, y, range(self.bits + 1))
+
+    def blocks_around(self, x: Points, y: Labels, lengths: Iterable[int]) -> Proposals:
+        """Every prefix of these lengths; keys as of `proposals`, a whole address each."""
         counts = tally(x, y)
         addresses, positive = as_pairs(counts.ids), counts.positive
         votes = positive - counts.negative
@@ -100,7 +105,7 @@ class Prefixes(HypothesisClass, ProposedRules, VersionSpaces, WindowLabelings):
             return Proposals(np.zeros(0, dtype=np.int64), np.zeros((0, 3), dtype=np.uint64))
         common = common_bits(addresses, self.bits)
         scores, keys = [], []
-        for length in range(self.bits + 1):
+        for length in lengths:
             starts = np.flatnonzero(np.concatenate(([True], common < length)))
             proposed = np.add.reduceat(positive, starts) > 0
             scores.append(np.add.reduceat(votes, starts)[proposed])
@@ -112,6 +117,38 @@ class Prefixes(HypothesisClass, ProposedRules, VersionSpaces, WindowLabelings):
         """The prefix behind candidate `index`."""
         key = proposals.keys[index]
         return self.essential_rule(self._key(int(key[0]), to_int(key[1:])))
+
+    @property
+    def longest(self) -> int:
+        """All bits of an address."""
+        return self.bits
+
+    def block(self, value: int, length: int) -> PrefixRule:
+        """The addresses that begin with this value."""
+        return PrefixRule(bits=self.bits, value=value, length=length)
+
+    def block_of(self, rule: Rule) -> tuple[int, int] | None:
+        """The first bits, and how many there are."""
+        assert isinstance(rule, PrefixRule)
+        return None if rule.length is None else (rule.value, rule.length)
+
+    def block_lengths(self, proposals: Proposals) -> NDArray[np.int64]:
+        """The first column of the keys."""
+        return proposals.keys[:, 0].astype(np.int64)
+
+    def path_scores(self, x: Points, y: Labels, value: int, length: int) -> Scores:
+        """By the number of leading bits, up to `length`, that each address shares with the path."""
+        address = value << (self.bits - length)
+        path = np.array([address >> 64, address % (1 << 64)], dtype=np.uint64)
+        high, low = (as_pairs(x) ^ path).T
+        different = np.where(high > 0, bit_length(high) + 64, bit_length(low))
+        shared = np.minimum(self.bits - different, length)
+        ones = np.bincount(shared[y == 1], minlength=length + 1)
+        zeros = np.bincount(shared[y == 0], minlength=length + 1)
+        scores = np.zeros(length + 2, dtype=np.int64)
+        scores[:-1] = np.cumsum(ones[::-1])[::-1]  # inside the block of each length
+        scores[1:] += np.cumsum(zeros)  # outside it
+        return scores
 
     def version_space(
         self, data_sets: Sequence[DataSet], tolerance: Fraction

@@ -8,6 +8,7 @@ from littled.classes.capabilities import (
     IdSets,
     IntersectionClosed,
     NumberedRules,
+    PathRules,
     ProposedRules,
     VersionSpaces,
     WindowLabelings,
@@ -26,6 +27,7 @@ TABLE = Table.from_matrix(["never", "late"], np.array([[0, 0], [0, 1]], dtype=np
 CAPABILITIES = {
     "dense": NumberedRules,
     "proposing": ProposedRules,
+    "paths": PathRules,
     "id_sets": IdSets,
     "intersection_closed": IntersectionClosed,
     "version_spaces": VersionSpaces,
@@ -41,7 +43,7 @@ CLOSED = {"intersection_closed", "version_spaces"}
     [
         *((hypotheses, NUMBERED) for hypotheses in (Thresholds(8), TABLE, Stumps(3, 2))),
         *((hypotheses, SETS) for hypotheses in (PointFunctions(8), SparseSets(8, 2))),
-        (Prefixes(8), {"proposing", "version_spaces", "window_labelings"}),
+        (Prefixes(8), {"proposing", "paths", "version_spaces", "window_labelings"}),
         (Conjunctions(12), NUMBERED | CLOSED),
         (Conjunctions(13), CLOSED),
         (AffineSubspaces(6, 2), CLOSED | {"window_labelings"}),

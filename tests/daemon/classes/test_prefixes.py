@@ -2,11 +2,13 @@
 
 from collections import Counter
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from littled.classes.base import ClassError
+from littled.classes.capabilities import needed
 from littled.classes.prefixes import Prefixes
 from littled.littlestone import dual_vapnik_chervonenkis_dimension, littlestone_dimension
 from littled_protocol.rules import PrefixRule
@@ -52,3 +54,51 @@ def test_proposals_of_any_width_are_votes_for_all_prefixes(part: Part, shift: in
     found = dict(zip(rules, proposals.scores.tolist(), strict=True))
     assert len(found) == len(rules)
     assert found == {rule: votes[rule] for rule in proposed}
+
+
+@given(
+    part=a_part(8, sizes=20),
+    shift=st.sampled_from([0, 3, 61, 62, 120]),
+    lengths=st.sets(st.integers(0, 3), min_size=1),
+)
+def test_proposals_of_some_lengths_are_those_among_all(
+    part: Part, shift: int, lengths: set[int]
+) -> None:
+    hypotheses = Prefixes(3 + shift)
+    examples = data_set(hypotheses, [(point << shift, label) for point, label in part])
+    everything = hypotheses.proposals(*examples)
+    chosen = [length in lengths for length in hypotheses.block_lengths(everything).tolist()]
+    found = hypotheses.blocks_around(*examples, sorted(lengths))
+    assert found.scores.tolist() == everything.scores[chosen].tolist()
+    assert found.keys.tolist() == everything.keys[chosen].tolist()
+    for index, length in enumerate(hypotheses.block_lengths(found).tolist()):
+        rule = hypotheses.proposed_rule(found, index)
+        value, its_length = needed(hypotheses.block_of(rule))
+        assert its_length == length
+        assert value < 1 << length
+        assert hypotheses.block(value, length) == rule
+
+
+@given(
+    part=a_part(8, sizes=20),
+    shift=st.sampled_from([0, 3, 61, 62, 120]),
+    place=st.tuples(st.integers(0, 7), st.integers(0, 3)),
+)
+def test_scores_of_a_path_are_agreements_of_its_blocks(
+    part: Part, shift: int, place: tuple[int, int]
+) -> None:
+    """Also where the path ends before the last bit: what follows is no part of it."""
+    hypotheses = Prefixes(3 + shift)
+    x, y = data_set(hypotheses, [(point << shift, label) for point, label in part])
+    point, length = place
+    value = point >> (3 - length)
+    path = [hypotheses.block(value >> (length - m), m) for m in range(length + 1)]
+    agreements = [int((rule.evaluate(x) == y).sum()) for rule in (*path, hypotheses.first_rule())]
+    scores = hypotheses.path_scores(x, y, value, length)
+    assert scores.dtype == np.int64
+    assert scores.tolist() == agreements
+
+
+def test_the_constant_0_is_no_block() -> None:
+    assert Prefixes(8).block_of(Prefixes(8).first_rule()) is None
+    assert Prefixes(8).longest == 8
