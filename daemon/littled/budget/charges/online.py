@@ -106,7 +106,7 @@ def _selection(
             user_examples_max=user_examples_max,
             epochs=apart,
         )
-    if kind not in ("sparse", "closure"):
+    if kind not in ("sparse", "closure", "path", "lengths"):
         raise ValueError(kind)
     if kind == "closure" or parameters["teachers"] is not None:
         # in each epoch the list of one teacher is another one

@@ -168,7 +168,7 @@ class OnlineLearner:
             kept=0,
             stage=1,
             stage_noise=None,
-            memory=self._selection.opened(self.hypotheses),
+            memory=self._selection.opened(self.hypotheses, state.rule),
         )
         kind = "season" if event.season else "rule"
         effects = (SeasonPriced(self.season_events()), _published(kind, opened, event.position))

@@ -4,10 +4,20 @@ from collections.abc import Mapping
 from typing import Any
 
 from littled.learners.online.chain_memory import ChainMemory, ChainSettings
+from littled.learners.online.length_search import LengthMemory, LengthSettings
 from littled.learners.online.memory import Memory, MemorySettings
+from littled.learners.online.path_memory import PathMemory, PathSettings
 
-SETTINGS: Mapping[str, type[MemorySettings]] = {"chain": ChainSettings}
-MEMORIES: Mapping[str, type[Memory]] = {"chain": ChainMemory}
+SETTINGS: Mapping[str, type[MemorySettings]] = {
+    "chain": ChainSettings,
+    "path": PathSettings,
+    "lengths": LengthSettings,
+}
+MEMORIES: Mapping[str, type[Memory]] = {
+    "chain": ChainMemory,
+    "path": PathMemory,
+    "lengths": LengthMemory,
+}
 
 
 def settings_from_dict(values: Any) -> MemorySettings:

@@ -122,8 +122,11 @@ class Selection(ABC):
 
     # -- a season ----------------------------------------------------------------------------
 
-    def opened(self, hypotheses: HypothesisClass) -> Memory | None:
-        """The public memory that a season begins with; None for a way without one."""
+    def opened(self, hypotheses: HypothesisClass, published: Rule) -> Memory | None:
+        """The public memory that a season begins with; None for a way without one.
+
+        The `published` rule is that of the season before, which stays in force.
+        """
         return None
 
     def settings(self, state: OnlineState) -> EpochSettings:

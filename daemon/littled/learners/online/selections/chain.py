@@ -57,7 +57,7 @@ class Chain(Weighing):
         if hypotheses.nested is None:
             yield f"the rules of {hypotheses.name} are no chain, one inside the other; use dense"
 
-    def opened(self, hypotheses: HypothesisClass) -> ChainMemory:
+    def opened(self, hypotheses: HypothesisClass, published: Rule) -> ChainMemory:
         """Nothing is known of any rule."""
         return ChainMemory.empty(needed(hypotheses.nested).rule_count)
 

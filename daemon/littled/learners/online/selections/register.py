@@ -7,6 +7,8 @@ from littled.learners.online.selections.chain import Chain
 from littled.learners.online.selections.closure import Closures
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.selections.histogram import Histogram
+from littled.learners.online.selections.lengths import Lengths
+from littled.learners.online.selections.path import Path
 from littled.learners.online.selections.proposals import Proposing
 from littled.learners.online.selections.teachers import StagedTeachers, Teachers
 from littled.learners.online.values import ParameterValues
@@ -25,6 +27,8 @@ SELECTIONS: dict[str, Callable[[ParameterValues], Selection]] = {
     "closure": Closures,
     "histogram": Histogram,
     "chain": Chain,
+    "path": Path,
+    "lengths": Lengths,
 }
 
 

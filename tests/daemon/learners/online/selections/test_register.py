@@ -31,7 +31,9 @@ KINDS: dict[str, tuple[type[Selection], str]] = {
 
 
 def test_the_words_that_a_store_has_keep_their_order() -> None:
-    assert list(SELECTIONS) == ["dense", "sparse", "closure", "histogram"]
+    assert list(SELECTIONS) == [
+        *("dense", "sparse", "closure", "histogram", "chain", "path", "lengths")
+    ]
 
 
 @pytest.mark.parametrize("name", KINDS)

@@ -1,0 +1,240 @@
+"""Selection on a path: what it draws from, publishes, remembers and costs."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+
+from littled.budget.events import PrepaidSelection, SparseSelection
+from littled.classes.names import class_from_name
+from littled.learners.contract import SeasonOpened
+from littled.learners.online import OnlineLearner, OnlineState
+from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.path_memory import (
+    INHERITED,
+    ON_PATH,
+    SEARCHING,
+    PathMemory,
+    PathSettings,
+    value_of,
+)
+from littled.learners.online.selections.path import Path
+from littled.learners.online.values import EpochSettings
+from littled_protocol.rules import PrefixRule
+from support.learning import Runner, column, equal, run
+from support.tape import TapeNoise
+
+ADDRESS = 0x20010DB8_00000000_00000000_00000001
+LONG = class_from_name("prefixes:128")
+PATH = OnlineParameters(
+    epsilon=Fraction(1), horizon=10_000, noise_rate=Fraction(0), trigger_rate=Fraction(2, 5),
+    trigger_threshold=88, selection="path", selection_rate=Fraction(3, 10),
+    selection_accounting="pure", draws=1, calls_max=40, buffer="both", background_max=512,
+    list_cap=129, bottom_score=64, fresh=True,
+    ladder=(EpochSettings(40), EpochSettings(176), EpochSettings(352)),
+    memory=PathSettings(conviction=12, floor=26, bit=2, bend=10),
+)  # fmt: skip
+# No noise is left of such rates: the trigger fires at U exactly, the best candidate always wins.
+CERTAIN = replace(
+    PATH, trigger_rate=Fraction(80), selection_rate=Fraction(80), trigger_threshold=6,
+    bottom_score=4, ladder=(EpochSettings(3), EpochSettings(8)),
+)  # fmt: skip
+
+
+def rule_of(state: OnlineState) -> PrefixRule:
+    assert isinstance(state.rule, PrefixRule)
+    return state.rule
+
+
+def memory_of(state: OnlineState) -> PathMemory:
+    assert isinstance(state.memory, PathMemory)
+    return state.memory
+
+
+def fed(runner: Runner, values: list[int], label: int, first: int) -> int:
+    """Feed a record; the position behind it."""
+    x = column(runner.learner.hypotheses, values)
+    list(runner.feed(x, np.full(len(x), label, dtype=np.uint8), first))
+    return first + len(x)
+
+
+def opened(parameters: OnlineParameters, hypotheses: Any = LONG, seed: int = 1) -> Runner:
+    runner = Runner(OnlineLearner("s/l", hypotheses, parameters), TapeNoise(seed))
+    runner.open()
+    return runner
+
+
+def stream(seed: int, count: int, length: int, bits: int = 128) -> Any:
+    """One address of the block of this length, and neighbours that differ in one bit."""
+    rng = np.random.default_rng(seed)
+    flipped = rng.integers(0, bits + 1, count)  # the last one stands for none
+    address = ADDRESS % (1 << bits)
+    values = [address ^ (1 << (bits - 1 - bit) if bit < bits else 0) for bit in flipped.tolist()]
+    return values, (flipped >= length).astype(np.uint8)
+
+
+# --- learning -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("length", [0, 1, 32, 64, 127, 128])
+def test_a_block_of_any_length_is_found(length: int) -> None:
+    values, y = stream(length, 6000, length)
+    state, _, _ = run(
+        OnlineLearner("s/l", LONG, PATH), column(LONG, values), y, TapeNoise(3), range(0, 6000, 99)
+    )
+    wrong = int((state.rule.evaluate(column(LONG, values)) != y).sum())
+    assert wrong <= 200  # too few for one more call
+    assert state.calls < 30
+
+
+def test_a_stream_that_says_negatives_only_once_it_has_begun_is_learned() -> None:
+    """Longer blocks are looked for with the address that is known, not with that of one example."""
+    values, labels = stream(1, 8000, 128)
+    values = [ADDRESS] * 100 + [value for value in values if value != ADDRESS]
+    y = np.zeros(len(values), dtype=labels.dtype)
+    y[:100] = 1
+    state, out, _ = run(OnlineLearner("s/l", LONG, PATH), column(LONG, values), y, TapeNoise(2), [])
+    assert state.calls < 12
+    assert out[-1].position < 3000
+
+
+# --- phases ---------------------------------------------------------------------------------------
+
+
+def test_only_the_first_bits_of_an_address_are_remembered() -> None:
+    """Mistakes that agree on 8 bits: of the addresses behind them the memory knows nothing."""
+    runner = opened(CERTAIN, class_from_name("prefixes:16"))
+    fed(runner, [0xAB00 + low * 37 for low in range(6)], 1, 0)
+    memory, rule = memory_of(runner.state), rule_of(runner.state)
+    assert (memory.mode, value_of(memory.value)) == (ON_PATH, rule.value)
+    assert rule.value == 0xAB >> (8 - memory.length)
+    assert rule.length == memory.length
+
+
+def test_a_rule_that_was_inherited_gives_way_to_the_constant_0_without_a_draw() -> None:
+    runner = opened(CERTAIN)
+    end = fed(runner, [ADDRESS] * 6, 1, 0)
+    assert rule_of(runner.state).length is not None
+    step = runner.learner.step(runner.state, SeasonOpened(1, end), runner.noise)
+    runner.state = step.state
+    assert memory_of(runner.state) == PathMemory(INHERITED)
+    assert Path(CERTAIN).settings(runner.state) == EpochSettings(3)
+    noise = runner.noise
+    assert isinstance(noise, TapeNoise)
+    noise.requests.clear()
+    fed(runner, [ADDRESS] * 3, 0, end)
+    assert runner.state.rule == LONG.first_rule()
+    assert memory_of(runner.state) == PathMemory(SEARCHING)
+    assert {purpose for _, purpose, _, _ in noise.requests} == {
+        "trigger", "trigger-threshold", "buffer"
+    }  # fmt: skip
+
+
+def test_a_season_that_begins_with_the_constant_0_searches() -> None:
+    runner = opened(CERTAIN)
+    step = runner.learner.step(runner.state, SeasonOpened(1, 0), runner.noise)
+    assert memory_of(step.state) == PathMemory(SEARCHING)
+
+
+@pytest.mark.parametrize(
+    ("memory", "settings"),
+    [
+        (PathMemory(SEARCHING), 88), (PathMemory(SEARCHING, bottoms=1), 176),
+        (PathMemory(SEARCHING, bottoms=2), 352), (PathMemory(SEARCHING, bottoms=9), 352),
+        (PathMemory(ON_PATH, bottoms=0, length=1, offsets=(0, 0, 0)), 40),
+        (PathMemory(INHERITED), 40),
+    ],
+)  # fmt: skip
+def test_thresholds_are_those_of_the_phase(memory: PathMemory, settings: int) -> None:
+    state = OnlineState(LONG.first_rule(), memory=memory, calls=7, kept=3)
+    assert Path(PATH).settings(state) == EpochSettings(settings)
+    alone = replace(PATH, ladder=PATH.ladder[:1])
+    expected = 88 if memory.mode == SEARCHING else 40
+    assert Path(alone).settings(state) == EpochSettings(expected)
+
+
+def test_a_bottom_keeps_the_rule_and_raises_the_threshold() -> None:
+    runner = opened(CERTAIN)
+    values = [ADDRESS ^ (number << 120) for number in range(6)]
+    # each of them vetoes all blocks around a positive example but that of its address alone
+    end = fed(runner, [value ^ 1 for value in values], 0, 0)
+    fed(runner, values, 1, end)
+    assert memory_of(runner.state) == PathMemory(SEARCHING, bottoms=1)
+    assert runner.state.rule == LONG.first_rule()
+    assert runner.state.calls == 1
+    assert Path(CERTAIN).settings(runner.state) == EpochSettings(8)
+
+
+# --- batches --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_batches_and_snapshots_change_nothing(seed: int) -> None:
+    values, y = stream(seed, 1500, 40)
+    x = column(LONG, values)
+    learner = OnlineLearner("s/l", LONG, PATH)
+    whole, out, _ = run(learner, x, y, TapeNoise(seed), [])
+    cut, parts, _ = run(learner, x, y, TapeNoise(seed), range(0, 1500, 7))
+    assert out == parts
+    assert equal(learner.settled(whole), learner.settled(cut))
+    assert learner.state_from_dict(learner.state_to_dict(whole)).memory == whole.memory
+
+
+# --- what it goes with ----------------------------------------------------------------------------
+
+
+def test_a_season_is_charged_one_sparse_selection() -> None:
+    learner = OnlineLearner("s/l", LONG, PATH)
+    events = learner.season_events()
+    assert [type(event).__name__ for event in events] == [
+        "TriggerSeason", "SparseSelection", "PrecisionLoss"
+    ]  # fmt: skip
+    assert events[1] == SparseSelection(
+        rate=Fraction(3, 10), list_cap=129, bottom_score=64, draws=1, accounting="pure",
+        user_examples_max=0, epochs=1,
+    )  # fmt: skip
+    assert learner.call_event() == PrepaidSelection(draws=1)
+
+
+def test_the_loss_of_precision_is_that_of_most_candidates() -> None:
+    """A short season can have more candidates on a path than proposals of one example."""
+    few = replace(PATH, horizon=1, list_cap=2, calls_max=1)
+    error = Path(few).precision_error(class_from_name("prefixes:1"))
+    assert error == 3 * Fraction(1, 1 << 126)
+    assert Path(few).precision_error(LONG) == 130 * Fraction(1, 1 << 126)
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"fresh": False}, "path selection is fresh, with one draw, and keeps both"),
+        ({"draws": 3}, "with one draw"),
+        ({"buffer": "mistakes"}, "keeps both"),
+        ({"noise_rate": Fraction(1, 10)}, "a noise_rate of 0"),
+        ({"teachers": 3}, "path selection has no teachers"),
+        ({"memory": None}, "needs a memory with the settings of path selection"),
+        ({"memory": PathSettings(0, 1, 1, 1)}, "conviction and floor"),
+        ({"ladder": ()}, "a threshold for blocks"),
+    ],
+)
+def test_parameters_that_do_not_go_together_are_refused(changes: dict[str, Any], said: str) -> None:
+    assert OnlineParameters.from_dict(PATH.to_dict()) == PATH
+    with pytest.raises(ValueError, match=said):
+        replace(PATH, **changes)
+
+
+@pytest.mark.parametrize(
+    ("of_class", "changes", "said"),
+    [
+        ("thresholds:8", {}, "the rules of thresholds:8 are no blocks"),
+        ("points:8", {}, "are no blocks"),
+        ("prefixes:128", {"list_cap": 128}, "proposes up to 129 rules, more than list_cap 128"),
+    ],
+)
+def test_classes_that_do_not_fit_are_refused(
+    of_class: str, changes: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(ValueError, match=said):
+        OnlineLearner("s/l", class_from_name(of_class), replace(PATH, **changes))
