@@ -18,13 +18,43 @@ p_j <= Q, where A, R and Q are the most lengths that may be left below p_1, abov
 one. As each bound is a highest place for the next length, or for the last, lists with the highest
 places that these bounds allow reach n with the fewest lengths. So z(n) is found by bisection over
 v, exactly: all costs are integers.
+
+**What is proven** (`searched`). Let some block, or the constant 0, fit all examples, chosen by
+whoever sees all releases. F is the most fires of a path through the tree; x, y and the parts p of
+the failure probability are as in `littled.planner.online.chains`, e_s is the rate of a draw and B
+bottom's score. k lengths are proposed at once, of which each loses s = ln(1 + 2 F / p_3) / e_s for
+each longer one. With U = x + y + B + (k - 1) s + ln(2 F / p_3) / e_s and V = x + y + ln(F / p_3) /
+e_s, rounded up, but for p_1 + p_2 + p_3 + p_4 the mistakes of a memory's first season are at most
+z(bits + 1) + 2 (F ln 3 - ln p_4) / e_t.
+
+1. As for chains, each fire of the first F epochs has seen at least U - x - y, or V - x - y,
+   mistakes.
+2. The constant 0 errs on points of the target only. So its M mistakes are positives of the target,
+   all of them in one block of the longest proposed length that is no longer than the target's. That
+   is the i-th of j lengths, and the block's score is M - (j - i) s. Bottom is drawn then with at
+   most exp(-e_s (M - (j - i) s - B)) <= p_3 / (2 F), and a shorter block with at most the sum of
+   exp(-e_s q s) over q >= 1, which is p_3 / (2 F). So but for p_3 / F a bottom means that the
+   target is shorter than all proposed lengths, and a block that it is shorter than the next longer
+   one. The block lies around the target or in it, as both have a point in common.
+3. A block that is published errs on one side only, as in halving: with at most p_3 / F a draw
+   between false positives and false negatives takes the wrong one.
+4. So the search follows a path through the tree, with at most F fires, and each epoch waits for its
+   threshold and for `TriggerNoise.delays`.
 """
 
+import math
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+
+from littled.planner.bounds import TriggerNoise
+from littled.planner.online.chains import Failure
+from littled.portable import log, log1p
+
+# Lengths that are proposed at once; with more of them bottoms and longer blocks take longer.
+LENGTHS_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +69,46 @@ class LengthPlan:
     cuts: tuple[tuple[int, ...], ...]
     worst_mistakes: int
     epochs: int
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A search with thresholds `up` (U) and `down` (V), and the mistakes that are proven at most.
+
+    `step`: what a block loses for each longer length that is proposed with it, in scores.
+    """
+
+    up: int
+    down: int
+    step: int
+    plan: LengthPlan
+    mistakes: float
+
+
+def searched(
+    bits: int, trigger: TriggerNoise, rate: float, bottom: int, failure: float
+) -> Searched | None:
+    """The search among the lengths 0..bits whose thresholds make the proof hold.
+
+    None if no number of epochs that was tried is enough for its own thresholds.
+    """
+    best = None
+    epochs = 2 * (bits + 1).bit_length() + 1
+    while True:
+        parts = Failure.divided(failure, epochs, trigger.rate, rate)
+        noise = trigger.reach(parts.reach) + trigger.undershoot(epochs, parts.undershoot)
+        step = math.ceil(log1p(2 * epochs / parts.draws) / rate)
+        clear = bottom + (LENGTHS_AT_ONCE - 1) * step + log(2 * epochs / parts.draws) / rate
+        up = math.ceil(noise + clear)
+        down = math.ceil(noise + log(epochs / parts.draws) / rate)
+        plan = length_plan(bits, up, down, LENGTHS_AT_ONCE)
+        if plan.epochs > epochs:
+            return best
+        mistakes = plan.worst_mistakes + trigger.delays(plan.epochs, parts.delays)
+        best = Searched(up, down, step, plan, mistakes)
+        if plan.epochs == epochs:
+            return best
+        epochs = plan.epochs
 
 
 @lru_cache(maxsize=1024)

@@ -8,9 +8,13 @@ from typing import ClassVar
 
 from littled.classes.capabilities import needed
 from littled.learners.online.chain_memory import ChainSettings
+from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.path_memory import PathSettings
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.chain import Chain
+from littled.learners.online.selections.lengths import Lengths
+from littled.learners.online.selections.path import Path
 from littled.learners.online.values import EpochSettings
 from littled.planner.bounds import calls_expected, fires_beyond
 from littled.planner.online.chains import (
@@ -19,6 +23,7 @@ from littled.planner.online.chains import (
     halving,
     median_after,
 )
+from littled.planner.online.lengths import LENGTHS_AT_ONCE, searched
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.draft import (
@@ -35,6 +40,12 @@ EVIDENCE = 0.58
 # What all rules at the floor weigh together beside the best one: little enough to be ruled out,
 # enough to come back after a jump.
 AT_FLOOR = 0.25
+# What a convicted block is left of its weight in one call.
+CONVICTED = 0.03
+# Steps of a season whose noise alone may be expected to fire while a block is published.
+PATH_EXCEEDANCES = 2.0
+# By how many scores the outermost blocks of a path are less likely than the middle one.
+PATH_BEND = 10
 # An epoch of up to so many times U examples has hardly been ended by noise.
 FULL_LENGTH = 4
 
@@ -53,7 +64,9 @@ class MemoryWay(TriggeredWay):
 
     def is_of(self, selection: Selection) -> bool:
         """With calls that draw among all rules."""
-        return isinstance(selection, Chain) and selection.draws_rules
+        return isinstance(selection, Path) or (
+            isinstance(selection, Chain) and selection.draws_rules
+        )
 
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class without chains."""
@@ -66,33 +79,10 @@ class MemoryWay(TriggeredWay):
             yield "halving has the smaller bound where rules are seen before examples are chosen"
 
     def drafts(self, draft: Draft) -> Iterator[Estimate]:
-        """Direct calls as many as somebody who sees each rule may need, then halving."""
-        rules = needed(draft.request.hypotheses.nested).rule_count
-        rate = draft.budget.selection_rate(1)
-        if rate <= 0:
-            return
-        calls, logarithm = direct_calls(rules), log(rules)
-        for exceedances, margin in product(EXCEEDANCES, MARGINS):
-            direct = math.ceil(draft.trigger.reach(exceedances) + margin / float(rate))
-            proven = halving(
-                rules, draft.trigger, float(rate), draft.whole_failure, direct=direct, calls=calls
-            )
-            usual = fires_beyond(logarithm, short_rate(float(rate)), direct, draft.trigger.rate)
-            parameters = chain_parameters(
-                draft,
-                direct,
-                ChainSettings(
-                    direct_calls=calls,
-                    evidence=math.ceil(EVIDENCE * direct),
-                    fading=round(LN2 / draft.trigger.rate),
-                    full_length=FULL_LENGTH * direct,
-                    floor=max(0, math.ceil(log(rules / AT_FLOOR) / float(rate))),
-                    median_after=median_after(rules),
-                ),
-                (EpochSettings(proven.threshold),),
-            )
-            expected = calls_expected(usual) * direct
-            yield draft.made(parameters, expected, proven.mistakes, drawn_calls(rules) * direct)
+        """In a chain, or among the blocks of paths."""
+        if draft.request.hypotheses.nested is None:
+            return _path(replace(draft, selection="path"))
+        return _drawn(draft)
 
 
 class HalvingWay(TriggeredWay):
@@ -108,7 +98,9 @@ class HalvingWay(TriggeredWay):
 
     def is_of(self, selection: Selection) -> bool:
         """Without calls that draw among all rules."""
-        return isinstance(selection, Chain) and not selection.draws_rules
+        return isinstance(selection, Lengths) or (
+            isinstance(selection, Chain) and not selection.draws_rules
+        )
 
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class without chains."""
@@ -119,18 +111,10 @@ class HalvingWay(TriggeredWay):
         return reasons_against_memory(request, users=users)
 
     def drafts(self, draft: Draft) -> Iterator[Estimate]:
-        """The threshold that the bound needs."""
-        rules = needed(draft.request.hypotheses.nested).rule_count
-        rate = draft.budget.selection_rate(1)
-        if rate <= 0:
-            return
-        found = halving(rules, draft.trigger, float(rate), draft.whole_failure)
-        nothing = ChainSettings(
-            direct_calls=0, evidence=0, fading=0, full_length=1, floor=0, median_after=0
-        )
-        parameters = chain_parameters(draft, found.threshold, nothing, ())
-        expected = float((rules.bit_length() - 1) * found.threshold)
-        yield draft.made(parameters, expected, found.mistakes, expected)
+        """Of a chain, or of the lengths of blocks."""
+        if draft.request.hypotheses.nested is None:
+            return _lengths(replace(draft, selection="lengths"))
+        return _halved(draft)
 
 
 def chain_parameters(
@@ -145,7 +129,7 @@ def chain_parameters(
 
 def reasons_against_memory(request: OnlineRequest, *, users: bool) -> Iterator[str]:
     """Why no public memory applies, whatever the budget."""
-    if request.hypotheses.nested is None:
+    if not _has_chains(request):
         yield NO_CHAIN
     if request.noise_rate:
         yield "where labels are noisy they convict the right rules as well"
@@ -160,6 +144,95 @@ def reasons_against_memory(request: OnlineRequest, *, users: bool) -> Iterator[s
 
 def no_chain(request: OnlineRequest, way: str) -> str | None:
     """What to say to somebody who asks for this way where rules are no chain."""
-    if request.hypotheses.nested is not None:
+    if _has_chains(request):
         return None
     return f"the rules of {request.hypotheses.name} are no chain, so {way} does not apply"
+
+
+def _has_chains(request: OnlineRequest) -> bool:
+    return request.hypotheses.nested is not None or request.hypotheses.paths is not None
+
+
+def _drawn(draft: Draft) -> Iterator[Estimate]:
+    """Direct calls as many as somebody who sees each rule may need, then halving."""
+    rules = needed(draft.request.hypotheses.nested).rule_count
+    rate = draft.budget.selection_rate(1)
+    if rate <= 0:
+        return
+    calls, logarithm = direct_calls(rules), log(rules)
+    for exceedances, margin in product(EXCEEDANCES, MARGINS):
+        direct = math.ceil(draft.trigger.reach(exceedances) + margin / float(rate))
+        proven = halving(
+            rules, draft.trigger, float(rate), draft.whole_failure, direct=direct, calls=calls
+        )
+        usual = fires_beyond(logarithm, short_rate(float(rate)), direct, draft.trigger.rate)
+        parameters = chain_parameters(
+            draft,
+            direct,
+            ChainSettings(
+                direct_calls=calls,
+                evidence=math.ceil(EVIDENCE * direct),
+                fading=round(LN2 / draft.trigger.rate),
+                full_length=FULL_LENGTH * direct,
+                floor=max(0, math.ceil(log(rules / AT_FLOOR) / float(rate))),
+                median_after=median_after(rules),
+            ),
+            (EpochSettings(proven.threshold),),
+        )
+        expected = calls_expected(usual) * direct
+        yield draft.made(parameters, expected, proven.mistakes, drawn_calls(rules) * direct)
+
+
+def _halved(draft: Draft) -> Iterator[Estimate]:
+    """The threshold that the bound needs."""
+    rules = needed(draft.request.hypotheses.nested).rule_count
+    rate = draft.budget.selection_rate(1)
+    if rate <= 0:
+        return
+    found = halving(rules, draft.trigger, float(rate), draft.whole_failure)
+    nothing = ChainSettings(
+        direct_calls=0, evidence=0, fading=0, full_length=1, floor=0, median_after=0
+    )
+    parameters = chain_parameters(draft, found.threshold, nothing, ())
+    expected = float((rules.bit_length() - 1) * found.threshold)
+    yield draft.made(parameters, expected, found.mistakes, expected)
+
+
+def _path(draft: Draft) -> Iterator[Estimate]:
+    """A block is found among those that positive examples propose, then its path is searched."""
+    cap = needed(draft.request.hypotheses.proposing).proposals_per_example
+    rate = draft.budget.selection_rate(1)
+    if rate <= 0:
+        return
+    bottom = draft.budget.bottom_score(cap, rate, 1, apart=True)
+    up = math.ceil(bottom + 2 / rate + draft.early)
+    down = math.ceil(draft.trigger.reach(PATH_EXCEEDANCES) + 2 / rate)
+    usual = fires_beyond(log(cap), short_rate(float(rate)), down, draft.trigger.rate)
+    memory = PathSettings(
+        conviction=math.ceil(-log(CONVICTED) / float(rate)),
+        floor=math.ceil(log((cap + 1) / AT_FLOOR) / float(rate)),
+        bit=round(LN2 / float(rate)),
+        bend=PATH_BEND,
+    )
+    ladder = tuple(map(EpochSettings, (down, 2 * up, 4 * up, 8 * up)))
+    parameters = draft.fresh(up, bottom, ladder, cap, memory=memory)
+    expected = up + (calls_expected(usual) - 1) * down
+    yield draft.made(parameters, expected, None, up + drawn_calls(cap) * down)
+
+
+def _lengths(draft: Draft) -> Iterator[Estimate]:
+    """The thresholds, and the lists of lengths, that the bound needs."""
+    rate = draft.budget.selection_rate(1)
+    if rate <= 0:
+        return
+    bottom = draft.budget.bottom_score(LENGTHS_AT_ONCE, rate, 1, apart=True)
+    longest = needed(draft.request.hypotheses.paths).longest
+    found = searched(longest, draft.trigger, float(rate), bottom, draft.whole_failure)
+    if found is None:
+        return
+    parameters = draft.fresh(
+        found.up, bottom, (EpochSettings(found.down),), LENGTHS_AT_ONCE,
+        keep="mistakes", memory=LengthSettings(step=found.step, cuts=found.plan.cuts),
+    )  # fmt: skip
+    expected = float(found.plan.worst_mistakes)
+    yield draft.made(parameters, expected, found.mistakes, expected)

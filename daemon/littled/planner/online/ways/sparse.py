@@ -30,7 +30,7 @@ class SparseWay(ScheduledWay):
 
     def is_of(self, selection: Selection) -> bool:
         """Where examples propose."""
-        return isinstance(selection, Proposing)
+        return type(selection) is Proposing  # those with a memory of blocks are another way
 
     def is_open(self, request: OnlineRequest) -> bool:
         """Not to a request with a number of teachers."""
