@@ -76,7 +76,7 @@ RULES: dict[str, Callable[[Any, tuple[int, ...]], Rule]] = {
 
 @pytest.mark.parametrize("kind", streams.KINDS)
 @pytest.mark.parametrize("name", CLASSES)
-def test_streams_are_what_a_rule_of_the_protocol_says(name: str, kind: streams.Kind) -> None:
+def test_streams_are_what_a_rule_of_the_protocol_says(name: str, kind: streams.Usual) -> None:
     stream = streams.make_stream(name, kind, HORIZON, seed=3)
     rule = rule_of(stream)
     assert rule.x_type == stream.x_type

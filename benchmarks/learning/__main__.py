@@ -10,7 +10,7 @@ from benchmarks import learning
 from benchmarks.learning.measuring import CLASSES, TUNING_SEEDS, measure
 from benchmarks.learning.report import ClassFacts, figures, markdown, write_json_lines
 from benchmarks.learning.runs import USERS, Run
-from benchmarks.learning.streams import KINDS, parsed
+from benchmarks.learning.streams import KINDS, ORDERS, parsed
 
 OVER_TIME = ("thresholds:65536", "affine:64:8")
 QUICK_SEEDS, QUICK_HORIZON = 2, 100_000
@@ -34,8 +34,10 @@ def write(runs: Sequence[Run], facts: Sequence[ClassFacts], horizon: int, output
     from benchmarks.learning.plots import over_time, overview  # noqa: PLC0415
 
     # only what has the same guarantee
-    shown = [each for each in found if not each.told and each.method != USERS]
-    overview(output / "mistakes.png", shown, facts, horizon)
+    usual = [figures for figures in found if figures.kind in KINDS]
+    shown = [figures for figures in usual if not figures.told and figures.method != USERS]
+    if shown:
+        overview(output / "mistakes.png", shown, facts, horizon)
     for name in OVER_TIME:
         if any(each.class_name == name for each in shown):
             path = output / f"over-time-{name.replace(':', '-')}.png"
@@ -49,6 +51,9 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
     parser = argparse.ArgumentParser(prog="python -m benchmarks.learning", description=about)
     parser.add_argument("--classes", nargs="+", default=list(CLASSES), metavar="CLASS")
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=KINDS)
+    parser.add_argument(
+        "--streams", nargs="+", default=[], choices=ORDERS, help="further kinds, for littled alone"
+    )
     parser.add_argument("--seeds", type=int, default=12)
     parser.add_argument("--horizon", type=int, default=1_000_000)
     parser.add_argument("--tuning-seeds", type=int, default=TUNING_SEEDS)

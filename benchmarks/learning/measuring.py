@@ -98,6 +98,7 @@ def measure(arguments: argparse.Namespace) -> tuple[list[Run], list[ClassFacts]]
             print(f"{name}: {fact.note}", file=sys.stderr)
     pool = Pool(arguments.jobs)
     cells = [(name, kind) for name in arguments.classes for kind in arguments.kinds]
+    more = [(name, kind) for name in arguments.classes for kind in arguments.streams]
     chosen: dict[str, Choices] = {}
     told: dict[tuple[str, str], Choices] = {}
     if arguments.baselines:
@@ -118,6 +119,11 @@ def measure(arguments: argparse.Namespace) -> tuple[list[Run], list[ClassFacts]]
         for name, kind in cells
         for seed in range(arguments.seeds)
     ]  # fmt: skip
+    tasks += [
+        Task(name, kind, seed, arguments.horizon, plans[name], {}, {})
+        for name, kind in more
+        for seed in range(arguments.seeds)
+    ]
     runs = [run for found in pool.map(perform, tasks, "streams") for run in found]
     pool.close()
     return runs, facts

@@ -18,7 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.learning.baselines import BASELINES, DELTA, EPSILON, Baseline, Variant
-from benchmarks.learning.streams import Kind, Numbers, Stream, make_stream, parsed, table_matrix
+from benchmarks.learning.orders import stream_of
+from benchmarks.learning.streams import Kind, Numbers, Stream, parsed, table_matrix
 from littled.budget.price import Price
 from littled.budget.unit import Unit
 from littled.classes.hypothesis import HypothesisClass
@@ -118,7 +119,7 @@ def users_of(count: int, each: int, seed: int) -> NDArray[np.uint64]:
 
 def perform(task: Task) -> list[Run]:
     """All methods of a task."""
-    stream = make_stream(task.class_name, task.kind, task.horizon, task.seed)
+    stream = stream_of(task.class_name, task.kind, task.horizon, task.seed)
     users = users_of(len(stream), USER_EXAMPLES, task.seed)
     runs = [
         run_littled(stream, plan, method, users if method == USERS else None)
@@ -135,7 +136,7 @@ def perform(task: Task) -> list[Run]:
 
 def tune(task: Task) -> dict[str, list[Run]]:
     """Every variant of every baseline that has a choice, on one tuning stream."""
-    stream = make_stream(task.class_name, task.kind, task.horizon, TUNING_SEED + task.seed)
+    stream = stream_of(task.class_name, task.kind, task.horizon, TUNING_SEED + task.seed)
     return {
         baseline.name: [run_baseline(stream, baseline, each) for each in variants]
         for baseline in applicable(task.class_name)

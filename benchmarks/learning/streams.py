@@ -16,6 +16,8 @@ so an adversary here is oblivious. Kinds:
   or one id more). Half of a phase's examples are new in this sense, half are like those of earlier
   phases. What a phase shows depends on the target and chance alone, never on a learner.
 
+`orders.py` has more kinds: orders that are known to hurt, and targets that move.
+
 A generator says what the labels should be from how it made the points; `make_stream` asserts that
 the target, evaluated on its own, gives exactly these labels. Points have at most 64 bits, except
 for prefixes, which have 128; a stream of a million rows of 16 features holds 32 MB.
@@ -32,8 +34,11 @@ from numpy.typing import NDArray
 
 from littled_protocol.columns import point_type, smallest_point_type
 
-Kind = Literal["uniform", "clustered", "adversarial"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
+Usual = Literal["uniform", "clustered", "adversarial"]
+Order = Literal["near-misses", "sorted", "bursts", "jump", "drift"]
+Kind = Usual | Order
+KINDS: tuple[Usual, ...] = get_args(Usual)
+ORDERS: tuple[Order, ...] = get_args(Order)
 
 Generator = np.random.Generator
 Points = NDArray[np.unsignedinteger[Any]]
@@ -62,7 +67,8 @@ class Stream:
     """A stream with what a benchmark needs to know of it.
 
     x: points of `littled_protocol.columns` type `x_type`. y: uint8 (n,). phases: positions at which
-    the phases begin; (0,) for kinds that have none.
+    the phases begin; (0,) for kinds that have none. later: where the target moves, for each phase
+    but the first the target that is in force from there on; empty where one target fits everything.
     """
 
     class_name: str
@@ -73,6 +79,7 @@ class Stream:
     y: NDArray[np.uint8]
     target: Target
     phases: tuple[int, ...]
+    later: tuple[Target, ...] = ()
 
     def __len__(self) -> int:
         """Number of examples."""
@@ -82,22 +89,22 @@ class Stream:
 # What a generator returns: points (unsigned integers that fit), the labels meant for them, the
 # target, and the number of phases.
 Made = tuple[Points, Flags, Target, int]
-Maker = Callable[[tuple[int, ...], Kind, int, Generator], Made]
+Maker = Callable[[tuple[int, ...], Usual, int, Generator], Made]
 
 
-def make_stream(class_name: str, kind: Kind, horizon: int, seed: int) -> Stream:
+def make_stream(class_name: str, kind: Usual, horizon: int, seed: int) -> Stream:
     """The stream of one class, kind and seed, with `horizon` examples.
 
     ValueError for a class that has no streams here.
     """
     family, numbers = parsed(class_name)
-    rng = np.random.default_rng(_entropy(class_name, kind, seed))
+    rng = np.random.default_rng(entropy(class_name, KINDS.index(kind), seed))
     x, meant, target, phases = _MAKERS[family](numbers, kind, horizon, rng)
     columns = point_type(x_type_of(class_name))
     x = np.ascontiguousarray(x, dtype=columns.dtype)
     labels = target.labels(x)
     assert np.array_equal(labels, meant), f"{class_name} {kind} {seed}: not realizable"
-    starts = tuple(_starts(phases, horizon))
+    starts = tuple(starts_of(phases, horizon))
     return Stream(class_name, kind, seed, columns.name, x, labels.view(np.uint8), target, starts)
 
 
@@ -123,9 +130,10 @@ def x_type_of(class_name: str) -> str:
     return smallest_point_type(numbers[0])
 
 
-def _entropy(class_name: str, kind: Kind, seed: int) -> list[int]:
+def entropy(class_name: str, number: int, seed: int) -> list[int]:
+    """The seed of chance for the kind of stream with this number."""
     name = hashlib.blake2b(class_name.encode(), digest_size=8).digest()
-    return [int.from_bytes(name, "big"), KINDS.index(kind), seed]
+    return [int.from_bytes(name, "big"), number, seed]
 
 
 # --- Shared parts ---------------------------------------------------------------------------------
@@ -142,14 +150,14 @@ def zipf_bursts(clusters: int, count: int, rng: Generator) -> Numbers:
     return np.where(rng.random(count) < 0.5, hot, drawn)
 
 
-def _starts(phases: int, count: int) -> list[int]:
+def starts_of(phases: int, count: int) -> list[int]:
     """First positions of `phases` phases of about equal length."""
     return [count * number // phases for number in range(phases)]
 
 
 def _phase_of(phases: int, count: int) -> Numbers:
     """The phase of every position, (count,)."""
-    starts = np.array(_starts(phases, count))
+    starts = np.array(starts_of(phases, count))
     return np.searchsorted(starts, np.arange(count), side="right").astype(np.int64) - 1
 
 
@@ -183,7 +191,7 @@ class ThresholdTarget:
         return x.astype(np.int64) >= self.threshold
 
 
-def _thresholds(numbers: tuple[int, ...], kind: Kind, count: int, rng: Generator) -> Made:
+def _thresholds(numbers: tuple[int, ...], kind: Usual, count: int, rng: Generator) -> Made:
     """Uniform points; 300 centres; or the midpoint of the thresholds that are left (bisection)."""
     (size,) = numbers
     if kind == "adversarial":
@@ -230,7 +238,7 @@ class MembersTarget:
         return np.isin(x, np.array(self.members, dtype=x.dtype))
 
 
-def _members(bits: int, members: int, kind: Kind, count: int, rng: Generator) -> Made:
+def _members(bits: int, members: int, kind: Usual, count: int, rng: Generator) -> Made:
     """Ids of 1,000; in Zipf shares, with members among the 200 largest; or one after the other.
 
     Adversarial: of a single member nothing is seen before the last quarter, then every other
@@ -262,11 +270,11 @@ def _members(bits: int, members: int, kind: Kind, count: int, rng: Generator) ->
     return ids[number], np.isin(number, chosen), target, phases
 
 
-def _points(numbers: tuple[int, ...], kind: Kind, count: int, rng: Generator) -> Made:
+def _points(numbers: tuple[int, ...], kind: Usual, count: int, rng: Generator) -> Made:
     return _members(numbers[0], 1, kind, count, rng)
 
 
-def _sparse_sets(numbers: tuple[int, ...], kind: Kind, count: int, rng: Generator) -> Made:
+def _sparse_sets(numbers: tuple[int, ...], kind: Usual, count: int, rng: Generator) -> Made:
     return _members(numbers[0], numbers[1], kind, count, rng)
 
 
@@ -293,7 +301,7 @@ class PrefixTarget:
         return inside
 
 
-def _prefixes(numbers: tuple[int, ...], kind: Kind, count: int, rng: Generator) -> Made:
+def _prefixes(numbers: tuple[int, ...], kind: Usual, count: int, rng: Generator) -> Made:
     """A block of length 24 to 63; half of the addresses inside, half neighbours at all scales.
 
     Clustered: 500 such addresses, whose last 32 bits vary. Adversarial: first one address and far
@@ -366,7 +374,7 @@ class AffineTarget:
         return ~outside
 
 
-def _affine(numbers: tuple[int, ...], kind: Kind, count: int, rng: Generator) -> Made:
+def _affine(numbers: tuple[int, ...], kind: Usual, count: int, rng: Generator) -> Made:
     """Half of the points uniform in a subspace of exactly the dimension; half outside.
 
     Outside: half anywhere, half near, with exactly one parity check of the target violated.
@@ -447,7 +455,7 @@ class StumpTarget:
         return says
 
 
-def _stumps(numbers: tuple[int, ...], kind: Kind, count: int, rng: Generator) -> Made:
+def _stumps(numbers: tuple[int, ...], kind: Usual, count: int, rng: Generator) -> Made:
     """Uniform rows; 500 centre rows whose features vary by one; or rows that split what is left."""
     features, buckets = numbers
     feature, at_least = int(rng.integers(0, features)), bool(rng.integers(0, 2))
@@ -507,7 +515,7 @@ class ConjunctionTarget:
         return ~differs
 
 
-def _conjunctions(numbers: tuple[int, ...], kind: Kind, count: int, rng: Generator) -> Made:
+def _conjunctions(numbers: tuple[int, ...], kind: Usual, count: int, rng: Generator) -> Made:
     """A few literals; half of the points satisfy all, the others violate some of them at random.
 
     Clustered: 500 such points, each bit of which flips with probability 1/32. Adversarial: the
@@ -569,7 +577,7 @@ class TableTarget:
         return np.array(self.row)[x]
 
 
-def _table(numbers: tuple[int, ...], kind: Kind, count: int, rng: Generator) -> Made:
+def _table(numbers: tuple[int, ...], kind: Usual, count: int, rng: Generator) -> Made:
     """Uniform points; points in Zipf shares; or the point that splits what is left most evenly."""
     matrix = table_matrix(*numbers)
     chosen = int(rng.integers(0, len(matrix)))

@@ -9,7 +9,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from benchmarks.learning.runs import LITTLED, USERS, plan_for, run_littled, users_of
-from benchmarks.learning.streams import KINDS, Kind, make_stream
+from benchmarks.learning.streams import KINDS, Usual, make_stream
 
 CLASSES = (
     "thresholds:256",
@@ -27,7 +27,7 @@ class Task:
     """One stream: a run without users, and one for each number of examples that users give."""
 
     class_name: str
-    kind: Kind
+    kind: Usual
     seed: int
     horizon: int
     kept: int
@@ -39,7 +39,7 @@ class Outcome:
     """Mistakes and rules published of one run; `each` is None where examples are protected."""
 
     class_name: str
-    kind: Kind
+    kind: Usual
     seed: int
     each: int | None
     mistakes: int
