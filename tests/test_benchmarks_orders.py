@@ -53,15 +53,19 @@ def test_usual_kinds_are_what_they_are_without_orders() -> None:
         np.testing.assert_array_equal(stream.x, usual.x)
 
 
-@pytest.mark.parametrize("kind", ["sorted", "bursts"])
+@pytest.mark.parametrize("kind", ["sorted", "grouped", "bursts"])
 @pytest.mark.parametrize("name", ["stumps:16:64", "prefixes:128", "points:64"])
 def test_an_order_has_the_examples_of_the_uniform_stream(name: str, kind: streams.Order) -> None:
     stream = orders.stream_of(name, kind, HORIZON, seed=4)
     usual = streams.make_stream(name, "uniform", HORIZON, seed=4)
-    rows = [sorted(map(tuple, each.x.reshape(HORIZON, -1).tolist())) for each in (stream, usual)]
+    rows = [sorted(map(tuple, x.reshape(HORIZON, -1).tolist())) for x in (stream.x, usual.x)]
     assert rows[0] == rows[1]
     if kind == "sorted":
         assert rows[0] == list(map(tuple, stream.x.reshape(HORIZON, -1).tolist()))
+    elif kind == "grouped":
+        first = stream.x if name != "stumps:16:64" else stream.x[:, 0]
+        changes = (np.diff(first.reshape(HORIZON, -1), axis=0) != 0).any(axis=1)
+        assert np.count_nonzero(changes) + 1 == len(np.unique(first, axis=0))
     else:
         assert np.count_nonzero(np.diff(stream.y.astype(int))) < 0.01 * HORIZON
 

@@ -3,7 +3,7 @@
     stream = stream_of("prefixes:128", "near-misses", horizon=1_000_000, seed=3)
 
 Like the usual kinds (`streams.py`) each is a function of (class, kind, horizon, seed) and fixed
-beforehand. One rule of the class fits a whole stream of the first three:
+beforehand. One rule of the class fits a whole stream of the first four:
 
 - *near-misses*: first 100 examples, and then only examples next to the target's border. Thresholds
   and stumps: usual examples first, then the two values on either side of the threshold, at chance.
@@ -13,6 +13,8 @@ beforehand. One rule of the class fits a whole stream of the first three:
   target differs from it;
 - *sorted*: the examples of a uniform stream by their points, in rising order, rows of features by
   the first one, then the second, and so on;
+- *grouped*: the examples of a uniform stream, all of one point together, the points in an order of
+  chance. Rows of features are grouped by the first one; addresses hardly ever come twice;
 - *bursts*: the examples of a uniform stream in runs of one label, 500 of them in the mean, until
   one label is used up.
 
@@ -94,6 +96,14 @@ def _sorted(usual: Stream, _rng: Generator) -> Stream:
     """Of rows the first column decides first."""
     columns = usual.x.reshape(len(usual), -1)
     return replace(usual, x=usual.x[np.lexsort(columns.T[::-1])])
+
+
+def _grouped(usual: Stream, rng: Generator) -> Stream:
+    """Groups have their examples in the order in which they came."""
+    rows = usual.x if parsed(usual.class_name)[0] != "stumps" else usual.x[:, 0]
+    _, group = np.unique(rows, axis=0, return_inverse=True)
+    places = rng.permutation(int(group.max()) + 1)
+    return replace(usual, x=usual.x[np.argsort(places[group], kind="stable")])
 
 
 def _bursts(usual: Stream, rng: Generator) -> Stream:
@@ -283,6 +293,7 @@ def _moved_row(_: Target, numbers: tuple[int, ...], x: Points, rng: Generator) -
 _ORDERS: dict[Kind, Callable[[Stream, Generator], Stream]] = {
     "near-misses": _near_misses,
     "sorted": _sorted,
+    "grouped": _grouped,
     "bursts": _bursts,
     "jump": _jump,
     "drift": _drift,

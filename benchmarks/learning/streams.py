@@ -35,7 +35,7 @@ from numpy.typing import NDArray
 from littled_protocol.columns import point_type, smallest_point_type
 
 Usual = Literal["uniform", "clustered", "adversarial"]
-Order = Literal["near-misses", "sorted", "bursts", "jump", "drift"]
+Order = Literal["near-misses", "sorted", "grouped", "bursts", "jump", "drift"]
 Kind = Usual | Order
 KINDS: tuple[Usual, ...] = get_args(Usual)
 ORDERS: tuple[Order, ...] = get_args(Order)
