@@ -2,6 +2,7 @@
 
     python -m benchmarks.batch         # least windows, and rules of windows of flights
     python -m benchmarks.engine        # the engine alone, nanoseconds an example
+    python -m benchmarks.evasion       # mistakes, against whoever writes the stream meanwhile
     python -m benchmarks.journal       # bytes on disk, and starts after a kill
     python -m benchmarks.learning      # mistakes, beside other methods
     python -m benchmarks.marks         # what the high-water mark costs
