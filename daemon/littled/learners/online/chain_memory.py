@@ -34,8 +34,8 @@ class ChainSettings(MemorySettings):
       examples. The longer an epoch is, the fewer mistakes its fire takes: noise had more steps.
     - `floor`: no offset is further below the largest one.
     - `median_after`: from this direct call on, an epoch of up to `full_length` examples is answered
-      by the median of the weights in place of the rule that was drawn; 0 for never. Mistakes that
-      come so close together are hardly ever those of a rule that is nearly right.
+      by a draw between its two counts of mistakes and by the median of the weights; 0 for never.
+      Mistakes that come so close together are hardly ever those of a rule that is nearly right.
     """
 
     word: ClassVar[str] = "chain"
@@ -58,6 +58,10 @@ class ChainSettings(MemorySettings):
         if self.median_after < 0:
             return "median_after of a chain must not be negative"
         return None
+
+    def is_median(self, fires: int, length: int) -> bool:
+        """Whether a median is published after this direct call and an epoch of so many examples."""
+        return 0 < self.median_after <= fires and length <= self.full_length
 
     def evidence_after(self, length: int) -> int:
         """What rules on the wrong side lose after an epoch of so many examples."""
@@ -123,27 +127,32 @@ class ChainMemory(Memory):
         """After one fire more."""
         return replace(self, fires=self.fires + 1)
 
-    def convicted(
-        self, published: int, drawn: int, count: int, *, evidence: int, floor: int, weights: Weights
-    ) -> "ChainMemory":
-        """With the rules on the side of the `published` one off the drawn one convicted, it too.
+    def likelihood(
+        self, published: int, drawn: int, count: int, evidence: int, weights: Weights
+    ) -> int:
+        """About the log-likelihood ratio, in scores, of its side for a drawn rule; 0 or more.
 
-        Of `evidence` scores, mistakes that the epoch is sure to have seen. If the published rule
-        is wrong on the side that was drawn, they are what a draw of the other side takes. So the
-        conviction is about the logarithm of the likelihood ratio of what was drawn: less where the
-        drawn side had outweighed the other before, as then it is drawn whatever is true, and less
-        where the drawn rule is close, as wrong draws are. Nothing if the same rule was drawn.
+        Of `evidence` scores, mistakes that the epoch is sure to have seen: if the published rule
+        errs on the side that was drawn, they are what a draw of the other side takes. It is less
+        where the drawn side had outweighed the other before, as then it is drawn whatever is true,
+        and less where the drawn rule is close, as wrong draws are.
         """
-        if drawn == published:
-            return self
         offsets, numbers = self.of_each(count), np.arange(count)
         if drawn > published:
-            wrong, passed = numbers <= published, (numbers > published) & (numbers <= drawn)
+            drawn_side, passed = numbers > published, (numbers > published) & (numbers <= drawn)
         else:
-            wrong, passed = numbers >= published, (numbers < published) & (numbers >= drawn)
-        side = offsets[~wrong]
-        lead = weights.lead(side, offsets[wrong]) + weights.lead(side, offsets[passed])
-        offsets[wrong] -= min(max(evidence - lead, 0), 2 * evidence)
+            drawn_side, passed = numbers < published, (numbers < published) & (numbers >= drawn)
+        side = offsets[drawn_side]
+        lead = weights.lead(side, offsets[~drawn_side]) + weights.lead(side, offsets[passed])
+        return min(max(evidence - lead, 0), 2 * evidence)
+
+    def convicted(
+        self, published: int, conviction: int, count: int, *, too_low: bool, floor: int
+    ) -> "ChainMemory":
+        """With the published rule, and all on its side, so many scores further down."""
+        offsets = self.of_each(count)
+        offsets[: published + 1] -= conviction if too_low else 0
+        offsets[published:] -= 0 if too_low else conviction
         offsets = np.maximum(offsets - offsets.max(), -floor)
         starts = np.flatnonzero(np.diff(offsets, prepend=offsets[0] - 1))
         return replace(self, starts=tuple(starts.tolist()), offsets=tuple(offsets[starts].tolist()))

@@ -34,8 +34,6 @@ from littled.portable import LN2, log, log2
 # mean lowering of ln n in a call, 1 - ln 2, says.
 RULES_OF_GAME_MAX = 4097
 CALLS_OF_A_DOUBLING = LN2 / (1 - LN2)
-# In larger chains, the call from which on the median is published after a short epoch.
-MEDIAN_AFTER = 8
 # Direct calls, in multiples of those that an adversary is expected to take.
 DIRECT_FACTOR = 1.5
 
@@ -93,11 +91,6 @@ def drawn_calls(rules: int) -> float:
 def direct_calls(rules: int) -> int:
     """J: calls after which an interval is halved."""
     return math.floor(DIRECT_FACTOR * drawn_calls(rules))
-
-
-def median_after(rules: int) -> int:
-    """The call from which on short epochs are answered by a median; 0 for never."""
-    return MEDIAN_AFTER if rules > RULES_OF_GAME_MAX else 0
 
 
 @lru_cache(maxsize=1)

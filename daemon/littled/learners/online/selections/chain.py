@@ -69,18 +69,15 @@ class Chain(Weighing):
         self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
     ) -> tuple[OnlineState, Rule | None]:
         """The rule that was drawn, or the middle of what is left."""
-        rules, before = needed(hypotheses.nested), _memory(state)
-        published, memory = rules.number(state.rule), before.fired()
-        direct_calls = self._memory.direct_calls
+        rules, memory = needed(hypotheses.nested), _memory(state).fired()
+        published, direct_calls = rules.number(state.rule), self._memory.direct_calls
         if memory.fires < direct_calls:
-            [drawn] = self._drawn(self._weighed(rules, state, before), place, noise)
-            length = place.position - state.epoch_position + 1
-            memory, rule = self._direct(memory, published, drawn, rules.rule_count, length)
+            memory, rule = self._direct(rules, published, memory, state, place, noise)
         elif memory.fires == direct_calls:
             rule = memory.middle  # of all rules: nothing that is proven rests on direct calls
         else:
-            [side] = self._drawn(self._sides(rules, state, published), place, noise)
-            memory = memory.halved(published, too_low=side == 0)
+            too_low = self._is_too_low(rules, published, state, place, noise)
+            memory = memory.halved(published, too_low=too_low)
             if memory.low > memory.high:
                 memory = ChainMemory.empty(rules.rule_count)
                 rule = published if direct_calls else memory.middle
@@ -89,20 +86,33 @@ class Chain(Weighing):
         return replace(state, memory=memory), rules.rule(rule)
 
     def _direct(
-        self, memory: ChainMemory, published: int, drawn: int, count: int, length: int
+        self,
+        rules: NestedRules,
+        published: int,
+        memory: ChainMemory,
+        state: OnlineState,
+        place: Place,
+        noise: LearnerNoise,
     ) -> tuple[ChainMemory, int]:
-        """The memory after a direct call, and the rule that it publishes; all of it is public.
+        """The memory after a direct call, and the rule that it publishes.
 
-        `length`: examples of the epoch, which the positions of fires say.
+        Beside the draw both depend on public values alone, such as how long the epoch was.
         """
-        settings, weights = self._memory, self._weights
+        settings, count = self._memory, rules.rule_count
+        length = place.position - state.epoch_position + 1
         evidence = settings.evidence_after(length)
-        memory = memory.convicted(
-            published, drawn, count, evidence=evidence, floor=settings.floor, weights=weights
-        )
-        after = settings.median_after
-        if after and memory.fires >= after and length <= settings.full_length:
-            return memory, memory.median(weights, count)
+        if settings.is_median(memory.fires, length):
+            too_low = self._is_too_low(rules, published, state, place, noise)
+            memory = memory.convicted(
+                published, evidence, count, too_low=too_low, floor=settings.floor
+            )
+            return memory, memory.median(self._weights, count)
+        [drawn] = self._drawn(self._weighed(rules, state, memory), place, noise)
+        if drawn != published:
+            conviction = memory.likelihood(published, drawn, count, evidence, self._weights)
+            memory = memory.convicted(
+                published, conviction, count, too_low=drawn > published, floor=settings.floor
+            )
         return memory, drawn
 
     def _weighed(self, rules: NestedRules, state: OnlineState, memory: ChainMemory) -> Scores:
@@ -110,10 +120,19 @@ class Chain(Weighing):
         assert state.statistics is not None
         return rules.scores(state.statistics) + memory.of_each(rules.rule_count)
 
-    def _sides(self, rules: NestedRules, state: OnlineState, published: int) -> Scores:
-        """The epoch's false positives and false negatives of the published rule: (2,)."""
+    def _is_too_low(
+        self,
+        rules: NestedRules,
+        published: int,
+        state: OnlineState,
+        place: Place,
+        noise: LearnerNoise,
+    ) -> bool:
+        """A draw between the epoch's false positives and false negatives of the published rule."""
         assert state.statistics is not None
-        return np.array(rules.mistakes(state.statistics, published), dtype=np.int64)
+        mistakes = np.array(rules.mistakes(state.statistics, published), dtype=np.int64)
+        [side] = self._drawn(mistakes, place, noise)
+        return side == 0
 
     @cached_property
     def _weights(self) -> Weights:

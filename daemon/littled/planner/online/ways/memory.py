@@ -21,7 +21,6 @@ from littled.planner.online.chains import (
     direct_calls,
     drawn_calls,
     halving,
-    median_after,
 )
 from littled.planner.online.lengths import LENGTHS_AT_ONCE, searched
 from littled.planner.online.request import OnlineRequest
@@ -46,6 +45,8 @@ CONVICTED = 0.03
 PATH_EXCEEDANCES = 2.0
 # By how many scores the outermost blocks of a path are less likely than the middle one.
 PATH_BEND = 10
+# The call from which on short epochs are answered by a median.
+MEDIAN_AFTER = 4
 # An epoch of up to so many times U examples has hardly been ended by noise.
 FULL_LENGTH = 4
 
@@ -175,7 +176,7 @@ def _drawn(draft: Draft) -> Iterator[Estimate]:
                 fading=round(LN2 / draft.trigger.rate),
                 full_length=FULL_LENGTH * direct,
                 floor=max(0, math.ceil(log(rules / AT_FLOOR) / float(rate))),
-                median_after=median_after(rules),
+                median_after=MEDIAN_AFTER,
             ),
             (EpochSettings(proven.threshold),),
         )
