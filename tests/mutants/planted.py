@@ -1147,7 +1147,90 @@ FAIRNESS = (
     ),
 )
 
+BLOCKS_LAW = f"{LAWS}::test_public_memory_of_blocks_costs_nothing"
+LENGTHS_OF_BLOCKS = f"{LEARNERS}/online/test_length_search.py"
+BLOCKS = (
+    Mutant(
+        "a side that is looked up from the mistakes and not drawn",
+        "learners/online/selections/lengths.py",
+        "longer=side == 0)",
+        "longer=bool(mistakes[0] > mistakes[1]))",
+        (f"{BLOCKS_LAW}[lengths, on a path]",),
+    ),
+    Mutant(
+        "the best candidate of a path in place of a draw",
+        "learners/online/selections/path.py",
+        "memory = memory.moved(published, drawn, paths.longest, self._memory)",
+        "memory = memory.moved(\n"
+        "            published, int(agreements.argmax()), paths.longest, self._memory\n        )",
+        (f"{BLOCKS_LAW}[path, on it]",),
+    ),
+    Mutant(
+        "a path that goes on beyond the block that was drawn",
+        "learners/online/selections/path.py",
+        "return memory.found(value, length, self._memory), rule",
+        "value = int(proposals.keys[drawn[0], 2])\n"
+        "        return memory.found(value, paths.longest, self._memory), rule",
+        (f"{BLOCKS_LAW}[path, of several addresses]",),
+    ),
+    Mutant(
+        "offsets that prefer what is proposed to bottom",
+        "learners/online/selections/lengths.py",
+        "offsets = -settings.step * longer.astype(np.int64)\n        assert (offsets <= 0).all()",
+        "offsets = settings.step * longer.astype(np.int64)",
+        (f"{BLOCKS_LAW}[lengths]",),
+    ),
+    Mutant(
+        "examples that outlive a bottom",
+        "learners/online/learner.py",
+        "        if self.parameters.fresh:\n"
+        "            published = self._keeping.emptied(published)\n",
+        "        if self.parameters.fresh and rule is not None:\n"
+        "            published = self._keeping.emptied(published)\n",
+        (f"{BLOCKS_LAW}[path, two calls]",),
+    ),
+    Mutant(
+        "a bottom that is remembered only if something was proposed",
+        "learners/online/selections/lengths.py",
+        "return memory.bottom(paths.longest, settings), None",
+        "told = len(proposals.scores) > 0\n"
+        "            return memory.bottom(paths.longest, settings) if told else memory, None",
+        (f"{BLOCKS_LAW}[lengths, after a bottom]",),
+    ),
+    Mutant(
+        "a length too many left below the next one that was proposed",
+        "learners/online/length_search.py",
+        "high = beyond[0] - 1 if beyond else self.high",
+        "high = beyond[0] if beyond else self.high",
+        (
+            f"{LENGTHS_OF_BLOCKS}::test_a_block_that_was_found_bounds_the_length_by_the_next_one",
+            "daemon/planner/online/test_lengths.py",
+        ),
+    ),
+    Mutant(
+        "a length too many left below the shortest one that was proposed",
+        "learners/online/length_search.py",
+        "high=self.proposed(settings)[0] - 1",
+        "high=self.proposed(settings)[0]",
+        (f"{LENGTHS_OF_BLOCKS}::test_after_a_bottom_shorter_lengths_are_left",),
+    ),
+    Mutant(
+        "the wrong side of a path convicted",
+        "learners/online/path_memory.py",
+        "offsets[: published + 1] -= settings.conviction",
+        "offsets[published:] -= settings.conviction",
+        (f"{LEARNERS}/online/test_path_memory.py::test_one_side_is_convicted",),
+    ),
+    Mutant(
+        "a plan with a length too many above a block",
+        "planner/online/lengths.py",
+        "while left - 1 - places[-1] > above:",
+        "while left - 1 - places[-1] > above + 1:",
+        ("daemon/planner/online/test_lengths.py",),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
-    *(*BURSTS, *FAIRNESS, *WINDOWS),
+    *(*BURSTS, *FAIRNESS, *WINDOWS, *BLOCKS),
 )

@@ -9,11 +9,14 @@ from numpy.typing import NDArray
 
 from littled.classes.hypothesis import HypothesisClass
 from littled.learners.batch import BatchParameters
+from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.path_memory import PathSettings
 from littled.learners.online.values import EpochSettings
 from littled.learners.prediction import PredictionParameters
 from littled.planner import OnlinePlan, StreamPlan
 from littled.planner.batch.plan import BatchPlan
+from littled.planner.online.lengths import length_plan
 from littled.planner.prediction.plan import PredictionPlan
 from littled_protocol.rules import Words
 from support.class_cases import STREAMS
@@ -52,6 +55,15 @@ SCHEDULE: dict[str, Any] = {
 }  # fmt: skip
 KEPT = SCHEDULE | {"mistakes_max": 12}
 LADDER = (EpochSettings(3, 3), EpochSettings(6, None))
+BLOCKS: dict[str, Any] = {"fresh": True, "calls_max": 9, "trigger_threshold": 3}
+PATH = replace(
+    SPARSE, selection="path", ladder=(EpochSettings(2), EpochSettings(4)),
+    memory=PathSettings(conviction=2, floor=5, bit=1, bend=2), **BLOCKS,
+)  # fmt: skip
+LENGTHS = replace(
+    SPARSE, selection="lengths", buffer="mistakes", background_max=0, list_cap=2,
+    ladder=(EpochSettings(2),), memory=LengthSettings(1, length_plan(3, 3, 2, 2).cuts), **BLOCKS,
+)  # fmt: skip
 
 ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     "dense": ("thresholds", DENSE),
@@ -88,6 +100,8 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
         replace(SETS, **VETOES, fresh=True, ladder=(EpochSettings(3),)),
     ),
     "histogram schedule": ("points", replace(SETS, **KEPT)),
+    "path": ("prefixes", PATH),
+    "lengths": ("prefixes", LENGTHS),
 }  # fmt: skip
 WINDOW: dict[str, Any] = {"epsilon": Fraction(30), "window": 12, "answers_max": 9}
 E, Q, A, V = Fraction(1, 3), Fraction(1, 5), Fraction(1, 10), Fraction(1, 2)
@@ -182,6 +196,8 @@ USERS: dict[str, tuple[str, OnlineParameters]] = {
     "histogram vetoes, users 2": of_users("histogram vetoes", 2),
     "histogram fresh vetoes, users 1": of_users("histogram fresh vetoes", 1),
     "histogram schedule, users 2": of_users("histogram schedule", 2),
+    "path, users 2": of_users("path", 2),
+    "lengths, users 1": of_users("lengths", 1),
 }
 
 

@@ -147,8 +147,9 @@ class PathRules(ProposedRules):
     def path_scores(self, x: Points, y: Labels, value: int, length: int) -> Scores:
         """How many examples the blocks around this one agree with, int64 (length + 2,).
 
-        The block of each length 0..length, and last the constant 0. One example replaced changes
-        every score by -1, 0 or 1.
+        The block of each length 0..length. Last, "longer", a smaller block inside as if it held all
+        positives of the block and no negative. One example replaced changes every score by -1, 0
+        or 1.
         """
 
 

@@ -148,6 +148,7 @@ class Prefixes(HypothesisClass, PathRules, VersionSpaces, WindowLabelings):
         scores = np.zeros(length + 2, dtype=np.int64)
         scores[:-1] = np.cumsum(ones[::-1])[::-1]  # inside the block of each length
         scores[1:] += np.cumsum(zeros)  # outside it
+        scores[-1] += ones[length]
         return scores
 
     def version_space(

@@ -41,6 +41,7 @@ class PathSettings(MemorySettings):
     - `floor`: no offset is further below the largest one.
     - `bit`: what each candidate loses, where a block is found, for every bit of the number of
       lengths that were open and are shorter; about ln 2 over the rate of a draw.
+    - `longer`: how much less likely than the block that was found smaller ones inside it are.
     - `bend`: how far the outermost open candidates on each side are below the middle one.
     """
 
@@ -49,14 +50,15 @@ class PathSettings(MemorySettings):
     conviction: int
     floor: int
     bit: int
+    longer: int
     bend: int
 
     def wrong(self) -> str | None:
         """The first value out of its range."""
         if not (1 <= self.conviction <= OFFSET_MAX and 1 <= self.floor <= OFFSET_MAX):
             return "conviction and floor of a path must be from 1 to 2^40 scores"
-        if not (0 <= self.bit <= OFFSET_MAX and 0 <= self.bend <= OFFSET_MAX):
-            return "bit and bend of a path must be from 0 to 2^40 scores"
+        if not all(0 <= x <= OFFSET_MAX for x in (self.bit, self.longer, self.bend)):
+            return "bit, longer and bend of a path must be from 0 to 2^40 scores"
         return None
 
 
@@ -88,7 +90,7 @@ class PathMemory(Memory):
         open_ones = max(length - self.shortest, 1)
         offsets = np.full(length + 2, -settings.floor, dtype=np.int64)
         offsets[self.shortest : length] = -settings.bit * open_ones.bit_length()
-        offsets[length:] = 0
+        offsets[length:] = 0, -settings.longer
         floored = np.maximum(offsets, -settings.floor)
         return PathMemory(
             ON_PATH, length=length, value=words_of(value), offsets=tuple(floored.tolist())

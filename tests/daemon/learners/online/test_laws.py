@@ -26,13 +26,16 @@ from littled.classes.table import Table
 from littled.learners.contract import Place, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState, Step
 from littled.learners.online.keeping import Buffers, Counts
+from littled.learners.online.length_search import FOUND, LengthMemory, LengthSettings
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.path_memory import ON_PATH, PathMemory, PathSettings
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.selections.histogram import Histogram
 from littled.learners.online.selections.teachers import StagedTeachers
 from littled.learners.online.trigger import AboveThresholdTrigger
 from littled.learners.online.values import EpochSettings
+from littled.learners.snapshot import pack
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.discrete_laplace import MAGNITUDE_BITS, DiscreteLaplace
 from littled.mechanisms.exponential import UNIFORM_BITS, ExponentialMechanism
@@ -45,6 +48,7 @@ from support.class_cases import LAWS, Law
 from support.enumeration import (
     Case,
     Example,
+    Transitions,
     Turn,
     VariantPlan,
     anything,
@@ -331,6 +335,146 @@ def test_learners_with_triggers_cost_what_they_are_charged(name: str) -> None:
 @pytest.mark.parametrize("name", LONGER)
 def test_more_steps_cost_what_they_are_charged(name: str) -> None:
     LONGER[name].check()
+
+
+# --- a public memory of blocks --------------------------------------------------------------------
+
+# Every example ends its epoch: the trigger's noise does not come near its threshold.
+EACH = replace(
+    TRIGGERED, trigger_rate=F(1, 2), trigger_threshold=-1000, ladder=(EpochSettings(-1000),),
+    fresh=True, selection_rate=F(2), bottom_score=4,
+)  # fmt: skip
+PATH = replace(
+    EACH, selection="path", buffer="both", background_max=8, list_cap=2,
+    memory=PathSettings(1, 2, 1, 1),
+)  # fmt: skip
+LENGTHS = replace(
+    EACH, selection="lengths", buffer="mistakes", list_cap=2,
+    memory=LengthSettings(1, ((), (0,), (0, 1))),
+)  # fmt: skip
+EQUAL_LENGTHS = replace(LENGTHS, memory=LengthSettings(0, ((), (0,), (0, 1))))
+ONE_LENGTH = replace(LENGTHS, list_cap=1, memory=LengthSettings(0, ((), (0,), (1,))))
+THREE_LENGTHS = replace(
+    LENGTHS, memory=LengthSettings(1, ((), (0,), (1,), (0, 2))), bottom_score=2, calls_max=3
+)
+# Epochs of about two mistakes.
+PAIRED: dict[str, Any] = {
+    "trigger_rate": F(4), "trigger_threshold": 2, "ladder": (EpochSettings(2),)
+}  # fmt: skip
+# On a path failures cannot happen; so little of them is booked that none is hidden by it.
+NO_FAILURE: dict[str, Any] = {"bottom_score": 30}
+SOME_POINTS = (0, 2, 3)
+
+
+class OnAPath(OnlineLearner):
+    """Begins where a season is that has drawn the block of the point 1 alone."""
+
+    def _open(self, state: OnlineState, event: SeasonOpened) -> Step:
+        step, blocks = super()._open(state, event), needed(self.hypotheses.paths)
+        longest, memory = blocks.longest, step.state.memory
+        if isinstance(memory, PathMemory):
+            memory = PathMemory(
+                ON_PATH, length=longest, value=(0, 1), offsets=(-1, *(0,) * (longest + 1))
+            )
+        else:
+            memory = LengthMemory(FOUND, 0, longest, longest, (0, 1))
+        known = replace(step.state, rule=blocks.block(1, longest), memory=memory)
+        return replace(step, state=known)
+
+
+def on_a_path(bits: int, p: OnlineParameters, **options: Any) -> StreamPlan:
+    """A stream with a learner that begins on a path."""
+    return planted(OnAPath, f"prefixes:{bits}", replace(p, **NO_FAILURE), **options)
+
+
+def blocks() -> dict[str, Case]:
+    """Blocks that are proposed, of which nothing is known; then draws and sides on a path."""
+    paired = replace(PATH, **PAIRED, calls_max=1), replace(LENGTHS, **PAIRED, calls_max=1)
+    return {
+        "path, proposals": Case(one("prefixes:1", PATH), examples(1), 0, 1.01),
+        "path, two calls": Case(
+            one("prefixes:1", replace(PATH, calls_max=2)), examples(2), 1.29, 1.01
+        ),
+        # the same, and where the path of a first example leads to
+        "path, three calls": Case(
+            one("prefixes:1", replace(PATH, calls_max=3, bottom_score=2)), examples(3), 3.05, 1.28
+        ),
+        # a block around several addresses, and then an example that a longer one is drawn for
+        "path, of several addresses": Case(
+            one("prefixes:1", replace(
+                PATH, trigger_threshold=1, ladder=(EpochSettings(0),), selection_rate=F(3),
+                bottom_score=3, calls_max=2,
+            )),
+            (*examples(1), *[Turn((Example(1, 1),))] * 2, Turn((Example(1, 0),))), 1.19, 0, 16,
+        ),
+        "path, on it": Case(
+            on_a_path(2, replace(PATH, calls_max=2, list_cap=3)), examples(2, SOME_POINTS), 1.24
+        ),
+        "path, pairs": Case(on_a_path(1, paired[0]), examples(3), 1.07, 0, 16),
+        "lengths, one": Case(one("prefixes:1", ONE_LENGTH), examples(1), 0, 1.01),
+        "lengths, equal": Case(one("prefixes:1", EQUAL_LENGTHS), examples(1), 0, 1.01),
+        # with a step less is true than two lengths at once are charged
+        "lengths": Case(one("prefixes:1", LENGTHS), examples(1), 0, 1.78),
+        "lengths, three calls": Case(
+            one("prefixes:2", THREE_LENGTHS),
+            (Turn((Example(3, 1),)), *examples(2, SOME_POINTS)), 0, 2.17,
+        ),
+        # a first epoch with something to propose or with nothing, then one that finds a block
+        "lengths, after a bottom": Case(
+            one("prefixes:1", replace(
+                ONE_LENGTH, trigger_threshold=1, selection_rate=F(3), bottom_score=3, calls_max=2
+            )),
+            (*examples(1), *[Turn((Example(1, 1),))] * 3), 2.38, 0, 16,
+        ),
+        "lengths, on a path": Case(
+            on_a_path(1, replace(LENGTHS, calls_max=2)), examples(2), 2.29
+        ),
+        "lengths, pairs": Case(on_a_path(1, paired[1]), examples(3), 1.49, 0, 16),
+    }  # fmt: skip
+
+
+BLOCKS = (
+    "path, proposals", "path, two calls", "path, three calls", "path, of several addresses",
+    "path, on it", "path, pairs", "lengths, one", "lengths, equal", "lengths",
+    "lengths, three calls", "lengths, after a bottom", "lengths, on a path", "lengths, pairs",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_public_memory_of_blocks_costs_nothing(name: str) -> None:
+    """What the learners with it are charged, as one selection from proposals is, holds."""
+    blocks()[name].check()
+
+
+@pytest.mark.parametrize("p", [replace(PATH, calls_max=3), replace(ONE_LENGTH, calls_max=3)])
+def test_a_memory_is_a_function_of_what_was_released(p: OnlineParameters) -> None:
+    """Whatever the examples were: after the same releases, memories are the same to the byte."""
+    transitions = Transitions(one("prefixes:1", replace(p, bottom_score=2)))
+    moves = [Example(x, y) for x in TWO_POINTS for y in (0, 1)]
+    reached: set[tuple[tuple[int, ...], int]] = {((), n) for n in transitions.start.masses}
+    for _ in range(3):
+        reached = {
+            ((*told, branch.said), branch.state)
+            for told, number in reached
+            for move in moves
+            for branch in transitions.branches(number, move)
+        }
+    memories: dict[tuple[int, ...], set[bytes]] = {}
+    for told, number in reached:
+        known, _ = transitions._values[number]
+        (state,) = transitions._values[known].course.states.values()
+        memories.setdefault(told, set()).add(pack(state.memory.to_dict()))
+    assert len(memories) > 20
+    assert {len(found) for found in memories.values()} == {1}
+
+
+@pytest.mark.parametrize(("p", "most"), [(PATH, 1.13), (LENGTHS, 1.46)])
+def test_every_order_is_bounded_on_a_path(p: OnlineParameters, most: float) -> None:
+    """A draw on a path has no failure mass, and the rho of a selection from proposals."""
+    in_zcdp = replace(p, selection_accounting="zcdp", calls_max=1, **PAIRED)
+    case = Case(on_a_path(1, in_zcdp, delta_z=Z), examples(3), 0, 0, 16)
+    factors = case.orders(case.transitions(), ORDERS)
+    assert 1 - 1e-9 <= min(factors) <= most
 
 
 # --- zCDP -----------------------------------------------------------------------------------------

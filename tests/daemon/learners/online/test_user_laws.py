@@ -23,8 +23,10 @@ from littled.classes.thresholds import Thresholds
 from littled.learners.contract import Examples, Place
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.keeping import Buffers
+from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.path_memory import PathSettings
 from littled.learners.online.trigger import AboveThresholdTrigger
 from littled.learners.online.values import EpochSettings
 from littled.learners.users import UserCounts, Users
@@ -160,6 +162,20 @@ CASES: dict[str, tuple[Any, OnlineParameters]] = {
         replace(TRIGGERED, selection="closure", ladder=(EpochSettings(0, 2),), fresh=True),
     ),
     "scheduled closures": (Cubes(2), replace(SCHEDULED, selection="closure", teachers=2)),
+    "fresh paths": (
+        PREFIXES,
+        replace(
+            TRIGGERED, selection="path", list_cap=2, buffer="both", background_max=1, fresh=True,
+            ladder=(EpochSettings(0),), memory=PathSettings(1, 2, 1, 1),
+        ),
+    ),
+    "fresh lengths": (
+        PREFIXES,
+        replace(
+            TRIGGERED, selection="lengths", list_cap=2, fresh=True, ladder=(EpochSettings(0),),
+            memory=LengthSettings(1, ((), (0,), (0, 1))),
+        ),
+    ),
     "essential lists": (
         Cubes(1),
         replace(
@@ -191,7 +207,8 @@ FACTORS: dict[tuple[str, int], tuple[float, float]] = {
     ("fresh histograms", 2): (13.18, 2.78), ("histograms with vetoes", 2): (18.8, 2.19),
     ("rules", 2): (2.68, 0), ("fresh rules", 2): (2.33, 0), ("proposals", 2): (0, 3.09),
     ("scheduled proposals", 2): (0, 3.73), ("closures of teachers", 2): (0, 2.04),
-    ("scheduled closures", 2): (0, 1.51),
+    ("scheduled closures", 2): (0, 1.51), ("fresh paths", 1): (0, 3.08),
+    ("fresh lengths", 1): (0, 3.98), ("fresh paths", 2): (0, 3.66), ("fresh lengths", 2): (0, 4.63),
 }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
 """The search for a length: its cost against brute force, and against every path of the learner."""
 
+import math
 from collections.abc import Iterator
 from functools import cache
 from itertools import combinations
@@ -7,7 +8,9 @@ from itertools import combinations
 import pytest
 
 from littled.learners.online.length_search import SEARCHING, LengthMemory, LengthSettings
-from littled.planner.online.lengths import LengthPlan, length_plan
+from littled.planner.bounds import TriggerNoise
+from littled.planner.online.chains import Failure
+from littled.planner.online.lengths import LENGTHS_AT_ONCE, LengthPlan, length_plan, searched
 
 # Thresholds while the constant 0, and while a block is published; and lengths at once.
 COSTS = [(214, 79, 4), (132, 79, 1), (10, 10, 2), (3, 50, 3), (50, 1, 2), (1, 1, 9)]
@@ -107,6 +110,36 @@ def test_addresses_cost_what_the_proof_says() -> None:
     plan = length_plan(128, 214, 79, 4)
     assert (plan.worst_mistakes, plan.epochs, plan.cuts[129]) == (958, 8, (34, 60, 86, 112))
     assert length_plan(128, 132, 79, 1).worst_mistakes == 1214
+
+
+@pytest.mark.parametrize("bits", [1, 8, 32, 128])
+@pytest.mark.parametrize(("trigger_rate", "rate"), [(0.44, 0.28), (0.2, 0.4), (1.0, 2.0)])
+def test_thresholds_are_clear_of_noise_in_every_epoch(
+    bits: int, trigger_rate: float, rate: float
+) -> None:
+    """What may go wrong in F epochs comes to the failure probability at the most."""
+    trigger, bottom, failure = TriggerNoise(trigger_rate, 10**6), 57, 0.05
+    found = searched(bits, trigger, rate, bottom, failure)
+    assert found is not None
+    assert found.plan == length_plan(bits, found.up, found.down, LENGTHS_AT_ONCE)
+    epochs = found.plan.epochs
+    parts = Failure.divided(failure, epochs, trigger_rate, rate)
+    noise = trigger.reach(parts.reach) + trigger.undershoot(epochs, parts.undershoot)
+    # of an epoch's mistakes, so many are certain
+    shorter = math.expm1(rate * found.step) ** -1  # at a step, two, three ... more of one
+    above_bottom = found.up - noise - bottom - (LENGTHS_AT_ONCE - 1) * found.step
+    sides = found.down - noise
+    assert epochs * (shorter + math.exp(-rate * above_bottom)) <= parts.draws * (1 + 1e-9)
+    assert epochs * math.exp(-rate * sides) <= parts.draws * (1 + 1e-9)
+    waiting = found.mistakes - found.plan.worst_mistakes
+    assert waiting == pytest.approx(trigger.delays(epochs, parts.delays))
+
+
+def test_a_search_for_addresses_makes_at_most_about_a_thousand_mistakes() -> None:
+    found = searched(128, TriggerNoise(0.44, 10**6), 0.28, 57, 0.05)
+    assert found is not None
+    assert (found.up, found.down, found.step) == (209, 78, 24)
+    assert (math.ceil(found.mistakes), found.plan.epochs) == (1005, 8)
 
 
 @pytest.mark.parametrize("values", [(-1, 1, 1, 1), (3, 0, 1, 1), (3, 1, 0, 1), (3, 1, 1, 0)])

@@ -45,6 +45,8 @@ CONVICTED = 0.03
 PATH_EXCEEDANCES = 2.0
 # By how many scores the outermost blocks of a path are less likely than the middle one.
 PATH_BEND = 10
+# False positives of a block, in multiples of its U, that speak for smaller ones inside it.
+LONGER = 0.25
 # The call from which on short epochs are answered by a median.
 MEDIAN_AFTER = 4
 # An epoch of up to so many times U examples has hardly been ended by noise.
@@ -201,6 +203,8 @@ def _halved(draft: Draft) -> Iterator[Estimate]:
 
 def _path(draft: Draft) -> Iterator[Estimate]:
     """A block is found among those that positive examples propose, then its path is searched."""
+    if draft.budget.trigger_share > 0.4:
+        return
     cap = needed(draft.request.hypotheses.proposing).proposals_per_example
     rate = draft.budget.selection_rate(1)
     if rate <= 0:
@@ -213,6 +217,7 @@ def _path(draft: Draft) -> Iterator[Estimate]:
         conviction=math.ceil(-log(CONVICTED) / float(rate)),
         floor=math.ceil(log((cap + 1) / AT_FLOOR) / float(rate)),
         bit=round(LN2 / float(rate)),
+        longer=math.ceil(LONGER * down),
         bend=PATH_BEND,
     )
     ladder = tuple(map(EpochSettings, (down, 2 * up, 4 * up, 8 * up)))

@@ -11,6 +11,8 @@ from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.closure import Closures
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.selections.histogram import Histogram
+from littled.learners.online.selections.lengths import Lengths
+from littled.learners.online.selections.path import Path
 from littled.learners.online.selections.proposals import Proposing
 from littled.learners.online.selections.register import SELECTIONS, selection_of
 from littled.learners.online.selections.teachers import StagedTeachers, Teachers
@@ -27,6 +29,8 @@ KINDS: dict[str, tuple[type[Selection], str]] = {
     "closure": (Closures, "closure"),
     "closure of teachers": (Closures, "closure"),
     "histogram": (Histogram, "histogram"),
+    "path": (Path, "path with public memory"),
+    "lengths": (Lengths, "search for the length"),
 }
 
 
