@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from littled.learners.online.chain_memory import Weights
 from littled.learners.online.memory import Memory, MemorySettings
 
 # Offsets are added to scores of up to 2^44 examples, so that 63 bits hold them.
@@ -42,7 +43,8 @@ class PathSettings(MemorySettings):
     - `bit`: what each candidate loses, where a block is found, for every bit of the number of
       lengths that were open and are shorter; about ln 2 over the rate of a draw.
     - `longer`: how much less likely than the block that was found smaller ones inside it are.
-    - `bend`: how far the outermost open candidates on each side are below the middle one.
+    - `full_length`: epochs of more examples, on a path, propose blocks anew; shorter ones have few
+      positives that the published block misses or holds.
     """
 
     word: ClassVar[str] = "path"
@@ -51,14 +53,16 @@ class PathSettings(MemorySettings):
     floor: int
     bit: int
     longer: int
-    bend: int
+    full_length: int
 
     def wrong(self) -> str | None:
         """The first value out of its range."""
         if not (1 <= self.conviction <= OFFSET_MAX and 1 <= self.floor <= OFFSET_MAX):
             return "conviction and floor of a path must be from 1 to 2^40 scores"
-        if not all(0 <= x <= OFFSET_MAX for x in (self.bit, self.longer, self.bend)):
-            return "bit, longer and bend of a path must be from 0 to 2^40 scores"
+        if not all(0 <= x <= OFFSET_MAX for x in (self.bit, self.longer)):
+            return "bit and longer of a path must be from 0 to 2^40 scores"
+        if not 1 <= self.full_length <= OFFSET_MAX:
+            return "full_length of a path must be from 1 to 2^40 examples"
         return None
 
 
@@ -82,8 +86,46 @@ class PathMemory(Memory):
     offsets: tuple[int, ...] = ()
 
     def bottom(self) -> "PathMemory":
-        """After a search that ended with bottom: something was wrong, so all lengths are open."""
+        """After a search that ended with bottom.
+
+        With the constant 0 published something was wrong, so all lengths are open. On a path the
+        next call moves on it.
+        """
+        if self.mode == ON_PATH:
+            return replace(self, bottoms=1)
         return PathMemory(SEARCHING, bottoms=self.bottoms + 1)
+
+    def proposes(self, epoch_length: int, settings: PathSettings) -> bool:
+        """Whether blocks are proposed after an epoch of so many examples."""
+        if self.mode == ON_PATH:
+            return not self.bottoms and epoch_length > settings.full_length
+        return self.mode == SEARCHING
+
+    def of_lengths(self, lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The offsets of blocks of these lengths (n,), wherever they are: int64 (n,)."""
+        if self.mode != ON_PATH:
+            return np.zeros(len(lengths), dtype=np.int64)
+        offsets = np.array(self.offsets, dtype=np.int64)
+        return offsets[np.minimum(lengths, self.length + 1)]
+
+    def found_again(
+        self, published: int, value: int, length: int, settings: PathSettings
+    ) -> "PathMemory":
+        """After this block was drawn among those that were proposed beside a published one."""
+        lengths = np.arange(max(length, self.length) + 2)
+        offsets = self.of_lengths(lengths)
+        if length > published:
+            offsets[: published + 1] -= settings.conviction
+        elif length < published:
+            offsets[published:] -= settings.conviction
+        offsets[length + 1] = offsets[length + 1 :].max()
+        if length > self.length:
+            offsets[length + 1] -= settings.longer
+        offsets = offsets[: length + 2]
+        offsets = np.maximum(offsets - offsets.max(), -settings.floor)
+        return PathMemory(
+            ON_PATH, length=length, value=words_of(value), offsets=tuple(offsets.tolist())
+        )
 
     def found(self, value: int, length: int, settings: PathSettings) -> "PathMemory":
         """After a search that drew this block."""
@@ -96,40 +138,29 @@ class PathMemory(Memory):
             ON_PATH, length=length, value=words_of(value), offsets=tuple(floored.tolist())
         )
 
-    def bent(self, published: int, settings: PathSettings) -> NDArray[np.int64]:
-        """The offset of each candidate in the next draw, int64 (length + 2,).
-
-        On each side of the published one the open candidates are bent to the one in their middle.
-        """
-        offsets = np.array(self.offsets, dtype=np.int64)
-        bent = offsets.copy()
-        for side in (slice(0, published), slice(published + 1, None)):
-            places = np.flatnonzero(offsets[side] > -settings.conviction) + (side.start)
-            count = len(places)
-            outwards = np.abs(2 * np.arange(count, dtype=np.int64) + 1 - count)
-            bent[places] -= settings.bend * outwards // max(count, 1)
-        return bent
-
     def moved(
-        self, published: int, drawn: int, longest: int, settings: PathSettings
-    ) -> "PathMemory":
-        """After the `drawn` candidate was, when the `published` one had made its mistakes.
+        self,
+        published: int,
+        *,
+        longer: bool,
+        longest: int,
+        settings: PathSettings,
+        weights: Weights,
+    ) -> tuple["PathMemory", int | None]:
+        """After a draw between the published block's mistakes; the next length, None for the 0.
 
-        The published one is convicted, with those on the side of it off the drawn one; nothing is
-        if it was drawn again. A drawn candidate at the floor contradicts what was remembered, which
-        is forgotten then. Beyond the path, blocks up to the `longest` are searched for that are
+        `longer`: false positives were drawn, so the right block is a smaller one. The published
+        block is convicted, with those on the other side. What is published next is the median of
+        the weights. If that is "longer", blocks up to the `longest` are searched for that are
         longer than the last convicted one in front.
         """
         offsets = np.array(self.offsets, dtype=np.int64)
-        if offsets[drawn] <= -settings.floor:
-            offsets[:] = 0
-        if drawn > published:
-            offsets[: published + 1] -= settings.conviction
-        elif drawn < published:
-            offsets[published:] -= settings.conviction
+        offsets[slice(published + 1) if longer else slice(published, None)] -= settings.conviction
         offsets = np.maximum(offsets - offsets.max(), -settings.floor)
-        if drawn <= self.length:
-            return replace(self, offsets=tuple(offsets.tolist()))
+        sums = np.cumsum(weights.of(offsets))
+        median = int(np.searchsorted(2 * sums, sums[-1]))
+        if median <= self.length:
+            return replace(self, bottoms=0, offsets=tuple(offsets.tolist())), median
         open_ones = np.flatnonzero(offsets[: self.length + 1] > -settings.conviction)
         shortest = int(open_ones[0]) if len(open_ones) else self.length + 1
-        return PathMemory(SEARCHING, shortest=shortest if shortest <= longest else 0)
+        return PathMemory(SEARCHING, shortest=shortest if shortest <= longest else 0), None

@@ -11,12 +11,16 @@ to the scores, and the offsets convict the candidates on the other side of the p
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import ClassVar
+
+import numpy as np
 
 from littled.classes.base import DataSet
 from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import Place
+from littled.learners.online.chain_memory import Weights
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.path_memory import (
     INHERITED,
@@ -77,8 +81,8 @@ class Path(BlockSearch):
         if memory.mode == INHERITED:
             return replace(state, memory=PathMemory(SEARCHING)), hypotheses.first_rule()
         examples = columns(state.archive)
-        if memory.mode == SEARCHING:
-            memory, rule = self._searched(hypotheses, memory, examples, place, noise)
+        if memory.proposes(place.position - state.epoch_position + 1, self._memory):
+            memory, rule = self._searched(hypotheses, state, examples, place, noise)
         else:
             memory, rule = self._followed(hypotheses, state, examples, place, noise)
         return replace(state, memory=memory), rule
@@ -86,20 +90,25 @@ class Path(BlockSearch):
     def _searched(
         self,
         hypotheses: HypothesisClass,
-        memory: PathMemory,
+        state: OnlineState,
         examples: DataSet,
         place: Place,
         noise: LearnerNoise,
     ) -> Found:
         """One of the blocks that are proposed, of all lengths from the shortest on."""
-        paths = needed(hypotheses.paths)
+        paths, memory = needed(hypotheses.paths), _memory(state)
         proposals = paths.blocks_around(*examples, range(memory.shortest, paths.longest + 1))
-        drawn = self._drawn(proposals.scores, place, noise)
+        offsets = memory.of_lengths(paths.block_lengths(proposals))
+        assert not len(offsets) or offsets.max() <= 0  # Lemma B' needs it
+        drawn = self._drawn(proposals.scores + offsets, place, noise)
         if not drawn:
             return memory.bottom(), None
         rule = paths.proposed_rule(proposals, drawn[0])
         value, length = needed(paths.block_of(rule))
-        return memory.found(value, length, self._memory), rule
+        published = paths.block_of(state.rule)
+        if published is None:
+            return memory.found(value, length, self._memory), rule
+        return memory.found_again(published[1], value, length, self._memory), rule
 
     def _followed(
         self,
@@ -109,20 +118,31 @@ class Path(BlockSearch):
         place: Place,
         noise: LearnerNoise,
     ) -> Found:
-        """One of the candidates of the path."""
+        """The median of what is left of the path, once it is drawn which side was convicted."""
         paths, memory = needed(hypotheses.paths), _memory(state)
         value, length = value_of(memory.value), memory.length
         _, published = needed(paths.block_of(state.rule))
-        agreements = paths.path_scores(*examples, value, length)
-        drawn = self._moved(agreements + memory.bent(published, self._memory), place, noise)
-        memory = memory.moved(published, drawn, paths.longest, self._memory)
-        if drawn > length:
+        x, y = examples
+        mistakes = np.bincount(y[state.rule.evaluate(x) != y], minlength=2)
+        side = self._moved(mistakes, place, noise)
+        memory, following = memory.moved(
+            published,
+            longer=side == 0,
+            longest=paths.longest,
+            settings=self._memory,
+            weights=self._weights,
+        )
+        if following is None:
             return memory, hypotheses.first_rule()
-        return memory, paths.block(value >> (length - drawn), drawn)
+        return memory, paths.block(value >> (length - following), following)
 
     def _on_path_max(self, hypotheses: HypothesisClass) -> int:
-        """The blocks of a longest path, and "longer"."""
-        return needed(hypotheses.paths).longest + 2
+        """The two sides."""
+        return 2
+
+    @cached_property
+    def _weights(self) -> Weights:
+        return Weights(self.parameters.selection_rate)
 
     @property
     def _memory(self) -> PathSettings:

@@ -43,8 +43,6 @@ AT_FLOOR = 0.25
 CONVICTED = 0.03
 # Steps of a season whose noise alone may be expected to fire while a block is published.
 PATH_EXCEEDANCES = 2.0
-# By how many scores the outermost blocks of a path are less likely than the middle one.
-PATH_BEND = 10
 # False positives of a block, in multiples of its U, that speak for smaller ones inside it.
 LONGER = 0.25
 # The call from which on short epochs are answered by a median.
@@ -218,7 +216,7 @@ def _path(draft: Draft) -> Iterator[Estimate]:
         floor=math.ceil(log((cap + 1) / AT_FLOOR) / float(rate)),
         bit=round(LN2 / float(rate)),
         longer=math.ceil(LONGER * down),
-        bend=PATH_BEND,
+        full_length=FULL_LENGTH * down,
     )
     ladder = tuple(map(EpochSettings, (down, 2 * up, 4 * up, 8 * up)))
     parameters = draft.fresh(up, bottom, ladder, cap, memory=memory)
