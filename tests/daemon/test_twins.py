@@ -497,7 +497,7 @@ FAULTS_OF_USERS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
     (_a_cap_for_each_window, "windows, proposals, users 1", "more than|too many"),
     (_one_cap_for_all_users, "windows, histogram, users 3", "more than"),
     (_chunks_of_a_window_by_position, "windows, stages, users 3", "lists of two teachers"),
-    (_a_window_that_remembers, "windows, zcdp, users 2", "more than"),
+    (_a_window_that_remembers, "windows, zcdp, users 2", "more than|too many"),
 ]
 
 

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from littled.classes.hypothesis import HypothesisClass
 from littled.learners.batch import BatchParameters
 from littled.learners.online.length_search import LengthSettings
+from littled.learners.online.chain_memory import ChainSettings
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.path_memory import PathSettings
 from littled.learners.online.values import EpochSettings
@@ -54,6 +55,10 @@ SCHEDULE: dict[str, Any] = {
     "calls_max": 3,
 }  # fmt: skip
 KEPT = SCHEDULE | {"mistakes_max": 12}
+CHAIN = replace(
+    DENSE, selection="chain", fresh=True, calls_max=9, trigger_threshold=2,
+    ladder=(EpochSettings(3),), memory=ChainSettings(3, conviction=7, floor=20, median_after=0),
+)  # fmt: skip
 LADDER = (EpochSettings(3, 3), EpochSettings(6, None))
 BLOCKS: dict[str, Any] = {"fresh": True, "calls_max": 9, "trigger_threshold": 3}
 PATH = replace(
@@ -102,6 +107,11 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     "histogram schedule": ("points", replace(SETS, **KEPT)),
     "path": ("prefixes", PATH),
     "lengths": ("prefixes", LENGTHS),
+    "chain": ("thresholds", CHAIN),
+    "chain medians": ("thresholds", replace(CHAIN, memory=ChainSettings(9, 7, 20, 2))),
+    "chain halving": (
+        "thresholds", replace(CHAIN, memory=ChainSettings(0, 0, 0, 0), ladder=()),
+    ),
 }  # fmt: skip
 WINDOW: dict[str, Any] = {"epsilon": Fraction(30), "window": 12, "answers_max": 9}
 E, Q, A, V = Fraction(1, 3), Fraction(1, 5), Fraction(1, 10), Fraction(1, 2)
@@ -198,6 +208,8 @@ USERS: dict[str, tuple[str, OnlineParameters]] = {
     "histogram schedule, users 2": of_users("histogram schedule", 2),
     "path, users 2": of_users("path", 2),
     "lengths, users 1": of_users("lengths", 1),
+    "chain, users 2": of_users("chain", 2),
+    "chain halving, users 1": of_users("chain halving", 1),
 }
 
 

@@ -25,11 +25,13 @@ from littled.classes.names import class_from_name
 from littled.classes.table import Table
 from littled.learners.contract import Place, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState, Step
+from littled.learners.online.chain_memory import ChainMemory, ChainSettings
 from littled.learners.online.keeping import Buffers, Counts
 from littled.learners.online.length_search import FOUND, LengthMemory, LengthSettings
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.path_memory import ON_PATH, PathMemory, PathSettings
+from littled.learners.online.selections.chain import Chain
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.selections.histogram import Histogram
 from littled.learners.online.selections.teachers import StagedTeachers
@@ -43,7 +45,7 @@ from littled.mechanisms.noise import Address, NoiseSource
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.votes import VoteCoin
 from littled.planner import StreamPlan
-from littled_protocol.rules import ThresholdRule, Words
+from littled_protocol.rules import Rule, ThresholdRule, Words
 from support.class_cases import LAWS, Law
 from support.enumeration import (
     Case,
@@ -145,6 +147,17 @@ PROPOSALS = {"selection": "sparse", "list_cap": 2, "bottom_score": 3, "selection
 CLOSURES = {"selection": "closure", "list_cap": 1, "bottom_score": 2, "selection_rate": F(2)}
 HISTOGRAM = {"selection": "histogram", "bottom_score": 2, "selection_rate": F(1)}
 
+
+def chain(direct_calls: int, median_after: int = 0, **changes: Any) -> OnlineParameters:
+    """Rules of a chain; from call `direct_calls` on an interval is halved."""
+    changes = {"trigger_rate": F(4), "calls_max": 3, "trigger_threshold": 1} | changes
+    ladder = (EpochSettings(changes["trigger_threshold"]),) if direct_calls else ()
+    memory = ChainSettings(direct_calls, conviction=5, floor=10, median_after=median_after)
+    return replace(
+        TRIGGERED, selection="chain", fresh=True, memory=memory, ladder=ladder, **changes
+    )
+
+
 # Beside the mistakes one example is kept.
 PLACES = replace(
     mistakes(THREE, **{**CLOSURES, "selection_rate": F(3)}, teachers=2),
@@ -222,6 +235,26 @@ TRIGGERS: dict[str, Case] = {
         one("thresholds:1", replace(TRIGGERED, calls_max=2, fresh=True, trigger_rate=F(4))),
         examples(3, ONE_POINT), 1.1, 0, 16,
     ),
+    # three draws among three rules, each with the offsets of the one before
+    "chain, direct": Case(
+        one("thresholds:2", chain(4, trigger_threshold=0)), examples(3), 1.17, 0, 16
+    ),
+    "chain, two epochs": Case(
+        one("thresholds:3", chain(3, calls_max=2)), examples(3, (0, 2)), 1.03, 0, 16
+    ),
+    "chain, medians": Case(
+        one("thresholds:2", chain(4, 1, trigger_threshold=0)), examples(3), 1.17, 0, 16
+    ),
+    # one of two candidates is drawn; few examples show less of its price
+    "chain, halving": Case(one("thresholds:2", chain(0)), examples(3), 1.22, 0, 16),
+    "chain, halving of four": Case(
+        one("thresholds:3", chain(0, trigger_threshold=0)), examples(3, (0, 2)), 1.26, 0, 16
+    ),
+    # drawn, the middle, halved, begun anew
+    "chain, both": Case(
+        one("thresholds:1", chain(2, calls_max=4, trigger_threshold=0)),
+        examples(4, ONE_POINT), 1.19, 0, 16,
+    ),
     # delta's share of the outcomes is large, and what is beyond it shows less of epsilon
     "histogram": Case(
         one("points:1", mistakes(
@@ -290,6 +323,9 @@ LONGER: dict[str, Case] = {
         one("thresholds:1", replace(TRIGGER_ONLY, trigger_rate=F(2))), examples(5, ONE_POINT), 1.02
     ),
     "dense": Case(one("thresholds:2", TRIGGERED), examples(3), 1.05),
+    "chain, direct": Case(one("thresholds:3", chain(4)), examples(4, (0, 2)), 1.02, 0, 16),
+    "chain, halving": Case(one("thresholds:2", chain(0)), examples(5), 1.21, 0, 16),
+    "chain, both": Case(one("thresholds:2", chain(2, calls_max=4)), examples(4), 1.03, 0, 16),
     "dense, four examples": Case(one("thresholds:3", ONE_CALL), examples(4, (0, 2)), 1.05),
     "dense, remembering": Case(
         one("thresholds:1", replace(TRIGGERED, calls_max=2)), examples(4, ONE_POINT), 1.11
@@ -504,6 +540,20 @@ RENYI: dict[str, tuple[Case, float]] = {
         ),
         1.54,
     ),
+    "chain, direct": (
+        Case(
+            one("thresholds:2", chain(3, calls_max=2, selection_accounting="zcdp"), delta_z=Z),
+            examples(3), 1.1, 0, 16,
+        ),
+        1.03,
+    ),
+    "chain, halving": (
+        Case(
+            one("thresholds:2", chain(0, calls_max=2, selection_accounting="zcdp"), delta_z=Z),
+            examples(3), 1.28, 0, 16,
+        ),
+        1.11,
+    ),
 }  # fmt: skip
 NEAR = {**HISTOGRAM, "bottom_score": 2, "selection_rate": F(1, 2)}
 # With a failure mass nothing is bounded where a candidate is on one side only. Here two examples
@@ -692,6 +742,92 @@ class VetoesForNothing(OnlineLearner):
         return OneChange(self.parameters)
 
 
+class LikeliestOfAChain(Chain):
+    """Compares the scores in place of drawing by them."""
+
+    def _drawn(self, scores: Any, place: Place, noise: LearnerNoise) -> list[int]:
+        return [int(scores.argmax())]
+
+
+class ByCounts(Chain):
+    """Convicts the side that most mistakes of the epoch speak against, whatever was drawn."""
+
+    def select(
+        self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
+    ) -> tuple[OnlineState, Rule | None]:
+        rules, before = needed(hypotheses.nested), state.memory
+        assert isinstance(before, ChainMemory)
+        assert state.statistics is not None
+        published = rules.number(state.rule)
+        mistaken = rules.mistakes(state.statistics, published)
+        after, rule = super().select(hypotheses, state, place, noise)
+        memory = self._told(before.fired(), after, published, mistaken, rules.rule_count)
+        return replace(after, memory=memory), rule
+
+    def _told(
+        self,
+        memory: ChainMemory,
+        after: OnlineState,
+        published: int,
+        mistaken: tuple[int, int],
+        count: int,
+    ) -> ChainMemory:
+        up, down = mistaken
+        return memory.convicted(published, published + up - down, count, self._memory)
+
+
+class ScaledByCounts(ByCounts):
+    """Convicts the side that was drawn, the more the more mistakes of the epoch there were."""
+
+    def _told(
+        self,
+        memory: ChainMemory,
+        after: OnlineState,
+        published: int,
+        mistaken: tuple[int, int],
+        count: int,
+    ) -> ChainMemory:
+        assert isinstance(after.memory, ChainMemory)
+        found = after.memory.of_each(count)
+        times = 2 * sum(mistaken)
+        runs = tuple((times * (found - found.max())).tolist())
+        return replace(after.memory, starts=tuple(range(count)), offsets=runs)
+
+
+class WithScores(ByCounts):
+    """Adds what was counted in the epoch to the offsets, after the call."""
+
+    def _told(
+        self,
+        memory: ChainMemory,
+        after: OnlineState,
+        published: int,
+        mistaken: tuple[int, int],
+        count: int,
+    ) -> ChainMemory:
+        assert isinstance(after.memory, ChainMemory)
+        up, down = mistaken
+        found = after.memory.of_each(count) + 5 * np.arange(count) * (up - down)
+        runs = tuple((found - found.max()).tolist())
+        return replace(after.memory, starts=tuple(range(count)), offsets=runs)
+
+
+DIRECT: tuple[Any, OnlineParameters, Sequence[Turn]] = (
+    "thresholds:1", chain(4, selection_rate=F(2), trigger_threshold=0), examples(3, ONE_POINT)
+)  # fmt: skip
+
+
+def selecting(kind: type[Chain]) -> type[OnlineLearner]:
+    """A learner that selects in this way."""
+
+    class Selecting(OnlineLearner):
+        @cached_property
+        def _selection(self) -> Chain:
+            return kind(self.parameters)
+
+    return Selecting
+
+
 FAULTS: dict[str, tuple[type[OnlineLearner], Any, OnlineParameters, Sequence[Turn]]] = {
     "threshold redrawn": (RedrawnThreshold, "thresholds:1", TRIGGER_ONLY, examples(3, ONE_POINT)),
     "threshold kept": (
@@ -710,6 +846,15 @@ FAULTS: dict[str, tuple[type[OnlineLearner], Any, OnlineParameters, Sequence[Tur
         OldSeasons, ALIKE, SEASONS, ALIKE_TURNS
     ),
     "a background by labels": (Choosy, "conjunctions:1", PLACES, FOR_A_PLACE),
+    "sides compared": (
+        selecting(LikeliestOfAChain), "thresholds:2", chain(0), examples(2)
+    ),
+    "rules of a chain compared": (
+        selecting(LikeliestOfAChain), "thresholds:2", chain(3), examples(2)
+    ),
+    "conviction by counts": (selecting(ByCounts), *DIRECT),
+    "conviction scaled by counts": (selecting(ScaledByCounts), *DIRECT),
+    "weights with scores": (selecting(WithScores), *DIRECT),
 }  # fmt: skip
 
 

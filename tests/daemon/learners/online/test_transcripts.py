@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.sparse_sets import SparseSets
 from littled.classes.thresholds import Thresholds
+from littled.learners.online.chain_memory import ChainMemory, ChainSettings
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.selections import teachers
 from littled.learners.online.values import EpochSettings
@@ -37,6 +38,12 @@ VETOES: dict[str, Any] = {"noise_rate": F(1, 10**6), "buffer": "both", "backgrou
 SCHEDULED = replace(
     PARAMETERS, trigger_rate=F(0), trigger_threshold=0, tests="above_threshold", horizon=9,
     tests_failure=F(0), fresh=True, schedule_first=1, mistakes_max=8, calls_max=4,
+)  # fmt: skip
+# One call draws, the second one begins with the middle, and the memory may begin anew at the third.
+CHAIN = replace(
+    PARAMETERS, selection="chain", buffer="examples", trigger_rate=F(4), trigger_threshold=0,
+    tests="above_threshold", tests_failure=F(0), list_cap=0, bottom_score=0, fresh=True,
+    calls_max=6, ladder=(EpochSettings(1),), memory=ChainSettings(2, 5, 10, 0),
 )  # fmt: skip
 STREAM = ((1, 1), (1, 1), (2, 0), (1, 1), (2, 1), (1, 1), (2, 0), (3, 1))
 
@@ -63,6 +70,10 @@ PLANS: dict[str, tuple[HypothesisClass, OnlineParameters]] = {
     "scheduled rules": (
         Thresholds(4), replace(SCHEDULED, selection="dense", buffer="examples", mistakes_max=0)
     ),
+    "chain": (Thresholds(4), CHAIN),
+    "halving": (
+        Thresholds(4), replace(CHAIN, memory=ChainSettings(0, 5, 10, 0), ladder=())
+    ),
 }  # fmt: skip
 # Examples, and by what factors epsilon and delta may exceed the truth. An early mistake is in no
 # more calls than its few successors make, and a trigger of fresh noise is paid for ln(1/f), which
@@ -73,12 +84,13 @@ SHORT: dict[str, tuple[int, float, float]] = {
     "fresh closures": (3, 4.58, 1.53), "fresh histograms": (3, 4.01, 1.2),
     "scheduled closures": (8, 2.67, 1.05), "scheduled teachers": (8, 2.67, 1.05),
     "scheduled ids": (8, 2.17, 1.01), "scheduled rules": (6, 1.13, 0),
+    "chain": (5, 1.16, 0), "halving": (4, 1.48, 0),
 }  # fmt: skip
 LONG: dict[str, tuple[int, float, float]] = {
     "closures": (6, 5.82, 1.46), "closures of teachers": (6, 6.74, 1.35), "ladder": (6, 4.93, 1.58),
     "histograms": (6, 3.66, 1.16), "histograms with vetoes": (6, 2.29, 1.16),
     "fresh closures": (6, 4.58, 1.49), "fresh histograms": (6, 2.47, 1.17),
-    "scheduled rules": (8, 1.01, 0),
+    "scheduled rules": (8, 1.01, 0), "chain": (6, 1.16, 0), "halving": (5, 1.48, 0),
 }  # fmt: skip
 
 
@@ -98,6 +110,23 @@ def test_seasons_cost_what_they_are_charged(name: str) -> None:
 @pytest.mark.parametrize("name", LONG)
 def test_longer_seasons_cost_what_they_are_charged(name: str) -> None:
     season(name, *LONG[name]).check()
+
+
+def test_a_season_of_a_chain_comes_to_every_phase() -> None:
+    """Direct calls, halving, and a memory begun anew after a contradiction, in one season."""
+    case = season("chain", *SHORT["chain"])
+    transitions = case.check()
+    learners = [
+        state
+        for known in transitions._values
+        if hasattr(known, "course")
+        for state in known.course.states.values()
+    ]
+    seen = {(state.calls, state.memory.fires) for state in learners}
+    assert all(isinstance(state.memory, ChainMemory | None) for state in learners)
+    assert {(1, 1), (2, 2), (3, 3), (4, 0), (5, 1)} <= seen
+    assert any(min(state.memory.offsets) < 0 for state in learners)
+    assert any(state.memory.low > 0 for state in learners)
 
 
 # --- splits that must be caught -------------------------------------------------------------------

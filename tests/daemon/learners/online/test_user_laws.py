@@ -22,6 +22,7 @@ from littled.classes.names import class_from_name
 from littled.classes.thresholds import Thresholds
 from littled.learners.contract import Examples, Place
 from littled.learners.online import OnlineLearner, OnlineState
+from littled.learners.online.chain_memory import ChainSettings
 from littled.learners.online.keeping import Buffers
 from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.noise import LearnerNoise
@@ -85,6 +86,10 @@ PROPOSING = replace(ONCE, selection="sparse", list_cap=2, buffer="both", backgro
 VETOING = replace(ONCE, noise_rate=SLIGHT, buffer="both", background_max=8)
 CLOSING = replace(ONCE, selection="closure", teachers=2, bottom_score=3)
 COUNTING = replace(ONCE, selection="dense", buffer="examples", mistakes_max=0)
+CHAIN = replace(
+    TRIGGERED, selection="chain", buffer="examples", fresh=True, ladder=(EpochSettings(1),),
+    memory=ChainSettings(3, conviction=5, floor=10, median_after=0),
+)  # fmt: skip
 
 
 def turns_of(
@@ -138,6 +143,8 @@ CASES: dict[str, tuple[Any, OnlineParameters]] = {
         Thresholds(3),
         replace(SCHEDULED, selection="dense", buffer="examples", mistakes_max=0),
     ),
+    "rules of a chain": (Thresholds(3), CHAIN),
+    "halving": (Thresholds(3), replace(CHAIN, memory=ChainSettings(0, 5, 10, 0), ladder=())),
     "proposals": (
         PREFIXES,
         replace(TRIGGERED, selection="sparse", list_cap=2, buffer="both", background_max=1),
@@ -209,6 +216,8 @@ FACTORS: dict[tuple[str, int], tuple[float, float]] = {
     ("scheduled proposals", 2): (0, 3.73), ("closures of teachers", 2): (0, 2.04),
     ("scheduled closures", 2): (0, 1.51), ("fresh paths", 1): (0, 3.08),
     ("fresh lengths", 1): (0, 3.98), ("fresh paths", 2): (0, 3.66), ("fresh lengths", 2): (0, 4.63),
+    ("rules of a chain", 1): (1.55, 0), ("rules of a chain", 2): (1.88, 0),
+    ("halving", 1): (2.41, 0), ("halving", 2): (4.81, 0),
 }  # fmt: skip
 
 

@@ -8,6 +8,8 @@ import pytest
 from littled.classes.names import class_from_name
 from littled.learners.online import OnlineLearner, OnlineParameters
 from littled.learners.online.selections.base import Selection
+from littled.learners.online.chain_memory import ChainSettings
+from littled.learners.online.selections.chain import Chain
 from littled.learners.online.selections.closure import Closures
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.selections.histogram import Histogram
@@ -16,9 +18,12 @@ from littled.learners.online.selections.path import Path
 from littled.learners.online.selections.proposals import Proposing
 from littled.learners.online.selections.register import SELECTIONS, selection_of
 from littled.learners.online.selections.teachers import StagedTeachers, Teachers
+from littled.learners.online.values import EpochSettings
 from support.class_cases import STREAMS
 from support.learner_cases import LEARNERS, ONLINE, USERS
 
+MEMORY = ChainSettings(3, conviction=7, floor=20, median_after=0)
+LADDER = (EpochSettings(2),)
 KINDS: dict[str, tuple[type[Selection], str]] = {
     "dense": (Dense, "dense"),
     "dense fresh": (Dense, "fresh dense"),
@@ -31,6 +36,8 @@ KINDS: dict[str, tuple[type[Selection], str]] = {
     "histogram": (Histogram, "histogram"),
     "path": (Path, "path with public memory"),
     "lengths": (Lengths, "search for the length"),
+    "chain": (Chain, "chain with public memory"),
+    "chain halving": (Chain, "halving of a chain"),
 }
 
 
@@ -47,7 +54,7 @@ def test_parameters_have_their_way_of_selection(name: str) -> None:
     assert type(selection) is kind
     assert selection.words == words
     assert selection.lists_by_teacher == issubclass(kind, Teachers)
-    assert selection.keeps_rows == (kind is not Dense)
+    assert selection.keeps_rows == (kind not in (Dense, Chain))
 
 
 @pytest.mark.parametrize("name", [*ONLINE, *USERS])
@@ -66,6 +73,8 @@ def test_every_selection_goes_with_its_parameters_and_its_class(name: str) -> No
         ("sparse", "prefixes:32", "proposes up to 33 rules, more than list_cap 9"),
         ("closure", "thresholds:8", "not closed under intersection"),
         ("histogram", "prefixes:3", "no rules that are sets of ids"),
+        ("chain", "stumps:2:4", "are no chain, one inside the other; use dense"),
+        ("chain halving", "conjunctions:4", "are no chain, one inside the other; use dense"),
     ],
 )
 def test_a_class_that_a_selection_cannot_use_is_refused(
@@ -87,6 +96,18 @@ def test_a_class_that_a_selection_cannot_use_is_refused(
         ("sparse", {"stage_rate": Fraction(1)}, "a stage test needs"),
         ("teachers", {"fresh": True}, "without essential lists"),
         ("dense", {"selection": "other"}, "must be one of dense, sparse, closure, histogram"),
+        ("dense fresh", {"memory": MEMORY}, "dense selection has no memory of releases"),
+        ("histogram", {"memory": MEMORY}, "histogram selection has no memory of releases"),
+        ("chain", {"memory": None}, "needs a memory with the settings of a chain"),
+        ("chain", {"teachers": 3}, "chain selection has no teachers"),
+        ("chain", {"fresh": False}, "is fresh, with one draw, and keeps examples"),
+        ("chain", {"draws": 3}, "is fresh, with one draw, and keeps examples"),
+        ("chain", {"buffer": "mistakes"}, "is fresh, with one draw, and keeps examples"),
+        ("chain", {"noise_rate": Fraction(1, 10)}, "needs a trigger, and a noise_rate of 0"),
+        ("chain", {"ladder": ()}, "one threshold, for halving after direct calls"),
+        ("chain halving", {"ladder": LADDER}, "one threshold, for halving after direct calls"),
+        ("chain", {"memory": replace(MEMORY, direct_calls=-1)}, "must be from 0 to 10,000"),
+        ("chain", {"stage_rate": Fraction(1)}, "a stage test needs"),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(
