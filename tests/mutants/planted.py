@@ -55,6 +55,77 @@ BATCH = f"{LEARNERS}/batch"
 WINDOWS_LAW = f"{BATCH}/test_laws.py::test_a_window_costs_what_it_is_charged"
 WINDOWS_USERS = f"{BATCH}/test_laws.py::test_all_that_one_user_gives_costs_what_it_is_charged"
 
+CHAINS = f"{LEARNERS}/online/selections/test_chain.py"
+CHAIN_MEMORY = f"{LEARNERS}/online/test_chain_memory.py"
+
+MEMORIES = (
+    Mutant(
+        "a memory that convicts by the examples",
+        "learners/online/selections/chain.py",
+        "memory = memory.convicted(published, drawn, rules.rule_count, self._memory)",
+        "up, down = rules.mistakes(state.statistics, published); memory = memory.convicted("
+        "published, published + up - down, rules.rule_count, self._memory)",
+        (f"{CHAINS}::test_neighbours_that_say_the_same_remember_the_same[chain]",),
+    ),
+    Mutant(
+        "a memory that counts the examples",
+        "learners/online/selections/chain.py",
+        "memory = memory.convicted(published, drawn, rules.rule_count, self._memory)",
+        "memory = memory.convicted(published, drawn, rules.rule_count, replace(self._memory, "
+        "conviction=self._memory.conviction * sum(rules.mistakes(state.statistics, published))))",
+        (f"{CHAINS}::test_neighbours_that_say_the_same_remember_the_same[chain]",),
+    ),
+    Mutant(
+        "rules convicted on the wrong side",
+        "learners/online/chain_memory.py",
+        "offsets[: published + 1] -= settings.conviction",
+        "offsets[published:] -= settings.conviction",
+        (f"{CHAIN_MEMORY}::test_offsets_by_runs_are_those_of_each_rule",),
+    ),
+    Mutant(
+        "offsets without a floor",
+        "learners/online/chain_memory.py",
+        "offsets = np.maximum(offsets - offsets.max(), -settings.floor)",
+        "offsets = offsets - offsets.max()",
+        (f"{CHAINS}::test_a_target_that_jumps_is_found_again",),
+    ),
+    Mutant(
+        "a memory that outlives its season",
+        "learners/online/learner.py",
+        "memory=self._selection.opened(self.hypotheses),",
+        "memory=state.memory or self._selection.opened(self.hypotheses),",
+        (f"{CHAINS}::test_a_season_begins_with_nothing_known",),
+    ),
+    Mutant(
+        "direct calls that forget the offsets",
+        "learners/online/selections/chain.py",
+        "return rules.scores(state.statistics) + memory.of_each(rules.rule_count)",
+        "return rules.scores(state.statistics)",
+        (f"{CHAINS}::test_direct_calls_draw_by_offsets_as_well",),
+    ),
+    Mutant(
+        "a side by comparison in place of a draw",
+        "learners/online/selections/chain.py",
+        "[side] = self._drawn(self._sides(rules, state, published), place, noise)",
+        "side = int(np.argmax(self._sides(rules, state, published)))",
+        (f"{TRIGGERS}[chain, halving]",),
+    ),
+    Mutant(
+        "the wrong half of an interval",
+        "learners/online/selections/chain.py",
+        "too_low=side == 0",
+        "too_low=side == 1",
+        (f"{CHAINS}::test_no_evader_makes_more_mistakes_than_is_proven",),
+    ),
+    Mutant(
+        "a memory that comes back from a snapshot as lists",
+        "learners/online/memory.py",
+        "return tuple(_tuples(one) for one in value)",
+        "return [_tuples(one) for one in value]",
+        (f"{CHAINS}::test_a_snapshot_goes_on_as_the_learner_does[chain]",),
+    ),
+)
+
 WINDOWS = (
     Mutant(
         "half the noise of a window's draw",
@@ -1233,4 +1304,5 @@ BLOCKS = (
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
     *(*BURSTS, *FAIRNESS, *WINDOWS, *BLOCKS),
+    *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS),
 )

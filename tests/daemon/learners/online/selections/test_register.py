@@ -7,8 +7,8 @@ import pytest
 
 from littled.classes.names import class_from_name
 from littled.learners.online import OnlineLearner, OnlineParameters
-from littled.learners.online.selections.base import Selection
 from littled.learners.online.chain_memory import ChainSettings
+from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.chain import Chain
 from littled.learners.online.selections.closure import Closures
 from littled.learners.online.selections.dense import Dense
