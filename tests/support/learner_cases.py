@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from littled.classes.hypothesis import HypothesisClass
 from littled.learners.batch import BatchParameters
-from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.chain_memory import ChainSettings
+from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.path_memory import PathSettings
 from littled.learners.online.values import EpochSettings
