@@ -4,7 +4,6 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
 
 import numpy as np
 
@@ -63,9 +62,6 @@ class Selection(ABC):
     """
 
     parameters: ParameterValues
-
-    # Whether the examples themselves are kept, and not only counted.
-    keeps_rows: ClassVar[bool] = True
 
     # -- what it goes with -------------------------------------------------------------------
 
@@ -132,6 +128,11 @@ class Selection(ABC):
     def settings(self, state: OnlineState) -> EpochSettings:
         """The settings of the ladder in force; a public function of public state."""
         return self.parameters.settings(state.kept)
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Whether the examples themselves are kept, and not only counted."""
+        return True
 
     def keeping(self, hypotheses: HypothesisClass) -> Keeping:
         """What its epochs remember."""

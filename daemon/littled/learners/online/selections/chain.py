@@ -41,8 +41,8 @@ class Chain(Weighing):
         """What a function of releases goes with: one fresh draw a call, no teachers, no noise."""
         p = self.parameters
         yield from super().wrong()
-        if not p.fresh or p.draws != 1 or p.buffer != "examples":
-            yield "chain selection is fresh, with one draw, and keeps examples"
+        if not p.fresh or p.draws != 1 or p.buffer != "examples" or p.background_max:
+            yield "chain selection is fresh, with one draw, and counts all examples"
         if p.noise_rate or p.schedule_first is not None:
             yield "chain selection needs a trigger, and a noise_rate of 0"
         if isinstance(p.memory, ChainSettings) and len(p.ladder) != min(p.memory.direct_calls, 1):

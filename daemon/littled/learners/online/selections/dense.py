@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
 
 from littled.budget.events import DenseSelection, PrivacyEvent
 from littled.classes.base import Scores
@@ -12,9 +11,9 @@ from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.memory import RULE_BYTES
 from littled.learners.contract import Place
-from littled.learners.online.keeping import Counts, Keeping
+from littled.learners.online.keeping import Buffers, Counts, Keeping
 from littled.learners.online.noise import LearnerNoise
-from littled.learners.online.selections.base import Load, Selection, Work
+from littled.learners.online.selections.base import Load, Selection, Work, columns
 from littled.learners.online.state import OnlineState
 from littled.learners.online.values import EpochSettings
 from littled.mechanisms.exponential import ExponentialMechanism
@@ -28,7 +27,10 @@ class Weighing(Selection):
     There is no bottom: every call publishes a rule.
     """
 
-    keeps_rows: ClassVar[bool] = False
+    @property
+    def keeps_rows(self) -> bool:
+        """Not unless a way says so: examples are counted."""
+        return False
 
     def wrong(self) -> Iterator[str]:
         """No teachers."""
@@ -80,7 +82,11 @@ class Weighing(Selection):
 
 @dataclass(frozen=True)
 class Dense(Weighing):
-    """Weights are those of the examples alone; the ladder counts all calls of the season."""
+    """Weights are those of the examples alone; the ladder counts all calls of the season.
+
+    All examples are counted, or all mistakes; with a background, its examples are kept, and the
+    mistakes if asked for, and scores are of these.
+    """
 
     @property
     def words(self) -> str:
@@ -100,7 +106,27 @@ class Dense(Weighing):
         self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
     ) -> tuple[OnlineState, Rule | None]:
         """The majority of all draws."""
-        assert state.statistics is not None
         rules = needed(hypotheses.dense)
-        drawn = self._drawn(rules.scores(state.statistics), place, noise)
+        if self.keeps_rows:
+            scores = rules.agreements(*columns(state.archive))
+        else:
+            assert state.statistics is not None
+            scores = rules.scores(state.statistics)
+        drawn = self._drawn(scores, place, noise)
         return state, self._majority([rules.rule(index) for index in drawn])
+
+    @property
+    def keeps_rows(self) -> bool:
+        """With a background only."""
+        return self.parameters.background_max > 0
+
+    def keeping(self, hypotheses: HypothesisClass) -> Keeping:
+        """Counts, or examples."""
+        if self.keeps_rows:
+            return Buffers(hypotheses, self.parameters)
+        return super().keeping(hypotheses)
+
+    def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
+        """Of all rules, and of the examples that are kept."""
+        rows = self._rows_bytes(hypotheses, load.rows) if self.keeps_rows else 0
+        return super().memory_bytes(hypotheses, load) + rows
