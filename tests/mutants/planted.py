@@ -682,9 +682,41 @@ USERS = (
     Mutant(
         "a trigger costs a user what it costs an example",
         "budget/prices.py",
-        "return _pure(event.rate * (2 * event.user_examples_max or 1))",
-        "return _pure(event.rate)",
+        "_pure(event.user_examples_max * (event.rate + (event.threshold_rate or event.rate)))",
+        "_pure(event.rate)",
         (USER_LAWS,),
+    ),
+    Mutant(
+        "noise on the threshold costs a user nothing",
+        "budget/prices.py",
+        "(event.rate + (event.threshold_rate or event.rate))",
+        "event.rate",
+        (f"{USER_LAWS}::test_a_trigger_of_two_rates_costs_nearly_their_sum",),
+    ),
+    Mutant(
+        "a threshold whose noise has the rate of the steps'",
+        "mechanisms/above_threshold.py",
+        "self._noise if self.threshold_rate is None else DiscreteLaplace(self.threshold_rate)",
+        "self._noise",
+        (f"{USER_LAWS}::test_a_trigger_of_two_rates_costs_nearly_their_sum",),
+    ),
+    Mutant(
+        "a learner that charges two rates of its trigger as if they were one",
+        "learners/online/trigger.py",
+        "TriggerSeason(p.trigger_rate, p.user_examples_max or 0, p.threshold_rate or Fraction(0))",
+        "TriggerSeason(min(p.trigger_rate, p.threshold_rate or 1), p.user_examples_max or 0)",
+        (f"{USER_LAWS}::test_a_trigger_of_two_rates_costs_nearly_their_sum",),
+    ),
+    Mutant(
+        "places of a background that users who are over their cap leave to others",
+        "learners/online/keeping.py",
+        "p, final = self.parameters, self._final(state.buffer)",
+        "p, buffer = self.parameters, state.buffer\n"
+        "        if state.users_kept is not None and buffer.users is not None:\n"
+        "            left = state.users_kept.admitted(buffer.users, ~buffer.mistake, 1)\n"
+        "            buffer = buffer.take(left | buffer.mistake)\n"
+        "        final = self._final(buffer)",
+        (f"{USER_LAWS}::test_a_place_that_is_given_to_somebody_else_is_caught",),
     ),
     Mutant(
         "fresh closures cost a user what they cost an example",

@@ -333,7 +333,7 @@ class Outcomes:
         def threshold_noise(test: AboveThreshold, words: _Words) -> int:
             place = self.noise.place(words)
             self.noise.use(words)
-            self._drawn.append((place, self._law(test.rate)))
+            self._drawn.append((place, self._law(test.threshold_law.rate)))
             return mark(place)
 
         def passing(of: StableHistogram, scores: NDArray[np.int64], words: _Words) -> Any:

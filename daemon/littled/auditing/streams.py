@@ -159,7 +159,7 @@ WRONG_A, RIGHT_A, WRONG_B, RIGHT_B = (0, True), (0, False), (1, True), (1, False
 
 def _triggered(scene: Scene, p: OnlineParameters) -> Iterator[StreamPair]:
     """Pairs for a learner whose epochs end when its trigger fires."""
-    scale = ceil(1 / p.trigger_rate)
+    scale = ceil(1 / min(p.trigger_rate, p.threshold_rate or p.trigger_rate))
     longest = min(p.horizon, EXAMPLES_MAX)
     # the trigger does not count what the noise rate explains
     near = ceil(p.trigger_threshold / max(1 - p.noise_rate, p.noise_rate))

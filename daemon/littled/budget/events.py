@@ -47,12 +47,20 @@ class TriggerSeason(PrivacyEvent):
 
     Pure e-DP by Lemma A, however many epochs the season has: one replaced example changes
     the queries of one epoch only. For a user whose first c mistakes are counted it is pure 2ce, by
-    Lemma U.
+    Lemma U; or c (d + e), if `threshold_rate` = d, which is not 0 then, is the rate of the noise on
+    thresholds, and e that of the steps' only.
     """
 
     name: ClassVar[str] = "trigger_season"
     rate: Fraction
     user_examples_max: int = 0
+    threshold_rate: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        """Also ValueError for two rates where no users are protected."""
+        PrivacyEvent.__post_init__(self)
+        if self.threshold_rate and not self.user_examples_max:
+            raise ValueError(f"threshold_rate of {self.name} needs a user_examples_max")
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,9 @@ def _prices(kind: type[Event]) -> Callable[[Callable[[Event], Price]], Callable[
 
 @_prices(TriggerSeason)
 def _trigger_season(event: TriggerSeason) -> Price:
-    return _pure(event.rate * (2 * event.user_examples_max or 1))
+    if not event.user_examples_max:
+        return _pure(event.rate)
+    return _pure(event.user_examples_max * (event.rate + (event.threshold_rate or event.rate)))
 
 
 @_prices(StageTest)

@@ -4,12 +4,13 @@ Source: Lyu, "Private Learning of Littlestone Classes, Revisited", Algorithm 3, 
 classical AboveThreshold (Dwork and Roth, "The Algorithmic Foundations of Differential Privacy",
 Algorithm 1) instead of the paper's Algorithm 2, and a smaller price.
 
-Mechanism. At the start of an epoch one rho, at every step t one fresh nu_t, all discrete Laplace
-with the same rate e, P[z] proportional to exp(-e |z|). Fire at the first t with
+Mechanism. At the start of an epoch one rho of rate e_1, at every step t one fresh nu_t of rate e_2,
+all discrete Laplace, P[z] proportional to exp(-e |z|) at the rate e. Fire at the first t with
 q_t + nu_t >= U + rho. Released is only at which step, if any, the epoch fires.
 
-Guarantee: pure e-DP for the positions of all fires of a season (Lemma A: PRIVACY.md, section 4), up
-to a total variation of `precision_error(steps)` an epoch. It is tight.
+Guarantee: pure e-DP for the positions of all fires of a season, e being the larger of the two rates
+(Lemma A: PRIVACY.md, section 4), up to a total variation of `precision_error(steps)` an epoch. It
+is tight.
 
 Neighbouring relation: replace one example of the stream.
 
@@ -18,7 +19,8 @@ q'_t = q_t + c for t >= t*, with one c in {-1, 0, 1} for the whole epoch; in eve
 queries are equal. Counts of mistakes since the epoch began are of this kind, whether or not a
 public function of t is subtracted. Queries that differ in another way are NOT covered by Lemma A: a
 c that changes its sign within an epoch costs up to three times as much. Counts that differ by what
-one user adds to them are covered by Lemma U, at another price (PRIVACY.md, section 14).
+one user adds to them are covered by Lemma U, at another price (PRIVACY.md, section 14): for a user
+of whom c mistakes are counted in a season c (e_1 + e_2), which is tight as well.
 
 Shapes: gaps int64 (n,), words uint64 (n,), one of each per step; or `Gaps` of n steps.
 
@@ -52,15 +54,24 @@ NEAR_SHARE = 8
 
 @dataclass(frozen=True)
 class AboveThreshold:
-    """The trigger with rate e = `rate` for the threshold's noise and for every step's noise."""
+    """The trigger with e_2 = `rate` for every step's noise and e_1 = `threshold_rate` for rho.
+
+    `threshold_rate` None: the same rate for both.
+    """
 
     rate: Fraction
+    threshold_rate: Fraction | None = None
 
     WORDS: ClassVar[int] = DiscreteLaplace.WORDS
 
     def __post_init__(self) -> None:
         """Refuse rates that are not exact or out of range."""
-        _ = self._noise
+        _ = self._noise, self.threshold_law
+
+    @cached_property
+    def threshold_law(self) -> DiscreteLaplace:
+        """The law of rho."""
+        return self._noise if self.threshold_rate is None else DiscreteLaplace(self.threshold_rate)
 
     @cached_property
     def _noise(self) -> DiscreteLaplace:
@@ -71,9 +82,14 @@ class AboveThreshold:
         """A step whose gap is above this cannot fire, whatever its word is; public."""
         return self._noise.reach
 
+    @property
+    def noise_max(self) -> int:
+        """No noise is above this, of a step or of a threshold, but for a chance of about 2^-64."""
+        return max(self._noise.reach, self.threshold_law.reach)
+
     def threshold_noise(self, words: NDArray[np.uint64]) -> int:
         """The epoch's rho from `WORDS` words. Drawn once an epoch, kept secret, never redrawn."""
-        return self._noise.sample(words)
+        return self.threshold_law.sample(words)
 
     def first_above(self, gaps: NDArray[np.int64], words: NDArray[np.uint64]) -> int | None:
         """Index of the first step that fires, None if none does.
@@ -96,7 +112,7 @@ class AboveThreshold:
         """
         if steps < 0:
             raise ValueError("a number of steps cannot be negative")
-        return self._noise.total_variation + Fraction(steps, 1 << 64)
+        return self.threshold_law.total_variation + Fraction(steps, 1 << 64)
 
 
 @dataclass(frozen=True, slots=True)

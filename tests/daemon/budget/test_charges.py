@@ -18,6 +18,7 @@ from littled.budget.events import (
     PrivacyEvent,
     SparseSelection,
     StageTest,
+    TriggerSeason,
 )
 from littled.budget.ledger import LedgerEntry, rederive
 from littled.budget.price import Price
@@ -307,6 +308,18 @@ def test_stage_tests_and_precision_are_held_to_the_caps() -> None:
     assert any("not what the caps have room for" in each for each in found([*events[:-1], finer]))
     less = replace(loss, epsilon=Fraction(1))
     assert any("does not begin" in each for each in found([*events[:-1], less]))
+
+
+def test_a_trigger_of_two_rates_is_charged_for_both() -> None:
+    split = replace(PARAMETERS, user_examples_max=3, threshold_rate=Fraction(1, 5), stage_rate=None)
+    (asked,) = OnlineLearner("s/late", Thresholds(4), split).season_events()[:1]
+    assert Charges.of(online(split.to_dict())).trigger == (asked,)
+    assert price(asked) == price(TriggerSeason(3 * (Fraction(1, 2) + Fraction(1, 5))))
+    one_rate = split.to_dict()
+    del one_rate["threshold_rate"]
+    assert Charges.of(online(one_rate)).trigger == (TriggerSeason(Fraction(1, 2), 3),)
+    with pytest.raises(ChargesUnknown):  # an example is charged the larger one of two rates
+        Charges.of(online({**split.to_dict(), "user_examples_max": None}))
 
 
 def test_fresh_noise_and_schedules_have_their_own_opening() -> None:

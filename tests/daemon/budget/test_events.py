@@ -36,6 +36,8 @@ ACCOUNTING: st.SearchStrategy[Accounting] = st.sampled_from(("pure", "zcdp"))
 DRAWS = st.integers(0, 40)
 FAILURES = st.fractions(Fraction(1, 10**12), Fraction(999, 1000))
 USERS = st.integers(1, 60)
+# What a season had spent: a sum of prices.
+SPENT = st.integers(0, 20 << 80).map(lambda steps: steps * STEP)
 EVENTS: st.SearchStrategy[PrivacyEvent] = st.one_of(
     st.builds(TriggerSeason, RATES),
     st.builds(StageTest, RATES),
@@ -45,8 +47,9 @@ EVENTS: st.SearchStrategy[PrivacyEvent] = st.one_of(
     st.builds(PrecisionLoss, st.fractions(0, 1), st.fractions(0, 2000)),
     st.builds(CohenLyuTrigger, RATES, FAILURES),
     st.builds(CohenLyuStageTest, RATES, FAILURES),
-    st.builds(RestoredSeason, RATES, RATES, FAILURES),
+    st.builds(RestoredSeason, SPENT, SPENT, SPENT),
     st.builds(TriggerSeason, RATES, USERS),
+    st.builds(TriggerSeason, RATES, st.integers(1, 9), RATES),
     st.builds(DenseSelection, RATES, DRAWS, ACCOUNTING, USERS),
     st.builds(
         SparseSelection, RATES, st.integers(0, 500), st.integers(0, 400), DRAWS, ACCOUNTING, USERS,
@@ -217,6 +220,9 @@ def test_a_user_costs_what_one_example_costs_at_so_many_times_the_rate(
     rate: Fraction, most: int, change: int, by: Accounting
 ) -> None:
     assert price(TriggerSeason(rate, most)) == price(TriggerSeason(2 * most * rate))
+    assert price(TriggerSeason(rate, most, rate)) == price(TriggerSeason(rate, most))
+    split = TriggerSeason(rate, most, 3 * rate + 1)
+    assert price(split) == price(TriggerSeason(most * (rate + split.threshold_rate)))
     dense = price(DenseSelection(most * rate, 3, by))
     assert price(DenseSelection(rate, 3, by, most)) == dense
     sparse = SparseSelection(rate, 5, 90, 3, by, most)
@@ -359,6 +365,12 @@ def test_events_are_written_like_this_for_ever() -> None:
         "rate": "1/2",
         "user_examples_max": 3,
     }
+    assert event_to_dict(TriggerSeason(Fraction(1, 2), 3, Fraction(1, 7))) == {
+        "type": "trigger_season",
+        "rate": "1/2",
+        "user_examples_max": 3,
+        "threshold_rate": "1/7",
+    }
     assert event_to_dict(HistogramSelection(Fraction(1, 8), 90, 2, "pure", 3, 6)) == {
         "type": "histogram_selection",
         "rate": "1/8",
@@ -405,6 +417,10 @@ def test_events_are_written_like_this_for_ever() -> None:
         ({"type": "dense_selection", "rate": "1/2", "draws": 1.0, "accounting": "pure"}, "draws"),
         ({"type": "dense_selection", "rate": "1/2", "draws": True, "accounting": "pure"}, "draws"),
         ({"type": "dense_selection", "rate": "1/2", "draws": 1, "accounting": "free"}, "one of"),
+        (
+            {"type": "trigger_season", "rate": "1/2", "threshold_rate": "1/3"},
+            "threshold_rate of trigger_season needs a user_examples_max",
+        ),
     ],
 )
 def test_other_events_are_refused(values: dict[str, Any], sentence: str) -> None:

@@ -127,6 +127,68 @@ def test_changes_of_both_signs_in_one_epoch_are_not_covered() -> None:
     assert 1.5 * float(RATE) < worst <= 3 * float(RATE)
 
 
+# --- users ----------------------------------------------------------------------------------------
+
+# Rates of the threshold's noise and of the steps'.
+UNEQUAL = ((Fraction(1, 4), Fraction(3, 4)), (Fraction(3, 4), Fraction(1, 4)), (RATE, RATE))
+
+
+def user_counts(most: int) -> Queries:
+    """All ways in which one user's mistakes come to count, at most so many: (ways, STEPS)."""
+    rows = [row for row in product(range(most + 1), repeat=STEPS) if list(row) == sorted(row)]
+    return np.array(rows, dtype=np.int64)
+
+
+def worst_user_loss(
+    most: int, threshold: int, rho: Fraction | None, nu: Fraction, *, fresh_rho: bool = False
+) -> float:
+    """Largest log-ratio of the laws of the same others' counts with one user's, and another's."""
+    ways, worst = user_counts(most), 0.0
+    for others in COUNTS[:: 1 if most == 1 else 32]:
+        law = firing_law(ways + others, threshold, rho_rate=rho, nu_rate=nu, fresh_rho=fresh_rho)
+        logs = np.where(law > 1e-9, np.log(np.maximum(law, 1e-300)), np.nan)
+        for here in logs:
+            worst = max(worst, float(np.nanmax(np.abs(here - logs))))
+    return worst
+
+
+@pytest.mark.parametrize("most", [1, 2])
+@pytest.mark.parametrize(("rho", "nu"), UNEQUAL)
+@pytest.mark.parametrize("threshold", [-6, 0, 2, 8, 20])
+def test_a_user_costs_the_sum_of_both_rates_for_each_mistake(
+    most: int, rho: Fraction, nu: Fraction, threshold: int
+) -> None:
+    """Lemma U."""
+    assert worst_user_loss(most, threshold, rho, nu) <= most * float(rho + nu) + 1e-6
+
+
+def long_user_loss(rho: Fraction, nu: Fraction, steps: int) -> float:
+    """One user's mistake before many steps that nearly fire, or another's after them."""
+    queries = np.zeros((2, steps + 1), dtype=np.int64)
+    queries[0, :], queries[1, -1] = 1, 1
+    values, weights = density(float(rho), int(60 / float(rho)))
+    fire = survival(nu, values - queries[:, :, None])
+    quiet = np.prod(1 - fire[:, :-1], axis=1)
+    here, there = (quiet * fire[:, -1]) @ weights
+    return float(np.log(there / here))
+
+
+@pytest.mark.parametrize(("rho", "nu"), UNEQUAL)
+def test_what_a_user_costs_cannot_be_improved(rho: Fraction, nu: Fraction) -> None:
+    loss, price = long_user_loss(rho, nu, 1 << 14), float(rho + nu)
+    assert price - 0.02 < loss <= price + 1e-6
+
+
+@pytest.mark.parametrize(("rho", "nu"), UNEQUAL[:2])
+def test_neither_rate_can_be_left_out_for_a_user(rho: Fraction, nu: Fraction) -> None:
+    """Nor does the larger of them do, as it does for an example."""
+    loss = long_user_loss(rho, nu, 1 << 14)
+    assert loss > 1.3 * float(max(rho, nu))
+    # each with the other's rate in its place, or drawn at another
+    assert long_user_loss(2 * rho, nu, 1 << 14) > 1.2 * float(rho + nu)
+    assert long_user_loss(rho, 2 * nu, 1 << 14) > 1.2 * float(rho + nu)
+
+
 def forked_law(lost: Queries, copied: Queries) -> Law:
     """P[the lost branch is silent, and the copy fires at step t or never]: (steps + 1,)."""
     values, weights = density(float(RATE), 120)
@@ -178,6 +240,20 @@ def test_vectors_agree_with_the_definition(steps: list[tuple[int, int]], rate: F
         np.array(gaps, dtype=np.int64), np.array(words, dtype=np.uint64)
     )
     assert fired == by_definition(rate, gaps, words)
+
+
+@given(st.lists(st.integers(0, 2**64 - 1), min_size=3, max_size=3))
+def test_the_threshold_has_noise_of_its_own_rate(numbers: list[int]) -> None:
+    words = np.array(numbers, dtype=np.uint64)
+    low, high = Fraction(1, 5), Fraction(2)
+    trigger = AboveThreshold(high, low)
+    assert trigger.threshold_noise(words) == DiscreteLaplace(low).sample(words)
+    assert AboveThreshold(high).threshold_noise(words) == DiscreteLaplace(high).sample(words)
+    steps, gaps = np.tile(words, 4), np.arange(-6, 6)
+    assert trigger.first_above(gaps, steps) == AboveThreshold(high).first_above(gaps, steps)
+    assert trigger.reach == AboveThreshold(high).reach == AboveThreshold(high).noise_max
+    assert trigger.noise_max == AboveThreshold(low, high).noise_max == DiscreteLaplace(low).reach
+    assert trigger.precision_error(0) == DiscreteLaplace(low).total_variation
 
 
 @pytest.mark.parametrize("gap", [-100, -3, 0, 1, 2, 40, 87])
@@ -297,6 +373,8 @@ def test_other_columns_are_refused(
 def test_inexact_rates_are_refused_at_once() -> None:
     with pytest.raises(TypeError, match="Fraction"):
         AboveThreshold(0.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="Fraction"):
+        AboveThreshold(RATE, 0.5)  # type: ignore[arg-type]
 
 
 # --- runs of steps --------------------------------------------------------------------------------

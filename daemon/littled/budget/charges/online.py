@@ -62,7 +62,12 @@ def _trigger(parameters: Mapping[str, Any]) -> Iterator[PrivacyEvent]:
     if _has_fresh_noise(parameters):
         yield CohenLyuTrigger(rate=rate, failure=from_text(parameters["tests_failure"]))
     else:
-        yield TriggerSeason(rate=rate, user_examples_max=_user_examples_max(parameters))
+        threshold_rate = parameters.get("threshold_rate")
+        yield TriggerSeason(
+            rate=rate,
+            user_examples_max=_user_examples_max(parameters),
+            threshold_rate=Fraction(0) if threshold_rate is None else from_text(threshold_rate),
+        )
 
 
 def _user_examples_max(parameters: Mapping[str, Any]) -> int:

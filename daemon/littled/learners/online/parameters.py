@@ -23,6 +23,8 @@ from littled_protocol.limits import majority_members_max
 
 # Thresholds of a trigger, either way: with every count and noise added, 63 bits hold them.
 THRESHOLD_MAX = 1 << 62
+# Parameters that are not written where they are None: there were plans before there were these.
+LEFT_OUT = frozenset({"memory", "threshold_rate"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +43,14 @@ class OnlineParameters(ParameterValues):
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; fractions as "numerator/denominator", settings as maps.
 
-        Without `memory` where there is none, as parameters were stored before memories came.
+        A parameter of `LEFT_OUT` that a plan does not have is left out, as it always was.
         """
         values = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
-        if self.memory is None:
-            del values["memory"]
-        return values
+        return {
+            name: value
+            for name, value in values.items()
+            if value is not None or name not in LEFT_OUT
+        }
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -90,7 +94,10 @@ def stored_values(
 
 
 _FRACTIONS = frozenset(
-    {"epsilon", "noise_rate", "trigger_rate", "selection_rate", "stage_rate", "tests_failure"}
+    {
+        *("epsilon", "noise_rate", "trigger_rate", "threshold_rate"),
+        *("selection_rate", "stage_rate", "tests_failure"),
+    }
 )
 
 
@@ -165,6 +172,8 @@ def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
         yield "only cohen_lyu tests have a tests_failure"
     if p.tests == "cohen_lyu" and p.user_examples_max is not None:
         yield "cohen_lyu tests protect single examples only; take above_threshold tests for users"
+    if p.threshold_rate is not None and not (p.threshold_rate > 0 and p.user_examples_max):
+        yield "a threshold_rate of its own must be above 0, and is for streams that protect users"
 
 
 def _wrong_schedule(p: OnlineParameters) -> Iterator[str]:
@@ -175,7 +184,8 @@ def _wrong_schedule(p: OnlineParameters) -> Iterator[str]:
         return
     if not p.fresh:
         yield "a schedule needs fresh selections"
-    if p.trigger_rate or p.trigger_threshold or p.ladder or p.tests != "above_threshold":
+    rates = p.trigger_rate or p.threshold_rate
+    if rates or p.trigger_threshold or p.ladder or p.tests != "above_threshold":
         yield "a schedule has no trigger: neither rate nor threshold, ladder or tests with failure"
     calls = scheduled_calls(p.schedule_first, p.horizon)
     if p.calls_max != calls:

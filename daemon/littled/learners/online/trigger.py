@@ -126,20 +126,25 @@ class NoisyTests(Trigger):
         return self.test.precision_error(p.horizon) + p.calls_max * self.test.precision_error(0)
 
     @property
+    def noise_max(self) -> int:
+        """No noise of a step or a threshold is above this, but for a chance of about 2^-64."""
+        return self.test.reach
+
+    @property
     def mistakes_kept_max(self) -> int:
         """Those of all epochs, or of the longest one where calls see their own epoch only."""
         p = self.parameters
         if p.fresh:
             highest = max(settings.trigger_threshold for settings in p.all_settings)
-            return self._not_counted + 3 * self.test.reach + max(highest, 0)
-        return self._not_counted + p.calls_max * 3 * self.test.reach + self._thresholds_sum_max
+            return self._not_counted + 3 * self.noise_max + max(highest, 0)
+        return self._not_counted + p.calls_max * 3 * self.noise_max + self._thresholds_sum_max
 
     @property
     def mistakes_counted_max(self) -> int:
         """Those of all epochs, with the one after the last call."""
         p = self.parameters
         highest = max(0, *(settings.trigger_threshold for settings in p.all_settings))
-        reaches = (p.calls_max + 1) * 3 * self.test.reach
+        reaches = (p.calls_max + 1) * 3 * self.noise_max
         return self._not_counted + reaches + self._thresholds_sum_max + highest
 
     @property
@@ -204,19 +209,26 @@ class NoisyTests(Trigger):
 
 @dataclass(frozen=True)
 class AboveThresholdTrigger(NoisyTests):
-    """Lemma A: noise on the threshold once an epoch, and on every step."""
+    """Lemmas A and U: noise on the threshold once an epoch, and on every step."""
 
     words: ClassVar[str] = "AboveThreshold"
 
     @cached_property
     def test(self) -> AboveThreshold:
-        """The mechanism of Lemma A."""
-        return AboveThreshold(self.parameters.trigger_rate)
+        """The mechanism of both."""
+        return AboveThreshold(self.parameters.trigger_rate, self.parameters.threshold_rate)
+
+    @property
+    def noise_max(self) -> int:
+        """The larger of the two: noise of the lower rate goes further."""
+        return self.test.noise_max
 
     def season_events(self) -> list[PrivacyEvent]:
         """One price for all epochs of a season."""
         p = self.parameters
-        return [TriggerSeason(p.trigger_rate, p.user_examples_max or 0)]
+        return [
+            TriggerSeason(p.trigger_rate, p.user_examples_max or 0, p.threshold_rate or Fraction(0))
+        ]
 
     def threshold_noise(self, place: Place, noise: LearnerNoise) -> int:
         """The epoch's rho."""

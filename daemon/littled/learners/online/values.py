@@ -28,10 +28,10 @@ class ParameterValues:
 
     Privacy-critical (they set prices): `epsilon`, `horizon`, `trigger_rate`, `selection`,
     `selection_rate`, `selection_accounting`, `draws`, `list_cap`, `bottom_score`, `teachers`,
-    `stage_rate`, `calls_max`, `fresh`, `tests`, `tests_failure`, `user_examples_max`. Utility only:
-    `noise_rate`, `trigger_threshold`, `buffer`, `background_max`, `ladder`, `schedule_first`,
-    `mistakes_max`, `memory`; but where a histogram is booked as zCDP, whether `noise_rate` is 0
-    sets its price.
+    `stage_rate`, `calls_max`, `fresh`, `tests`, `tests_failure`, `user_examples_max`,
+    `threshold_rate`. Utility only: `noise_rate`, `trigger_threshold`, `buffer`, `background_max`,
+    `ladder`, `schedule_first`, `mistakes_max`, `memory`; but where a histogram is booked as zCDP,
+    whether `noise_rate` is 0 sets its price.
 
     - `horizon`: examples in a season.
     - `noise_rate`: share of labels that may contradict the best rule; the trigger counts mistakes
@@ -62,6 +62,9 @@ class ParameterValues:
       mistakes are counted by the trigger and so many examples kept, at the most, and everything is
       priced for a user's examples together; None where one example is protected.
     - `memory`: the settings of a public memory; None for ways of selection without one.
+    - `threshold_rate`: where users are protected, the rate e_1 of the noise on the trigger's
+      threshold, if it is another one than that on its steps, e_2 = `trigger_rate` (Lemma U); None
+      for the same. Plans that have none are stored without it.
     """
 
     epsilon: Fraction
@@ -88,6 +91,7 @@ class ParameterValues:
     mistakes_max: int = 0
     user_examples_max: int | None = None
     memory: MemorySettings | None = None
+    threshold_rate: Fraction | None = None
 
     @property
     def keeps_mistakes(self) -> bool:

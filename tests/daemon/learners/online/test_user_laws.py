@@ -31,6 +31,7 @@ from littled.learners.online.path_memory import PathSettings
 from littled.learners.online.trigger import AboveThresholdTrigger
 from littled.learners.online.values import EpochSettings
 from littled.learners.users import UserCounts, Users
+from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.planner import OnlinePlan, StreamPlan
 from littled_protocol.rules import Words
@@ -82,6 +83,8 @@ TRIGGERED = replace(
     ONCE, schedule_first=None, mistakes_max=0, trigger_rate=Fraction(1), trigger_threshold=1,
     selection_rate=Fraction(3, 4), calls_max=2, fresh=False,
 )  # fmt: skip
+# Noise of a lower rate on the threshold than on the steps.
+SPLIT: dict[str, Any] = {"trigger_rate": Fraction(3, 2), "threshold_rate": Fraction(1, 2)}
 PROPOSING = replace(ONCE, selection="sparse", list_cap=2, buffer="both", background_max=8)
 VETOING = replace(ONCE, noise_rate=SLIGHT, buffer="both", background_max=8)
 CLOSING = replace(ONCE, selection="closure", teachers=2, bottom_score=3)
@@ -125,6 +128,7 @@ def season(
 PREFIXES = class_from_name("prefixes:1")
 CASES: dict[str, tuple[Any, OnlineParameters]] = {
     "fires": (Sets(1), replace(TRIGGERED, calls_max=0)),
+    "fires at two rates": (Sets(1), replace(TRIGGERED, calls_max=0, **SPLIT)),
     "histograms": (Sets(1), TRIGGERED),
     "fresh histograms": (Sets(1), replace(TRIGGERED, fresh=True)),
     "scheduled histograms": (Sets(1), SCHEDULED),
@@ -138,6 +142,10 @@ CASES: dict[str, tuple[Any, OnlineParameters]] = {
     "fresh rules": (
         Thresholds(3),
         replace(TRIGGERED, selection="dense", buffer="examples", fresh=True),
+    ),
+    "fresh rules by mistakes and a background": (
+        Thresholds(3),
+        replace(TRIGGERED, selection="dense", buffer="both", background_max=1, fresh=True, **SPLIT),
     ),
     "scheduled rules": (
         Thresholds(3),
@@ -218,6 +226,10 @@ FACTORS: dict[tuple[str, int], tuple[float, float]] = {
     ("fresh lengths", 1): (0, 3.98), ("fresh paths", 2): (0, 3.66), ("fresh lengths", 2): (0, 4.63),
     ("rules of a chain", 1): (1.55, 0), ("rules of a chain", 2): (1.88, 0),
     ("halving", 1): (2.41, 0), ("halving", 2): (4.81, 0),
+    ("fires at two rates", 1): (1.72, 0),
+    ("fires at two rates", 2): (3.45, 0),
+    ("fresh rules by mistakes and a background", 1): (1.54, 0),
+    ("fresh rules by mistakes and a background", 2): (2.31, 0),
 }  # fmt: skip
 
 
@@ -298,6 +310,15 @@ def test_a_trigger_costs_nearly_twice_its_rate() -> None:
     Case(season(Sets(1), FIRES), turns_of(AROUND, points=1), 1.05).check()
     caps = [season(Sets(1), FIRES, most).caps.epsilon_pure for most in (1, None)]
     assert caps == [2 * FIRES.trigger_rate, FIRES.trigger_rate]
+
+
+def test_a_trigger_of_two_rates_costs_nearly_their_sum() -> None:
+    fires = replace(FIRES, **SPLIT)
+    Case(season(Sets(1), fires), turns_of(AROUND, points=1), 1.01).check()
+    assert season(Sets(1), fires, 3).caps.epsilon_pure == 3 * sum(SPLIT.values())
+    equal = replace(fires, threshold_rate=fires.trigger_rate)
+    plain = replace(fires, threshold_rate=None)
+    assert season(Sets(1), equal, 3).caps == season(Sets(1), plain, 3).caps
 
 
 TIGHT: dict[str, tuple[Any, OnlineParameters, Pattern, float]] = {
@@ -447,6 +468,16 @@ def test_fresh_closures_are_charged_for_each_epoch_of_a_user() -> None:
     assert all_of_them.epsilon_pure == 3 * one.epsilon_pure
 
 
+@pytest.mark.parametrize("broken", [False, True])
+def test_noise_of_the_steps_on_a_threshold_that_is_charged_for_another_is_caught(
+    broken: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if broken:
+        of_steps = property(lambda self: DiscreteLaplace(self.rate))
+        monkeypatch.setattr(AboveThreshold, "threshold_law", of_steps)
+    assert exceeded(season(Sets(1), replace(FIRES, **SPLIT)), AROUND, points=1) == broken
+
+
 # --- noise that is held ---------------------------------------------------------------------------
 
 
@@ -456,7 +487,7 @@ class TriedNoise(AboveThresholdTrigger):
     def threshold_noise(self, place: Place, noise: LearnerNoise) -> int:
         address = noise.address(place, "trigger-threshold")
         words = noise.source.words(address, DiscreteLaplace.WORDS)
-        return DiscreteLaplace(self.parameters.trigger_rate).sample(words)
+        return self.test.threshold_law.sample(words)
 
 
 class TriedThreshold(OnlineLearner):
@@ -490,6 +521,27 @@ def test_examples_without_users_are_refused_where_users_are_protected() -> None:
             learner.step(
                 learner.initial(), Examples(Place(HEAD, 0, 0), point, label, given), TapeNoise()
             )
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"user_examples_max": None}, "is for streams that protect users"),
+        ({"threshold_rate": Fraction(0)}, "must be above 0"),
+        ({"schedule_first": 4, "fresh": True, "trigger_rate": Fraction(0)}, "has no trigger"),
+    ],
+)
+def test_a_rate_of_the_threshold_needs_a_trigger_and_users(changes: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        replace(TRIGGERED, **{**SPLIT, **changes})
+
+
+def test_plans_are_stored_with_a_rate_of_the_threshold_only_where_they_have_one() -> None:
+    split = replace(TRIGGERED, **SPLIT)
+    assert split.to_dict()["threshold_rate"] == "1/2"
+    assert "threshold_rate" not in TRIGGERED.to_dict()
+    for parameters in (split, TRIGGERED):
+        assert OnlineParameters.from_dict(parameters.to_dict()) == parameters
 
 
 def test_tests_with_fresh_noise_are_not_for_users() -> None:
