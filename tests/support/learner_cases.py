@@ -181,6 +181,7 @@ def of_users(case: str, most: int, **changes: Any) -> tuple[str, OnlineParameter
     return of_class, replace(parameters, user_examples_max=most, **changes)
 
 
+TWO_RATES: dict[str, Any] = {"buffer": "both", "threshold_rate": Fraction(1, 4)}
 # Of every way of selection, trigger and buffer; a name ends with c.
 USERS: dict[str, tuple[str, OnlineParameters]] = {
     "dense, users 1": of_users("dense", 1),
@@ -210,6 +211,8 @@ USERS: dict[str, tuple[str, OnlineParameters]] = {
     "lengths, users 1": of_users("lengths", 1),
     "chain, users 2": of_users("chain", 2),
     "chain halving, users 1": of_users("chain halving", 1),
+    "dense background, users 1": of_users("dense fresh", 1, **TWO_RATES, background_max=2),
+    "dense background, users 2": of_users("dense fresh", 2, **TWO_RATES, background_max=5),
 }
 
 

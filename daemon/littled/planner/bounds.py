@@ -1,9 +1,10 @@
 """Tail bounds on mistakes and calls. Utility only, in floating point: no price depends on them.
 
 **When the trigger fires.** An epoch fires when q + nu >= U + rho (Lemma A, PRIVACY.md), nu and rho
-discrete Laplace of rate e, so P[nu >= x] <= exp(-e x). With `reach` x = ln(T / m) / e, at most m
-of a season's T steps are expected to have noise of x or more; the number of those steps is at most
-a quantile of the Poisson law of mean m. Every other fire has seen at least U + rho - x mistakes.
+discrete Laplace, nu of rate e, so P[nu >= x] <= exp(-e x), and rho of the same; or of another one,
+where users are protected (Lemma U). With `reach` x = ln(T / m) / e, at most m of a season's T steps
+are expected to have noise of x or more; the number of those steps is at most a quantile of the
+Poisson law of mean m. Every other fire has seen at least U + rho - x mistakes.
 
 **How often a dense selection can be wrong.** Let every rule h weigh exp(-e errors(h)) and W be
 the sum, so W <= N for N rules, and W >= 1 as long as some rule has no errors. Fix the stream (the
@@ -43,10 +44,19 @@ NOISE_RANGE = 25.0
 
 @dataclass(frozen=True, slots=True)
 class TriggerNoise:
-    """What the trigger's noise can do in a season of `horizon` steps, at `rate`."""
+    """What the trigger's noise can do in a season of `horizon` steps, at `rate`.
+
+    `own_rate`: that of the threshold's noise, if it is another one.
+    """
 
     rate: float
     horizon: int
+    own_rate: float | None = None
+
+    @property
+    def threshold_rate(self) -> float:
+        """The rate of the threshold's noise."""
+        return self.rate if self.own_rate is None else self.own_rate
 
     def reach(self, exceedances: float) -> float:
         """Noise that at most this many steps of the season are expected to reach."""
@@ -58,22 +68,24 @@ class TriggerNoise:
         Half of it is for rho, the other half for the noise of the step at which the mistakes
         reach U + rho + y: it stays below -y with probability at most exp(-e y).
         """
-        return 2 * log(2 * max(epochs, 1) / failure) / self.rate
+        half = log(2 * max(epochs, 1) / failure)
+        return half / self.threshold_rate + half / self.rate
 
     def delays(self, epochs: int, failure: float) -> float:
         """Mistakes beyond U that so many epochs wait for together, except with this probability.
 
         An epoch waits for max(rho, 0) + Y at the most, where Y > y only if the step that reaches y
-        mistakes beyond U + rho has noise below -y: P[Y >= k] <= a^k, a = exp(-e). Hence
+        mistakes beyond U + rho has noise below -y: P[Y >= k] <= a^k, a = exp(-e), e being the
+        lower one of two rates. Hence
         E a^(-Y / 2) <= 1 + a^(1/2) and E a^(-max(rho, 0) / 2) = 1 + a^(1/2) / (1 + a), whose
         product is at most 3. With n epochs Markov's inequality bounds the chance of a sum of x or
         more by 3^n exp(-e x / 2).
         """
-        return 2 * (epochs * log(3) - log(failure)) / self.rate
+        return 2 * (epochs * log(3) - log(failure)) / min(self.rate, self.threshold_rate)
 
     def undershoot(self, epochs: int, failure: float) -> float:
         """How far below 0 rho falls in no epoch, except with this probability."""
-        return log(max(epochs, 1) / failure) / self.rate
+        return log(max(epochs, 1) / failure) / self.threshold_rate
 
 
 def poisson_quantile(mean: float, failure: float) -> int:
@@ -89,15 +101,15 @@ def poisson_quantile(mean: float, failure: float) -> int:
 
 @lru_cache(maxsize=4096)
 def fires_beyond(
-    log_rules: float, rate: float, threshold: float, trigger_rate: float
+    log_rules: float, rate: float, threshold: float, threshold_rate: float
 ) -> tuple[float, ...]:
     """P[X_1 + ... + X_n <= ln N] for n = 1, 2, ... until it is negligible.
 
-    `threshold` is U minus the reach; M = threshold + rho, never below 0.
+    `threshold` is U minus the reach; M = threshold + rho, never below 0, rho of `threshold_rate`.
     """
     if log_rules <= 0:
         return ()
-    steps = _lowering(log_rules, rate, threshold, trigger_rate)
+    steps = _lowering(log_rules, rate, threshold, threshold_rate)
     # row i: the law of one step more, begun at i
     behind = np.arange(GRID_STEPS + 1) - np.arange(GRID_STEPS + 1)[:, None]
     matrix = np.where(behind >= 0, steps[behind], 0.0)
@@ -113,12 +125,12 @@ def fires_beyond(
     return tuple(tails)
 
 
-def _lowering(log_rules: float, rate: float, threshold: float, trigger_rate: float) -> Floats:
+def _lowering(log_rules: float, rate: float, threshold: float, threshold_rate: float) -> Floats:
     """Law of X on the grid 0, ln(N)/steps, ..., rounded down; mass above ln N is left out."""
-    reach = math.ceil(NOISE_RANGE / trigger_rate)
+    reach = math.ceil(NOISE_RANGE / threshold_rate)
     stride = max(1, reach // 100)  # a coarse grid of rho, each cell at its lowest value
     rho = np.arange(-reach, reach + 1, stride)
-    mass = exps(-trigger_rate * np.abs(rho))
+    mass = exps(-threshold_rate * np.abs(rho))
     mass /= total(mass)
     share = -expm1s(-rate * np.maximum(rho + threshold - stride / 2, 0.0))
     edges = log_rules / GRID_STEPS * np.arange(GRID_STEPS + 1)

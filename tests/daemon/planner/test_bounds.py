@@ -91,6 +91,20 @@ def test_trigger_noise_against_its_own_law() -> None:
     assert TriggerNoise(0.25, 1).reach(3.0) == 0.0
 
 
+@pytest.mark.parametrize(("steps", "own"), [(0.5, 0.125), (0.125, 0.5), (0.25, 0.25)])
+def test_noise_of_two_rates_against_its_own_law(steps: float, own: float) -> None:
+    noise, rng, size = TriggerNoise(steps, 10_000, own), np.random.default_rng(4), (4000, 6)
+    assert noise.reach(0.5) == TriggerNoise(steps, 10_000).reach(0.5)
+    assert noise.undershoot(6, 0.05) == TriggerNoise(own, 10_000).undershoot(6, 0.05)
+    high, low = -math.expm1(-own), -math.expm1(-steps)
+    rho = rng.geometric(high, size) - rng.geometric(high, size)
+    # an epoch waits for rho, and at a mistake beyond U + rho for noise of the step that is as low
+    late = rng.geometric(low, size) - 1
+    assert np.mean((np.maximum(rho, 0) + late).max(axis=1) > noise.overshoot(6, 0.05)) <= 0.05
+    assert np.mean((np.maximum(rho, 0) + late).sum(axis=1) > noise.delays(6, 0.05)) <= 0.05
+    assert np.mean(rho.min(axis=1) < -noise.undershoot(6, 0.05)) <= 0.05
+
+
 @pytest.mark.parametrize("deviation", [1 / 8, 1 / 4])
 def test_majorities_of_thresholds_are_uniformly_close(deviation: float) -> None:
     """Draws from a law over 100 thresholds: the vote at every point, against the bound."""

@@ -160,14 +160,52 @@ def test_a_user_costs_more_than_an_example_and_many_examples_more_than_one() -> 
 
 def test_plans_for_users_learn_from_mistakes_where_that_will_do() -> None:
     """What is kept of a user who gives many examples is used up by others than mistakes."""
-    assert parameters_of(asked("thresholds:256")).buffer == "mistakes"
-    assert not parameters_of(asked("thresholds:256", adversary="none")).fresh
-    assert parameters_of(asked("thresholds:256", selection="fresh")).fresh
-    (dense, fresh, *_) = compare_ways(asked("thresholds:256"))
-    assert (dense.way, fresh.way) == ("dense", "fresh")
-    assert "ask for it where they give no more" in fresh.remark
+    assert parameters_of(asked("thresholds:256", selection="dense")).buffer == "mistakes"
+    (fresh, dense, *_) = compare_ways(asked("thresholds:256"))
+    assert (fresh.way, dense.way) == ("fresh", "dense")
+    assert (fresh.expected_mistakes or 0) < (dense.expected_mistakes or 0) / 2
+    assert not parameters_of(asked("thresholds:256", noise_rate=Fraction(1, 100))).fresh
     assert parameters_of(asked("prefixes:128")).background_max == 1 << 10
     assert parameters_of(asked("prefixes:128", 10)).background_max > 1 << 12
+
+
+FRESH_OF_USERS: dict[str, dict[str, Any]] = {
+    "chosen": {}, "asked for": {"selection": "fresh"}, "independent": {"adversary": "none"},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("users", [1, 4])
+@pytest.mark.parametrize("name", FRESH_OF_USERS)
+def test_rules_that_are_weighed_anew_see_mistakes_and_a_background(name: str, users: int) -> None:
+    """Noise on the many steps is lower than on the few thresholds, and epochs grow in the end."""
+    request = asked("thresholds:256", users, **FRESH_OF_USERS[name])
+    p = parameters_of(request)
+    assert (p.selection, p.fresh, p.buffer, p.background_max) == ("dense", True, "both", 1 << 10)
+    assert p.schedule_first is None
+    assert p.threshold_rate is not None
+    assert p.threshold_rate < p.trigger_rate
+    spent = users * (p.trigger_rate + p.threshold_rate + 2 * p.selection_rate)
+    assert Fraction(999, 1000) < spent <= 1
+    assert plan_stream(request).caps.epsilon_pure == spent
+    thresholds = [settings.trigger_threshold for settings in p.ladder]
+    assert thresholds == sorted(thresholds)
+    assert thresholds[0] == p.trigger_threshold < thresholds[-1] / 10
+    # a schedule would count every example, so it has to be asked for
+    scheduled = asked("thresholds:256", users, adversary="none", selection="fresh")
+    assert parameters_of(scheduled).schedule_first is not None
+
+
+def test_a_background_that_dense_selection_keeps_counts_as_memory() -> None:
+    (fresh,) = plan_stream(asked("thresholds:256")).of(OnlinePlan)
+    counting = replace(fresh, parameters=replace(fresh.parameters, background_max=0))
+    assert rows_max(counting) == 0
+    highest = fresh.parameters.ladder[-1].trigger_threshold
+    assert fresh.parameters.threshold_rate is not None
+    noise = DiscreteLaplace(fresh.parameters.threshold_rate).reach
+    assert rows_max(fresh) == highest + 3 * noise + 2 * (1 << 10) + 1024
+    more = retrain_memory_bytes(fresh) - 8 * COUNT_BYTES * counts_max(fresh)
+    assert more > retrain_memory_bytes(counting) - 8 * COUNT_BYTES * counts_max(counting)
+    assert row_bytes(fresh) == 1 + 18 + 16 + (fresh.hypotheses.point_type == "u16")
 
 
 REFUSED: dict[str, tuple[StreamRequest, str]] = {

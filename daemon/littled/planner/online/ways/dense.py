@@ -84,7 +84,7 @@ def _oblivious(draft: Draft) -> Iterator[Estimate]:
                 continue
             rate = float(draft.budget.selection_rate(calls))
             threshold = math.ceil(reach + margin / rate)
-            usual = fires_beyond(rules, short_rate(rate), threshold, trigger.rate)
+            usual = fires_beyond(rules, short_rate(rate), threshold, trigger.threshold_rate)
             over = trigger.overshoot(calls, failure)
             yield draft.made(
                 draft.parameters(calls, threshold, buffer="examples"),
@@ -123,7 +123,7 @@ def _enough_calls(
         if rate <= 0:
             return None
         seen = math.ceil(reach + margin / rate) - reach
-        tails = fires_beyond(rules, short_rate(rate), round(seen, 1), draft.trigger.rate)
+        tails = fires_beyond(rules, short_rate(rate), round(seen, 1), draft.trigger.threshold_rate)
         needed = calls_needed(tails, draft.failure)
         if needed is None:
             return None

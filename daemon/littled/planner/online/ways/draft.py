@@ -4,6 +4,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import Any, ClassVar
 
 from littled.learners.online.parameters import OnlineParameters
@@ -42,18 +43,28 @@ FRESH_CALLS_OF_USERS_MAX = 300
 class Draft:
     """One learner, one way and one way to divide the budget.
 
-    `way` is the way's name, `selection` the word that its parameters have.
+    `way` is the way's name, `selection` the word that its parameters have. `threshold_share`: of
+    what a trigger costs a user, the part that is for the noise on its threshold; None for half.
     """
 
     request: OnlineRequest
     budget: Budget
     way: str
     selection: str
+    threshold_share: Fraction | None = None
+
+    @property
+    def rates(self) -> tuple[Fraction, Fraction | None]:
+        """The rate of the noise on the trigger's steps, and that on its threshold if it differs."""
+        rate, share = self.budget.trigger_rate, self.threshold_share
+        return (rate, None) if share is None else (2 * rate * (1 - share), 2 * rate * share)
 
     @property
     def trigger(self) -> TriggerNoise:
         """The trigger's noise."""
-        return TriggerNoise(float(self.budget.trigger_rate), self.budget.horizon)
+        rate, own_rate = self.rates
+        own = None if own_rate is None else float(own_rate)
+        return TriggerNoise(float(rate), self.budget.horizon, own)
 
     @property
     def fresh_calls(self) -> int:
@@ -75,11 +86,13 @@ class Draft:
         """Parameters of `calls` calls; the selection's rate is 0 where the budget has no room."""
         draws = more.setdefault("draws", 1)
         more.setdefault("selection_rate", self.budget.selection_rate(calls * draws))
+        trigger_rate, threshold_rate = self.rates
         return OnlineParameters(
             epsilon=self.budget.epsilon,
             horizon=self.budget.horizon,
             noise_rate=self.request.noise_rate,
-            trigger_rate=self.budget.trigger_rate,
+            trigger_rate=trigger_rate,
+            threshold_rate=threshold_rate,
             trigger_threshold=max(1, math.ceil(threshold)),
             selection=self.selection,
             selection_accounting=self.budget.accounting,
@@ -196,7 +209,8 @@ class TriggeredWay(Way):
     """
 
     selection: ClassVar[str]
-    # Of the shares of epsilon tried for a trigger, the largest that leaves enough to select.
+    # Of the shares of epsilon tried for a trigger, the largest that leaves enough to select. Where
+    # users are protected a trigger costs more, and has more.
     trigger_share_max: ClassVar[float] = 0.5
 
     @abstractmethod
@@ -205,7 +219,9 @@ class TriggeredWay(Way):
 
     def estimates(self, request: OnlineRequest, budget: Budget) -> list[Estimate]:
         """The drafts in order."""
-        if budget.trigger_rate <= 0 or budget.trigger_share > self.trigger_share_max:
+        if budget.trigger_rate <= 0:
+            return []
+        if budget.trigger_share > self.trigger_share_max and not budget.unit.is_user:
             return []
         drafts = self.drafts(Draft(request, budget, self.name, self.selection))
         return sorted(drafts, key=preference)
