@@ -1,5 +1,6 @@
 """Configurations: what is accepted, and the one sentence for everything that is not."""
 
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -114,6 +115,11 @@ def test_a_stream_may_protect_users() -> None:
         assert request.unit == Unit(most)
         plan = plan_stream(request)
         assert plan.unit == Unit(most)
+        assert request.users_expected is None
+    hint = line("horizon =", 'unit = "user"\nusers_expected = 700\nhorizon =')
+    request = parsed(hint).streams["flights"].request()
+    assert request.users_expected == 700
+    assert plan_stream(request) == plan_stream(replace(request, users_expected=None))
 
 
 def test_answers_protect_single_examples_only() -> None:
@@ -229,6 +235,16 @@ LEARNER = "streams.flights.learners.late"
             line("horizon =", "user_examples_max = 3\nhorizon ="),
             "streams.flights",
             'has user_examples_max, which needs unit = "user"',
+        ),
+        (
+            line("horizon =", "users_expected = 3\nhorizon ="),
+            "streams.flights",
+            'has users_expected, which needs unit = "user"',
+        ),
+        (
+            line("horizon =", 'unit = "user"\nusers_expected = 0\nhorizon ='),
+            "streams.flights.users_expected",
+            "must be at least 1, not 0",
         ),
         ("streams = 5", "streams", "must be a table, not 5"),
         ("[streams]\nflights = 5", "streams.flights", "must be a table, not 5"),

@@ -49,6 +49,8 @@ def kind_options(command: Command) -> Command:
               help="What is protected: one example, or one user's examples together.")  # fmt: skip
 @click.option("--user-examples-max", type=click.IntRange(1, USER_EXAMPLES_MAX), show_default="1",
               help="Examples of one user that a season uses, with --unit user.")  # fmt: skip
+@click.option("--users-expected", type=click.IntRange(min=1),
+              help="About how many users a season has, with --unit user.")  # fmt: skip
 @click.option("--noise-rate", type=DecimalParameter(), default="0", show_default=True,
               help="Share of labels that may contradict the best rule.")  # fmt: skip
 @kind_options
@@ -61,6 +63,7 @@ def plan(
     kind: str,
     unit: str,
     user_examples_max: int | None,
+    users_expected: int | None,
     noise_rate: Decimal,
     as_json: bool,
     **more: Any,
@@ -77,7 +80,7 @@ def plan(
         "epsilon": epsilon,
         "delta": delta,
         "horizon": horizon,
-        **users_table(unit, user_examples_max, kind),
+        **users_table(unit, user_examples_max, users_expected, kind),
     }
     learner = {"noise_rate": noise_rate, **learner_table(class_name, kind, more)}
     from littled.cli.presenting import show_plan  # noqa: PLC0415 - imports the planner
@@ -85,15 +88,22 @@ def plan(
     show_plan(stream, learner, as_json=as_json)
 
 
-def users_table(unit: str, user_examples_max: int | None, kind: str) -> dict[str, Any]:
+def users_table(
+    unit: str, user_examples_max: int | None, users_expected: int | None, kind: str
+) -> dict[str, Any]:
     """The options about users as keys of a stream in a configuration."""
     if unit == "example":
-        if user_examples_max is not None:
-            raise Failure("--user-examples-max is for --unit user only", WRONG_USE)
+        for option, value in (
+            ("--user-examples-max", user_examples_max),
+            ("--users-expected", users_expected),
+        ):
+            if value is not None:
+                raise Failure(f"{option} is for --unit user only", WRONG_USE)
         return {}
     if not options_of(kind).protects_users:
         raise Failure(f"--kind {kind} is for --unit example only", WRONG_USE)
-    return {"unit": unit, "user_examples_max": user_examples_max or 1}
+    table = {"unit": unit, "user_examples_max": user_examples_max or 1}
+    return table if users_expected is None else {**table, "users_expected": users_expected}
 
 
 def learner_table(class_name: str, kind: str, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -42,6 +42,10 @@ class KindPresentation(ABC):
         """What else could have been done for the learners of a stream; here nothing."""
         return iter(())
 
+    def notes(self, stream: StreamPlan, request: StreamRequest) -> Iterator[str]:
+        """What to say of these learners besides, in a sentence each; here nothing."""
+        return iter(())
+
     def show(self, request: StreamRequest, *, as_json: bool) -> None:
         """Print the plan of a learner alone on its stream. PlanError where there is none."""
         report = self.report(request)

@@ -46,6 +46,12 @@ def as_option(sentence: str) -> str:
     return f"--{name.replace('_', '-').replace('.', '-')}{space}{rest}"
 
 
+def plan_notes(stream: StreamPlan, request: StreamRequest) -> Iterator[str]:
+    """What to say of a stream's learners besides, in a sentence each."""
+    for name in {plan.kind: None for plan in stream.plans}:
+        yield from _presentation(KINDS[name]).notes(stream, request)
+
+
 def plan_tables(stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
     """What the learners of a stream may do, a table for each kind; then what else could be done."""
     title = (

@@ -7,7 +7,7 @@ import click
 from littled.cli.failures import WRONG_USE, explained
 from littled.cli.options import StoreFiles, store_options
 from littled.cli.output import console, notes
-from littled.cli.presenting import plan_tables
+from littled.cli.presenting import plan_notes, plan_tables
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
 from littled.planner import PlanError, StreamPlan, plan_stream
 from littled.store.errors import StoreError, StoreRefused
@@ -45,8 +45,11 @@ def init(store: Path, configuration: Path, files: StoreFiles) -> None:
     screen = console()
     screen.print(f"created {store}")
     for plan in plans.values():
-        for table in plan_tables(plan, wanted.streams[plan.stream].request()):
+        request = wanted.streams[plan.stream].request()
+        for table in plan_tables(plan, request):
             screen.print(table)
+        for note in plan_notes(plan, request):
+            notes().print(f"note: {note}")
         if plan.delta * plan.horizon > 1:
             notes().print(
                 f"note: streams.{plan.stream}.delta is greater than 1/horizon; one example of a "

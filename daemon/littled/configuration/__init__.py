@@ -106,6 +106,7 @@ class StreamConfiguration(Part):
     horizon: int = Field(ge=1, le=HORIZON_MAX)
     unit: Literal["example", "user"] = "example"
     user_examples_max: int | None = Field(default=None, ge=1, le=USER_EXAMPLES_MAX)
+    users_expected: int | None = Field(default=None, ge=1, le=HORIZON_MAX)
     x: XWords = XWords()
     y: YWords = YWords()
     learners: dict[Name, Annotated[LearnerPart, _ByKind()]] = Field(
@@ -144,8 +145,9 @@ class StreamConfiguration(Part):
     @model_validator(mode="after")
     def _learners_fit(self) -> Self:
         """Not every kind of learner can be on every stream; a cap of users needs users."""
-        if self.unit == "example" and self.user_examples_max is not None:
-            raise ValueError('has user_examples_max, which needs unit = "user"')
+        for key in ("user_examples_max", "users_expected"):
+            if self.unit == "example" and getattr(self, key) is not None:
+                raise ValueError(f'has {key}, which needs unit = "user"')
         for name, learner in self.learners.items():
             for problem in learner.problems(name, self._protected, self.horizon):
                 raise ValueError(problem)
@@ -164,6 +166,7 @@ class StreamConfiguration(Part):
             delta=Fraction(self.delta),
             horizon=self.horizon,
             unit=self._protected,
+            users_expected=self.users_expected,
             learners=tuple(learner.request(name, words) for name, learner in self.learners.items()),
         )
 

@@ -39,7 +39,11 @@ class Request(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StreamRequest:
-    """What a configuration asks of one stream; `unit` is what (epsilon, delta) protects."""
+    """What a configuration asks of one stream; `unit` is what (epsilon, delta) protects.
+
+    `users_expected`: about how many users a season will have, where users are protected and that is
+    known; no plan depends on it.
+    """
 
     name: str
     epsilon: Fraction
@@ -47,3 +51,4 @@ class StreamRequest:
     horizon: int
     learners: tuple[Request, ...]
     unit: Unit = EXAMPLE
+    users_expected: int | None = None

@@ -134,9 +134,27 @@ def test_a_plan_for_users_says_what_is_used_of_them(littled: Littled) -> None:
     assert single["mistakes_expected"] < facts["mistakes_expected"]
 
 
+def test_a_plan_says_whether_users_may_run_out(littled: Littled) -> None:
+    users = ["plan", "--class", "thresholds:256", *BUDGET, "--unit", "user"]
+    facts = littled(*users, "--users-expected", "1000", "--json").json
+    assert facts["users_expected"] == 1000 < facts["users_needed"] < 20_000
+    assert 0 < facts["threshold_rate"] < facts["trigger_rate"]
+    plain = littled(*users, "--json").json
+    assert (plain["users_expected"], plain["users_needed"]) == (None, facts["users_needed"])
+    assert plain["plan"] == facts["plan"]
+    few = " ".join(littled(*users, "--users-expected", "1000").out.split())
+    assert "users, more than the 1,000 expected: they may run out" in few
+    for more in ((), ("--users-expected", "100000")):
+        enough = " ".join(littled(*users, *more).out.split())
+        assert "; needs about " in enough
+        assert "run out" not in enough
+    assert littled("plan", "--class", "points:16", *BUDGET, "--json").json["users_needed"] is None
+
+
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
+        (["--users-expected", "2"], "--users-expected is for --unit user only"),
         (["--user-examples-max", "2"], "--user-examples-max is for --unit user only"),
         (["--unit", "user", "--kind", "prediction"], "--kind prediction is for --unit example"),
         (["--unit", "user", "--selection", "paper"], "the paper's tests are priced for single"),

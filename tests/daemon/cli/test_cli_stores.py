@@ -40,6 +40,18 @@ def test_a_delta_that_promises_little_is_remarked_on(littled: Littled, tmp_path:
     assert said.err.startswith("note: streams.flights.delta is greater than 1/horizon")
 
 
+def test_users_who_may_run_out_are_remarked_on(littled: Littled, tmp_path: Path) -> None:
+    users = 'unit = "user"\nusers_expected = {}\nhorizon ='
+    for number, expected in enumerate((20, 100_000)):
+        file = tmp_path / "littled.toml"
+        file.write_text(CONFIGURATION.replace("horizon =", users.format(expected), 1))
+        said = littled("init", tmp_path / f"store{number}", "--config", file)
+        assert said.status == 0
+        notes = " ".join(said.err.split())
+        assert ("and users_expected is 20: they may run out" in notes) == (expected == 20)
+        assert notes.count("note: streams") == 0
+
+
 def test_key_and_mark_may_lie_elsewhere(littled: Littled, tmp_path: Path) -> None:
     (tmp_path / "littled.toml").write_text(CONFIGURATION)
     files = ["--key", tmp_path / "key", "--mark", tmp_path / "mark"]

@@ -25,6 +25,7 @@ from littled.planner import (
 )
 from littled.planner.online.experts import EXPERTS_WORDS
 from littled.planner.online.paper import threshold_needed
+from littled.planner.online.users import users_needed
 from littled.planner.online.ways.register import WAYS, way_of
 
 WORDS = {**{way.name: way.words for way in WAYS.values()}, "experts": EXPERTS_WORDS}
@@ -44,6 +45,7 @@ class OnlinePresentation(KindPresentation):
         found, ways, (learner,) = plan_stream(request), compare_ways(request), request.learners
         (planned,) = found.of(OnlinePlan)
         facts = plan_facts(found, planned, ways[0])
+        facts["users_expected"] = request.users_expected
         assert isinstance(learner, OnlineRequest)
         facts["failure_probability"] = float(learner.failure_probability)
         facts["ways"] = [asdict(way) for way in ways]
@@ -59,6 +61,18 @@ class OnlinePresentation(KindPresentation):
                 str(plan.parameters.calls_max),
                 plan.hypotheses.first_rule().describe(plan.words),
             )
+
+    def notes(self, stream: StreamPlan, request: StreamRequest) -> Iterator[str]:
+        """For each learner whether users may run out, where users are protected."""
+        for plan in stream.of(OnlinePlan) if stream.unit.is_user else ():
+            chosen = compare_ways(request, plan.name)[0]
+            needed, expected = needed_by(plan, chosen), request.users_expected
+            if needed is not None and expected is not None and expected < needed:
+                yield (
+                    f"{stream.stream}/{plan.name} needs about {rounded(needed)} users, and "
+                    f"users_expected is {number(expected)}: they may run out, and later mistakes "
+                    "teach nothing"
+                )
 
     def comparisons(self, stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
         """For each learner, what other ways of selection would do with the same budget."""
@@ -79,6 +93,7 @@ def plan_facts(stream: StreamPlan, learner: OnlinePlan, chosen: Comparison) -> d
         "rules_max": parameters.calls_max,
         "trigger_threshold": parameters.trigger_threshold,
         "trigger_rate": float(parameters.trigger_rate),
+        "threshold_rate": float(parameters.threshold_rate or parameters.trigger_rate),
         "schedule_first": parameters.schedule_first,
         "selection_rate": float(parameters.selection_rate),
         "teachers": [
@@ -90,8 +105,16 @@ def plan_facts(stream: StreamPlan, learner: OnlinePlan, chosen: Comparison) -> d
         "mistakes_expected": chosen.expected_mistakes,
         "mistakes_guaranteed": chosen.guaranteed_mistakes,
         "mistakes_if_chosen": chosen.mistakes_if_chosen,
+        "users_needed": needed_by(learner, chosen),
         "paper_threshold_needed": threshold_needed_by(stream, learner),
     }
+
+
+def needed_by(learner: OnlinePlan, chosen: Comparison) -> int | None:
+    """About how many users the plan needs, where users are protected."""
+    if learner.parameters.user_examples_max is None or chosen.expected_mistakes is None:
+        return None
+    return users_needed(learner, chosen.expected_mistakes)
 
 
 def threshold_needed_by(stream: StreamPlan, learner: OnlinePlan) -> int | None:
@@ -148,7 +171,20 @@ def users_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
     return {
         "users": f"of each, {number(most)} {examples} kept and {number(most)} {mistakes} counted "
         "in a season at the most; the numbers below are for users who give no more"
+        f"{enough_users(facts['users_needed'], facts['users_expected'])}"
     }
+
+
+def enough_users(needed: int | None, expected: int | None) -> str:
+    """How many users a plan needs, and whether they may run out."""
+    if needed is None:
+        return ""
+    if expected is None or expected >= needed:
+        return f"; needs about {rounded(needed)} users"
+    return (
+        f"; needs about {rounded(needed)} users, more than the {number(expected)} expected: they "
+        "may run out, and later mistakes teach nothing"
+    )
 
 
 def occasions(facts: Mapping[str, Any], beyond: str) -> str:
@@ -160,9 +196,12 @@ def occasions(facts: Mapping[str, Any], beyond: str) -> str:
 
 
 def mistakes(count: float | None) -> str:
-    """A number of mistakes for people: two digits say all there is to know."""
-    if count is None:
-        return "-"
+    """A number of mistakes for people."""
+    return "-" if count is None else rounded(count)
+
+
+def rounded(count: float) -> str:
+    """A rough number for people: two digits say all there is to know."""
     digits = max(0, len(str(int(count))) - 2)
     return number(round(count / 10**digits) * 10**digits)
 
