@@ -17,7 +17,9 @@ CLASSES = (
     "prefixes:128",
     "sparse_sets:64:4",
     "affine:64:8",
+    "stumps:16:64",
     "conjunctions:10",
+    "table:1000x500",
 )
 EACH = (1, 10, 100)
 

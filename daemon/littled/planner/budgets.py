@@ -13,6 +13,8 @@ from littled.portable import exp, log
 RATE_DENOMINATOR = 1 << 16
 # Share of delta for the zCDP conversion; the rest covers list failures and finite precision.
 DELTA_Z_SHARE = Fraction(3, 4)
+# Where nothing is said of how many users there are, each is reckoned to give so many examples.
+EXAMPLES_OF_A_USER = 50
 # Of what is left of delta beside the conversion, this much is for list failures.
 LIST_FAILURE_SHARE = Fraction(9, 10)
 
@@ -24,7 +26,8 @@ class Budget:
     `trigger_share` of an online learner's epsilon pays for its trigger, the rest for its
     selections; `untriggered` of the learners have no trigger. All
     selections and answers are booked in one way. Where users are protected, every price is
-    that of c examples of one user, c being the unit's, and of another one's in their place.
+    that of c examples of one user, c being the unit's, and of another one's in their place;
+    `users_expected` is how many of them a season has, if that is known.
     """
 
     epsilon: Fraction
@@ -35,6 +38,14 @@ class Budget:
     trigger_share: float
     untriggered: int = 0
     unit: Unit = EXAMPLE
+    users_expected: int | None = None
+
+    @property
+    def users(self) -> int:
+        """How many users are reckoned with; utility only."""
+        if self.users_expected is not None:
+            return self.users_expected
+        return math.ceil(self.horizon / EXAMPLES_OF_A_USER)
 
     @property
     def user_examples_max(self) -> int | None:

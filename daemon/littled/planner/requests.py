@@ -42,7 +42,7 @@ class StreamRequest:
     """What a configuration asks of one stream; `unit` is what (epsilon, delta) protects.
 
     `users_expected`: about how many users a season will have, where users are protected and that is
-    known; no plan depends on it.
+    known. Prices do not depend on it; which plan is the best may.
     """
 
     name: str

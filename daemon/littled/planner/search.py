@@ -96,6 +96,7 @@ def budgets_of(request: StreamRequest) -> Iterator[Budget]:
             share,
             untriggered,
             request.unit,
+            request.users_expected,
         )
 
 

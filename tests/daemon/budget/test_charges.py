@@ -124,7 +124,7 @@ def test_what_is_planned_for_users_is_charged_as_planned(
     for calls in {0, 1, each.parameters.calls_max}:
         assert problems(stream, ledger(stream, calls, seasons=2)) == []
     # what an example is charged does not do
-    parameters = replace(each.parameters, user_examples_max=None)
+    parameters = replace(each.parameters, user_examples_max=None, threshold_rate=None)
     single = replace(stream, plans=(replace(each, parameters=parameters),))
     assert problems(stream, ledger(single)) != []
 

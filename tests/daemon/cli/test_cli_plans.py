@@ -136,14 +136,16 @@ def test_a_plan_for_users_says_what_is_used_of_them(littled: Littled) -> None:
 
 def test_a_plan_says_whether_users_may_run_out(littled: Littled) -> None:
     users = ["plan", "--class", "thresholds:256", *BUDGET, "--unit", "user"]
-    facts = littled(*users, "--users-expected", "1000", "--json").json
-    assert facts["users_expected"] == 1000 < facts["users_needed"] < 20_000
-    assert 0 < facts["threshold_rate"] < facts["trigger_rate"]
     plain = littled(*users, "--json").json
-    assert (plain["users_expected"], plain["users_needed"]) == (None, facts["users_needed"])
-    assert plain["plan"] == facts["plan"]
-    few = " ".join(littled(*users, "--users-expected", "1000").out.split())
-    assert "users, more than the 1,000 expected: they may run out" in few
+    assert (plain["selection"], plain["users_expected"]) == ("fresh", None)
+    assert 5000 < plain["users_needed"] < 20_000
+    assert 0 < plain["threshold_rate"] < plain["trigger_rate"]
+    few = littled(*users, "--users-expected", "1500", "--json").json
+    assert (few["selection"], few["users_expected"]) == ("dense", 1500)
+    assert few["users_needed"] < 1500
+    assert few["ways"][1]["remark"] == "users may run out"
+    fewer = " ".join(littled(*users, "--users-expected", "300").out.split())
+    assert "users, more than the 300 expected: they may run out" in fewer
     for more in ((), ("--users-expected", "100000")):
         enough = " ".join(littled(*users, *more).out.split())
         assert "; needs about " in enough

@@ -195,6 +195,25 @@ def test_rules_that_are_weighed_anew_see_mistakes_and_a_background(name: str, us
     assert parameters_of(scheduled).schedule_first is not None
 
 
+def test_a_learner_that_takes_few_users_is_planned_where_there_are_few() -> None:
+    """Where nothing is said, each is reckoned to give 50 examples."""
+
+    def fresh(name: str, expected: int | None, horizon: int = HORIZON) -> bool:
+        request = replace(asked(name, horizon=horizon), users_expected=expected)
+        return parameters_of(request).selection == "dense" and parameters_of(request).fresh
+
+    for name in ("thresholds:256", "conjunctions:10"):
+        chosen = [fresh(name, expected) for expected in (100, 1000, 3000, 15_000, 10**6)]
+        assert chosen == [False, False, False, True, True]
+        assert fresh(name, None) == fresh(name, HORIZON // 50)
+    assert not fresh("thresholds:256", None, HORIZON // 10)
+    # a way that is asked for is taken, and so is the only one that there is
+    few = replace(asked("thresholds:256", selection="fresh"), users_expected=100)
+    assert parameters_of(few).fresh
+    alone = replace(asked("prefixes:128"), users_expected=100)
+    assert parameters_of(alone) == parameters_of(asked("prefixes:128"))
+
+
 def test_a_background_that_dense_selection_keeps_counts_as_memory() -> None:
     (fresh,) = plan_stream(asked("thresholds:256")).of(OnlinePlan)
     counting = replace(fresh, parameters=replace(fresh.parameters, background_max=0))
@@ -304,18 +323,22 @@ def test_what_counts_users_is_bounded_by_the_plan() -> None:
     background=st.integers(0, 30),
     fresh=st.booleans(),
     users=st.sampled_from([1, 3, 10**6]),
+    counts=st.booleans(),
     seed=st.integers(0, 2**32),
 )
 def test_no_stream_makes_a_snapshot_larger_than_the_bound(
-    name: str, calls: int, background: int, fresh: bool, users: int, seed: int
+    name: str, calls: int, background: int, fresh: bool, users: int, counts: bool, seed: int
 ) -> None:
     """Every example is a mistake and somebody else's, or all are a few people's."""
     dense = name[0] in "ts"
+    if dense and counts:
+        background = 0
     plan = planned(
         name,
         selection="dense" if dense else "sparse",
-        buffer="examples" if dense else ("both" if background else "mistakes"),
-        background_max=0 if dense else background,
+        buffer="both" if background else ("examples" if dense else "mistakes"),
+        background_max=background,
+        threshold_rate=Fraction(1, 3) if counts else None,
         calls_max=calls,
         fresh=fresh,
         ladder=(EpochSettings(37),),

@@ -91,7 +91,8 @@ def _other(
     fitting = next((plan for plan in found if misfit(plan.plan) is None), None)
     if fitting is None:
         return Comparison(way.name, False, remark=misfit(found[0].plan) or "")
-    return _row(fitting, chosen=False)
+    remark = "users may run out" if fitting.shortage > 1 else ""
+    return _row(fitting, chosen=False, remark=remark)
 
 
 def _experts_row(request: StreamRequest, learner: OnlineRequest) -> Comparison:

@@ -7,8 +7,8 @@ realizable stream comes (an adaptive one where that was asked for); it rests on
 
 Where users are protected, all of this is about streams in which no user makes the published rules
 err more often than a season counts. What is kept of a user is soon used up if users give many
-examples, so it is mistakes wherever that will do, and few others; a learner that needs examples of
-every epoch ("fresh") has to be asked for.
+examples, so it is mistakes wherever that will do, and few others. A learner that needs examples of
+every epoch ("fresh") is chosen where there are enough users (`littled.planner.online.users`).
 """
 
 from abc import ABC, abstractmethod
@@ -21,6 +21,7 @@ from littled.planner.budgets import Budget
 from littled.planner.online.plan import OnlinePlan
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.sizes import misfit
+from littled.planner.online.users import users_needed
 from littled.planner.requests import StreamRequest
 
 # A plan whose number of calls is proven to suffice is preferred to one with so much fewer mistakes.
@@ -36,6 +37,8 @@ class Estimate:
     `way` is the name of a way of selection. `mistakes_if_chosen`: expected where somebody who sees
     each published rule chooses the examples, the horizon where they may never end; None where that
     is not known.
+    `way` is the name of a way of selection; `shortage`: how many times as many users it needs as
+    there are, where users are protected and that is above 1.
     """
 
     way: str
@@ -43,12 +46,25 @@ class Estimate:
     expected_mistakes: float
     guaranteed_mistakes: float | None
     mistakes_if_chosen: float | None = None
+    shortage: float = 1.0
+
+
+def estimated(
+    way: str, plan: OnlinePlan, expected: float, guaranteed: float | None, budget: Budget
+) -> Estimate:
+    """What a plan under this budget is expected to do."""
+    needed = users_needed(plan, expected) if budget.unit.is_user else 0
+    return Estimate(way, plan, expected, guaranteed, max(1.0, needed / budget.users))
 
 
 def preference(estimate: Estimate) -> float:
-    """Fewest expected mistakes; a plan with a proven bound may have somewhat more."""
+    """Fewest expected mistakes; a plan with a proven bound may have somewhat more.
+
+    Those of a plan whose users may run out count as more, by the square of its shortage.
+    """
     proven = estimate.guaranteed_mistakes is not None
-    return estimate.expected_mistakes * (1.0 if proven else UNPROVEN_FACTOR)
+    counted = estimate.expected_mistakes * estimate.shortage * estimate.shortage
+    return counted * (1.0 if proven else UNPROVEN_FACTOR)
 
 
 class Way(ABC):

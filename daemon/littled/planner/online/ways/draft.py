@@ -14,7 +14,7 @@ from littled.planner.budgets import Budget
 from littled.planner.online.plan import OnlinePlan
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.sizes import CANDIDATES_MAX
-from littled.planner.online.ways.base import Estimate, Way, preference
+from littled.planner.online.ways.base import Estimate, Way, estimated, preference
 from littled.portable import LN2, log, log1p
 
 # Background examples that a sparse learner keeps per epoch.
@@ -119,6 +119,7 @@ class Draft:
         request = self.request
         plan = OnlinePlan(request.name, request.hypotheses, parameters, request.words)
         return Estimate(self.way, plan, expected, guaranteed, if_chosen)
+        return estimated(self.way, plan, expected, guaranteed, self.budget)
 
     def majority_draws(self, deviation: float, failure: float) -> int:
         """R for a majority that is right everywhere up to `deviation`."""

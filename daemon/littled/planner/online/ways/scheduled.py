@@ -11,7 +11,7 @@ from littled.planner.budgets import Budget
 from littled.planner.online.plan import OnlinePlan
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.sizes import CANDIDATES_MAX
-from littled.planner.online.ways.base import Estimate, preference
+from littled.planner.online.ways.base import Estimate, estimated, preference
 from littled.planner.online.ways.draft import (
     BACKGROUND_EXAMPLES_NOISY,
     TriggeredWay,
@@ -102,7 +102,7 @@ class ScheduledDraft:
             **more,
         )
         plan = OnlinePlan(request.name, request.hypotheses, parameters, request.words)
-        return Estimate(self.way, plan, expected, None)
+        return estimated(self.way, plan, expected, None, self.budget)
 
 
 class ScheduledWay(TriggeredWay):
