@@ -18,6 +18,7 @@ from littled.budget.events import (
     SparseSelection,
     TriggerSeason,
 )
+from littled.budget.price import Price
 from littled.budget.prices import kappa_upper, price
 from littled.budget.rounding import exp_upper, ln_upper
 from littled.budget.unit import Unit
@@ -144,6 +145,24 @@ def test_the_worked_example_of_users_is_what_the_planner_takes_and_the_code_comp
     assert abs(price(selection).delta - exact) < Fraction(1, 10**20)
     assert Fraction(failure) * Fraction(99, 100) < price(selection).delta < Fraction(failure)
     assert price(selection).delta + price(loss).delta == stream.caps.delta
+
+
+def test_the_worked_example_of_two_rates_is_what_the_planner_takes_and_the_code_computes() -> None:
+    said = one_line(r"\*With two rates:\*(.*?)\n\n")
+    (name,) = re.findall(r"for `(\S+)` at the same budget it takes a fresh dense learner", said)
+    learner = OnlineRequest("l", class_from_name(name))
+    budget = Fraction(1), Fraction(1, 10**6)
+    stream = plan_stream(StreamRequest("s", *budget, HORIZON, (learner,), Unit(1)))
+    p = stream.publishing[0].parameters
+    assert (p.selection, p.fresh, p.selection_accounting) == ("dense", True, "pure")
+    e_t, e_r, e_s = p.trigger_rate, p.threshold_rate, p.selection_rate
+    assert f"with e_t = {e_t}, e_r = {e_r} and e_s = {e_s}: " in said
+    (pure,) = re.findall(r"epsilon_pure = e_r \+ e_t \+ 2 e_s = (\S+),", said)
+    assert Fraction(pure) == e_r + e_t + 2 * e_s == stream.caps.epsilon_pure
+    trigger, selection, loss = stream.publishing[0].learner("s").season_events()
+    assert price(trigger).epsilon_pure == e_r + e_t
+    assert price(selection) == Price(2 * e_s, Fraction(0), Fraction(0))
+    assert price(loss).delta == stream.caps.delta
 
 
 def test_each_row_of_a_selection_names_what_such_a_learner_is_charged() -> None:
