@@ -21,6 +21,7 @@ SHOWN = {
     "sparse-scheduled": ("8 mistakes of 11", 0.3),
     "histogram-noisy": ("waiting after 6 mistakes, the last or none", 0.2),
     "teachers": ("waiting after 46 mistakes, the first or none", 0.0),
+    "users-fresh": ("waiting after 4 mistakes, the last or none", 0.03),
     "users-scheduled": ("5 mistakes of 6", 0.1),
 }
 
@@ -37,6 +38,7 @@ def test_every_way_of_selection_and_trigger_is_among_the_small_learners() -> Non
     assert {each.fresh for each in parameters} == {True, False}
     assert {each.selection_accounting for each in parameters} == {"pure", "zcdp"}
     assert any(each.stage_rate for each in parameters)
+    assert any(each.threshold_rate and each.background_max for each in parameters)
     scheduled = {each.selection for each in parameters if each.schedule_first}
     assert scheduled == {"dense", "sparse", "closure", "histogram"}
     assert any(each.selection == "histogram" and each.noise_rate for each in parameters)
@@ -68,7 +70,12 @@ def test_games_of_answers_exceed_no_claim(name: str) -> None:
 
 # Least shares of the claim that many runs prove. Of teachers hardly one example's list ever shows,
 # and the paper's constants pay for far more than so short a season can.
-NEAR = dict.fromkeys(SMALL, 0.3) | {"teachers": 0.1, "closure-scheduled": 0.2, "paper": 0.0}
+NEAR = dict.fromkeys(SMALL, 0.3) | {
+    "teachers": 0.1,
+    "closure-scheduled": 0.2,
+    "paper": 0.0,
+    "users-fresh": 0.2,
+}
 
 
 @pytest.mark.campaign

@@ -18,10 +18,11 @@ HORIZON_OF_SCHEDULES = 16
 PUBLISHING: dict[str, Small] = {
     **{name: small for way in WAYS.values() for name, small in way.small.items()},
     "users": ("points:8", {"selection": "histogram"}),
+    "users-fresh": ("thresholds:2", {"selection": "fresh"}),
     "users-scheduled": ("thresholds:2", {"selection": "fresh", "adversary": "none"}),
 }
 # Of which so many examples of one user are protected together, instead of single examples.
-OF_USERS = {"users": 2, "users-scheduled": 2}
+OF_USERS = {"users": 2, "users-fresh": 1, "users-scheduled": 2}
 
 
 class OnlineAudits:
