@@ -708,6 +708,13 @@ USERS = (
         (f"{USER_LAWS}::test_a_trigger_of_two_rates_costs_nearly_their_sum",),
     ),
     Mutant(
+        "a check of charges that knows one rate of a trigger",
+        "budget/charges/online.py",
+        "Fraction(0) if threshold_rate is None else from_text(threshold_rate)",
+        "Fraction(0)",
+        ("daemon/budget/test_charges.py::test_a_trigger_of_two_rates_is_charged_for_both",),
+    ),
+    Mutant(
         "places of a background that users who are over their cap leave to others",
         "learners/online/keeping.py",
         "p, final = self.parameters, self._final(state.buffer)",
