@@ -36,9 +36,8 @@ class Estimate:
 
     `way` is the name of a way of selection. `mistakes_if_chosen`: expected where somebody who sees
     each published rule chooses the examples, the horizon where they may never end; None where that
-    is not known.
-    `way` is the name of a way of selection; `shortage`: how many times as many users it needs as
-    there are, where users are protected and that is above 1.
+    is not known. `shortage`: how many times as many users it needs as there are, where users are
+    protected and that is above 1.
     """
 
     way: str
@@ -50,11 +49,17 @@ class Estimate:
 
 
 def estimated(
-    way: str, plan: OnlinePlan, expected: float, guaranteed: float | None, budget: Budget
+    way: str,
+    plan: OnlinePlan,
+    expected: float,
+    guaranteed: float | None,
+    budget: Budget,
+    if_chosen: float | None = None,
 ) -> Estimate:
     """What a plan under this budget is expected to do."""
     needed = users_needed(plan, expected) if budget.unit.is_user else 0
-    return Estimate(way, plan, expected, guaranteed, max(1.0, needed / budget.users))
+    shortage = max(1.0, needed / budget.users)
+    return Estimate(way, plan, expected, guaranteed, if_chosen, shortage)
 
 
 def preference(estimate: Estimate) -> float:

@@ -118,8 +118,7 @@ class Draft:
             guaranteed = min(guaranteed, float(self.budget.horizon))
         request = self.request
         plan = OnlinePlan(request.name, request.hypotheses, parameters, request.words)
-        return Estimate(self.way, plan, expected, guaranteed, if_chosen)
-        return estimated(self.way, plan, expected, guaranteed, self.budget)
+        return estimated(self.way, plan, expected, guaranteed, self.budget, if_chosen)
 
     def majority_draws(self, deviation: float, failure: float) -> int:
         """R for a majority that is right everywhere up to `deviation`."""
