@@ -41,6 +41,8 @@ EVIDENCE = 0.58
 AT_FLOOR = 0.25
 # What a convicted block is left of its weight in one call.
 CONVICTED = 0.03
+# Of the trigger's shares of epsilon, the largest at which a draw still tells the sides apart.
+PATH_TRIGGER_SHARE_MAX = 0.4
 # Steps of a season whose noise alone may be expected to fire while a block is published.
 PATH_EXCEEDANCES = 2.0
 # False positives of a block, in multiples of its U, that speak for smaller ones inside it.
@@ -201,7 +203,7 @@ def _halved(draft: Draft) -> Iterator[Estimate]:
 
 def _path(draft: Draft) -> Iterator[Estimate]:
     """A block is found among those that positive examples propose, then its path is searched."""
-    if draft.budget.trigger_share > 0.4:
+    if draft.budget.trigger_share > PATH_TRIGGER_SHARE_MAX:
         return
     cap = needed(draft.request.hypotheses.proposing).proposals_per_example
     rate = draft.budget.selection_rate(1)
