@@ -1,6 +1,7 @@
 """The runner of campaigns goes on where it was, for one version, and keeps the seeds that fail."""
 
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -69,3 +70,14 @@ def test_another_version_begins_anew(
     assert ran == 2 * PIECES[:2]
     assert runner.main(["even"]) == 2
     assert "there is no campaign even" in capsys.readouterr().out
+
+
+def test_every_test_that_is_a_campaign_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copy(runner.ROOT / "pyproject.toml", tmp_path)
+    text = "import pytest\n@pytest.mark.campaign\ndef test_long(): ...\ndef test_short(): ...\n"
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_it.py").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    assert [job.name for job in runner.test_jobs()] == ["tests/test_it.py::test_long"]

@@ -108,8 +108,9 @@ def seeded_jobs(campaign: Seeded, count: int) -> Iterator[Job]:
 def test_jobs() -> Iterator[Job]:
     """Every test that is marked as a campaign, each on its own."""
     pytest = (sys.executable, "-m", "pytest", "-m", "campaign")
+    # quiet once, by the configuration: twice would count tests by file and name none
     found = subprocess.run(
-        [*pytest, "--collect-only", "-q"], cwd=ROOT, capture_output=True, text=True, check=True
+        [*pytest, "--collect-only"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     limits = (
         "-o",

@@ -21,7 +21,8 @@ def test_options_offer_what_the_planner_knows() -> None:
 def test_a_plan_keeps_its_promise(littled: Littled) -> None:
     facts = littled("plan", "--class", "thresholds:256", *BUDGET, "--json").json
     assert (facts["class"], facts["littlestone_dimension"]) == ("thresholds:256", 8)
-    assert (facts["selection"], facts["noise_rate"]) == ("fresh", 0)
+    assert (facts["selection"], facts["noise_rate"]) == ("memory", 0)
+    assert facts["mistakes_expected"] < facts["mistakes_if_chosen"] < facts["mistakes_guaranteed"]
     assert 0 < facts["guarantee"]["epsilon"] <= 1
     assert 0 < facts["guarantee"]["delta"] <= 1e-6
     assert Fraction(facts["plan"]["epsilon"]) == 1
@@ -40,9 +41,10 @@ def test_a_plan_is_told_in_words(littled: Littled) -> None:
 def test_every_way_of_selection_has_a_row_with_a_number_or_a_reason(littled: Littled) -> None:
     ways = littled("plan", "--class", "thresholds:256", *BUDGET, "--json").json["ways"]
     assert [each["way"] for each in ways] == [
-        *("fresh", "dense", "sparse", "closure", "histogram", "teachers", "paper", "experts"),
+        *("memory", "dense", "fresh", "halving", "sparse", "closure", "histogram", "teachers"),
+        *("paper", "experts"),
     ]
-    assert [each["chosen"] for each in ways] == [True] + 7 * [False]
+    assert [each["chosen"] for each in ways] == [True] + 9 * [False]
     for each in ways:
         assert each["expected_mistakes"] or each["remark"]
     assert ways[1]["expected_mistakes"] < ways[1]["guaranteed_mistakes"]
@@ -67,7 +69,7 @@ def test_paper_mode_takes_the_papers_constants(littled: Littled) -> None:
 
 
 def test_adaptive_adversaries_and_failure_probabilities(littled: Littled) -> None:
-    adaptive = ["plan", "--class", "thresholds:16", *BUDGET, "--adversary", "adaptive", "--json"]
+    adaptive = ["plan", "--class", "conjunctions:8", *BUDGET, "--adversary", "adaptive", "--json"]
     facts = littled(*adaptive).json
     assert facts["draws"] > 1
     rare = littled(*adaptive, "--failure-probability", "0.001").json

@@ -89,9 +89,12 @@ def test_way_of_selection() -> None:
     def chosen(ask: OnlineRequest) -> str:
         return plan_stream(request(ask)).of(OnlinePlan)[0].parameters.selection
 
-    assert chosen(learner("thresholds:256")) == "dense"
+    assert chosen(learner("thresholds:256")) == "chain"
+    assert chosen(learner("stumps:4:16")) == "dense"
     assert chosen(learner("thresholds:256", teachers=100)) == "sparse"
-    assert chosen(learner("prefixes:64")) == "sparse"
+    assert chosen(learner("prefixes:64")) == "path"
+    assert chosen(learner("prefixes:64", adversary="adaptive")) == "lengths"
+    assert chosen(learner("prefixes:64", noise_rate=Fraction(1, 50))) == "sparse"
     assert chosen(learner("points:64")) == "histogram"
     assert chosen(learner("sparse_sets:64:4", noise_rate=Fraction(1, 50))) == "histogram"
 
@@ -134,7 +137,7 @@ def test_memory_of_a_selection_is_bounded_by_the_plan(noise_rate: Fraction, epsi
 
 def test_a_budget_that_needs_too_much_memory_is_refused() -> None:
     with pytest.raises(PlanError, match="raise epsilon"):
-        plan_stream(request(learner("prefixes:128"), epsilon=Fraction(1, 500)))
+        plan_stream(request(learner("prefixes:128", selection="sparse"), epsilon=Fraction(1, 500)))
 
 
 def test_stored_plan_of_unknown_kind_is_refused() -> None:
