@@ -57,13 +57,13 @@ SCHEDULE: dict[str, Any] = {
 KEPT = SCHEDULE | {"mistakes_max": 12}
 CHAIN = replace(
     DENSE, selection="chain", fresh=True, calls_max=9, trigger_threshold=2,
-    ladder=(EpochSettings(3),), memory=ChainSettings(3, conviction=7, floor=20, median_after=0),
+    ladder=(EpochSettings(3),), memory=ChainSettings(3, evidence=7, fading=0, full_length=1000, floor=20, median_after=0),
 )  # fmt: skip
 LADDER = (EpochSettings(3, 3), EpochSettings(6, None))
 BLOCKS: dict[str, Any] = {"fresh": True, "calls_max": 9, "trigger_threshold": 3}
 PATH = replace(
     SPARSE, selection="path", ladder=(EpochSettings(2), EpochSettings(4)),
-    memory=PathSettings(conviction=2, floor=5, bit=1, bend=2), **BLOCKS,
+    memory=PathSettings(conviction=2, floor=5, bit=1, longer=1, full_length=9), **BLOCKS,
 )  # fmt: skip
 LENGTHS = replace(
     SPARSE, selection="lengths", buffer="mistakes", background_max=0, list_cap=2,
@@ -108,9 +108,9 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     "path": ("prefixes", PATH),
     "lengths": ("prefixes", LENGTHS),
     "chain": ("thresholds", CHAIN),
-    "chain medians": ("thresholds", replace(CHAIN, memory=ChainSettings(9, 7, 20, 2))),
+    "chain medians": ("thresholds", replace(CHAIN, memory=ChainSettings(9, 7, 0, 1000, 20, 2))),
     "chain halving": (
-        "thresholds", replace(CHAIN, memory=ChainSettings(0, 0, 0, 0), ladder=()),
+        "thresholds", replace(CHAIN, memory=ChainSettings(0, 0, 0, 1000, 0, 0), ladder=()),
     ),
 }  # fmt: skip
 WINDOW: dict[str, Any] = {"epsilon": Fraction(30), "window": 12, "answers_max": 9}

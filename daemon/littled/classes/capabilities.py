@@ -143,15 +143,6 @@ class PathRules(ProposedRules):
     def block_lengths(self, proposals: Proposals) -> NDArray[np.int64]:
         """The length of every block of `proposals`, int64 (candidates,)."""
 
-    @abstractmethod
-    def path_scores(self, x: Points, y: Labels, value: int, length: int) -> Scores:
-        """How many examples the blocks around this one agree with, int64 (length + 2,).
-
-        The block of each length 0..length. Last, "longer", a smaller block inside as if it held all
-        positives of the block and no negative. One example replaced changes every score by -1, 0
-        or 1.
-        """
-
 
 class IdSets(ABC):
     """Rules are sets of ids, so that a selection can flip ids one by one."""

@@ -19,13 +19,12 @@ from littled.classes.base import (
     Labels,
     Points,
     Proposals,
-    Scores,
 )
 from littled.classes.capabilities import PathRules, VersionSpaces, WindowLabelings
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.prefix_labelings import PrefixLabelings, best_blocks, common_bits
 from littled.classes.prefix_spaces import NOWHERE, PrefixVersionSpace, dimension_of_blocks
-from littled.classes.wide import as_pairs, bit_length, fits_bits, tally, to_int
+from littled.classes.wide import as_pairs, fits_bits, tally, to_int
 from littled_protocol.rules import PrefixRule, Rule
 
 
@@ -135,21 +134,6 @@ class Prefixes(HypothesisClass, PathRules, VersionSpaces, WindowLabelings):
     def block_lengths(self, proposals: Proposals) -> NDArray[np.int64]:
         """The first column of the keys."""
         return proposals.keys[:, 0].astype(np.int64)
-
-    def path_scores(self, x: Points, y: Labels, value: int, length: int) -> Scores:
-        """By the number of leading bits, up to `length`, that each address shares with the path."""
-        address = value << (self.bits - length)
-        path = np.array([address >> 64, address % (1 << 64)], dtype=np.uint64)
-        high, low = (as_pairs(x) ^ path).T
-        different = np.where(high > 0, bit_length(high) + 64, bit_length(low))
-        shared = np.minimum(self.bits - different, length)
-        ones = np.bincount(shared[y == 1], minlength=length + 1)
-        zeros = np.bincount(shared[y == 0], minlength=length + 1)
-        scores = np.zeros(length + 2, dtype=np.int64)
-        scores[:-1] = np.cumsum(ones[::-1])[::-1]  # inside the block of each length
-        scores[1:] += np.cumsum(zeros)  # outside it
-        scores[-1] += ones[length]
-        return scores
 
     def version_space(
         self, data_sets: Sequence[DataSet], tolerance: Fraction

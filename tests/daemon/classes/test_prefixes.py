@@ -2,7 +2,6 @@
 
 from collections import Counter
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -77,26 +76,6 @@ def test_proposals_of_some_lengths_are_those_among_all(
         assert its_length == length
         assert value < 1 << length
         assert hypotheses.block(value, length) == rule
-
-
-@given(
-    part=a_part(8, sizes=20),
-    shift=st.sampled_from([0, 3, 61, 62, 120]),
-    place=st.tuples(st.integers(0, 7), st.integers(0, 3)),
-)
-def test_scores_of_a_path_are_agreements_of_its_blocks(
-    part: Part, shift: int, place: tuple[int, int]
-) -> None:
-    """Also where the path ends before the last bit: what follows is no part of it."""
-    hypotheses = Prefixes(3 + shift)
-    x, y = data_set(hypotheses, [(point << shift, label) for point, label in part])
-    point, length = place
-    value = point >> (3 - length)
-    path = [hypotheses.block(value >> (length - m), m) for m in range(length + 1)]
-    agreements = [int((rule.evaluate(x) == y).sum()) for rule in (*path, hypotheses.first_rule())]
-    scores = hypotheses.path_scores(x, y, value, length)
-    assert scores.dtype == np.int64
-    assert scores.tolist() == agreements
 
 
 def test_the_constant_0_is_no_block() -> None:

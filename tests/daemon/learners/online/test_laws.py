@@ -152,7 +152,9 @@ def chain(direct_calls: int, median_after: int = 0, **changes: Any) -> OnlinePar
     """Rules of a chain; from call `direct_calls` on an interval is halved."""
     changes = {"trigger_rate": F(4), "calls_max": 3, "trigger_threshold": 1} | changes
     ladder = (EpochSettings(changes["trigger_threshold"]),) if direct_calls else ()
-    memory = ChainSettings(direct_calls, conviction=5, floor=10, median_after=median_after)
+    memory = ChainSettings(
+        direct_calls, evidence=5, fading=0, full_length=1000, floor=10, median_after=median_after
+    )
     return replace(
         TRIGGERED, selection="chain", fresh=True, memory=memory, ladder=ladder, **changes
     )
@@ -382,7 +384,7 @@ EACH = replace(
 )  # fmt: skip
 PATH = replace(
     EACH, selection="path", buffer="both", background_max=8, list_cap=2,
-    memory=PathSettings(1, 2, 1, 1),
+    memory=PathSettings(1, 2, 1, 0, 1),
 )  # fmt: skip
 LENGTHS = replace(
     EACH, selection="lengths", buffer="mistakes", list_cap=2,
@@ -773,7 +775,8 @@ class ByCounts(Chain):
         count: int,
     ) -> ChainMemory:
         up, down = mistaken
-        return memory.convicted(published, published + up - down, count, self._memory)
+        floor = self._memory.floor
+        return memory.convicted(published, 5, count, too_low=up > down, floor=floor)
 
 
 class ScaledByCounts(ByCounts):

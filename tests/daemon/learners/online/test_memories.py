@@ -12,19 +12,20 @@ from littled.learners.online.memories import (
     settings_from_dict,
 )
 
-OF_A_CHAIN = ChainSettings(20, conviction=14, floor=28, median_after=4)
+OF_A_CHAIN = ChainSettings(20, evidence=14, fading=0, full_length=1000, floor=28, median_after=4)
 MEMORY = ChainMemory(3, (0, 2, 5), (-14, 0, -28), 0, 8)
 
 
 def test_every_word_stands_for_settings_and_a_memory() -> None:
-    assert list(SETTINGS) == list(MEMORIES) == ["chain"]
+    assert list(SETTINGS) == list(MEMORIES) == ["chain", "path", "lengths"]
     for word in SETTINGS:
         assert SETTINGS[word].word == MEMORIES[word].word == word
 
 
 def test_what_is_stored_is_read_again() -> None:
     assert OF_A_CHAIN.to_dict() == {
-        "word": "chain", "direct_calls": 20, "conviction": 14, "floor": 28, "median_after": 4,
+        "word": "chain", "direct_calls": 20, "evidence": 14, "fading": 0, "full_length": 1000,
+        "floor": 28, "median_after": 4,
     }  # fmt: skip
     assert MEMORY.to_dict() == {
         "word": "chain", "fires": 3, "starts": [0, 2, 5], "offsets": [-14, 0, -28], "low": 0,
@@ -34,10 +35,10 @@ def test_what_is_stored_is_read_again() -> None:
     assert memory_from_dict(MEMORY.to_dict()) == MEMORY
 
 
-@pytest.mark.parametrize("values", [None, [], "chain", {}, {"word": "path"}, {"word": None}])
+@pytest.mark.parametrize("values", [None, [], "chain", {}, {"word": "odd"}, {"word": None}])
 def test_a_word_that_is_unknown_is_refused(values: Any) -> None:
     for read in (settings_from_dict, memory_from_dict):
-        with pytest.raises(ValueError, match="a memory is of chain selection"):
+        with pytest.raises(ValueError, match="a memory is of chain, path, lengths selection"):
             read(values)
 
 

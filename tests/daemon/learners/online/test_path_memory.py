@@ -1,6 +1,7 @@
 """The memory of a path: what is convicted, bent and forgotten, by hand and by its definition."""
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from littled.learners.online.chain_memory import Weights
 from littled.learners.online.memories import memory_from_dict, settings_from_dict
 from littled.learners.online.path_memory import (
     INHERITED,
@@ -21,7 +23,7 @@ from littled.learners.online.path_memory import (
 )
 from littled.learners.snapshot import pack, unpack
 
-SETTINGS = PathSettings(conviction=12, floor=26, bit=2, bend=10)
+SETTINGS = PathSettings(conviction=12, floor=26, bit=2, longer=16, full_length=160)
 LONGEST = 128
 
 
@@ -43,18 +45,24 @@ def test_a_block_that_was_found_begins_a_path() -> None:
     memory = PathMemory(SEARCHING, shortest=2).found(0b10110, 5, SETTINGS)
     # of three lengths 2, 3 and 4 that were open, in two bits
     assert memory == PathMemory(
-        ON_PATH, length=5, value=(0, 0b10110), offsets=(-26, -26, -4, -4, -4, 0, 0)
+        ON_PATH, length=5, value=(0, 0b10110), offsets=(-26, -26, -4, -4, -4, 0, -16)
     )
 
 
 def test_the_shortest_block_that_is_proposed_has_no_open_ones_before_it() -> None:
-    assert PathMemory(SEARCHING, shortest=3).found(7, 3, SETTINGS).offsets == (-26, -26, -26, 0, 0)
-    assert PathMemory(SEARCHING).found(0, 0, SETTINGS).offsets == (0, 0)
+    assert PathMemory(SEARCHING, shortest=3).found(7, 3, SETTINGS).offsets == (
+        -26,
+        -26,
+        -26,
+        0,
+        -16,
+    )
+    assert PathMemory(SEARCHING).found(0, 0, SETTINGS).offsets == (0, -16)
 
 
 def test_offsets_of_many_lengths_are_not_below_the_floor() -> None:
     memory = PathMemory(SEARCHING).found(1, 128, replace(SETTINGS, bit=20))
-    assert memory.offsets == (-26,) * 128 + (0, 0)
+    assert memory.offsets == (-26,) * 128 + (0, -16)
 
 
 def test_a_bottom_opens_all_lengths_and_is_counted() -> None:
@@ -67,88 +75,101 @@ def test_a_bottom_opens_all_lengths_and_is_counted() -> None:
 # --- on a path ------------------------------------------------------------------------------------
 
 
+WEIGHTS = Weights(Fraction(3, 10))
+
+
+def moved(
+    memory: PathMemory, published: int, *, longer: bool, longest: int = LONGEST
+) -> tuple[PathMemory, int | None]:
+    return memory.moved(
+        published, longer=longer, longest=longest, settings=SETTINGS, weights=WEIGHTS
+    )
+
+
 @pytest.mark.parametrize(
-    ("published", "drawn", "offsets"),
+    ("published", "longer", "offsets"),
     [
-        (1, 3, (-12, -12, 0, 0, 0)),  # longer: the published one and all before it
-        (3, 1, (0, 0, 0, -12, -12)),
-        (2, 2, (0, 0, 0, 0, 0)),
-        (3, 0, (0, 0, 0, -12, -12)),
+        (1, True, (-12, -12, 0, 0, 0, 0)),  # the published one and all before it
+        (3, False, (0, 0, 0, -12, -12, -12)),
+        (0, True, (-12, 0, 0, 0, 0, 0)),
     ],
 )
-def test_one_side_is_convicted(published: int, drawn: int, offsets: tuple[int, ...]) -> None:
-    assert path(0, 0, 0, 0, 0).moved(published, drawn, LONGEST, SETTINGS).offsets == offsets
+def test_one_side_is_convicted(published: int, longer: bool, offsets: tuple[int, ...]) -> None:
+    after, length = moved(path(0, 0, 0, 0, 0, 0), published, longer=longer)
+    assert after.offsets == offsets
+    assert length is not None
+    assert after.mode == ON_PATH
 
 
 def test_the_best_offset_is_0_and_none_is_below_the_floor() -> None:
-    memory = path(-20, -20, -12, 0, 0).moved(1, 2, LONGEST, SETTINGS)
-    assert memory.offsets == (-26, -26, -12, 0, 0)
-    assert path(-12, -12, -12, 0, 0).moved(3, 2, LONGEST, SETTINGS).offsets == (0, 0, 0, 0, 0)
+    after, length = moved(path(-20, -20, 0, 0, 0, -12), 1, longer=True)
+    assert after.offsets == (-26, -26, 0, 0, 0, -12)
+    assert length == 3
 
 
-def test_a_drawn_candidate_at_the_floor_contradicts_all_that_is_remembered() -> None:
-    memory = path(-26, -26, 0, 0, -12).moved(2, 1, LONGEST, SETTINGS)
-    assert memory.offsets == (0, 0, -12, -12, -12)
-    # one above the floor is no contradiction
-    near = path(-25, -26, 0, 0, -12).moved(2, 0, LONGEST, SETTINGS)
-    assert near.offsets == (-13, -14, 0, 0, -12)
+def test_the_median_is_published() -> None:
+    assert moved(path(0, 0, 0, 0, 0, 0, 0), 6 - 1, longer=False)[1] == 2
+    assert moved(path(0, 0, 0, 0, 0, 0, -26), 0, longer=True)[1] == 3
 
 
 def test_beyond_the_path_lengths_are_open_that_are_not_convicted() -> None:
-    after = path(-12, 0, 0, 0, 0).moved(1, 4, LONGEST, SETTINGS)
-    assert after == PathMemory(SEARCHING, shortest=2)
-    # all of the path is convicted, so a longer block is looked for
-    assert path(0, 0, 0).moved(1, 2, LONGEST, SETTINGS) == PathMemory(SEARCHING, shortest=2)
-    # unless there is none
-    assert path(0, 0, 0).moved(1, 2, 1, SETTINGS) == PathMemory(SEARCHING, shortest=0)
+    after, length = moved(path(-26, 0, -26, -26, 0), 1, longer=True)
+    assert (after, length) == (PathMemory(SEARCHING, shortest=4), None)
+    # unless there is no longer one
+    after, length = moved(path(0, 0, 0), 1, longer=True, longest=1)
+    assert (after, length) == (PathMemory(SEARCHING, shortest=0), None)
 
 
-def bent(memory: PathMemory, published: int, settings: PathSettings) -> list[int]:
-    """The definition, one candidate at a time."""
-    count = len(memory.offsets)
-    found = list(memory.offsets)
-    for side in (range(published), range(published + 1, count)):
-        places = [place for place in side if memory.offsets[place] > -settings.conviction]
-        for rank, place in enumerate(places):
-            outwards = abs(2 * rank + 1 - len(places))
-            found[place] -= settings.bend * outwards // len(places)
-    return found
+def test_a_bottom_on_a_path_keeps_what_is_known_and_lets_the_next_call_move() -> None:
+    memory = path(0, -12, 0)
+    told = memory.bottom()
+    assert told == replace(memory, bottoms=1)
+    assert memory.proposes(161, SETTINGS)
+    assert not memory.proposes(160, SETTINGS)
+    assert not told.proposes(161, SETTINGS)
+    assert moved(told, 1, longer=True)[0].bottoms == 0
+    assert PathMemory(SEARCHING).proposes(1, SETTINGS)
+    assert not PathMemory(INHERITED).proposes(10**6, SETTINGS)
+
+
+def test_offsets_of_lengths_are_those_of_the_path_and_beyond_it_of_longer() -> None:
+    lengths = np.array([0, 1, 2, 3, 9], dtype=np.int64)
+    assert path(-3, 0, -5).of_lengths(lengths).tolist() == [-3, 0, -5, -5, -5]
+    assert PathMemory(SEARCHING).of_lengths(lengths).tolist() == [0] * 5
+
+
+def test_a_block_that_is_found_again_keeps_what_is_known_of_lengths() -> None:
+    after = path(0, 0, 0, 0, -4).found_again(2, 0b11, 5, SETTINGS)
+    # 0..2 are convicted, 4 and 5 were "longer"; the new "longer" is less likely by 16
+    assert after == PathMemory(
+        ON_PATH, length=5, value=(0, 0b11), offsets=(-12, -12, -12, 0, -4, -4, -20)
+    )
+    shorter = path(0, 0, -3, 0, -9).found_again(2, 1, 1, SETTINGS)
+    assert shorter == PathMemory(ON_PATH, length=1, value=(0, 1), offsets=(0, 0, -12))
+    again = path(0, 0, 0, -9).found_again(2, 0, 2, SETTINGS)
+    assert again.offsets == (0, 0, 0, -9)
 
 
 OFFSETS = st.lists(st.integers(-26, 0), min_size=2, max_size=12)
 
 
 @given(offsets=OFFSETS, data=st.data())
-def test_open_candidates_are_bent_to_the_middle_of_their_side(
+def test_offsets_are_never_positive_whatever_is_drawn(
     offsets: list[int], data: st.DataObject
 ) -> None:
+    """Lemma B' needs it of all that is proposed."""
+    offsets = [offset - max(offsets) for offset in offsets]
     memory = path(*offsets)
-    published = data.draw(st.integers(0, len(offsets) - 2))
-    found = memory.bent(published, SETTINGS)
-    assert found.dtype == np.int64
-    assert found.tolist() == bent(memory, published, SETTINGS)
-    assert (found <= 0).all()
-
-
-def test_bends_by_hand() -> None:
-    assert path(0, 0, 0, 0, 0, -12, 0).bent(3, SETTINGS).tolist() == [-6, 0, -6, 0, -5, -12, -5]
-
-
-@given(offsets=OFFSETS, data=st.data())
-def test_moves_are_those_of_the_definition(offsets: list[int], data: st.DataObject) -> None:
-    published = data.draw(st.integers(0, len(offsets) - 2))
-    drawn = data.draw(st.integers(0, len(offsets) - 1))
-    after = path(*offsets).moved(published, drawn, LONGEST, SETTINGS)
-    expected = [0] * len(offsets) if offsets[drawn] <= -26 else list(offsets)
-    for place in range(len(offsets)):
-        wrong = place <= published < drawn or place >= published > drawn
-        expected[place] -= 12 if wrong else 0
-    expected = [max(offset - max(expected), -26) for offset in expected]
-    if drawn < len(offsets) - 1:
-        assert after == path(*expected)
-        return
-    open_ones = [place for place, offset in enumerate(expected[:-1]) if offset > -12]
-    assert after == PathMemory(SEARCHING, shortest=min([*open_ones, len(offsets) - 1]))
+    published = data.draw(st.integers(0, memory.length))
+    length = data.draw(st.integers(0, 12))
+    found = memory.found_again(published, 0, length, SETTINGS)
+    assert len(found.offsets) == length + 2
+    assert max(found.offsets) == 0
+    assert min(found.offsets) >= -26
+    assert (memory.of_lengths(np.arange(20)) <= 0).all()
+    after, following = moved(memory, published, longer=data.draw(st.booleans()))
+    assert following is None or 0 <= following <= memory.length
+    assert max(after.offsets, default=0) == 0
 
 
 # --- as it is stored ------------------------------------------------------------------------------
@@ -170,15 +191,22 @@ def test_a_memory_is_stored_and_read(memory: PathMemory) -> None:
 
 def test_settings_are_stored_and_read() -> None:
     values = SETTINGS.to_dict()
-    assert values == {"word": "path", "conviction": 12, "floor": 26, "bit": 2, "bend": 10}
+    assert values == {
+        "word": "path",
+        "conviction": 12,
+        "floor": 26,
+        "bit": 2,
+        "longer": 16,
+        "full_length": 160,
+    }
     assert settings_from_dict(values) == SETTINGS
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"conviction": 0}, {"floor": 0}, {"bit": -1}, {"bend": -1},
-        *({name: OFFSET_MAX + 1} for name in ("conviction", "floor", "bit", "bend")),
+        {"conviction": 0}, {"floor": 0}, {"bit": -1}, {"longer": -1}, {"full_length": 0},
+        *({name: OFFSET_MAX + 1} for name in ("conviction", "floor", "bit", "longer", "full_length")),
     ],
 )  # fmt: skip
 def test_values_out_of_range_are_said(changes: dict[str, Any]) -> None:

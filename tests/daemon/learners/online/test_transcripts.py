@@ -43,7 +43,7 @@ SCHEDULED = replace(
 CHAIN = replace(
     PARAMETERS, selection="chain", buffer="examples", trigger_rate=F(4), trigger_threshold=0,
     tests="above_threshold", tests_failure=F(0), list_cap=0, bottom_score=0, fresh=True,
-    calls_max=6, ladder=(EpochSettings(1),), memory=ChainSettings(2, 5, 10, 0),
+    calls_max=6, ladder=(EpochSettings(1),), memory=ChainSettings(2, 5, 0, 1000, 10, 0),
 )  # fmt: skip
 STREAM = ((1, 1), (1, 1), (2, 0), (1, 1), (2, 1), (1, 1), (2, 0), (3, 1))
 
@@ -72,7 +72,7 @@ PLANS: dict[str, tuple[HypothesisClass, OnlineParameters]] = {
     ),
     "chain": (Thresholds(4), CHAIN),
     "halving": (
-        Thresholds(4), replace(CHAIN, memory=ChainSettings(0, 5, 10, 0), ladder=())
+        Thresholds(4), replace(CHAIN, memory=ChainSettings(0, 5, 0, 1000, 10, 0), ladder=())
     ),
 }  # fmt: skip
 # Examples, and by what factors epsilon and delta may exceed the truth. An early mistake is in no

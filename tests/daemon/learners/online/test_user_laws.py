@@ -91,7 +91,7 @@ CLOSING = replace(ONCE, selection="closure", teachers=2, bottom_score=3)
 COUNTING = replace(ONCE, selection="dense", buffer="examples", mistakes_max=0)
 CHAIN = replace(
     TRIGGERED, selection="chain", buffer="examples", fresh=True, ladder=(EpochSettings(1),),
-    memory=ChainSettings(3, conviction=5, floor=10, median_after=0),
+    memory=ChainSettings(3, evidence=5, fading=0, full_length=1000, floor=10, median_after=0),
 )  # fmt: skip
 
 
@@ -152,7 +152,7 @@ CASES: dict[str, tuple[Any, OnlineParameters]] = {
         replace(SCHEDULED, selection="dense", buffer="examples", mistakes_max=0),
     ),
     "rules of a chain": (Thresholds(3), CHAIN),
-    "halving": (Thresholds(3), replace(CHAIN, memory=ChainSettings(0, 5, 10, 0), ladder=())),
+    "halving": (Thresholds(3), replace(CHAIN, memory=ChainSettings(0, 5, 0, 1000, 10, 0), ladder=())),
     "proposals": (
         PREFIXES,
         replace(TRIGGERED, selection="sparse", list_cap=2, buffer="both", background_max=1),
@@ -181,7 +181,7 @@ CASES: dict[str, tuple[Any, OnlineParameters]] = {
         PREFIXES,
         replace(
             TRIGGERED, selection="path", list_cap=2, buffer="both", background_max=1, fresh=True,
-            ladder=(EpochSettings(0),), memory=PathSettings(1, 2, 1, 1),
+            ladder=(EpochSettings(0),), memory=PathSettings(1, 2, 1, 0, 1),
         ),
     ),
     "fresh lengths": (

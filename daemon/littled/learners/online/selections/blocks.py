@@ -7,16 +7,15 @@ sparse sampling with a bottom; then the blocks around the published one are a ch
 the exponential mechanism among them, or between two sides, moves on it. Every call makes one draw,
 from the examples of its own epoch, at one rate e. A draw on a path has no failure mass and, as one
 from proposals, is pure 2e-DP and (e^2 / 2)-zCDP; so the charge of one sparse selection covers the
-fresh selections of a season, whichever of the two each of them is.
+fresh selections of a season, whichever of the two each of them is. So does its loss of precision:
+two sides are no more candidates than one proposed block and bottom.
 
 What is added to a score, relative to bottom's, is public and never positive: then all that one
 example proposes weighs no more than `list_cap` candidates without offsets.
 """
 
-from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar
 
@@ -61,15 +60,6 @@ class BlockSearch(Proposing):
             yield f"the rules of {hypotheses.name} are no blocks, one inside the other"
         else:
             yield from super().misfits(hypotheses)
-
-    @abstractmethod
-    def _on_path_max(self, hypotheses: HypothesisClass) -> int:
-        """Most candidates of a draw on a path."""
-
-    def precision_error(self, hypotheses: HypothesisClass) -> Fraction:
-        """That of all draws of a season, each with the most candidates of either kind."""
-        on_path = self._on_path.total_variation(self._on_path_max(hypotheses))
-        return max(super().precision_error(hypotheses), self.parameters.calls_max * on_path)
 
     def _moved(self, scores: Scores, place: Place, noise: LearnerNoise) -> int:
         """The draw of one call among candidates on a path."""

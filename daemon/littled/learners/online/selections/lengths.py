@@ -135,10 +135,6 @@ class Lengths(BlockSearch):
             return memory, hypotheses.first_rule()
         return memory, paths.block(value >> (length - memory.middle), memory.middle)
 
-    def _on_path_max(self, hypotheses: HypothesisClass) -> int:
-        """The two sides."""
-        return 2
-
     def candidates_max(self, hypotheses: HypothesisClass, examples: int) -> int:
         """As many as all examples propose at once."""
         return examples * self._memory.at_once

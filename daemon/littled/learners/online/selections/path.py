@@ -136,10 +136,6 @@ class Path(BlockSearch):
             return memory, hypotheses.first_rule()
         return memory, paths.block(value >> (length - following), following)
 
-    def _on_path_max(self, hypotheses: HypothesisClass) -> int:
-        """The two sides."""
-        return 2
-
     @cached_property
     def _weights(self) -> Weights:
         return Weights(self.parameters.selection_rate)

@@ -14,7 +14,7 @@ from littled.budget.events import DenseSelection
 from littled.classes.thresholds import Thresholds
 from littled.learners.contract import Place, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState
-from littled.learners.online.chain_memory import OFFSET_MAX, ChainMemory, ChainSettings
+from littled.learners.online.chain_memory import OFFSET_MAX, ChainMemory, ChainSettings, Weights
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.selections.chain import Chain
@@ -32,7 +32,7 @@ from support.tape import TapeNoise
 DIRECT = replace(
     ONLINE["chain"][1], horizon=5_000, calls_max=500, trigger_rate=Fraction(1, 2),
     selection_rate=Fraction(1, 4), trigger_threshold=31, ladder=(EpochSettings(72),),
-    memory=ChainSettings(400, conviction=14, floor=28, median_after=0),
+    memory=ChainSettings(400, evidence=14, fading=0, full_length=1000, floor=28, median_after=0),
 )  # fmt: skip
 SIZE = 16
 
@@ -105,7 +105,7 @@ def opened(learner: OnlineLearner) -> OnlineState:
 def test_an_interval_that_contradicts_itself_begins_anew(direct_calls: int) -> None:
     """With the rule in force where rules are drawn, with the middle of all where they are not."""
     ladder = (EpochSettings(5),) if direct_calls else ()
-    settings = ChainSettings(direct_calls, 14, 28, 0)
+    settings = ChainSettings(direct_calls, 14, 0, 1000, 28, 0)
     learner = learner_of(replace(DIRECT, ladder=ladder, memory=settings))
     state = opened(learner)
     if direct_calls:
@@ -125,7 +125,7 @@ def test_an_interval_that_contradicts_itself_begins_anew(direct_calls: int) -> N
 
 def test_no_rule_outside_the_interval_is_published() -> None:
     """An old season's rule may be; what it is mistaken about still halves nothing twice."""
-    learner = learner_of(replace(DIRECT, ladder=(), memory=ChainSettings(0, 14, 28, 0)))
+    learner = learner_of(replace(DIRECT, ladder=(), memory=ChainSettings(0, 14, 0, 1000, 28, 0)))
     state = replace(opened(learner), rule=ThresholdRule(size=SIZE, threshold=3))
     state = halving(learner, state, 400, 0)
     assert (memory_of(state).low, memory_of(state).high, threshold_of(state)) == (4, 16, 10)
@@ -135,7 +135,7 @@ def test_no_rule_outside_the_interval_is_published() -> None:
 
 def test_direct_calls_draw_by_offsets_as_well() -> None:
     """Where the epoch says nothing, a rule that the releases convicted is hardly ever drawn."""
-    far = ChainSettings(400, 10**6, 10**6, 0)
+    far = ChainSettings(400, 10**6, 0, 1000, 10**6, 0)
     learner = learner_of(replace(DIRECT, memory=far))
     convicted = ChainMemory(1, (0, 5, 6), (-(10**6), 0, -(10**6)), 0, SIZE)
     state = replace(opened(learner), memory=convicted)
@@ -144,14 +144,15 @@ def test_direct_calls_draw_by_offsets_as_well() -> None:
 
 
 def test_the_median_of_the_weights_is_published_later() -> None:
-    """And the rule that was drawn only says on which side the rules are convicted."""
-    learner = learner_of(replace(DIRECT, memory=ChainSettings(400, 14, 28, 2)))
+    """After a draw between the two kinds of mistakes, by all of the evidence."""
+    learner = learner_of(replace(DIRECT, memory=ChainSettings(400, 14, 0, 1000, 28, 2)))
     state = replace(opened(learner), rule=ThresholdRule(size=SIZE, threshold=8))
     first = halving(learner, state, 400, 0)
     assert threshold_of(first) > 8
     second = halving(learner, replace(first, rule=state.rule), 400, 0)
-    assert memory_of(second).of_each(SIZE + 1).tolist() == [-28] * 9 + [0] * 8
-    assert threshold_of(second) == memory_of(second).median(Fraction(1, 4), SIZE + 1) == 12
+    told = [memory_of(state).of_each(SIZE + 1)[0] for state in (first, second)]
+    assert told[1] == max(told[0] - 14, -28)
+    assert threshold_of(second) == memory_of(second).median(Weights(Fraction(1, 4)), SIZE + 1) == 12
 
 
 def test_a_season_begins_with_nothing_known() -> None:
@@ -168,12 +169,12 @@ def test_a_season_begins_with_nothing_known() -> None:
 
 
 def test_the_threshold_of_the_trigger_is_that_of_the_phase() -> None:
-    parameters = replace(DIRECT, memory=ChainSettings(3, 14, 28, 0))
+    parameters = replace(DIRECT, memory=ChainSettings(3, 14, 0, 1000, 28, 0))
     selection, state = selection_of(parameters), opened(learner_of(parameters))
     for fires, most in ((0, 31), (2, 31), (3, 72), (9, 72)):
         memory = replace(memory_of(state), fires=fires)
         assert selection.settings(replace(state, memory=memory)).trigger_threshold == most
-    alone = selection_of(replace(DIRECT, ladder=(), memory=ChainSettings(0, 14, 28, 0)))
+    alone = selection_of(replace(DIRECT, ladder=(), memory=ChainSettings(0, 14, 0, 1000, 28, 0)))
     assert alone.settings(state).trigger_threshold == 31
 
 
@@ -192,14 +193,14 @@ NAMES = ["chain", "chain medians", "chain halving"]
 def test_parameters_without_a_memory_are_stored_as_ever() -> None:
     for name, (_, parameters) in (ONLINE | USERS).items():
         stored = parameters.to_dict()
-        assert ("memory" in stored) == name.startswith("chain")
+        assert ("memory" in stored) == name.startswith(("chain", "path", "lengths"))
         assert OnlineParameters.from_dict(stored) == parameters
 
 
 def test_parameters_with_another_memory_are_refused() -> None:
     stored = ONLINE["chain"][1].to_dict()
-    with pytest.raises(ValueError, match="a memory is of chain selection"):
-        OnlineParameters.from_dict({**stored, "memory": {"word": "path"}})
+    with pytest.raises(ValueError, match="a memory is of chain, path, lengths selection"):
+        OnlineParameters.from_dict({**stored, "memory": {"word": "odd"}})
 
 
 def test_snapshots_without_a_memory_are_as_ever() -> None:
@@ -230,7 +231,7 @@ def test_a_snapshot_goes_on_as_the_learner_does(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "changes", [{"word": "path"}, {"fires": None}, {"starts": ["0"]}, {"more": 1}]
+    "changes", [{"word": "odd"}, {"fires": None}, {"starts": ["0"]}, {"more": 1}]
 )
 def test_a_snapshot_with_another_memory_is_not_used(changes: dict[str, Any]) -> None:
     values = state_to_dict(opened(learner_of(DIRECT)))
@@ -296,7 +297,11 @@ def course_of(learner: OnlineLearner, x: Any, y: Any, seed: int) -> list[tuple[A
 
 # A season whose inferences are all right, except with a probability of 6 %.
 EVADED = replace(
-    DIRECT, ladder=(), memory=ChainSettings(0, 0, 0, 0), trigger_threshold=70, calls_max=100
+    DIRECT,
+    ladder=(),
+    memory=ChainSettings(0, 0, 0, 1000, 0, 0),
+    trigger_threshold=70,
+    calls_max=100,
 )
 GAMMA = 0.02
 # Epochs until one rule is left of 17, the first one of which begins with any rule.
@@ -348,7 +353,7 @@ def after_a_jump(floor: int, seed: int, most: int = 1000) -> int:
     stream, mistakes = Stream(replace(DIRECT, memory=settings), TapeNoise(seed)), 0
     memory = memory_of(stream.runner.state)
     for _ in range(60):
-        memory = memory.convicted(3, 2, SIZE + 1, settings)
+        memory = memory.convicted(3, 14, SIZE + 1, too_low=False, floor=floor)
     rule = ThresholdRule(size=SIZE, threshold=2)
     stream.runner.state = replace(stream.runner.state, memory=memory, rule=rule)
     while stream.threshold != 14 and mistakes < most:

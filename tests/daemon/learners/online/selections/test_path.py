@@ -22,6 +22,8 @@ from littled.learners.online.path_memory import (
 )
 from littled.learners.online.selections.path import Path
 from littled.learners.online.values import EpochSettings
+from littled.mechanisms.exponential import ExponentialMechanism
+from littled.mechanisms.sparse_sample import SparseSample
 from littled_protocol.rules import PrefixRule
 from support.learning import Runner, column, equal, run
 from support.tape import TapeNoise
@@ -34,7 +36,7 @@ PATH = OnlineParameters(
     selection_accounting="pure", draws=1, calls_max=40, buffer="both", background_max=512,
     list_cap=129, bottom_score=64, fresh=True,
     ladder=(EpochSettings(40), EpochSettings(176), EpochSettings(352)),
-    memory=PathSettings(conviction=12, floor=26, bit=2, bend=10),
+    memory=PathSettings(conviction=12, floor=26, bit=2, longer=16, full_length=160),
 )  # fmt: skip
 # No noise is left of such rates: the trigger fires at U exactly, the best candidate always wins.
 CERTAIN = replace(
@@ -51,6 +53,11 @@ def rule_of(state: OnlineState) -> PrefixRule:
 def memory_of(state: OnlineState) -> PathMemory:
     assert isinstance(state.memory, PathMemory)
     return state.memory
+
+
+def memory_settings(parameters: OnlineParameters) -> PathSettings:
+    assert isinstance(parameters.memory, PathSettings)
+    return parameters.memory
 
 
 def fed(runner: Runner, values: list[int], label: int, first: int) -> int:
@@ -167,6 +174,34 @@ def test_a_bottom_keeps_the_rule_and_raises_the_threshold() -> None:
     assert Path(CERTAIN).settings(runner.state) == EpochSettings(8)
 
 
+def test_a_short_epoch_moves_and_a_long_one_proposes() -> None:
+    """On a path of 16 bits: false positives say longer; with enough positives a block is found."""
+    sixteen = class_from_name("prefixes:16")
+    memory = replace(memory_settings(CERTAIN), full_length=12, longer=0)
+    runner = opened(replace(CERTAIN, memory=memory), sixteen)
+    end = fed(runner, [0xAB00 + low * 37 for low in range(6)], 1, 0)
+    known = memory_of(runner.state)
+    assert known.mode == ON_PATH
+    # three false positives in a row: a smaller block, or a longer path
+    outside = (known.length and rule_of(runner.state).value) << (16 - known.length)
+    end = fed(runner, [outside ^ 1 ^ (1 << (15 - known.length))] * 3, 0, end)
+    moved = memory_of(runner.state)
+    assert moved.mode == SEARCHING or rule_of(runner.state).length != known.length
+    assert runner.state.calls == 2
+
+
+def test_after_a_bottom_on_a_path_the_next_call_moves() -> None:
+    runner = opened(replace(CERTAIN, memory=replace(memory_settings(CERTAIN), full_length=1)))
+    end = fed(runner, [ADDRESS] * 6, 1, 0)
+    length = memory_of(runner.state).length
+    others = [ADDRESS ^ (1 << 120) ^ number for number in range(3)]
+    end = fed(runner, others, 0 if length <= 7 else 1, end)
+    assert runner.state.calls == 2
+    if memory_of(runner.state).mode == ON_PATH and memory_of(runner.state).bottoms:
+        fed(runner, others, 0 if length <= 7 else 1, end)
+        assert memory_of(runner.state).bottoms == 0
+
+
 # --- batches --------------------------------------------------------------------------------------
 
 
@@ -198,12 +233,14 @@ def test_a_season_is_charged_one_sparse_selection() -> None:
     assert learner.call_event() == PrepaidSelection(draws=1)
 
 
-def test_the_loss_of_precision_is_that_of_most_candidates() -> None:
-    """A short season can have more candidates on a path than proposals of one example."""
+def test_the_loss_of_precision_is_that_of_what_is_proposed() -> None:
+    """A draw between two sides has no more candidates than one proposed block and bottom."""
     few = replace(PATH, horizon=1, list_cap=2, calls_max=1)
-    error = Path(few).precision_error(class_from_name("prefixes:1"))
-    assert error == 3 * Fraction(1, 1 << 126)
-    assert Path(few).precision_error(LONG) == 130 * Fraction(1, 1 << 126)
+    assert Path(few).precision_error(LONG) == SparseSample(
+        few.selection_rate, list_cap=2, bottom_score=64
+    ).total_variation(2)
+    sides = ExponentialMechanism(few.selection_rate).total_variation(2)
+    assert sides <= Path(few).precision_error(LONG)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +252,7 @@ def test_the_loss_of_precision_is_that_of_most_candidates() -> None:
         ({"noise_rate": Fraction(1, 10)}, "a noise_rate of 0"),
         ({"teachers": 3}, "path selection has no teachers"),
         ({"memory": None}, "needs a memory with the settings of path selection"),
-        ({"memory": PathSettings(0, 1, 1, 1)}, "conviction and floor"),
+        ({"memory": PathSettings(0, 1, 1, 1, 1)}, "conviction and floor"),
         ({"ladder": ()}, "a threshold for blocks"),
     ],
 )

@@ -22,7 +22,7 @@ from littled.learners.online.values import EpochSettings
 from support.class_cases import STREAMS
 from support.learner_cases import LEARNERS, ONLINE, USERS
 
-MEMORY = ChainSettings(3, conviction=7, floor=20, median_after=0)
+MEMORY = ChainSettings(3, evidence=7, fading=0, full_length=1000, floor=20, median_after=0)
 LADDER = (EpochSettings(2),)
 KINDS: dict[str, tuple[type[Selection], str]] = {
     "dense": (Dense, "dense"),
@@ -100,9 +100,9 @@ def test_a_class_that_a_selection_cannot_use_is_refused(
         ("histogram", {"memory": MEMORY}, "histogram selection has no memory of releases"),
         ("chain", {"memory": None}, "needs a memory with the settings of a chain"),
         ("chain", {"teachers": 3}, "chain selection has no teachers"),
-        ("chain", {"fresh": False}, "is fresh, with one draw, and keeps examples"),
-        ("chain", {"draws": 3}, "is fresh, with one draw, and keeps examples"),
-        ("chain", {"buffer": "mistakes"}, "is fresh, with one draw, and keeps examples"),
+        ("chain", {"fresh": False}, "is fresh, with one draw, and counts all examples"),
+        ("chain", {"draws": 3}, "is fresh, with one draw, and counts all examples"),
+        ("chain", {"buffer": "mistakes"}, "is fresh, with one draw, and counts all examples"),
         ("chain", {"noise_rate": Fraction(1, 10)}, "needs a trigger, and a noise_rate of 0"),
         ("chain", {"ladder": ()}, "one threshold, for halving after direct calls"),
         ("chain halving", {"ladder": LADDER}, "one threshold, for halving after direct calls"),
