@@ -57,7 +57,7 @@ SCHEDULE: dict[str, Any] = {
 KEPT = SCHEDULE | {"mistakes_max": 12}
 CHAIN = replace(
     DENSE, selection="chain", fresh=True, calls_max=9, trigger_threshold=2,
-    ladder=(EpochSettings(3),), memory=ChainSettings(3, evidence=7, fading=0, full_length=1000, floor=20, median_after=0),
+    ladder=(EpochSettings(3),), memory=ChainSettings(3, 7, 0, 1000, 20, 0),
 )  # fmt: skip
 LADDER = (EpochSettings(3, 3), EpochSettings(6, None))
 BLOCKS: dict[str, Any] = {"fresh": True, "calls_max": 9, "trigger_threshold": 3}

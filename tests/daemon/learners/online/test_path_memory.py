@@ -206,7 +206,8 @@ def test_settings_are_stored_and_read() -> None:
     "changes",
     [
         {"conviction": 0}, {"floor": 0}, {"bit": -1}, {"longer": -1}, {"full_length": 0},
-        *({name: OFFSET_MAX + 1} for name in ("conviction", "floor", "bit", "longer", "full_length")),
+        *({name: OFFSET_MAX + 1} for name in ("conviction", "floor", "bit", "longer")),
+        {"full_length": OFFSET_MAX + 1},
     ],
 )  # fmt: skip
 def test_values_out_of_range_are_said(changes: dict[str, Any]) -> None:

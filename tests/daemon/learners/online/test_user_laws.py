@@ -152,7 +152,9 @@ CASES: dict[str, tuple[Any, OnlineParameters]] = {
         replace(SCHEDULED, selection="dense", buffer="examples", mistakes_max=0),
     ),
     "rules of a chain": (Thresholds(3), CHAIN),
-    "halving": (Thresholds(3), replace(CHAIN, memory=ChainSettings(0, 5, 0, 1000, 10, 0), ladder=())),
+    "halving": (
+        Thresholds(3), replace(CHAIN, memory=ChainSettings(0, 5, 0, 1000, 10, 0), ladder=())
+    ),
     "proposals": (
         PREFIXES,
         replace(TRIGGERED, selection="sparse", list_cap=2, buffer="both", background_max=1),
