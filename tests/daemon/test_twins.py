@@ -514,7 +514,7 @@ def test_a_planted_fault_of_users_is_found(
 ) -> None:
     plant(monkeypatch)
     with pytest.raises(AssertionError, match=sentence):
-        user_twins(name, ears, 40)
+        user_twins(name, ears, 240)
 
 
 # Each fault, with a case that has to find it.
@@ -551,4 +551,4 @@ def test_a_planted_fault_is_found(
 ) -> None:
     plant(monkeypatch)
     with pytest.raises(AssertionError, match=sentence):
-        twins(name, ears, 20)
+        twins(name, ears, 60)

@@ -62,38 +62,38 @@ MEMORIES = (
     Mutant(
         "a memory that convicts by the examples",
         "learners/online/selections/chain.py",
-        "memory = memory.convicted(published, drawn, rules.rule_count, self._memory)",
-        "up, down = rules.mistakes(state.statistics, published); memory = memory.convicted("
-        "published, published + up - down, rules.rule_count, self._memory)",
+        "published, conviction, count, too_low=drawn > published, floor=settings.floor",
+        "published, conviction, count, floor=settings.floor, "
+        "too_low=rules.mistakes(state.statistics, published)[0] > 0",
         (f"{CHAINS}::test_neighbours_that_say_the_same_remember_the_same[chain]",),
     ),
     Mutant(
         "a memory that counts the examples",
         "learners/online/selections/chain.py",
-        "memory = memory.convicted(published, drawn, rules.rule_count, self._memory)",
-        "memory = memory.convicted(published, drawn, rules.rule_count, replace(self._memory, "
-        "conviction=self._memory.conviction * sum(rules.mistakes(state.statistics, published))))",
+        "published, conviction, count, too_low=drawn > published, floor=settings.floor",
+        "published, sum(rules.mistakes(state.statistics, published)), count, "
+        "too_low=drawn > published, floor=settings.floor",
         (f"{CHAINS}::test_neighbours_that_say_the_same_remember_the_same[chain]",),
     ),
     Mutant(
         "rules convicted on the wrong side",
         "learners/online/chain_memory.py",
-        "offsets[: published + 1] -= settings.conviction",
-        "offsets[published:] -= settings.conviction",
+        "offsets[: published + 1] -= conviction if too_low else 0",
+        "offsets[published:] -= conviction if too_low else 0",
         (f"{CHAIN_MEMORY}::test_offsets_by_runs_are_those_of_each_rule",),
     ),
     Mutant(
         "offsets without a floor",
         "learners/online/chain_memory.py",
-        "offsets = np.maximum(offsets - offsets.max(), -settings.floor)",
+        "offsets = np.maximum(offsets - offsets.max(), -floor)",
         "offsets = offsets - offsets.max()",
         (f"{CHAINS}::test_a_target_that_jumps_is_found_again",),
     ),
     Mutant(
         "a memory that outlives its season",
         "learners/online/learner.py",
-        "memory=self._selection.opened(self.hypotheses),",
-        "memory=state.memory or self._selection.opened(self.hypotheses),",
+        "memory=self._selection.opened(self.hypotheses, state.rule),",
+        "memory=state.memory or self._selection.opened(self.hypotheses, state.rule),",
         (f"{CHAINS}::test_a_season_begins_with_nothing_known",),
     ),
     Mutant(
@@ -106,15 +106,15 @@ MEMORIES = (
     Mutant(
         "a side by comparison in place of a draw",
         "learners/online/selections/chain.py",
-        "[side] = self._drawn(self._sides(rules, state, published), place, noise)",
-        "side = int(np.argmax(self._sides(rules, state, published)))",
+        "[side] = self._drawn(mistakes, place, noise)",
+        "side = int(np.argmax(mistakes))",
         (f"{TRIGGERS}[chain, halving]",),
     ),
     Mutant(
         "the wrong half of an interval",
         "learners/online/selections/chain.py",
-        "too_low=side == 0",
-        "too_low=side == 1",
+        "return side == 0",
+        "return side == 1",
         (f"{CHAINS}::test_no_evader_makes_more_mistakes_than_is_proven",),
     ),
     Mutant(
@@ -1268,11 +1268,10 @@ BLOCKS = (
         (f"{BLOCKS_LAW}[lengths, on a path]",),
     ),
     Mutant(
-        "the best candidate of a path in place of a draw",
+        "a side of a path by comparison in place of a draw",
         "learners/online/selections/path.py",
-        "memory = memory.moved(published, drawn, paths.longest, self._memory)",
-        "memory = memory.moved(\n"
-        "            published, int(agreements.argmax()), paths.longest, self._memory\n        )",
+        "side = self._moved(mistakes, place, noise)",
+        "side = int(mistakes.argmax())",
         (f"{BLOCKS_LAW}[path, on it]",),
     ),
     Mutant(
@@ -1327,8 +1326,8 @@ BLOCKS = (
     Mutant(
         "the wrong side of a path convicted",
         "learners/online/path_memory.py",
-        "offsets[: published + 1] -= settings.conviction",
-        "offsets[published:] -= settings.conviction",
+        "offsets[slice(published + 1) if longer else slice(published, None)]",
+        "offsets[slice(published, None) if longer else slice(published + 1)]",
         (f"{LEARNERS}/online/test_path_memory.py::test_one_side_is_convicted",),
     ),
     Mutant(

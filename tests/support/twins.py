@@ -61,6 +61,7 @@ from littled.learners.batch.methods import Teachers as WindowTeachers
 from littled.learners.online import OnlineState
 from littled.learners.online.keeping import Buffers, Counts, Keeping
 from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.selections.blocks import BlockSearch
 from littled.learners.online.selections.teachers import StagedTeachers, Teachers
 from littled.learners.prediction import PredictionLearner
 from littled.learners.prediction.parameters import PredictionParameters
@@ -403,6 +404,7 @@ class Ears:
         _spy(self.patch, WindowTeachers, "_lists", after=self._chunk_lists)
         _spy(self.patch, WindowTeachers, "_above", before=self._chunk_most, after=self._chunk_stage)
         _spy(self.patch, ExponentialMechanism, "weighed", before=self._scores)
+        _spy(self.patch, BlockSearch, "_moved", before=self._sides)
         _spy(self.patch, StableHistogram, "passing", before=self._histogram)
         _spy(self.patch, VoteCoin, "answers", before=self._votes)
         _spy(self.patch, NoisyMajority, "answer", before=self._counts)
@@ -416,6 +418,9 @@ class Ears:
         if (proposing := hypotheses.proposing) is not None:
             kind: type[Any] = type(proposing)
             _spy(self.patch, kind, "proposals", after=partial(self._rules, kind.proposed_rule))
+        if (paths := hypotheses.paths) is not None:
+            kind = type(paths)
+            _spy(self.patch, kind, "blocks_around", after=partial(self._rules, kind.proposed_rule))
         if (closed := hypotheses.intersection_closed) is not None:
             kind = type(closed)
             _spy(self.patch, kind, "closures", after=partial(self._rules, kind.closed_rule))
@@ -503,6 +508,10 @@ class Ears:
             witness.ask("scores", scores)
         else:
             witness.ask("offered", scores, [*keys, BOTTOM])
+
+    def _sides(self, _: object, scores: object, place: object, noise: LearnerNoise) -> None:
+        # what was proposed in an epoch before are not the candidates of a draw between two sides
+        self.witness.keys.pop(noise.name, None)
 
     def _histogram(self, _: object, scores: NDArray[np.int64], words: object) -> None:
         witness = self.witness

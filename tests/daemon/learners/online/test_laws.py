@@ -245,7 +245,7 @@ TRIGGERS: dict[str, Case] = {
         one("thresholds:3", chain(3, calls_max=2)), examples(3, (0, 2)), 1.03, 0, 16
     ),
     "chain, medians": Case(
-        one("thresholds:2", chain(4, 1, trigger_threshold=0)), examples(3), 1.17, 0, 16
+        one("thresholds:2", chain(4, 1, trigger_threshold=0)), examples(3), 1.26, 0, 16
     ),
     # one of two candidates is drawn; few examples show less of its price
     "chain, halving": Case(one("thresholds:2", chain(0)), examples(3), 1.22, 0, 16),
@@ -431,11 +431,11 @@ def blocks() -> dict[str, Case]:
     return {
         "path, proposals": Case(one("prefixes:1", PATH), examples(1), 0, 1.01),
         "path, two calls": Case(
-            one("prefixes:1", replace(PATH, calls_max=2)), examples(2), 1.29, 1.01
+            one("prefixes:1", replace(PATH, calls_max=2)), examples(2), 2.29, 1.01
         ),
         # the same, and where the path of a first example leads to
         "path, three calls": Case(
-            one("prefixes:1", replace(PATH, calls_max=3, bottom_score=2)), examples(3), 3.05, 1.28
+            one("prefixes:1", replace(PATH, calls_max=3, bottom_score=2)), examples(3), 4.49, 1.28
         ),
         # a block around several addresses, and then an example that a longer one is drawn for
         "path, of several addresses": Case(
@@ -446,9 +446,9 @@ def blocks() -> dict[str, Case]:
             (*examples(1), *[Turn((Example(1, 1),))] * 2, Turn((Example(1, 0),))), 1.19, 0, 16,
         ),
         "path, on it": Case(
-            on_a_path(2, replace(PATH, calls_max=2, list_cap=3)), examples(2, SOME_POINTS), 1.24
+            on_a_path(2, replace(PATH, calls_max=2, list_cap=3)), examples(2, SOME_POINTS), 2.26
         ),
-        "path, pairs": Case(on_a_path(1, paired[0]), examples(3), 1.07, 0, 16),
+        "path, pairs": Case(on_a_path(1, paired[0]), examples(3), 1.95, 0, 16),
         "lengths, one": Case(one("prefixes:1", ONE_LENGTH), examples(1), 0, 1.01),
         "lengths, equal": Case(one("prefixes:1", EQUAL_LENGTHS), examples(1), 0, 1.01),
         # with a step less is true than two lengths at once are charged
@@ -484,10 +484,13 @@ def test_public_memory_of_blocks_costs_nothing(name: str) -> None:
     blocks()[name].check()
 
 
-@pytest.mark.parametrize("p", [replace(PATH, calls_max=3), replace(ONE_LENGTH, calls_max=3)])
-def test_a_memory_is_a_function_of_what_was_released(p: OnlineParameters) -> None:
-    """Whatever the examples were: after the same releases, memories are the same to the byte."""
-    transitions = Transitions(one("prefixes:1", replace(p, bottom_score=2)))
+def test_a_memory_is_a_function_of_what_was_released() -> None:
+    """Whatever the examples were: after the same releases, memories are the same to the byte.
+
+    On a path a median can hide which side was drawn, which is paid for: `test_path.py` compares
+    what was drawn as well.
+    """
+    transitions = Transitions(one("prefixes:1", replace(ONE_LENGTH, calls_max=3, bottom_score=2)))
     moves = [Example(x, y) for x in TWO_POINTS for y in (0, 1)]
     reached: set[tuple[tuple[int, ...], int]] = {((), n) for n in transitions.start.masses}
     for _ in range(3):
@@ -506,7 +509,10 @@ def test_a_memory_is_a_function_of_what_was_released(p: OnlineParameters) -> Non
     assert {len(found) for found in memories.values()} == {1}
 
 
-@pytest.mark.parametrize(("p", "most"), [(PATH, 1.13), (LENGTHS, 1.46)])
+MOVING = replace(PATH, memory=PathSettings(1, 2, 1, 0, 9))  # epochs of two are short
+
+
+@pytest.mark.parametrize(("p", "most"), [(MOVING, 1.46), (LENGTHS, 1.46)])
 def test_every_order_is_bounded_on_a_path(p: OnlineParameters, most: float) -> None:
     """A draw on a path has no failure mass, and the rho of a selection from proposals."""
     in_zcdp = replace(p, selection_accounting="zcdp", calls_max=1, **PAIRED)
@@ -776,7 +782,8 @@ class ByCounts(Chain):
     ) -> ChainMemory:
         up, down = mistaken
         floor = self._memory.floor
-        return memory.convicted(published, 5, count, too_low=up > down, floor=floor)
+        conviction = 10 if up != down else 0
+        return memory.convicted(published, conviction, count, too_low=up > down, floor=floor)
 
 
 class ScaledByCounts(ByCounts):

@@ -22,6 +22,7 @@ from littled.learners.online.path_memory import (
 )
 from littled.learners.online.selections.path import Path
 from littled.learners.online.values import EpochSettings
+from littled.learners.snapshot import pack
 from littled.mechanisms.exponential import ExponentialMechanism
 from littled.mechanisms.sparse_sample import SparseSample
 from littled_protocol.rules import PrefixRule
@@ -200,6 +201,54 @@ def test_after_a_bottom_on_a_path_the_next_call_moves() -> None:
     if memory_of(runner.state).mode == ON_PATH and memory_of(runner.state).bottoms:
         fed(runner, others, 0 if length <= 7 else 1, end)
         assert memory_of(runner.state).bottoms == 0
+
+
+def course_of(learner: OnlineLearner, x: Any, y: Any, seed: int) -> list[tuple[Any, bytes]]:
+    """What is drawn and released at each call, and the memory then."""
+    drawn: list[Any] = []
+    found: list[tuple[Any, bytes]] = []
+
+    def noted(name: str) -> Any:
+        draw = getattr(Path, name)
+
+        def noting(self: Any, scores: Any, *given: Any) -> Any:
+            drawn.append(draw(self, scores, *given))
+            return drawn[-1]
+
+        return noting
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "_moved", noted("_moved"))
+        runner = Runner(learner, TapeNoise(seed))
+        runner.open()
+        for at in range(len(y)):
+            found.extend(
+                ((repr(effect), *drawn), pack(memory_of(runner.state).to_dict()))
+                for effect in runner.feed(x[at : at + 1], y[at : at + 1], at)
+            )
+    return found
+
+
+def test_neighbours_that_say_the_same_remember_the_same() -> None:
+    """Byte for byte, after every release; medians hide sides, which are paid for and compared."""
+    sixteen, same = class_from_name("prefixes:16"), 0
+    parameters = replace(
+        PATH, trigger_rate=Fraction(3), selection_rate=Fraction(2), trigger_threshold=4,
+        bottom_score=3, list_cap=17, background_max=6, ladder=(EpochSettings(2), EpochSettings(6)),
+        memory=PathSettings(conviction=2, floor=4, bit=1, longer=1, full_length=6),
+    )  # fmt: skip
+    learner = OnlineLearner("s/l", sixteen, parameters)
+    for seed in range(60):
+        values, y = stream(seed, 80, 5, 16)
+        x, other = column(sixteen, values), y.copy()
+        other[np.random.default_rng(seed).integers(80)] ^= 1
+        runs = [course_of(learner, x, labels, seed) for labels in (y, other)]
+        for (said, memory), (said_there, memory_there) in zip(*runs, strict=False):
+            if said != said_there:
+                break
+            assert memory == memory_there
+            same += 1
+    assert same > 100
 
 
 # --- batches --------------------------------------------------------------------------------------
