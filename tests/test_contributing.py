@@ -71,13 +71,16 @@ def lists_of(title: str) -> Lists:
 # The name of each class in Python, by its name in a configuration.
 CONSTRUCTORS = {name: entry.made_by.partition(":")[2] for name, entry in CLASSES.items()}
 
+# What a configuration asks for, of ways of selection that are stored by the words of their kinds.
+ASKED = {"chain": "memory", "path": "memory", "lengths": "halving"}
 # Of each sort of thing: how each one that there is may be spelled in a file that knows it.
 SPELLINGS: dict[str, dict[str, str]] = {
     "To add a hypothesis class": {
         kind: rf"\b{kind}:|[\"`']{kind}[\"`']|\b{made}\b" for kind, made in CONSTRUCTORS.items()
     },
     "To add a way of selection": {
-        name: rf"(?i)\b_?{name}s?(_?Selection)?\b" for name in SELECTIONS
+        name: rf"(?i)\b_?({name}|{ASKED.get(name, name)})s?(_?Selection|Way)?\b"
+        for name in SELECTIONS
     },
     "To add a kind of learner": {
         kind: rf"[\"/]{kind}[\"`]|\b{kind.title()}(Plan|Request|Learner|Configuration)\b"

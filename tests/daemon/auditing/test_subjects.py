@@ -10,6 +10,7 @@ from littled.auditing.subjects import SMALL, small_plan, subjects_of
 from littled.auditing.subjects.online import PUBLISHING
 from littled.auditing.subjects.prediction import ANSWERING
 from littled.auditing.trials import Auditor, Subject, TrialSubject, processes
+from littled.learners.online.selections.register import SELECTIONS
 from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.planner.prediction.request import PredictionRequest
 
@@ -33,7 +34,7 @@ def subject(name: str) -> Subject:
 
 def test_every_way_of_selection_and_trigger_is_among_the_small_learners() -> None:
     parameters = [small_plan(name).publishing[0].parameters for name in PUBLISHING]
-    assert {each.selection for each in parameters} == {"dense", "sparse", "closure", "histogram"}
+    assert {each.selection for each in parameters} == set(SELECTIONS)
     assert {each.tests for each in parameters} == {"above_threshold", "cohen_lyu"}
     assert {each.fresh for each in parameters} == {True, False}
     assert {each.selection_accounting for each in parameters} == {"pure", "zcdp"}
@@ -75,6 +76,7 @@ NEAR = dict.fromkeys(SMALL, 0.3) | {
     "closure-scheduled": 0.2,
     "paper": 0.0,
     "users-fresh": 0.2,
+    "halving-blocks": 0.2,
 }
 
 

@@ -63,6 +63,7 @@ class MemoryWay(TriggeredWay):
     words = "among the rules of a chain, by each epoch and by what was released"
     small: ClassVar[Mapping[str, Small]] = {
         "memory": ("thresholds:2", {"selection": "memory"}),
+        "memory-blocks": ("prefixes:8", {"selection": "memory"}),
     }
 
     def is_of(self, selection: Selection) -> bool:
@@ -97,6 +98,7 @@ class HalvingWay(TriggeredWay):
     words = "the middle of an interval of a chain, which each call halves"
     small: ClassVar[Mapping[str, Small]] = {
         "halving": ("thresholds:2", {"selection": "halving"}),
+        "halving-blocks": ("prefixes:8", {"selection": "halving"}),
     }
 
     def is_of(self, selection: Selection) -> bool:

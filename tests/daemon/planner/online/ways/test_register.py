@@ -24,7 +24,7 @@ def asked(name: str, **options: Any) -> OnlineRequest:
 @pytest.mark.parametrize(
     ("options", "ways"),
     [
-        ({}, "dense fresh sparse closure histogram"),
+        ({}, "dense fresh memory halving sparse closure histogram"),
         ({"teachers": 9}, "teachers"),
         ({"selection": "sparse", "teachers": 9}, "teachers"),
         ({"selection": "sparse"}, "sparse"),
