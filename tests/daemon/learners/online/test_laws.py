@@ -27,13 +27,14 @@ from littled.learners.contract import Place, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState, Step
 from littled.learners.online.chain_memory import ChainMemory, ChainSettings
 from littled.learners.online.keeping import Buffers, Counts
-from littled.learners.online.length_search import FOUND, LengthMemory, LengthSettings
+from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.path_memory import ON_PATH, PathMemory, PathSettings
 from littled.learners.online.selections.chain import Chain
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.selections.histogram import Histogram
+from littled.learners.online.selections.path import Path
 from littled.learners.online.selections.teachers import StagedTeachers
 from littled.learners.online.trigger import AboveThresholdTrigger
 from littled.learners.online.values import EpochSettings
@@ -59,6 +60,7 @@ from support.enumeration import (
 )
 from support.learning import HEAD
 from support.outcomes import BITS, ONE, Outcomes, coin, drawn, laplace, share, to_words, weights
+from support.paths import LongEpochs, OnAPath
 from support.small_classes import Cubes
 from support.tails import tail_of
 
@@ -404,25 +406,14 @@ NO_FAILURE: dict[str, Any] = {"bottom_score": 30}
 SOME_POINTS = (0, 2, 3)
 
 
-class OnAPath(OnlineLearner):
-    """Begins where a season is that has drawn the block of the point 1 alone."""
-
-    def _open(self, state: OnlineState, event: SeasonOpened) -> Step:
-        step, blocks = super()._open(state, event), needed(self.hypotheses.paths)
-        longest, memory = blocks.longest, step.state.memory
-        if isinstance(memory, PathMemory):
-            memory = PathMemory(
-                ON_PATH, length=longest, value=(0, 1), offsets=(-1, *(0,) * (longest + 1))
-            )
-        else:
-            memory = LengthMemory(FOUND, 0, longest, longest, (0, 1))
-        known = replace(step.state, rule=blocks.block(1, longest), memory=memory)
-        return replace(step, state=known)
-
-
 def on_a_path(bits: int, p: OnlineParameters, **options: Any) -> StreamPlan:
     """A stream with a learner that begins on a path."""
     return planted(OnAPath, f"prefixes:{bits}", replace(p, **NO_FAILURE), **options)
+
+
+def of_long_epochs(p: OnlineParameters, **options: Any) -> StreamPlan:
+    """One that begins on a path, and proposes blocks but after a bottom."""
+    return planted(LongEpochs, "prefixes:1", p, **options)
 
 
 def blocks() -> dict[str, Case]:
@@ -449,6 +440,21 @@ def blocks() -> dict[str, Case]:
             on_a_path(2, replace(PATH, calls_max=2, list_cap=3)), examples(2, SOME_POINTS), 2.26
         ),
         "path, pairs": Case(on_a_path(1, paired[0]), examples(3), 1.95, 0, 16),
+        # blocks that are proposed on a path, with the offsets of their lengths
+        "path, long epochs": Case(
+            of_long_epochs(replace(PATH, calls_max=3)), examples(3), 2.27, 1.01
+        ),
+        # a bottom is likely, and the next call moves on the path
+        "path, bottoms on it": Case(
+            of_long_epochs(replace(PATH, calls_max=2, bottom_score=2)), examples(2), 2.79, 2.04
+        ),
+        # of two examples or fewer, which are short, and of three or more
+        "path, short and long epochs": Case(
+            planted(OnAPath, "prefixes:1", replace(
+                PATH, **PAIRED, calls_max=2, bottom_score=3, memory=PathSettings(1, 2, 1, 0, 2)
+            )),
+            examples(4), 1.09, 0, 16,
+        ),
         "lengths, one": Case(one("prefixes:1", ONE_LENGTH), examples(1), 0, 1.01),
         "lengths, equal": Case(one("prefixes:1", EQUAL_LENGTHS), examples(1), 0, 1.01),
         # with a step less is true than two lengths at once are charged
@@ -473,7 +479,8 @@ def blocks() -> dict[str, Case]:
 
 BLOCKS = (
     "path, proposals", "path, two calls", "path, three calls", "path, of several addresses",
-    "path, on it", "path, pairs", "lengths, one", "lengths, equal", "lengths",
+    "path, on it", "path, pairs", "path, long epochs", "path, bottoms on it",
+    "path, short and long epochs", "lengths, one", "lengths, equal", "lengths",
     "lengths, three calls", "lengths, after a bottom", "lengths, on a path", "lengths, pairs",
 )  # fmt: skip
 
@@ -482,6 +489,58 @@ BLOCKS = (
 def test_public_memory_of_blocks_costs_nothing(name: str) -> None:
     """What the learners with it are charged, as one selection from proposals is, holds."""
     blocks()[name].check()
+
+
+Kind = tuple[str, bool]
+
+
+@pytest.mark.parametrize(
+    ("name", "kinds"),
+    [
+        # what was drawn, and whether it was right after a bottom
+        ("path, long epochs", {("block", False), ("bottom", False), ("side", True)}),
+        ("path, bottoms on it", {("block", False), ("bottom", False), ("side", True)}),
+        (
+            "path, short and long epochs",
+            {("block", False), ("bottom", False), ("side", False), ("side", True)},
+        ),
+    ],
+)
+def test_a_season_on_a_path_comes_to_both_kinds_of_calls(
+    name: str, kinds: set[Kind], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks that are proposed there, with offsets, and draws between counts of mistakes."""
+    seen: set[Kind] = set()
+    searched, followed = Path._searched, Path._followed
+
+    def searching(self: Path, hypotheses: Any, state: OnlineState, *given: Any) -> Any:
+        memory, rule = searched(self, hypotheses, state, *given)
+        before = state.memory
+        assert isinstance(before, PathMemory)
+        if before.mode == ON_PATH and any(before.offsets):
+            seen.add(("bottom" if rule is None else "block", before.bottoms > 0))
+        return memory, rule
+
+    def following(self: Path, hypotheses: Any, state: OnlineState, *given: Any) -> Any:
+        before = state.memory
+        assert isinstance(before, PathMemory)
+        seen.add(("side", before.bottoms > 0))
+        return followed(self, hypotheses, state, *given)
+
+    monkeypatch.setattr(Path, "_searched", searching)
+    monkeypatch.setattr(Path, "_followed", following)
+    blocks()[name].check()
+    assert seen == kinds
+
+
+@pytest.mark.parametrize(
+    ("p", "most"), [(replace(PATH, bottom_score=2), 2.19), (replace(PATH, bottom_score=4), 9.06)]
+)
+def test_what_zcdp_converts_to_holds_where_blocks_are_proposed_on_a_path(
+    p: OnlineParameters, most: float
+) -> None:
+    in_zcdp = replace(p, selection_accounting="zcdp", calls_max=2)
+    Case(of_long_epochs(in_zcdp, delta_z=Z), examples(2), 0, most).check()
 
 
 def test_a_memory_is_a_function_of_what_was_released() -> None:
