@@ -46,6 +46,7 @@ from support.enumeration import (
     transcripts,
 )
 from support.learning import HEAD
+from support.paths import LongEpochs, OnAPath
 from support.small_classes import Cubes, Sets
 from support.tape import TapeNoise
 
@@ -252,6 +253,37 @@ def check_season(
 @pytest.mark.parametrize(("name", "most"), FACTORS)
 def test_seasons_cost_at_most_what_they_are_charged(name: str, most: int) -> None:
     check_season(name, most, SHORT, *FACTORS[name, most])
+
+
+# Every example ends its epoch. Sides are drawn where bottoms cost next to nothing; blocks are
+# proposed, and after a bottom a side drawn, where failures are not too unlikely to be seen.
+ON_A_PATH = replace(
+    CASES["fresh paths"][1], trigger_threshold=-1000, trigger_rate=Fraction(1, 4),
+    ladder=(EpochSettings(-1000),),
+)  # fmt: skip
+BLOCKS_OF_USERS: dict[
+    tuple[str, int], tuple[type[OnlineLearner], int, Pattern, float, float]
+] = {
+    ("sides", 1): (OnAPath, 30, SHORT, 2.7, 0), ("sides", 2): (OnAPath, 30, SHORT, 2.7, 0),
+    ("proposals", 1): (LongEpochs, 10, (None, (1, 1, 2), None), 0, 2.73),
+    ("proposals", 2): (LongEpochs, 10, (None, (1, 1, 2), None), 0, 2.46),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("name", "most"), BLOCKS_OF_USERS)
+def test_seasons_on_a_path_cost_at_most_what_they_are_charged(name: str, most: int) -> None:
+    kind, bottom_score, pattern, factor, delta_factor = BLOCKS_OF_USERS[name, most]
+    p = replace(
+        ON_A_PATH, bottom_score=bottom_score, calls_max=len(pattern), user_examples_max=most
+    )
+    plan = stream_of(VariantPlan("l", PREFIXES, p, Words(), kind))
+    case = Case(plan, turns_of(pattern), factor, delta_factor)
+    transitions = case.check()
+    in_zcdp = replace(p, selection_accounting="zcdp")
+    converted = stream_of(
+        VariantPlan("l", PREFIXES, in_zcdp, Words(), kind), delta_z=Fraction(1, 20)
+    )
+    case.holds(transitions, converted.epsilon, converted.delta)
 
 
 @pytest.mark.campaign
