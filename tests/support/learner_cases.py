@@ -63,7 +63,7 @@ LADDER = (EpochSettings(3, 3), EpochSettings(6, None))
 BLOCKS: dict[str, Any] = {"fresh": True, "calls_max": 9, "trigger_threshold": 3}
 PATH = replace(
     SPARSE, selection="path", ladder=(EpochSettings(2), EpochSettings(4)),
-    memory=PathSettings(conviction=2, floor=5, bit=1, longer=1, full_length=9), **BLOCKS,
+    memory=PathSettings(conviction=2, floor=5, bit=1, longer=1, full_length=3), **BLOCKS,
 )  # fmt: skip
 LENGTHS = replace(
     SPARSE, selection="lengths", buffer="mistakes", background_max=0, list_cap=2,

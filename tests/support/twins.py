@@ -404,7 +404,7 @@ class Ears:
         _spy(self.patch, WindowTeachers, "_lists", after=self._chunk_lists)
         _spy(self.patch, WindowTeachers, "_above", before=self._chunk_most, after=self._chunk_stage)
         _spy(self.patch, ExponentialMechanism, "weighed", before=self._scores)
-        _spy(self.patch, BlockSearch, "_moved", before=self._sides)
+        _spy(self.patch, BlockSearch, "_moved", before=self._sides, after=self._side)
         _spy(self.patch, StableHistogram, "passing", before=self._histogram)
         _spy(self.patch, VoteCoin, "answers", before=self._votes)
         _spy(self.patch, NoisyMajority, "answer", before=self._counts)
@@ -512,6 +512,12 @@ class Ears:
     def _sides(self, _: object, scores: object, place: object, noise: LearnerNoise) -> None:
         # what was proposed in an epoch before are not the candidates of a draw between two sides
         self.witness.keys.pop(noise.name, None)
+
+    def _side(
+        self, _: object, side: int, scores: object, place: object, noise: LearnerNoise
+    ) -> None:
+        # of the transcript, as the proof of a public memory has it, whatever is published for it
+        self.witness.say("side", noise.name, side)
 
     def _histogram(self, _: object, scores: NDArray[np.int64], words: object) -> None:
         witness = self.witness
