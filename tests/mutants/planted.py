@@ -1259,6 +1259,8 @@ FAIRNESS = (
 
 BLOCKS_LAW = f"{LAWS}::test_public_memory_of_blocks_costs_nothing"
 LENGTHS_OF_BLOCKS = f"{LEARNERS}/online/test_length_search.py"
+PATHS = f"{LEARNERS}/online/selections/test_path.py"
+PATH_MEMORY = f"{LEARNERS}/online/test_path_memory.py"
 BLOCKS = (
     Mutant(
         "a side that is looked up from the mistakes and not drawn",
@@ -1288,6 +1290,64 @@ BLOCKS = (
         "offsets = -settings.step * longer.astype(np.int64)\n        assert (offsets <= 0).all()",
         "offsets = settings.step * longer.astype(np.int64)",
         (f"{BLOCKS_LAW}[lengths]",),
+    ),
+    Mutant(
+        "a path that goes on beyond the block that was found again",
+        "learners/online/selections/path.py",
+        "return memory.found_again(published[1], value, length, self._memory), rule",
+        "value, longest = int(proposals.keys[drawn[0], 2]), paths.longest\n"
+        "        return memory.found_again(published[1], value, longest, self._memory), rule",
+        (f"{BLOCKS_LAW}[path, long epochs]",),
+    ),
+    Mutant(
+        "offsets that prefer what is proposed on a path to bottom",
+        "learners/online/selections/path.py",
+        "assert not len(offsets) or offsets.max() <= 0  # Lemma B' needs it\n"
+        "        drawn = self._drawn(proposals.scores + offsets, place, noise)",
+        "drawn = self._drawn(proposals.scores - offsets, place, noise)",
+        (f"{BLOCKS_LAW}[path, long epochs]",),
+    ),
+    Mutant(
+        "blocks that are proposed on a path without their offsets",
+        "learners/online/selections/path.py",
+        "drawn = self._drawn(proposals.scores + offsets, place, noise)",
+        "drawn = self._drawn(proposals.scores, place, noise)",
+        (f"{PATHS}::test_what_is_proposed_has_the_offset_of_its_length",),
+    ),
+    Mutant(
+        "a bottom on a path that is remembered only if something was proposed",
+        "learners/online/selections/path.py",
+        "return memory.bottom(), None",
+        "return memory.bottom() if len(proposals.scores) else memory, None",
+        (f"{BLOCKS_LAW}[path, bottoms on it]",),
+    ),
+    Mutant(
+        "blocks that are proposed again right after a bottom on a path",
+        "learners/online/path_memory.py",
+        "return not self.bottoms and epoch_length > settings.full_length",
+        "return epoch_length > settings.full_length",
+        (f"{PATHS}::test_after_a_bottom_on_a_path_the_next_call_moves",),
+    ),
+    Mutant(
+        "sides of a path by all examples that are kept",
+        "learners/online/selections/path.py",
+        "np.bincount(y[state.rule.evaluate(x) != y], minlength=2)",
+        "np.bincount(y, minlength=2)",
+        (f"{PATHS}::test_only_mistakes_of_the_published_block_are_of_a_side",),
+    ),
+    Mutant(
+        "a path whose offsets have no floor",
+        "learners/online/path_memory.py",
+        "offsets = np.maximum(offsets - offsets.max(), -settings.floor)\n        sums",
+        "offsets = offsets - offsets.max()\n        sums",
+        (f"{PATH_MEMORY}::test_the_best_offset_is_0_and_none_is_below_the_floor",),
+    ),
+    Mutant(
+        "a path found again whose offsets have no floor",
+        "learners/online/path_memory.py",
+        "offsets = np.maximum(offsets - offsets.max(), -settings.floor)\n        return",
+        "offsets = offsets - offsets.max()\n        return",
+        (f"{PATH_MEMORY}::test_blocks_are_found_again_as_the_definition_says",),
     ),
     Mutant(
         "examples that outlive a bottom",
@@ -1328,7 +1388,7 @@ BLOCKS = (
         "learners/online/path_memory.py",
         "offsets[slice(published + 1) if longer else slice(published, None)]",
         "offsets[slice(published, None) if longer else slice(published + 1)]",
-        (f"{LEARNERS}/online/test_path_memory.py::test_one_side_is_convicted",),
+        (f"{PATH_MEMORY}::test_one_side_is_convicted",),
     ),
     Mutant(
         "a plan with a length too many above a block",

@@ -1,4 +1,4 @@
-"""The memory of a path: what is convicted, bent and forgotten, by hand and by its definition."""
+"""The memory of a path: what is found, convicted and forgotten, by hand and by its definition."""
 
 from dataclasses import replace
 from fractions import Fraction
@@ -50,19 +50,29 @@ def test_a_block_that_was_found_begins_a_path() -> None:
 
 
 def test_the_shortest_block_that_is_proposed_has_no_open_ones_before_it() -> None:
-    assert PathMemory(SEARCHING, shortest=3).found(7, 3, SETTINGS).offsets == (
-        -26,
-        -26,
-        -26,
-        0,
-        -16,
-    )
+    memory = PathMemory(SEARCHING, shortest=3).found(7, 3, SETTINGS)
+    assert memory.offsets == (-26, -26, -26, 0, -16)
     assert PathMemory(SEARCHING).found(0, 0, SETTINGS).offsets == (0, -16)
 
 
 def test_offsets_of_many_lengths_are_not_below_the_floor() -> None:
     memory = PathMemory(SEARCHING).found(1, 128, replace(SETTINGS, bit=20))
     assert memory.offsets == (-26,) * 128 + (0, -16)
+
+
+@given(data=st.data())
+def test_blocks_are_found_as_the_definition_says(data: st.DataObject) -> None:
+    shortest = data.draw(st.integers(0, 9))
+    length = data.draw(st.integers(shortest, 12))
+    value = data.draw(st.integers(0, (1 << length) - 1))
+    memory = PathMemory(SEARCHING, shortest=shortest, bottoms=data.draw(st.integers(0, 2)))
+    bits = max(length - shortest, 1).bit_length()
+    expected = [-26 if place < shortest else -2 * bits for place in range(length)]
+    found = memory.found(value, length, SETTINGS)
+    assert found == PathMemory(
+        ON_PATH, length=length, value=words_of(value), offsets=(*expected, 0, -16)
+    )
+    assert max(found.offsets) == 0
 
 
 def test_a_bottom_opens_all_lengths_and_is_counted() -> None:
@@ -151,6 +161,62 @@ def test_a_block_that_is_found_again_keeps_what_is_known_of_lengths() -> None:
 
 
 OFFSETS = st.lists(st.integers(-26, 0), min_size=2, max_size=12)
+
+
+@given(offsets=OFFSETS, data=st.data())
+def test_moves_are_those_of_the_definition(offsets: list[int], data: st.DataObject) -> None:
+    published = data.draw(st.integers(0, len(offsets) - 2))
+    longer, longest = data.draw(st.booleans()), data.draw(st.integers(len(offsets) - 2, 12))
+    bottoms = data.draw(st.integers(0, 1))
+    memory = replace(path(*offsets), value=(3, 5), bottoms=bottoms)
+    after, following = moved(memory, published, longer=longer, longest=longest)
+    expected = list(offsets)
+    for place in range(len(offsets)):
+        wrong = place <= published if longer else place >= published
+        expected[place] -= 12 if wrong else 0
+    expected = [max(offset - max(expected), -26) for offset in expected]
+    each = [int(weight) for weight in WEIGHTS.of(np.array(expected))]
+    # the first candidate with at least half of the weight up to it
+    median = next(n for n in range(len(each)) if 2 * sum(each[: n + 1]) >= sum(each))
+    if median < len(offsets) - 1:
+        assert following == median
+        assert after == replace(memory, bottoms=0, offsets=tuple(expected))
+        return
+    open_ones = [place for place, offset in enumerate(expected[:-1]) if offset > -12]
+    shortest = min([*open_ones, len(offsets) - 1])
+    assert following is None
+    assert after == PathMemory(SEARCHING, shortest=shortest if shortest <= longest else 0)
+
+
+@given(offsets=OFFSETS, data=st.data())
+def test_blocks_are_found_again_as_the_definition_says(
+    offsets: list[int], data: st.DataObject
+) -> None:
+    """Nothing of the path that was known is left but the offsets of its lengths."""
+    known, settings = len(offsets) - 2, replace(SETTINGS, floor=40)
+    published, length = data.draw(st.integers(0, known)), data.draw(st.integers(0, 14))
+    value = data.draw(st.integers(0, (1 << length) - 1))
+    memory = replace(path(*offsets), value=(3, 5))
+    every = [offsets[min(place, known + 1)] for place in range(20)]
+    for place in range(20):
+        wrong = place <= published < length or place >= published > length
+        every[place] -= 12 if wrong else 0
+    beyond = max(every[length + 1 : max(length, known) + 2]) - (16 if length > known else 0)
+    expected = [*every[: length + 1], beyond]
+    expected = [max(offset - max(expected), -40) for offset in expected]
+    found = memory.found_again(published, value, length, settings)
+    assert found == PathMemory(
+        ON_PATH, length=length, value=words_of(value), offsets=tuple(expected)
+    )
+
+
+@given(offsets=OFFSETS, lengths=st.lists(st.integers(0, 128), max_size=9))
+def test_a_block_that_is_proposed_has_the_offset_of_its_length(
+    offsets: list[int], lengths: list[int]
+) -> None:
+    found = path(*offsets).of_lengths(np.array(lengths, dtype=np.int64))
+    assert found.dtype == np.int64
+    assert found.tolist() == [offsets[min(length, len(offsets) - 1)] for length in lengths]
 
 
 @given(offsets=OFFSETS, data=st.data())

@@ -4,9 +4,11 @@ Source: Lemmas M and B' and Theorem M of PRIVACY.md, section 4, "Public memory".
 
 While the constant 0 is published, positive examples propose blocks from a public length on. The one
 that is drawn makes a path: it, its ancestors, and "longer", for which the constant 0 is published.
-From then on each call draws among these by the examples of its own epoch, with public offsets added
-to the scores, and the offsets convict the candidates on the other side of the published one. If
-"longer" is drawn the search goes on, for blocks that are longer than the convicted ones.
+On a path a long epoch proposes blocks anew, with the public offsets of their lengths; after a
+bottom the next call does not. A short one draws between two sides, the published block's false
+positives and its false negatives; the offsets convict the candidates on the other side, and their
+median is published. If that is "longer", the search goes on, for blocks that are longer than the
+convicted ones.
 """
 
 from collections.abc import Iterator

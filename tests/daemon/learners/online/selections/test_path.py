@@ -56,11 +56,6 @@ def memory_of(state: OnlineState) -> PathMemory:
     return state.memory
 
 
-def memory_settings(parameters: OnlineParameters) -> PathSettings:
-    assert isinstance(parameters.memory, PathSettings)
-    return parameters.memory
-
-
 def fed(runner: Runner, values: list[int], label: int, first: int) -> int:
     """Feed a record; the position behind it."""
     x = column(runner.learner.hypotheses, values)
@@ -175,32 +170,154 @@ def test_a_bottom_keeps_the_rule_and_raises_the_threshold() -> None:
     assert Path(CERTAIN).settings(runner.state) == EpochSettings(8)
 
 
-def test_a_short_epoch_moves_and_a_long_one_proposes() -> None:
-    """On a path of 16 bits: false positives say longer; with enough positives a block is found."""
-    sixteen = class_from_name("prefixes:16")
-    memory = replace(memory_settings(CERTAIN), full_length=12, longer=0)
-    runner = opened(replace(CERTAIN, memory=memory), sixteen)
-    end = fed(runner, [0xAB00 + low * 37 for low in range(6)], 1, 0)
-    known = memory_of(runner.state)
-    assert known.mode == ON_PATH
-    # three false positives in a row: a smaller block, or a longer path
-    outside = (known.length and rule_of(runner.state).value) << (16 - known.length)
-    end = fed(runner, [outside ^ 1 ^ (1 << (15 - known.length))] * 3, 0, end)
+@pytest.fixture
+def draws(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The kinds of draws that are made, in their order."""
+    made: list[str] = []
+
+    def noted(name: str, kind: str) -> None:
+        draw = getattr(Path, name)
+
+        def noting(self: Any, *given: Any) -> Any:
+            made.append(kind)
+            return draw(self, *given)
+
+        monkeypatch.setattr(Path, name, noting)
+
+    noted("_drawn", "blocks")
+    noted("_moved", "sides")
+    return made
+
+
+def on_path(full_length: int, **changes: Any) -> Runner:
+    """A runner that publishes the block 10101 of three addresses of 16 bits.
+
+    All lengths are nearly as likely, so that a median is seen.
+    """
+    memory = PathSettings(conviction=12, floor=26, bit=0, longer=0, full_length=full_length)
+    runner = opened(replace(CERTAIN, memory=memory, **changes), class_from_name("prefixes:16"))
+    known = PathMemory(ON_PATH, length=5, value=(0, 0b10101), offsets=(0,) * 7)
+    rule = PrefixRule(bits=16, value=0b10101, length=5)
+    runner.state = replace(runner.state, rule=rule, memory=known)
+    return runner
+
+
+@pytest.mark.parametrize(
+    ("label", "moved"),
+    [
+        # the right block is a smaller one: of all that is left the most likely one is beyond
+        (0, PathMemory(SEARCHING, shortest=6)),
+        # it is a larger one: the middle of the lengths 0 to 4
+        (1, PathMemory(ON_PATH, length=5, value=(0, 0b10101), offsets=(0,) * 5 + (-12, -12))),
+    ],
+)
+def test_a_short_epoch_moves_by_the_side_of_most_mistakes(
+    label: int, moved: PathMemory, draws: list[str]
+) -> None:
+    runner = on_path(3)
+    inside, outside = 0b10101 << 11, 0b10111 << 11
+    # examples on which the rule is right are no mistakes, and say nothing of a side
+    fed(runner, [outside if label else inside] * 3, label, 0)
+    assert draws == ["sides"]
+    assert memory_of(runner.state) == moved
+    expected = (2, 0b10) if label else (None, 0)
+    assert (rule_of(runner.state).length, rule_of(runner.state).value) == expected
+
+
+def test_only_mistakes_of_the_published_block_are_of_a_side() -> None:
+    """Many positives inside and negatives outside are kept as well, and count for none."""
+    runner = on_path(60)
+    inside, outside = 0b10101 << 11, 0b10111 << 11
+    end = fed(runner, [inside + low for low in range(30)], 1, 0)
+    end = fed(runner, [outside + low for low in range(20)], 0, end)
+    fed(runner, [inside] * 3, 0, end)
+    assert memory_of(runner.state) == PathMemory(SEARCHING, shortest=6)
+
+
+def test_a_long_epoch_proposes_blocks_of_all_lengths(draws: list[str]) -> None:
+    """The first epoch, of four examples, is short: of up to `full_length`; one of five is long."""
+    other = 0b01 << 14
+    for count, kind in ((1, "sides"), (2, "blocks")):
+        draws.clear()
+        runner = on_path(4)
+        end = fed(runner, [0b10101 << 11] * count, 1, 0)
+        fed(runner, [other] * 3, 1, end)
+        assert draws == [kind]
+    memory = memory_of(runner.state)
+    assert memory.mode == ON_PATH
+    assert rule_of(runner.state).evaluate(column(runner.learner.hypotheses, [other])).all()
+    assert value_of(memory.value) == rule_of(runner.state).value
+
+
+def test_what_is_proposed_has_the_offset_of_its_length() -> None:
+    """The block of a length that is not convicted is drawn before others with as many examples."""
+    for length in range(6):
+        runner = on_path(2, bottom_score=2)
+        offsets = [-12] * 7
+        offsets[length] = 0
+        known = memory_of(runner.state)
+        runner.state = replace(runner.state, memory=replace(known, offsets=tuple(offsets)))
+        fed(runner, [0b01 << 14] * 3, 1, 0)  # bottom has more than what has 12 less
+        assert rule_of(runner.state).length == length
+
+
+def test_after_a_bottom_on_a_path_the_next_call_moves(draws: list[str]) -> None:
+    """However long its epoch is; and then long epochs propose again."""
+    runner = on_path(2, bottom_score=20)
+    known, rule = memory_of(runner.state), runner.state.rule
+    end = fed(runner, [0b01 << 14] * 3, 1, 0)
+    assert draws == ["blocks"]
+    assert memory_of(runner.state) == replace(known, bottoms=1)
+    assert runner.state.rule == rule
+    assert Path(CERTAIN).settings(runner.state) == EpochSettings(3)
+    end = fed(runner, [0b01 << 14] * 3, 1, end)
+    assert draws == ["blocks", "sides"]
     moved = memory_of(runner.state)
-    assert moved.mode == SEARCHING or rule_of(runner.state).length != known.length
-    assert runner.state.calls == 2
+    assert (moved.mode, moved.bottoms, moved.offsets) == (ON_PATH, 0, (0,) * 5 + (-12, -12))
+    fed(runner, [0b01 << 14] * 3, 1, end)
+    assert draws == ["blocks", "sides", "blocks"]
 
 
-def test_after_a_bottom_on_a_path_the_next_call_moves() -> None:
-    runner = opened(replace(CERTAIN, memory=replace(memory_settings(CERTAIN), full_length=1)))
-    end = fed(runner, [ADDRESS] * 6, 1, 0)
-    length = memory_of(runner.state).length
-    others = [ADDRESS ^ (1 << 120) ^ number for number in range(3)]
-    end = fed(runner, others, 0 if length <= 7 else 1, end)
-    assert runner.state.calls == 2
-    if memory_of(runner.state).mode == ON_PATH and memory_of(runner.state).bottoms:
-        fed(runner, others, 0 if length <= 7 else 1, end)
-        assert memory_of(runner.state).bottoms == 0
+def test_examples_before_a_bottom_are_forgotten() -> None:
+    """Three false positives, which the bottom saw, and then three false negatives."""
+    runner = on_path(2, bottom_score=20)
+    end = fed(runner, [0b10101 << 11] * 3, 0, 0)
+    assert memory_of(runner.state).bottoms == 1
+    fed(runner, [0b01 << 14] * 3, 1, end)
+    assert memory_of(runner.state).offsets == (0,) * 5 + (-12, -12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_what_is_remembered_fits_what_is_published(seed: int) -> None:
+    """After every call: no bits beyond the length, an ancestor, and no offset above 0."""
+    sixteen = class_from_name("prefixes:16")
+    parameters = replace(
+        PATH, trigger_rate=Fraction(3), selection_rate=Fraction(2), trigger_threshold=4,
+        bottom_score=3, list_cap=17, ladder=(EpochSettings(2), EpochSettings(6)), calls_max=500,
+        memory=PathSettings(conviction=2, floor=4, bit=1, longer=1, full_length=6),
+    )  # fmt: skip
+    modes, lengths = set[int](), set[int]()
+    values, y = stream(seed, 1200, 5, 16)
+    y[np.random.default_rng(seed).random(len(y)) < 0.3] ^= 1
+    runner, x = opened(parameters, sixteen, seed), column(sixteen, values)
+    for at in range(len(y)):
+        list(runner.feed(x[at : at + 1], y[at : at + 1], at))
+        memory, rule = memory_of(runner.state), rule_of(runner.state)
+        modes.add(memory.mode)
+        if memory.mode != ON_PATH:
+            assert (rule.length, memory.value, memory.offsets) == (None, (0, 0), ())
+            continue
+        value = value_of(memory.value)
+        lengths.add(memory.length)
+        assert value < 1 << memory.length
+        assert rule.length is not None
+        assert rule.length <= memory.length
+        assert rule.value == value >> (memory.length - rule.length)
+        assert len(memory.offsets) == memory.length + 2
+        assert max(memory.offsets) == 0
+        assert min(memory.offsets) >= -4
+    assert modes == {SEARCHING, ON_PATH}
+    assert len(lengths) > 2
 
 
 def course_of(learner: OnlineLearner, x: Any, y: Any, seed: int) -> list[tuple[Any, bytes]]:
