@@ -1297,7 +1297,7 @@ BLOCKS = (
         "return memory.found_again(published[1], value, length, self._memory), rule",
         "value, longest = int(proposals.keys[drawn[0], 2]), paths.longest\n"
         "        return memory.found_again(published[1], value, longest, self._memory), rule",
-        (f"{BLOCKS_LAW}[path, long epochs]",),
+        (f"{BLOCKS_LAW}[path, found again]",),
     ),
     Mutant(
         "offsets that prefer what is proposed on a path to bottom",

@@ -455,6 +455,18 @@ def blocks() -> dict[str, Case]:
             )),
             examples(4), 1.09, 0, 16,
         ),
+        # a block around several addresses that is found beside a published one, and then moved from
+        "path, found again": Case(
+            planted(OnAPath, "prefixes:2", replace(
+                PATH, **PAIRED, calls_max=2, bottom_score=3, selection_rate=F(3), list_cap=3,
+                memory=PathSettings(1, 2, 1, 0, 2),
+            )),
+            (
+                *[Turn((Example(1, 1),))] * 2, anything((0, 2)),
+                *(Turn((Example(3, y),)) for y in (1, 0, 0)),
+            ),
+            1.19, 0, 16,
+        ),
         "lengths, one": Case(one("prefixes:1", ONE_LENGTH), examples(1), 0, 1.01),
         "lengths, equal": Case(one("prefixes:1", EQUAL_LENGTHS), examples(1), 0, 1.01),
         # with a step less is true than two lengths at once are charged
@@ -480,7 +492,7 @@ def blocks() -> dict[str, Case]:
 BLOCKS = (
     "path, proposals", "path, two calls", "path, three calls", "path, of several addresses",
     "path, on it", "path, pairs", "path, long epochs", "path, bottoms on it",
-    "path, short and long epochs", "lengths, one", "lengths, equal", "lengths",
+    "path, short and long epochs", "path, found again", "lengths, one", "lengths, equal", "lengths",
     "lengths, three calls", "lengths, after a bottom", "lengths, on a path", "lengths, pairs",
 )  # fmt: skip
 

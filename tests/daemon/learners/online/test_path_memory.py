@@ -193,7 +193,7 @@ def test_blocks_are_found_again_as_the_definition_says(
     offsets: list[int], data: st.DataObject
 ) -> None:
     """Nothing of the path that was known is left but the offsets of its lengths."""
-    known, settings = len(offsets) - 2, replace(SETTINGS, floor=40)
+    known, settings = len(offsets) - 2, replace(SETTINGS, floor=30)
     published, length = data.draw(st.integers(0, known)), data.draw(st.integers(0, 14))
     value = data.draw(st.integers(0, (1 << length) - 1))
     memory = replace(path(*offsets), value=(3, 5))
@@ -203,7 +203,7 @@ def test_blocks_are_found_again_as_the_definition_says(
         every[place] -= 12 if wrong else 0
     beyond = max(every[length + 1 : max(length, known) + 2]) - (16 if length > known else 0)
     expected = [*every[: length + 1], beyond]
-    expected = [max(offset - max(expected), -40) for offset in expected]
+    expected = [max(offset - max(expected), -30) for offset in expected]
     found = memory.found_again(published, value, length, settings)
     assert found == PathMemory(
         ON_PATH, length=length, value=words_of(value), offsets=tuple(expected)

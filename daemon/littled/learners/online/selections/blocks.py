@@ -4,11 +4,11 @@ Source: Lemmas M and B' and Theorem M of PRIVACY.md, section 4, "Public memory".
 
 The constant 0 is published until a block is drawn, among those that positive examples propose, by
 sparse sampling with a bottom; then the blocks around the published one are a chain, and a draw of
-the exponential mechanism among them, or between two sides, moves on it. Every call makes one draw,
-from the examples of its own epoch, at one rate e. A draw on a path has no failure mass and, as one
-from proposals, is pure 2e-DP and (e^2 / 2)-zCDP; so the charge of one sparse selection covers the
-fresh selections of a season, whichever of the two each of them is. So does its loss of precision:
-two sides are no more candidates than one proposed block and bottom.
+the exponential mechanism between two sides moves on it. Every call makes one draw, from the
+examples of its own epoch, at one rate e. A draw between sides has no failure mass and, as one from
+proposals, is pure 2e-DP and (e^2 / 2)-zCDP; so the charge of one sparse selection covers the fresh
+selections of a season, whichever of the two each of them is. So does its loss of precision: two
+sides are no more candidates than one proposed block and bottom.
 
 What is added to a score, relative to bottom's, is public and never positive: then all that one
 example proposes weighs no more than `list_cap` candidates without offsets.
@@ -62,7 +62,7 @@ class BlockSearch(Proposing):
             yield from super().misfits(hypotheses)
 
     def _moved(self, scores: Scores, place: Place, noise: LearnerNoise) -> int:
-        """The draw of one call among candidates on a path."""
+        """The draw of one call between two sides."""
         (address,) = noise.draws(place, 1)
         return self._on_path.sample(scores, noise.source.words(address, ExponentialMechanism.WORDS))
 
