@@ -418,7 +418,11 @@ def of_long_epochs(p: OnlineParameters, **options: Any) -> StreamPlan:
 
 def blocks() -> dict[str, Case]:
     """Blocks that are proposed, of which nothing is known; then draws and sides on a path."""
-    paired = replace(PATH, **PAIRED, calls_max=1), replace(LENGTHS, **PAIRED, calls_max=1)
+    return {**blocks_of_paths(), **blocks_of_lengths()}
+
+
+def blocks_of_paths() -> dict[str, Case]:
+    """Path selection."""
     return {
         "path, proposals": Case(one("prefixes:1", PATH), examples(1), 0, 1.01),
         "path, two calls": Case(
@@ -439,7 +443,9 @@ def blocks() -> dict[str, Case]:
         "path, on it": Case(
             on_a_path(2, replace(PATH, calls_max=2, list_cap=3)), examples(2, SOME_POINTS), 2.26
         ),
-        "path, pairs": Case(on_a_path(1, paired[0]), examples(3), 1.95, 0, 16),
+        "path, pairs": Case(
+            on_a_path(1, replace(PATH, **PAIRED, calls_max=1)), examples(3), 1.95, 0, 16
+        ),
         # blocks that are proposed on a path, with the offsets of their lengths
         "path, long epochs": Case(
             of_long_epochs(replace(PATH, calls_max=3)), examples(3), 2.27, 1.01
@@ -467,6 +473,12 @@ def blocks() -> dict[str, Case]:
             ),
             1.19, 0, 16,
         ),
+    }  # fmt: skip
+
+
+def blocks_of_lengths() -> dict[str, Case]:
+    """A search for the length."""
+    return {
         "lengths, one": Case(one("prefixes:1", ONE_LENGTH), examples(1), 0, 1.01),
         "lengths, equal": Case(one("prefixes:1", EQUAL_LENGTHS), examples(1), 0, 1.01),
         # with a step less is true than two lengths at once are charged
@@ -485,7 +497,9 @@ def blocks() -> dict[str, Case]:
         "lengths, on a path": Case(
             on_a_path(1, replace(LENGTHS, calls_max=2)), examples(2), 2.29
         ),
-        "lengths, pairs": Case(on_a_path(1, paired[1]), examples(3), 1.49, 0, 16),
+        "lengths, pairs": Case(
+            on_a_path(1, replace(LENGTHS, **PAIRED, calls_max=1)), examples(3), 1.49, 0, 16
+        ),
     }  # fmt: skip
 
 
