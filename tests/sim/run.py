@@ -343,7 +343,9 @@ def _bury(loop: SimLoop, world: World) -> None:
     for task in tasks:
         task._log_destroy_pending = False  # type: ignore[attr-defined]
         with suppress(BaseException):
-            task.get_coro().close()
+            coroutine = task.get_coro()
+            if coroutine is not None:  # a task that ended at once has none, from Python 3.12 on
+                coroutine.close()
     with suppress(BaseException):
         loop.close()
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import apsw
+from typing_extensions import Buffer
 
 from littled.store.columns import DISKS, Disk
 
@@ -88,11 +89,12 @@ class HookedFile(apsw.VFSFile):
         self.path = name.filename() if isinstance(name, apsw.URIFilename) else str(name)
         super().__init__("", name, flags)
 
-    def xWrite(self, data: bytes, offset: int) -> None:  # noqa: N802
+    def xWrite(self, data: Buffer, offset: int) -> None:  # noqa: N802
         self.disk.hook("write", self.path)
-        self.disk.changing(self.path, offset, len(data))
+        written = bytes(data)
+        self.disk.changing(self.path, offset, len(written))
         super().xWrite(data, offset)
-        self.disk.written(self.path, bytes(data), offset)
+        self.disk.written(self.path, written, offset)
 
     def xTruncate(self, newsize: int) -> None:  # noqa: N802
         self.disk.hook("truncate", self.path)

@@ -125,7 +125,7 @@ def put_moved(connection: apsw.Connection, facts: Facts, moved: Moved) -> None:
             *(stretch.examples, stretch.head, stretch.checksum),
         ),
     )
-    points = [(record_key(identity, number), *values) for number, *values in moved.points]
+    points = [(record_key(identity, point[0]), *point[1:]) for point in moved.points]
     connection.executemany(_INSERT_POINT, points)
 
 

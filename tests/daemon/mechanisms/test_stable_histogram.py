@@ -202,7 +202,7 @@ def check_bits(draws: int, seed: int) -> None:
         words = rng.integers(0, 2**64, len(many), dtype=np.uint64)
         bits = np.zeros(len(many), dtype=np.int64)
         bits[histogram.passing(many, words)] = 1
-        counts += np.bincount(bits.reshape(-1, 3) @ [1, 2, 4], minlength=8)
+        counts += np.bincount(bits.reshape(-1, 3) @ np.array([1, 2, 4]), minlength=8)
     for rate, threshold, fits in ((0.5, 6, True), (0.55, 6, False), (0.5, 7, False)):
         a = math.exp(-rate)
         chances = [
