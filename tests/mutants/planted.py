@@ -468,10 +468,42 @@ DATA = (
         (f"{TRIGGERS}[lists that are too long]",),
     ),
     Mutant(
+        "an example that is held back and counted in its own epoch as well",
+        "learners/online/keeping.py",
+        'noise.of_positions(event, "pool")\n        held = self.settings.held(words, earlier)\n'
+        "        assert state.pool is not None\n",
+        'noise.of_positions(event, "pool")\n        held = self.settings.held(words, earlier)\n'
+        "        assert state.pool is not None\n"
+        "        state = super().keep(state, event.take(held), mistake[held], noise)\n",
+        (f"{TRIGGERS}[dense, pool]", "daemon/test_twins.py"),
+    ),
+    Mutant(
+        "a slot of the pool that stays full when it is spent",
+        "learners/online/pool.py",
+        "        left[slot] = 0\n",
+        "",
+        (f"{TRIGGERS}[dense, pool]", "daemon/test_twins.py"),
+    ),
+    Mutant(
+        "mistakes are not held back",
+        "learners/online/keeping.py",
+        "held = self.settings.held(words, earlier)",
+        "held = self.settings.held(words, earlier) & ~mistake",
+        ("daemon/test_twins.py",),
+    ),
+    Mutant(
+        "a pool that stays when a season opens",
+        "learners/online/keeping.py",
+        "return replace(super().emptied(state), pool=Pool.empty(self.settings.slots, self.rules))",
+        "full = state.pool or Pool.empty(self.settings.slots, self.rules)\n"
+        "        return replace(super().emptied(state), pool=full)",
+        ("daemon/test_twins.py",),
+    ),
+    Mutant(
         "a fresh learner that remembers",
         "learners/online/learner.py",
         "        if self.parameters.fresh:\n"
-        "            published = self._keeping.emptied(published)\n",
+        "            published = self._keeping.next_epoch(published)\n",
         "",
         (f"{SEASONS}[fresh closures]", f"{WITHOUT_FAULT}[fresh but remembering]"),
     ),
@@ -1353,9 +1385,9 @@ BLOCKS = (
         "examples that outlive a bottom",
         "learners/online/learner.py",
         "        if self.parameters.fresh:\n"
-        "            published = self._keeping.emptied(published)\n",
+        "            published = self._keeping.next_epoch(published)\n",
         "        if self.parameters.fresh and rule is not None:\n"
-        "            published = self._keeping.emptied(published)\n",
+        "            published = self._keeping.next_epoch(published)\n",
         (f"{BLOCKS_LAW}[path, two calls]",),
     ),
     Mutant(

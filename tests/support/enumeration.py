@@ -288,7 +288,8 @@ class Transitions:
             engine._outlet = transcript
             # all that it holds is replaced, never changed, except for the table of learners' states
             engine._course = replace(state.course, states=dict(state.course.states))
-            secrets = {"teacher": example.teacher, "buffer": example.priority}
+            secrets = dict.fromkeys(("buffer", "pool"), example.priority)
+            secrets["teacher"] = example.teacher
             self.outcomes.noise.begin(engine.position, secrets)
             engine.apply(self._record(engine.position, example))
             self._spends(engine._course.filter)

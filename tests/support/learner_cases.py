@@ -13,6 +13,7 @@ from littled.learners.online.chain_memory import ChainSettings
 from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.path_memory import PathSettings
+from littled.learners.online.pool import PoolSettings
 from littled.learners.online.values import EpochSettings
 from littled.learners.prediction import PredictionParameters
 from littled.planner import OnlinePlan, StreamPlan
@@ -233,11 +234,21 @@ BATCH_USERS: dict[str, tuple[str, BatchParameters]] = {
     "windows, teachers, users 1": windows_of_users("windows, teachers", 1),
     "windows, stages, users 3": windows_of_users("windows, stages", 3),
 }
+# Examples are held back for later calls.
+POOLS: dict[str, tuple[str, OnlineParameters]] = {
+    "dense pool": (
+        "thresholds",
+        replace(
+            DENSE, fresh=True, calls_max=20, trigger_threshold=0,
+            pool=PoolSettings(slots=2, own=1, one_in=2, calls=6),
+        ),
+    ),
+}  # fmt: skip
 TOGETHER = ("dense", "dense draws", "answers, dense", "answers, relabelling")
 LEARNERS: dict[str, tuple[str, Any]] = {
-    **ONLINE, **PREDICTIONS, **USERS, **BATCH, **BATCH_USERS
+    **ONLINE, **PREDICTIONS, **USERS, **BATCH, **BATCH_USERS, **POOLS
 }  # fmt: skip
-CASES = [*ONLINE, *PREDICTIONS, *BATCH, "a small budget", "one stream for all"]
+CASES = [*ONLINE, *PREDICTIONS, *BATCH, "a small budget", "one stream for all", *POOLS]
 
 
 @dataclass(frozen=True)

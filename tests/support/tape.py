@@ -23,7 +23,7 @@ class TapeNoise:
         self.requests.append((address.learner, address.purpose, address.position + offset, count))
         if self.constant is not None:
             return np.full(count, self.constant, dtype=np.uint64)
-        if address.purpose in {"trigger", "buffer", "teacher"}:
+        if address.purpose in {"trigger", "buffer", "pool", "teacher"}:
             each = [self._word(address, address.position + offset + i, 0) for i in range(count)]
         else:
             each = [self._word(address, address.position, offset + i) for i in range(count)]

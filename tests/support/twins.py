@@ -770,6 +770,8 @@ class Comparison:
             calls.add(asked.position)
             fresh = self.calls[asked.learner].fresh
             assert not fresh or len(calls) == 1, "two calls of a fresh learner differ"
+            seasons = {place // self.plan.horizon for place in (asked.position, self.position)}
+            assert not fresh or len(seasons) == 1, "a call of another season differs"
         return change
 
     def _gaps(self, left: Asked, right: Asked) -> int:

@@ -39,6 +39,7 @@ Purpose = Literal[
     "stage-query",
     "stage-threshold",
     "buffer",
+    "pool",
     "teacher",
     "user-teacher",
     "select",

@@ -18,13 +18,13 @@ from littled.planner import StreamPlan
 from littled.store.mark import Numbers
 from littled.store.records import Record
 from littled.store.restoration import RESTORER, Restoration
-from support.learner_cases import HORIZON, ONLINE, USERS, Case, case_of
+from support.learner_cases import HORIZON, ONLINE, POOLS, USERS, Case, case_of
 from support.learning import Inline
 from support.plain import use_plain_forms
 from support.twins import Examples, random_stream, with_users
 
 EXAMPLES = 4 * HORIZON + 7
-CASES = [*ONLINE, *USERS, "a small budget", "one stream for all"]
+CASES = [*ONLINE, *USERS, "a small budget", "one stream for all", *POOLS]
 
 
 class OneByOne:

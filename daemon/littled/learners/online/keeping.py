@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from littled.classes.capabilities import NumberedRules
 from littled.classes.hypothesis import HypothesisClass
-from littled.learners.contract import Examples
+from littled.learners.contract import Examples, Place
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.pool import Pool, PoolSettings
 from littled.learners.online.state import OnlineState
 from littled.learners.online.values import ParameterValues
 from littled.learners.users import UserCounts, user_words
@@ -34,6 +35,8 @@ PENDING_BATCHES, PENDING_BATCH_BYTES = 256, 256
 LABEL_BYTES, FLAG_BYTES, WORDS_BYTES = 1, 1, 8 + 8
 # And its user, where users are protected.
 USER_BYTES = 16
+# The slot of an example that waits for the pool.
+SLOT_BYTES = 1
 # Names, types and shapes of the columns of an epoch.
 EPOCH_BYTES = 512
 # Beside the first, the background may hold so many examples more until it is cut again.
@@ -64,6 +67,14 @@ class Keeping(ABC):
     @abstractmethod
     def closed(self, state: OnlineState) -> OnlineState:
         """The state at the end of an epoch, ready for a joint training."""
+
+    def recalled(self, state: OnlineState, place: Place) -> OnlineState:
+        """The closed state with what earlier epochs have held back for the call at this place."""
+        return state
+
+    def next_epoch(self, state: OnlineState) -> OnlineState:
+        """The state after a call that sees its own epoch only: nothing that was kept stays."""
+        return self.emptied(state)
 
     @abstractmethod
     def with_user_words(self, state: OnlineState, noise: LearnerNoise) -> OnlineState:
@@ -145,6 +156,69 @@ class Counts(Keeping):
         """The statistics, and the examples that they do not hold yet."""
         pending = PENDING_EXAMPLES_MAX * self._example_bytes + PENDING_BATCHES * PENDING_BATCH_BYTES
         return self.rules.empty_statistics().nbytes + pending
+
+
+@dataclass(frozen=True)
+class PooledCounts(Counts):
+    """Statistics of an epoch, and a pool of examples that it holds back for later calls."""
+
+    settings: PoolSettings
+
+    def emptied(self, state: OnlineState) -> OnlineState:
+        """Nothing held back either."""
+        return replace(super().emptied(state), pool=Pool.empty(self.settings.slots, self.rules))
+
+    def next_epoch(self, state: OnlineState) -> OnlineState:
+        """What is held back for calls to come stays."""
+        return replace(super().emptied(state), pool=state.pool)
+
+    def keep(
+        self, state: OnlineState, event: Examples, mistake: Flags, noise: LearnerNoise
+    ) -> OnlineState:
+        """Count each example soon: for the call to come, or in a slot of the pool."""
+        earlier = event.place.position - state.epoch_position
+        if earlier + len(event.y) <= self.settings.own:
+            return super().keep(state, event, mistake, noise)
+        words = noise.of_positions(event, "pool")
+        held = self.settings.held(words, earlier)
+        assert state.pool is not None
+        pool = state.pool.plus(event.x[held], event.y[held], self.settings.slots_of(words[held]))
+        state = super().keep(replace(state, pool=pool), event.take(~held), mistake[~held], noise)
+        waiting = sum(len(y) for _, y, _ in pool.waiting)
+        many = waiting >= PENDING_EXAMPLES_MAX or len(pool.waiting) >= PENDING_PIECES_MAX
+        return self._pool_counted(state) if many else state
+
+    def settled(self, state: OnlineState) -> OnlineState:
+        """With everything counted, in the pool as well."""
+        return self._pool_counted(super().settled(state))
+
+    def closed(self, state: OnlineState) -> OnlineState:
+        """With everything counted, in the pool as well."""
+        return self._pool_counted(super().closed(state))
+
+    def recalled(self, state: OnlineState, place: Place) -> OnlineState:
+        """Count the call's slot of the pool, which is empty then; or empty the whole pool.
+
+        The epoch's length and the number of calls say which: both are public.
+        """
+        assert state.pool is not None
+        assert state.statistics is not None
+        pool = replace(state.pool, calls=state.pool.calls + 1)
+        if self.settings.empties(place.position + 1 - state.epoch_position, pool.calls):
+            return replace(state, pool=Pool.empty(self.settings.slots, self.rules))
+        found, left = pool.spent(state.calls)
+        return replace(state, statistics=state.statistics + found, pool=left)
+
+    def _pool_counted(self, state: OnlineState) -> OnlineState:
+        assert state.pool is not None
+        return replace(state, pool=state.pool.counted(self.rules))
+
+    def stored_bytes(self, rows: int) -> int:
+        """The statistics of the pool, and what they do not hold yet."""
+        pool = self.settings.slots * self.rules.empty_statistics().nbytes
+        waiting = PENDING_EXAMPLES_MAX * (self._example_bytes + SLOT_BYTES)
+        waiting += PENDING_BATCHES * PENDING_BATCH_BYTES
+        return super().stored_bytes(rows) + pool + waiting
 
 
 @dataclass(frozen=True)

@@ -231,6 +231,7 @@ class OnlineLearner:
     def _train(self, state: OnlineState, place: Place, noise: LearnerNoise) -> Step:
         """Algorithm 3, lines 16 to 22: select, publish, begin the next epoch."""
         state = self._keeping.with_user_words(self._keeping.closed(state), noise)
+        state = self._keeping.recalled(state, place)
         state, rule = self._selection.select(self.hypotheses, state, place, noise)
         changed = rule is not None and rule != state.rule
         published = replace(
@@ -245,7 +246,7 @@ class OnlineLearner:
             threshold_noise=None,
         )
         if self.parameters.fresh:
-            published = self._keeping.emptied(published)
+            published = self._keeping.next_epoch(published)
         return Step(published, (_published("rule", published, place.position + 1),))
 
 

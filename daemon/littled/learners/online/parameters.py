@@ -1,6 +1,6 @@
 """Public parameters of the learners: fixed before any data, recorded in the store."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
 from itertools import chain
@@ -10,6 +10,7 @@ from littled.budget.rounding import to_text
 from littled.budget.unit import USER_EXAMPLES_MAX
 from littled.learners.online.memories import settings_from_dict
 from littled.learners.online.memory import MemorySettings
+from littled.learners.online.pool import PoolSettings
 from littled.learners.online.selections.register import SELECTIONS, selection_of
 from littled.learners.online.values import (
     Accounting,
@@ -24,7 +25,7 @@ from littled_protocol.limits import majority_members_max
 # Thresholds of a trigger, either way: with every count and noise added, 63 bits hold them.
 THRESHOLD_MAX = 1 << 62
 # Parameters that are not written where they are None: there were plans before there were these.
-LEFT_OUT = frozenset({"memory", "threshold_rate"})
+LEFT_OUT = frozenset({"memory", "threshold_rate", "pool"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +60,8 @@ class OnlineParameters(ParameterValues):
         Parameters that came later have defaults; what was stored before them lacks them.
         """
         check_stored(cls, values, "online learner")
-        read = {name: _read(name, value) for name, value in values.items() if name != "memory"}
-        memory = values.get("memory")
-        return cls(**read, memory=None if memory is None else settings_from_dict(memory))
+        read = {name: _read(name, value) for name, value in values.items()}
+        return cls(**read)
 
 
 def check_stored(kind: type[Any], values: Mapping[str, Any], learner: str) -> None:
@@ -101,6 +101,12 @@ _FRACTIONS = frozenset(
 )
 
 
+_SETTINGS: dict[str, Callable[[Any], object]] = {
+    "memory": settings_from_dict,
+    "pool": PoolSettings.from_dict,
+}
+
+
 def _plain(value: object) -> object:
     if isinstance(value, Fraction):
         return to_text(value)
@@ -109,7 +115,7 @@ def _plain(value: object) -> object:
             {"trigger_threshold": settings.trigger_threshold, "teachers": settings.teachers}
             for settings in value
         ]
-    if isinstance(value, MemorySettings):
+    if isinstance(value, (MemorySettings, PoolSettings)):
         return value.to_dict()
     return value
 
@@ -117,6 +123,8 @@ def _plain(value: object) -> object:
 def _read(name: str, value: Any) -> Any:
     if name == "ladder":
         return tuple(_read_epoch_settings(settings) for settings in value)
+    if name in _SETTINGS:
+        return None if value is None else _SETTINGS[name](value)
     return Fraction(value) if name in _FRACTIONS and value is not None else value
 
 
@@ -163,9 +171,11 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
 
 def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
     """What parameters may not be together."""
-    if p.memory is not None and (problem := p.memory.wrong()) is not None:
-        yield problem
+    for settings in (p.memory, p.pool):
+        if settings is not None and (problem := settings.wrong()) is not None:
+            yield problem
     yield from selection_of(p).wrong()
+    yield from selection_of(p).wrong_pool()
     if p.tests == "cohen_lyu" and not 0 < p.tests_failure < 1:
         yield "cohen_lyu tests need a tests_failure above 0 and below 1"
     if p.tests != "cohen_lyu" and p.tests_failure:

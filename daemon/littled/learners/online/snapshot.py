@@ -6,6 +6,7 @@ from typing import Any
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.memories import memory_from_dict
 from littled.learners.online.memory import Memory
+from littled.learners.online.pool import Pool
 from littled.learners.online.state import OnlineState
 from littled.learners.snapshot import SnapshotUnusable, counts_from_dict, counts_to_dict
 from littled_protocol.rules import rule_from_dict
@@ -26,16 +27,22 @@ def state_to_dict(state: OnlineState) -> dict[str, Any]:
         del values["memory"]  # as snapshots were before memories came
     else:
         values["memory"] = state.memory.to_dict()
+    if state.pool is None:
+        del values["pool"]  # as snapshots were before pools came
+    else:
+        values["pool"] = state.pool.to_dict()
     return values
 
 
 def state_from_dict(values: dict[str, Any]) -> OnlineState:
     """The state that `state_to_dict` wrote; SnapshotUnusable if its fields differ."""
-    if set(values) | {"memory"} != {field.name for field in fields(OnlineState)}:
+    if set(values) | {"memory", "pool"} != {field.name for field in fields(OnlineState)}:
         raise SnapshotUnusable("the snapshot has the fields of another version")
     read = dict(values)
     if "memory" in values:
         read["memory"] = _memory(values["memory"])
+    if "pool" in values:
+        read["pool"] = _pool(values["pool"])
     read["rule"] = rule_from_dict(values["rule"])
     read["buffer"] = None if values["buffer"] is None else Buffer(**values["buffer"])
     read["archive"] = tuple(Buffer(**buffer) for buffer in values["archive"])
@@ -56,3 +63,10 @@ def _memory(values: dict[str, Any]) -> Memory:
         return memory_from_dict(values)
     except ValueError as error:
         raise SnapshotUnusable(f"the snapshot has the memory of another version: {error}") from None
+
+
+def _pool(values: dict[str, Any]) -> Pool:
+    try:
+        return Pool.from_dict(values)
+    except ValueError as error:
+        raise SnapshotUnusable(f"the snapshot has the pool of another version: {error}") from None

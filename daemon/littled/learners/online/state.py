@@ -9,6 +9,7 @@ from littled.classes.base import Labels, Points
 from littled.learners import contract
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.memory import Memory
+from littled.learners.online.pool import Pool
 from littled.learners.users import UserCounts, Users
 from littled_protocol.rules import Rule
 
@@ -23,7 +24,8 @@ class OnlineState:
     the `pending` examples. `users_counted` are the mistakes of each user that the trigger has
     counted, `users_kept` the examples of each that were kept; None where examples are protected,
     and `users_kept` where exactly the counted mistakes are kept. `memory` is that of the season,
-    None for ways of selection without one.
+    None for ways of selection without one. `pool` is what was held back for later calls of the
+    season, None for learners without one.
     """
 
     rule: Rule
@@ -45,6 +47,7 @@ class OnlineState:
     users_counted: UserCounts | None = None
     users_kept: UserCounts | None = None
     memory: Memory | None = None
+    pool: Pool | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Literal
 
 from littled.learners.online.memory import MemorySettings
+from littled.learners.online.pool import PoolSettings
 
 Accounting = Literal["pure", "zcdp"]
 Keep = Literal["examples", "mistakes", "both"]
@@ -30,8 +31,8 @@ class ParameterValues:
     `selection_rate`, `selection_accounting`, `draws`, `list_cap`, `bottom_score`, `teachers`,
     `stage_rate`, `calls_max`, `fresh`, `tests`, `tests_failure`, `user_examples_max`,
     `threshold_rate`. Utility only: `noise_rate`, `trigger_threshold`, `buffer`, `background_max`,
-    `ladder`, `schedule_first`, `mistakes_max`, `memory`; but where a histogram is booked as zCDP,
-    whether `noise_rate` is 0 sets its price.
+    `ladder`, `schedule_first`, `mistakes_max`, `memory`, `pool`; but where a histogram is booked as
+    zCDP, whether `noise_rate` is 0 sets its price.
 
     - `horizon`: examples in a season.
     - `noise_rate`: share of labels that may contradict the best rule; the trigger counts mistakes
@@ -49,8 +50,9 @@ class ParameterValues:
       place of `trigger_threshold` and, for closures, of `teachers`; a call that changes the rule
       goes back to those. For dense selection, which hardly ever keeps a rule, j counts all calls of
       the season.
-    - `fresh`: a call sees what its own epoch has kept and nothing older, so an example is in one
-      selection at most; all selections of a season are charged as one, when it opens.
+    - `fresh`: a call sees what its own epoch has kept and nothing older, or with a `pool` what was
+      held back for it alone, so an example is in one selection at most; all selections of a season
+      are charged as one, when it opens.
     - `tests`: how the trigger and the stage test are made private; `tests_failure`: f of Lemma D
       (PRIVACY.md), the failure mass of the trigger and of each segment of stage tests.
     - `schedule_first`: epochs end at public times instead of when a trigger fires: once the season
@@ -65,6 +67,8 @@ class ParameterValues:
     - `threshold_rate`: where users are protected, the rate e_1 of the noise on the trigger's
       threshold, if it is another one than that on its steps, e_2 = `trigger_rate` (Lemma U); None
       for the same. Plans that have none are stored without it.
+    - `pool`: how fresh dense selections hold examples back for later calls; None if they do not.
+      Plans that have none are stored without it.
     """
 
     epsilon: Fraction
@@ -92,6 +96,7 @@ class ParameterValues:
     user_examples_max: int | None = None
     memory: MemorySettings | None = None
     threshold_rate: Fraction | None = None
+    pool: PoolSettings | None = None
 
     @property
     def keeps_mistakes(self) -> bool:

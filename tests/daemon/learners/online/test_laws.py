@@ -31,6 +31,7 @@ from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.path_memory import ON_PATH, PathMemory, PathSettings
+from littled.learners.online.pool import PoolSettings
 from littled.learners.online.selections.chain import Chain
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.selections.histogram import Histogram
@@ -76,6 +77,12 @@ TWO_CALLS = replace(ONE_CALL, schedule_first=1, horizon=3, calls_max=2)
 TRIGGERED = replace(
     ONE_CALL, schedule_first=None, fresh=False, trigger_rate=F(3), trigger_threshold=1, horizon=8
 )
+# Examples are for the call of their own epoch, or for one of two slots.
+POOLED = replace(
+    TRIGGERED, fresh=True, calls_max=3, trigger_rate=F(4),
+    pool=PoolSettings(slots=2, own=0, one_in=2, calls=9),
+)  # fmt: skip
+POOL_WORDS = (0, 1 << 63, (1 << 63) + 1)
 # A selection that hardly says anything, so that the trigger's price stands alone.
 TRIGGER_ONLY = replace(TRIGGERED, selection_rate=F(1, 1000))
 COHEN_LYU = replace(TRIGGER_ONLY, trigger_rate=F(1), tests="cohen_lyu", tests_failure=F(1, 5))
@@ -238,6 +245,10 @@ TRIGGERS: dict[str, Case] = {
     "dense, fresh": Case(
         one("thresholds:1", replace(TRIGGERED, calls_max=2, fresh=True, trigger_rate=F(4))),
         examples(3, ONE_POINT), 1.1, 0, 16,
+    ),
+    # every call sees some of its own epoch, and what was held back for it
+    "dense, pool": Case(
+        one("thresholds:1", POOLED), (anything(ONE_POINT, priorities=POOL_WORDS),) * 3, 1.06, 0, 16
     ),
     # three draws among three rules, each with the offsets of the one before
     "chain, direct": Case(

@@ -9,6 +9,7 @@ there are more epochs, calls and steps of ladders. The classes are small and wri
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,7 @@ from littled.classes.sparse_sets import SparseSets
 from littled.classes.thresholds import Thresholds
 from littled.learners.online.chain_memory import ChainMemory, ChainSettings
 from littled.learners.online.parameters import OnlineParameters
+from littled.learners.online.pool import PoolSettings
 from littled.learners.online.selections import teachers
 from littled.learners.online.values import EpochSettings
 from support.enumeration import Case, Example, Turn, fixed, online_plan, stream_of
@@ -70,6 +72,13 @@ PLANS: dict[str, tuple[HypothesisClass, OnlineParameters]] = {
     "scheduled rules": (
         Thresholds(4), replace(SCHEDULED, selection="dense", buffer="examples", mistakes_max=0)
     ),
+    "pool": (
+        Thresholds(4),
+        replace(
+            CHAIN, selection="dense", memory=None, ladder=(), selection_rate=F(2),
+            pool=PoolSettings(slots=2, own=1, one_in=2, calls=3),
+        ),
+    ),
     "chain": (Thresholds(4), CHAIN),
     "halving": (
         Thresholds(4), replace(CHAIN, memory=ChainSettings(0, 5, 0, 1000, 10, 0), ladder=())
@@ -84,19 +93,26 @@ SHORT: dict[str, tuple[int, float, float]] = {
     "fresh closures": (3, 4.58, 1.53), "fresh histograms": (3, 4.01, 1.2),
     "scheduled closures": (8, 2.67, 1.05), "scheduled teachers": (8, 2.67, 1.05),
     "scheduled ids": (8, 2.17, 1.01), "scheduled rules": (6, 1.13, 0),
-    "chain": (5, 1.16, 0), "halving": (4, 1.48, 0),
+    "pool": (5, 1.16, 0), "chain": (5, 1.16, 0), "halving": (4, 1.48, 0),
 }  # fmt: skip
 LONG: dict[str, tuple[int, float, float]] = {
     "closures": (6, 5.82, 1.46), "closures of teachers": (6, 6.74, 1.35), "ladder": (6, 4.93, 1.58),
     "histograms": (6, 3.66, 1.16), "histograms with vetoes": (6, 2.29, 1.16),
     "fresh closures": (6, 4.58, 1.49), "fresh histograms": (6, 2.47, 1.17),
-    "scheduled rules": (8, 1.01, 0), "chain": (6, 1.16, 0), "halving": (5, 1.48, 0),
+    "scheduled rules": (8, 1.01, 0), "pool": (6, 1.16, 0), "chain": (6, 1.16, 0),
+    "halving": (5, 1.48, 0),
 }  # fmt: skip
 
 
 def season(name: str, steps: int, factor: float, delta_factor: float) -> Case:
-    """The first examples of the stream; positions belong to two teachers in turn."""
-    given = [Example(*each, teacher=t % 2) for t, each in enumerate(STREAM[:steps])]
+    """The first examples of the stream; positions belong to two teachers in turn.
+
+    Where there is a pool two of three are held back, in either slot.
+    """
+    held = cycle((1 << 63, (1 << 63) + 1, 0))
+    given = [
+        Example(*each, teacher=t % 2, priority=next(held)) for t, each in enumerate(STREAM[:steps])
+    ]
     plan = stream_of(online_plan("late", *PLANS[name]))
     return Case(plan, fixed(given, range(4)), factor, delta_factor)
 

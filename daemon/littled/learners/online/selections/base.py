@@ -81,6 +81,11 @@ class Selection(ABC):
         if self.parameters.memory is not None:
             yield f"{self.parameters.selection} selection has no memory of releases"
 
+    def wrong_pool(self) -> Iterator[str]:
+        """What a pool of held-back examples does not go with; the first one is said."""
+        if self.parameters.pool is not None:
+            yield f"{self.parameters.selection} selection has no pool of held-back examples"
+
     def _wrong_stages(self) -> Iterator[str]:
         if self.parameters.stage_rate is not None:
             yield "a stage test needs sparse selection with a number of teachers"

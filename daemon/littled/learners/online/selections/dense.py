@@ -11,13 +11,16 @@ from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.memory import RULE_BYTES
 from littled.learners.contract import Place
-from littled.learners.online.keeping import Buffers, Counts, Keeping
+from littled.learners.online.keeping import Buffers, Counts, Keeping, PooledCounts
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.selections.base import Load, Selection, Work, columns
 from littled.learners.online.state import OnlineState
 from littled.learners.online.values import EpochSettings
 from littled.mechanisms.exponential import ExponentialMechanism
 from littled_protocol.rules import Rule
+
+# A pool is held, copied when it changes, and written to a snapshot or a pipe.
+POOL_COPIES = 4
 
 
 @dataclass(frozen=True)
@@ -98,6 +101,20 @@ class Dense(Weighing):
         if hypotheses.dense is None:
             yield f"{hypotheses.name} has too many rules for dense selection; use sparse"
 
+    def wrong_pool(self) -> Iterator[str]:
+        """Anything but fresh counts of all examples between fires of a trigger."""
+        p = self.parameters
+        if p.pool is None:
+            return
+        if not p.fresh:
+            yield "a pool is for fresh selections"
+        if p.buffer != "examples" or p.background_max:
+            yield "a pool counts all examples; it goes with neither mistakes alone nor a background"
+        if p.schedule_first is not None:
+            yield "a schedule has no pool; its epochs are as long as all before them"
+        if p.user_examples_max is not None:
+            yield "a pool protects single examples only, not users"
+
     def settings(self, state: OnlineState) -> EpochSettings:
         """By all calls of the season, as hardly any keeps the rule."""
         return self.parameters.settings(state.calls)
@@ -124,9 +141,15 @@ class Dense(Weighing):
         """Counts, or examples."""
         if self.keeps_rows:
             return Buffers(hypotheses, self.parameters)
+        if self.parameters.pool is not None:
+            rules = needed(hypotheses.dense)
+            return PooledCounts(hypotheses, self.parameters, rules, self.parameters.pool)
         return super().keeping(hypotheses)
 
     def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
-        """Of all rules, and of the examples that are kept."""
+        """Of all rules, and of the examples that are kept or the pool of those held back."""
         rows = self._rows_bytes(hypotheses, load.rows) if self.keeps_rows else 0
+        pool = self.parameters.pool
+        if pool is not None:
+            rows += POOL_COPIES * pool.slots * needed(hypotheses.dense).empty_statistics().nbytes
         return super().memory_bytes(hypotheses, load) + rows

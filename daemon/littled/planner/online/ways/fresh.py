@@ -8,6 +8,8 @@ from itertools import product
 from typing import Any, ClassVar
 
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
+from littled.learners.online.pool import PoolSettings
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.values import EpochSettings
@@ -26,11 +28,23 @@ from littled.planner.online.ways.draft import (
     short_rate,
 )
 from littled.planner.online.ways.scheduled import ScheduledDraft, ScheduledWay
-from littled.portable import log
+from littled.portable import LN2, exp, log, log1p
 
 # Of what the trigger costs a user, the part that is for its threshold: it is drawn a few times, and
 # steps are many.
 THRESHOLD_SHARE = Fraction(1, 4)
+# Of a pool: its slots, the fewest that are worth while, and the bytes that it may take.
+POOL_SLOTS, POOL_SLOTS_MIN, POOL_BYTES_MAX = 16, 8, 1 << 25
+# One in so many is held back: the more, the longer after a drift does the pool speak for what was.
+POOL_ONE_IN = 8
+# The first examples of an epoch, in multiples of U, none of which is held back.
+POOL_OWN = 16
+# Calls after which a pool is emptied, in multiples of those expected.
+POOL_CALLS = 4 / 3
+# Steps of a season whose noise alone may be expected to fire where there is a pool.
+POOL_EXCEEDANCES = 8.0
+# By how much of U epochs grow from call to call beyond the expected number, and for how many.
+POOL_GROWTH, POOL_LADDER = 1 / 16, 64
 # Fresh dense selections beyond the expected number, over which epochs grow by half of U each.
 GROWTH_CALLS = 30
 
@@ -39,6 +53,7 @@ class FreshWay(ScheduledWay):
     """All rules are weighed by the examples of one epoch."""
 
     name, selection = "fresh", "dense"
+    trigger_share_max = 0.4  # a draw that sees little has to tell more rules apart than two
     words = "among all rules of the class, by each epoch alone"
     small: ClassVar[Mapping[str, Small]] = {
         "fresh": ("thresholds:2", {"selection": "fresh"}),
@@ -80,8 +95,13 @@ class FreshWay(ScheduledWay):
         more calls than expected, epochs were too short for what is to be learned: from then on
         each is longer than the last.
 
+        Where single examples are protected a pool remembers other regions, if it is not too large.
         Of users only the mistakes are kept, and a background that says where the rule is right.
         """
+        slots = pool_slots(draft.request.hypotheses)
+        if slots and not draft.budget.user_examples_max:
+            yield from _pooled(draft, slots)
+            return
         keep: dict[str, Any] = {"buffer": "examples"}
         if draft.budget.user_examples_max:
             draft = replace(draft, threshold_share=THRESHOLD_SHARE)
@@ -107,6 +127,50 @@ class FreshWay(ScheduledWay):
         rules = float(needed(draft.request.hypotheses.dense).rule_count)
         first, expected = planned(draft.budget.horizon, _laws, (rules, draft.decay), (USUAL_SHARE,))
         return draft.made(first, expected, buffer="examples")
+
+
+def pool_slots(hypotheses: HypothesisClass) -> int:
+    """Slots of a pool: as many as there is room for, a power of two; 0 if that is too few."""
+    room = POOL_BYTES_MAX // needed(hypotheses.dense).empty_statistics().nbytes
+    slots = min(POOL_SLOTS, 1 << max(room.bit_length() - 1, 0))
+    return slots if room >= POOL_SLOTS_MIN else 0
+
+
+def pool_calls(hypotheses: HypothesisClass) -> float:
+    """Calls of a learner that remembers, with the first, on a stream that is bad for it.
+
+    Each part of the stream splits the rules that fit what came before in halves, so the drawn one
+    errs on every other part. In a chain a rule can err that is nearly right, and it takes ln N.
+    """
+    rules = log(needed(hypotheses.dense).rule_count)
+    return 1 + (rules if hypotheses.nested is not None else rules / (2 * LN2))
+
+
+def _pooled(draft: Draft, slots: int) -> Iterator[Estimate]:
+    """Each call sees its epoch and what earlier ones have held back for it.
+
+    The first epoch has nothing held back, and half of its examples are mistakes at first: it waits
+    for so many that a rule that errs on half of all examples is no longer drawn, whichever it is.
+    Later ones can be shorter, as a draw that noise alone has brought about does no harm: the pool
+    speaks for the rule that is right. They grow slowly, for streams that no rule fits.
+    """
+    rate = draft.budget.selection_rate(1)
+    if rate <= 0:
+        return
+    hypotheses, decay = draft.request.hypotheses, float(rate)
+    calls = pool_calls(hypotheses)
+    rules = log(needed(hypotheses.dense).rule_count)
+    later = math.ceil(draft.trigger.reach(POOL_EXCEEDANCES) + 1 / decay)
+    first = max(later, math.ceil((rules + 1) / (2 * (LN2 - log1p(exp(-decay))))))
+    usual = math.floor(calls)
+    growth = (math.ceil(later * (1 + step * POOL_GROWTH)) for step in range(1, POOL_LADDER + 1))
+    pool = PoolSettings(slots, POOL_OWN * later, POOL_ONE_IN, math.ceil(calls * POOL_CALLS))
+    parameters = draft.parameters(
+        1, first, buffer="examples", fresh=True, pool=pool,
+        ladder=tuple(map(EpochSettings, (*[later] * usual, *growth))),
+    )  # fmt: skip
+    parameters = replace(parameters, calls_max=draft.fresh_calls)
+    yield draft.made(parameters, first + (calls - 1) * later, None, draft.endless)
 
 
 def _laws(_: float, rules: float, decay: float) -> tuple[Share, Share]:
