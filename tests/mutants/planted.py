@@ -39,6 +39,7 @@ USER_LAWS = f"{LEARNERS}/online/test_user_laws.py"
 LAWS = f"{LEARNERS}/online/test_laws.py"
 SELECTIONS = f"{LAWS}::test_selections_cost_what_they_are_charged"
 TRIGGERS = f"{LAWS}::test_learners_with_triggers_cost_what_they_are_charged"
+TWO_STREAMS = "daemon/test_twins.py::test_twins_draw_the_same_and_ask_nearly_the_same"
 WITHOUT_FAULT = f"{LAWS}::test_planted_faults_exceed_what_is_charged"
 SEASONS = f"{LEARNERS}/online/test_transcripts.py::test_seasons_cost_what_they_are_charged"
 SPLITS = f"{LEARNERS}/online/test_transcripts.py::test_a_split_that_moves_other_examples_is_caught"
@@ -475,21 +476,21 @@ DATA = (
         'noise.of_positions(event, "pool")\n        held = self.settings.held(words, earlier)\n'
         "        assert state.pool is not None\n"
         "        state = super().keep(state, event.take(held), mistake[held], noise)\n",
-        (f"{TRIGGERS}[dense, pool]", "daemon/test_twins.py"),
+        (f"{TRIGGERS}[dense, pool]", TWO_STREAMS),
     ),
     Mutant(
         "a slot of the pool that stays full when it is spent",
         "learners/online/pool.py",
         "        left[slot] = 0\n",
         "",
-        (f"{TRIGGERS}[dense, pool]", "daemon/test_twins.py"),
+        (f"{TRIGGERS}[dense, one slot]", TWO_STREAMS),
     ),
     Mutant(
         "mistakes are not held back",
         "learners/online/keeping.py",
         "held = self.settings.held(words, earlier)",
         "held = self.settings.held(words, earlier) & ~mistake",
-        ("daemon/test_twins.py",),
+        (TWO_STREAMS,),
     ),
     Mutant(
         "a pool that stays when a season opens",
@@ -497,7 +498,7 @@ DATA = (
         "return replace(super().emptied(state), pool=Pool.empty(self.settings.slots, self.rules))",
         "full = state.pool or Pool.empty(self.settings.slots, self.rules)\n"
         "        return replace(super().emptied(state), pool=full)",
-        ("daemon/test_twins.py",),
+        (TWO_STREAMS,),
     ),
     Mutant(
         "a fresh learner that remembers",

@@ -235,12 +235,24 @@ BATCH_USERS: dict[str, tuple[str, BatchParameters]] = {
     "windows, stages, users 3": windows_of_users("windows, stages", 3),
 }
 # Examples are held back for later calls.
+POOLED = replace(
+    DENSE, fresh=True, calls_max=20, trigger_threshold=0, selection_rate=Fraction(1, 20),
+    pool=PoolSettings(slots=2, own=0, one_in=1, calls=30),
+)  # fmt: skip
 POOLS: dict[str, tuple[str, OnlineParameters]] = {
-    "dense pool": (
+    "dense pool": ("thresholds", POOLED),
+    "dense slot": (
         "thresholds",
         replace(
-            DENSE, fresh=True, calls_max=20, trigger_threshold=0,
-            pool=PoolSettings(slots=2, own=1, one_in=2, calls=6),
+            POOLED, trigger_threshold=1, trigger_rate=Fraction(3, 2),
+            pool=PoolSettings(slots=1, own=0, one_in=2, calls=30),
+        ),
+    ),
+    "dense emptied": (
+        "thresholds",
+        replace(
+            POOLED, trigger_threshold=2, selection_rate=Fraction(1, 10),
+            pool=PoolSettings(slots=2, own=0, one_in=2, calls=6),
         ),
     ),
 }  # fmt: skip

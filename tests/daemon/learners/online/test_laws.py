@@ -82,6 +82,10 @@ POOLED = replace(
     TRIGGERED, fresh=True, calls_max=3, trigger_rate=F(4),
     pool=PoolSettings(slots=2, own=0, one_in=2, calls=9),
 )  # fmt: skip
+ONE_SLOT = replace(
+    POOLED, trigger_rate=F(2), trigger_threshold=0, selection_rate=F(2),
+    pool=PoolSettings(slots=1, own=0, one_in=2, calls=9),
+)  # fmt: skip
 POOL_WORDS = (0, 1 << 63, (1 << 63) + 1)
 # A selection that hardly says anything, so that the trigger's price stands alone.
 TRIGGER_ONLY = replace(TRIGGERED, selection_rate=F(1, 1000))
@@ -249,6 +253,11 @@ TRIGGERS: dict[str, Case] = {
     # every call sees some of its own epoch, and what was held back for it
     "dense, pool": Case(
         one("thresholds:1", POOLED), (anything(ONE_POINT, priorities=POOL_WORDS),) * 3, 1.06, 0, 16
+    ),
+    # and one that is spent at every call
+    "dense, one slot": Case(
+        one("thresholds:1", ONE_SLOT), (anything(ONE_POINT, priorities=POOL_WORDS),) * 3, 1.21, 0,
+        16,
     ),
     # three draws among three rules, each with the offsets of the one before
     "chain, direct": Case(

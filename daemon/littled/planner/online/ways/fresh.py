@@ -1,4 +1,4 @@
-"""Fresh dense selection: among all rules of a class, by each epoch alone."""
+"""Fresh dense selection: among all rules of a class, each call by examples of its own."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -54,7 +54,7 @@ class FreshWay(ScheduledWay):
 
     name, selection = "fresh", "dense"
     trigger_share_max = 0.4  # a draw that sees little has to tell more rules apart than two
-    words = "among all rules of the class, by each epoch alone"
+    words = "among all rules of the class, each call by examples of its own"
     small: ClassVar[Mapping[str, Small]] = {
         "fresh": ("thresholds:2", {"selection": "fresh"}),
         "fresh-scheduled": ("thresholds:2", {"selection": "fresh", "adversary": "none"}),
