@@ -253,8 +253,7 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
             "estimates against simulated learners; with a schedule in test_schedules.py",
         )
         for name in (
-            *("base", "closure", "dense", "draft", "fresh", "histogram", "scheduled", "sparse"),
-            "teachers",
+            *("base", "closure", "dense", "draft", "histogram", "scheduled", "sparse", "teachers"),
         )
     },
     **{

@@ -1,0 +1,100 @@
+"""The way fresh: its pool, its thresholds, and what is expected of it."""
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from littled.budget.unit import Unit
+from littled.classes.names import class_from_name
+from littled.planner import (
+    OnlinePlan,
+    OnlineRequest,
+    StreamRequest,
+    compare_ways,
+    plan_stream,
+)
+from littled.planner.online.costs import retrain_memory_bytes
+from littled.planner.online.sizes import snapshot_bytes_max
+from littled.planner.online.ways.fresh import POOL_BYTES_MAX, pool_calls, pool_slots
+
+
+def asked(name: str, **options: Any) -> OnlineRequest:
+    return OnlineRequest("l", class_from_name(name), **options)
+
+
+def stream(learner: OnlineRequest, **options: Any) -> StreamRequest:
+    return StreamRequest("s", Fraction(1), Fraction(1, 10**6), 1_000_000, (learner,), **options)
+
+
+def planned(learner: OnlineRequest, **options: Any) -> OnlinePlan:
+    (plan,) = plan_stream(stream(learner, **options)).of(OnlinePlan)
+    return plan
+
+
+@pytest.mark.parametrize(
+    ("name", "first", "later", "expected"),
+    [
+        ("conjunctions:10", 44, 33, 306),
+        ("stumps:16:64", 33, 33, 214),
+        ("conjunctions:8", 36, 33, 245),
+    ],
+)
+def test_the_first_epoch_waits_for_what_tells_all_rules_apart(
+    name: str, first: int, later: int, expected: int
+) -> None:
+    learner = asked(name)
+    p = planned(learner).parameters
+    assert (p.selection, p.fresh, p.buffer) == ("dense", True, "examples")
+    rules = learner.hypotheses.dense
+    assert rules is not None
+    rate = float(p.selection_rate)
+    apart = (math.log(rules.rule_count) + 1) / (2 * math.log(2 / (1 + math.exp(-rate))))
+    thresholds = [settings.trigger_threshold for settings in p.all_settings]
+    assert thresholds[0] == first == max(later, math.ceil(apart))
+    calls = math.log2(rules.rule_count) / 2
+    usual = 1 + int(1 + calls)
+    assert set(thresholds[1:usual]) == {later}
+    assert thresholds[usual:] == [math.ceil(later * (1 + n / 16)) for n in range(1, 65)]
+    (found,) = (row for row in compare_ways(stream(learner)) if row.way == "fresh")
+    assert found.expected_mistakes == pytest.approx(first + calls * later)
+    assert found.expected_mistakes == pytest.approx(expected, abs=1)
+
+
+def test_in_a_chain_it_takes_more_calls() -> None:
+    assert pool_calls(class_from_name("thresholds:255")) == pytest.approx(1 + math.log(256))
+    halved, nested = class_from_name("stumps:2:33"), class_from_name("thresholds:129")
+    assert pool_calls(halved) < pool_calls(nested)
+
+
+def test_the_pool_is_public_and_has_room() -> None:
+    p = planned(asked("conjunctions:10")).parameters
+    assert p.pool is not None
+    assert p.pool.to_dict() == {"slots": 16, "own": 528, "one_in": 8, "calls": 12}
+    assert pool_slots(class_from_name("conjunctions:10")) == 16
+    assert pool_slots(class_from_name("thresholds:200000")) == 8
+    assert pool_slots(class_from_name("thresholds:1000000")) == 0
+
+
+def test_no_pool_takes_more_than_its_bytes() -> None:
+    plans = [planned(asked(f"thresholds:{size}", selection="fresh")) for size in (200_000, 10**6)]
+    assert [plan.parameters.pool is None for plan in plans] == [False, True]
+    for plan in plans:
+        rules = plan.hypotheses.dense
+        assert rules is not None
+        slots = 0 if plan.parameters.pool is None else plan.parameters.pool.slots
+        held = slots * rules.empty_statistics().nbytes
+        assert held <= POOL_BYTES_MAX
+        assert snapshot_bytes_max(plan) > held
+        assert retrain_memory_bytes(plan) > 4 * held
+
+
+def test_users_and_schedules_have_no_pool() -> None:
+    users = planned(asked("stumps:16:64", selection="fresh"), unit=Unit(1))
+    assert users.parameters.fresh
+    scheduled = planned(asked("stumps:16:64", adversary="none"))
+    assert scheduled.parameters.schedule_first is not None
+    for plan in (users, scheduled):
+        assert plan.parameters.pool is None
+        assert "pool" not in plan.parameters.to_dict()
