@@ -304,7 +304,7 @@ def test_the_rule_of_a_page_is_written_as_it_is_printed(page: Path, tmp_path: Pa
     assert rule.x_type == learner.hypotheses.point_type
     assert f"```text\n{rule.describe(learner.words)}\n```" in text_of(page)
     (column,) = option(page, "export", "--column")
-    assert block(page, "sql") == f"{rule.to_sql(column)}\n"
+    assert block(page, "sql") == f"{rule.to_sql(learner.words, column)}\n"
 
 
 def test_the_rule_of_the_table_is_in_the_table(tmp_path: Path) -> None:

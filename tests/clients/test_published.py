@@ -21,7 +21,7 @@ def test_a_release_becomes_a_value_with_its_rule() -> None:
     assert published.predict(np.array([54], dtype=np.int64)).tolist() == [1]
     words = Words("delay", "min", -30, "late", "not late")
     assert published.describe(words) == rule.describe(words) == "late if delay >= 24 min"
-    assert published.describe() == rule.describe()
+    assert published.describe() == rule.describe(Words())
 
 
 def test_addresses_can_be_predicted_as_they_are_written() -> None:

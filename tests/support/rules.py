@@ -22,6 +22,7 @@ from littled_protocol.rules import (
     StumpRule,
     TableRule,
     ThresholdRule,
+    Words,
 )
 
 # A number, or the features of a row.
@@ -65,7 +66,7 @@ def labels_by_sql(rule: Rule, points: Sequence[Point], offset: int = 0) -> list[
         marks = ", ".join("?" * (len(columns) + 1))
         numbered = [(number, *row) for number, row in enumerate(rows)]
         database.executemany(f"INSERT INTO t VALUES ({marks})", numbered)  # noqa: S608
-        expression = rule.to_sql(name, offset)
+        expression = rule.to_sql(Words(offset=offset), name)
         found = database.execute(f"SELECT {expression} FROM t ORDER BY number").fetchall()  # noqa: S608
     database.close()
     return [label for (label,) in found]

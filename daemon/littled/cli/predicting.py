@@ -78,7 +78,9 @@ def predict(
         status = client.status()
         words = words_of(status, learner)
         x_type = _point_type(status, learner)
-        points = Values(x_type, words.offset if offset is None else offset, clip).points(asked)
+        points = Values(x_type, words.offset_of(x_type) if offset is None else offset, clip).points(
+            asked
+        )
         found = _asked(client, learner, points, name, words if in_words else None)
     if as_json:
         print_json(answer_facts(learner, name, found, words))

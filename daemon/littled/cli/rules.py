@@ -60,10 +60,10 @@ def export(learner: str, form: str, column: str, daemon: DaemonChoice) -> None:
     """Write the current rule of LEARNER to standard output, to be used without a daemon."""
     found, words, facts = find_rule(learner, daemon)
     if form == "json":
-        print_json({**facts, "words": words_facts(words)})
+        print_json({**facts, "words": words.to_dict()})
     elif form == "sql":
         with explained(ValueError, status=WRONG_USE):
-            click.echo(found.to_sql(column, words.offset))
+            click.echo(found.to_sql(words, column))
     else:
         click.echo(found.describe(words))
 
@@ -91,7 +91,7 @@ def evaluate(
     values stay here: a published rule is evaluated by whoever asks. Put -- before negative values.
     """
     found, words, _ = find_rule(learner, daemon)
-    shift = words.offset if offset is None else offset
+    shift = words.offset_of(found.x_type) if offset is None else offset
     values_of = Values(found.x_type, shift, clip)
     names = (words.negative, words.positive) if in_words else ("0", "1")
     lines: Iterable[str] = values or (line.strip() for line in sys.stdin)
@@ -121,23 +121,12 @@ def read_rule(path: Path) -> tuple[Rule, Words, dict[str, Any]]:
             data = file.read(RULE_BYTES_MAX + 1)
         facts: dict[str, Any] = json.loads(data if len(data) <= RULE_BYTES_MAX else b"")
         found = rule_from_dict(facts.get("rule", facts))
-        words = Words(**facts.get("words", {}))
+        words = Words.from_dict(facts.get("words", {}))
     except OSError as error:
         raise Failure(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, TypeError, AttributeError, RecursionError, ProtocolError):
         raise Failure(f"{path} is no rule as `littled rule export` writes it") from None
     return found, words, facts
-
-
-def words_facts(words: Words) -> dict[str, Any]:
-    """Words as a JSON object from which `Words(**...)` makes them again."""
-    return {
-        "x_name": words.x_name,
-        "unit": words.unit,
-        "offset": words.offset,
-        "positive": words.positive,
-        "negative": words.negative,
-    }
 
 
 def _batches(lines: Iterable[str]) -> Iterator[list[str]]:

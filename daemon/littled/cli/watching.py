@@ -69,7 +69,7 @@ def words_of(status: Mapping[str, Any], learner: str) -> Words:
     """The words in which a learner's rules are described; the plain ones for an unknown learner."""
     stream, _, name = learner.partition("/")
     learners = status["streams"].get(stream, {}).get("learners", {})
-    return Words(**learners.get(name, {}).get("words", {}))
+    return Words.from_dict(learners.get(name, {}).get("words", {}))
 
 
 def release_facts(published: Published, words: Words) -> dict[str, Any]:

@@ -26,7 +26,7 @@ are stored, so that a repeated request can be recognised, and appear nowhere els
 """
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -442,7 +442,7 @@ def _facts(answerer: _Answerer, position: int) -> dict[str, Any]:
     given = 0 if window is None else window[1]
     return {
         "kind": answerer.plan.kind,
-        "words": asdict(answerer.plan.words),
+        "words": answerer.plan.words.to_dict(),
         "method": learner.method,
         "window_examples": learner.window,
         "window": None if window is None else window[0],

@@ -9,7 +9,7 @@ single answers from windows of examples. What one window costs is charged when a
 """
 
 from bisect import bisect_right
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -206,7 +206,7 @@ class Learner(Protocol[State]):
 def public_facts(state: LearnerState, words: Words) -> dict[str, Any]:
     """What anybody may know about a learner that publishes rules, JSON-able; the rule in words."""
     return {
-        "words": asdict(words),
+        "words": words.to_dict(),
         "version": state.version,
         "epoch": state.epoch,
         "halted": state.halted,

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -55,7 +55,7 @@ class Plan(ABC, Generic[P]):
             "kind": self.kind,
             "hypotheses": self.hypotheses.to_dict(),
             "parameters": self.parameters.to_dict(),
-            "words": asdict(self.words),
+            "words": self.words.to_dict(),
         }
 
     @classmethod
@@ -63,7 +63,7 @@ class Plan(ABC, Generic[P]):
         """The plan that `to_dict` wrote."""
         parameters: Any = cls.parameters_class.from_dict(values["parameters"])
         hypotheses = class_from_dict(values["hypotheses"])
-        return cls(name, hypotheses, parameters, Words(**values["words"]))
+        return cls(name, hypotheses, parameters, Words.from_dict(values["words"]))
 
 
 @dataclass(frozen=True, slots=True)

@@ -217,7 +217,9 @@ class _Pages:
             return _json(self._release(release))
         rule = rule_from_dict(release.rule)
         words = self._surface.words[learner]
-        return web.Response(text=(rule.describe(words) if form == "text" else rule.to_sql()) + "\n")
+        return web.Response(
+            text=(rule.describe(words) if form == "text" else rule.to_sql(words)) + "\n"
+        )
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         learner = self._learner(request)

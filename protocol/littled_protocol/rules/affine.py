@@ -21,13 +21,14 @@ from littled_protocol.rules.base import (
 )
 from littled_protocol.rules.conjunctions import named_bits, said_bits
 from littled_protocol.rules.writing import (
-    SQL_ALWAYS,
     SQL_NEVER,
     fixed_bits,
     integer,
+    is_known,
     number_from_wire,
     number_to_wire,
     parity_terms,
+    sql_always,
     sql_sum,
 )
 
@@ -105,15 +106,18 @@ class AffineRule(Rule):
         name = words.number(self.x_type)
         return f"{name} in {self._shown(self.offset)} xor span({some}{rest})"
 
-    def to_sql(self, column: str = "x", offset: int = 0) -> str:
+    def _sql(self, column: str, offset: int) -> str:
         """Return the parity checks, as sums of bits or of digits with an odd number of bits."""
         if self.offset is None or len(self.basis) == self.bits:
-            return SQL_NEVER if self.offset is None else SQL_ALWAYS
+            return SQL_NEVER if self.offset is None else sql_always(column)
         mask, value, parities = self._split_checks()
         conditions = fixed_bits(column, self.bits, mask, value, offset)
         for part, parity in parities:
             terms = parity_terms(column, self.bits, part, offset)
             conditions.append(f"{sql_sum(terms)} % 2 = {parity}")
+        if not mask and not any(parity for _, parity in parities):
+            # Of NULL, which is no point, all these sums are even.
+            conditions.append(is_known(column))
         return f"({' AND '.join(conditions)})"
 
     @property

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -45,6 +45,18 @@ class Words:
         if type(self.offset) is not int:
             raise RuleError("the offset of words needs an integer")
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return a map of texts and an integer from which `from_dict` makes the words."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: object) -> Self:
+        """Return the words of a map, in which defaults may be left out; RuleError for any other."""
+        names = [field.name for field in fields(cls)]
+        if not isinstance(values, dict) or not values.keys() <= set(names):
+            raise RuleError(f"words need a map with no keys but {', '.join(names)}")
+        return cls(**values)
+
     def label(self, label: int) -> str:
         """Return the word for a label, 0 or 1."""
         return self.positive if label else self.negative
@@ -53,9 +65,13 @@ class Words:
         """Return a point as people read it: shifted by the offset, with its unit."""
         return f"{point + self.offset}{' ' if self.unit else ''}{self.unit}"
 
+    def offset_of(self, x_type: str) -> int:
+        """Return what is added to points of a type: the offset, which those of u128 do not have."""
+        return 0 if x_type == "u128" else self.offset
+
     def number(self, x_type: str) -> str:
         """Return the name of the point itself, without the offset: "x", or "(x - 5)"."""
-        return self.x_name if x_type == "u128" else shifted(self.x_name, self.offset)
+        return shifted(self.x_name, self.offset_of(x_type))
 
 
 PLAIN: Final = Words()
@@ -78,14 +94,8 @@ class Rule(ABC):
         """Return when the label is 1, as a phrase: "x >= 3", "always" or "never"."""
 
     @abstractmethod
-    def to_sql(self, column: str = "x", offset: int = 0) -> str:
-        """Return a boolean expression of standard SQL that is true where the label is 1.
-
-        column: name of the column with the points, quoted here. offset: added to every point that
-        the expression names, for columns that hold unshifted values (RuleError for u128). Points of
-        type u128 are text of 32 small hexadecimal digits; columns of u64 need a numeric type of 20
-        digits once points reach 2^63. Of rows of features, feature i is the column `column`_i.
-        """
+    def _sql(self, column: str, offset: int) -> str:
+        """Return `to_sql` of a column whose values are points plus this offset."""
 
     @abstractmethod
     def _labels(self, points: Points) -> NDArray[np.bool_] | Labels:
@@ -109,12 +119,23 @@ class Rule(ABC):
         labels = self._labels(as_points(x, self.x_type))
         return labels.view(np.uint8)
 
-    def describe(self, words: Words = PLAIN) -> str:
+    def describe(self, words: Words) -> str:
         """Return the rule in one line: "late if departure delay >= 24 min", "never late"."""
         condition = self.condition(words)
         if condition in (ALWAYS, NEVER):
             return f"{condition} {words.positive}"
         return f"{words.positive} if {condition}"
+
+    def to_sql(self, words: Words, column: str = "x") -> str:
+        """Return a boolean expression of standard SQL that is true where the label is 1.
+
+        column: name, quoted here, of the column with the values that `words` are about; of rows of
+        features, feature i is the column `column`_i. Values of type u128 are text of 32 small
+        hexadecimal digits; columns of u64 need a numeric type of 20 digits once values reach 2^63.
+        NULL has no label: the expression is NULL or false for it, and never true. RuleError for a
+        name that SQL cannot quote.
+        """
+        return self._sql(column, words.offset_of(self.x_type))
 
     def to_dict(self) -> dict[str, Any]:
         """Return a map of texts, integers, lists and maps from which `rule_from_dict` makes it."""

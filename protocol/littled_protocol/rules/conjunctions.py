@@ -21,12 +21,12 @@ from littled_protocol.rules.base import (
     masked_equal,
 )
 from littled_protocol.rules.writing import (
-    SQL_ALWAYS,
     SQL_NEVER,
     fixed_bits,
     integer,
     number_from_wire,
     number_to_wire,
+    sql_always,
 )
 
 
@@ -63,12 +63,12 @@ class ConjunctionRule(Rule):
         name = words.number(self.x_type)
         return said_bits(self.ones | self.zeros, self.ones, name) or ALWAYS
 
-    def to_sql(self, column: str = "x", offset: int = 0) -> str:
+    def _sql(self, column: str, offset: int) -> str:
         """Return bounds of remainders, or lists of digits, joined by AND."""
         if self._is_never:
             return SQL_NEVER
         fixed = fixed_bits(column, self.bits, self.ones | self.zeros, self.ones, offset)
-        return f"({' AND '.join(fixed)})" if fixed else SQL_ALWAYS
+        return f"({' AND '.join(fixed)})" if fixed else sql_always(column)
 
     @property
     def _is_never(self) -> bool:

@@ -61,9 +61,9 @@ class MajorityRule(Rule):
         listed = "; ".join(shown[:LISTED_MAX] + rest)
         return f"at least {len(self.members) // 2 + 1} of {len(self.members)} hold: {listed}"
 
-    def to_sql(self, column: str = "x", offset: int = 0) -> str:
+    def _sql(self, column: str, offset: int) -> str:
         """Return a count of the members that hold, compared with half of them."""
-        cases = [f"CASE WHEN {m.to_sql(column, offset)} THEN 1 ELSE 0 END" for m in self.members]
+        cases = [f"CASE WHEN {m._sql(column, offset)} THEN 1 ELSE 0 END" for m in self.members]
         return f"(2 * {sql_sum(cases)} > {len(self.members)})"
 
     def _labels(self, points: Points) -> NDArray[np.bool_]:

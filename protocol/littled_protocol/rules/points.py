@@ -56,7 +56,7 @@ class PointsRule(Rule):
             return f"{words.x_name} is one of {len(self.members)}: {', '.join(shown)}, ..."
         return f"{words.x_name} is {listed(shown, 'or')}"
 
-    def to_sql(self, column: str = "x", offset: int = 0) -> str:
+    def _sql(self, column: str, offset: int) -> str:
         """Return a list of the members."""
         if not self.members:
             return SQL_NEVER

@@ -12,13 +12,13 @@ from numpy.typing import NDArray
 from littled_protocol.columns import Points, smallest_point_type
 from littled_protocol.rules.base import ALWAYS, NEVER, PLAIN, Rule, RuleError, Words, masked_equal
 from littled_protocol.rules.writing import (
-    SQL_ALWAYS,
     SQL_NEVER,
     identifier,
     integer,
     literal,
     number_from_wire,
     number_to_wire,
+    sql_always,
 )
 
 # The prefix ::ffff:0:0/96 under which 128-bit columns hold IPv4 addresses.
@@ -60,13 +60,13 @@ class PrefixRule(Rule):
         return self.value << free, (self.value << free) | (2**free - 1)
 
     def condition(self, words: Words = PLAIN) -> str:
-        """Return a CIDR block for 32 and 128 bits, else the range of points."""
+        """Return a CIDR block for addresses of 32 and 128 bits, else the range of points."""
         if self.bounds is None:
             return NEVER
         if self.length == 0:
             return ALWAYS
         least, greatest = self.bounds
-        if self.bits in (32, 128):
+        if self.bits == 128 or (self.bits == 32 and not words.offset):
             return f"{words.x_name} in {self.block}"
         if least == greatest:
             return f"{words.x_name} is {self._shown(least, words)}"
@@ -87,10 +87,10 @@ class PrefixRule(Rule):
             return str(IPv4Network((least & 0xFFFF_FFFF, self.length - _IPV4_BITS)))
         return str(IPv6Network((least, self.length)))
 
-    def to_sql(self, column: str = "x", offset: int = 0) -> str:
+    def _sql(self, column: str, offset: int) -> str:
         """Return a comparison with both bounds."""
         if self.bounds is None or self.length == 0:
-            return SQL_NEVER if self.bounds is None else SQL_ALWAYS
+            return SQL_NEVER if self.bounds is None else sql_always(column)
         least, greatest = (literal(bound, self.x_type, offset) for bound in self.bounds)
         return f"({identifier(column)} BETWEEN {least} AND {greatest})"
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from littled_protocol import limits
 from littled_protocol.columns import Points
 from littled_protocol.rules.base import ALWAYS, NEVER, PLAIN, Rule, RuleError, Words
-from littled_protocol.rules.writing import SQL_ALWAYS, SQL_NEVER, identifier, integer
+from littled_protocol.rules.writing import SQL_NEVER, identifier, integer, sql_always
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +52,12 @@ class StumpRule(Rule):
         name = f"feature {self.feature} of {words.x_name}"
         return f"{name} {self._sign} {words.value(self.threshold)}"
 
-    def to_sql(self, column: str = "x", offset: int = 0) -> str:
+    def _sql(self, column: str, offset: int) -> str:
         """Return a comparison of the feature's own column, for example "x_3"."""
+        name = f"{column}_{self.feature}" if column else column
         if not self.threshold:
-            return SQL_ALWAYS if self.at_least else SQL_NEVER
-        name = identifier(f"{column}_{self.feature}" if column else column)
-        return f"({name} {self._sign} {self.threshold + offset})"
+            return sql_always(name) if self.at_least else SQL_NEVER
+        return f"({identifier(name)} {self._sign} {self.threshold + offset})"
 
     @property
     def _sign(self) -> str:

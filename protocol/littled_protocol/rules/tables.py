@@ -57,7 +57,7 @@ class TableRule(Rule):
         """Return the name of the rule."""
         return f"rule {self.name} says so of {words.x_name}"
 
-    def to_sql(self, column: str = "x", offset: int = 0) -> str:
+    def _sql(self, column: str, offset: int) -> str:
         """Return a list of the points with label 1."""
         ones = np.flatnonzero(self._bits())
         if not len(ones):

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from littled_protocol.columns import Points
 from littled_protocol.rules.base import ALWAYS, NEVER, PLAIN, Rule, Words
 from littled_protocol.rules.writing import (
-    SQL_ALWAYS,
     SQL_NEVER,
     identifier,
     index_type,
     integer,
+    sql_always,
 )
 
 
@@ -43,10 +43,10 @@ class ThresholdRule(Rule):
             return NEVER if self.threshold else ALWAYS
         return f"{words.x_name} >= {words.value(self.threshold)}"
 
-    def to_sql(self, column: str = "x", offset: int = 0) -> str:
+    def _sql(self, column: str, offset: int) -> str:
         """Return a comparison."""
         if self.threshold in (0, self.size):
-            return SQL_NEVER if self.threshold else SQL_ALWAYS
+            return SQL_NEVER if self.threshold else sql_always(column)
         return f"({identifier(column)} >= {self.threshold + offset})"
 
     def _labels(self, points: Points) -> NDArray[np.bool_]:

@@ -9,7 +9,7 @@ from typing import Final
 from littled_protocol.columns import smallest_point_type
 from littled_protocol.rules.base import RuleError, shifted
 
-SQL_ALWAYS, SQL_NEVER = "(1 = 1)", "(1 = 0)"
+SQL_NEVER: Final = "(1 = 0)"
 # Numbers of more bits are written as hexadecimal text: JSON readers keep 53 bits, msgpack 64.
 _NUMBER_BITS_MAX: Final = 32
 _HEXADECIMAL: Final = re.compile(r"[0-9a-f]*")
@@ -63,6 +63,16 @@ def identifier(column: str) -> str:
     if not column or not column.isprintable():
         raise RuleError("a column's name needs printable characters")
     return '"' + column.replace('"', '""') + '"'
+
+
+def is_known(column: str) -> str:
+    """Return that a column holds something: NULL is no point, and has no label."""
+    return f"{identifier(column)} IS NOT NULL"
+
+
+def sql_always(column: str) -> str:
+    """Return what is true of every point."""
+    return f"({is_known(column)})"
 
 
 def literal(point: int, x_type: str, offset: int) -> str:

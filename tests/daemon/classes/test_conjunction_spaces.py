@@ -13,7 +13,7 @@ from littled.classes.base import ClassError, DataSet
 from littled.classes.capabilities import needed
 from littled.classes.conjunctions import Conjunctions
 from littled.littlestone import littlestone_dimension
-from littled_protocol.rules import ConjunctionRule
+from littled_protocol.rules import ConjunctionRule, Words
 from oracle.classes import conjunctions
 from oracle.classes.spaces import solved
 from oracle.littlestone.dimension import standard_optimal_algorithm
@@ -197,9 +197,9 @@ def test_without_data_the_version_space_is_the_class() -> None:
     hypotheses = Conjunctions(100)
     space = solved(hypotheses, [], Fraction(1, 10))
     assert space.littlestone_dimension == hypotheses.littlestone_dimension == 101
-    assert space.standard_optimal_rule().describe() == "always 1"
+    assert space.standard_optimal_rule().describe(Words()) == "always 1"
     keys = space.essential(10)
-    assert [hypotheses.essential_rule(key).describe() for key in keys] == ["never 1"]
+    assert [hypotheses.essential_rule(key).describe(Words()) for key in keys] == ["never 1"]
 
 
 def test_labels_0_at_all_points_leave_the_rule_that_is_always_0() -> None:

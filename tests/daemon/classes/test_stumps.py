@@ -13,7 +13,7 @@ from littled.classes.base import ClassError, DataSet
 from littled.classes.stumps import Stumps
 from littled.littlestone import dual_vapnik_chervonenkis_dimension, littlestone_dimension
 from littled_protocol import limits
-from littled_protocol.rules import MajorityRule, StumpRule
+from littled_protocol.rules import MajorityRule, StumpRule, Words
 from oracle.classes.numbered import OPTIMAL_RULES_MAX, SolvedStumps
 from oracle.classes.spaces import solved
 from oracle.littlestone.dimension import standard_optimal_algorithm
@@ -54,8 +54,8 @@ def test_every_rule_has_one_number(features: int, buckets: int) -> None:
     assert len(np.unique(matrix, axis=0)) == len(matrix)
     half = len(matrix) // 2
     np.testing.assert_array_equal(matrix[half:], ~matrix[:half])
-    assert hypotheses.rule(0).describe() == "always 1"
-    assert hypotheses.rule(half).describe() == "never 1"
+    assert hypotheses.rule(0).describe(Words()) == "always 1"
+    assert hypotheses.rule(half).describe(Words()) == "never 1"
     assert hypotheses.rule(1) == StumpRule(features, buckets, 0, 1, at_least=True)
     last = StumpRule(features, buckets, features - 1, buckets - 1, at_least=False)
     assert hypotheses.rule(2 * half - 1) == last
@@ -94,7 +94,7 @@ def test_many_features_are_counted_like_few() -> None:
     y = (x[:, 3] >= 7).astype(np.uint8)
     scores = hypotheses.scores(hypotheses.add(hypotheses.empty_statistics(), x, y))
     best = int(scores.argmax())
-    assert hypotheses.rule(best).describe() == "1 if feature 3 of x >= 7"
+    assert hypotheses.rule(best).describe(Words()) == "1 if feature 3 of x >= 7"
     assert scores[best] == len(y)
     for index in generator.integers(0, hypotheses.rule_count, size=50):
         agreements = np.count_nonzero(hypotheses.rule(int(index)).evaluate(x) == y)

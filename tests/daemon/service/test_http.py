@@ -179,7 +179,7 @@ async def test_a_rule_in_its_three_forms(site: Site) -> None:
     }
     text_form = await site.get(path + "?format=text")
     assert text_form[:2] == (200, "late if departure delay >= 24 min\n")
-    assert (await site.get(path + "?format=sql"))[1] == '("x" >= 54)\n'
+    assert (await site.get(path + "?format=sql"))[1] == '("x" >= 24)\n'
     assert (await site.get(path + "?format=xml"))[0] == 400
 
 

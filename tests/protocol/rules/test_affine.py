@@ -76,7 +76,7 @@ def test_many_points_are_evaluated_part_by_part() -> None:
 
 def test_subspaces_are_said_by_their_vectors_or_their_parities() -> None:
     words = Words("id", "", 2, "yes", "no")
-    assert AffineRule(8, (8, 2), 5).describe() == "1 if x in 5 xor span(8, 2)"
+    assert AffineRule(8, (8, 2), 5).describe(Words()) == "1 if x in 5 xor span(8, 2)"
     assert AffineRule(8, (8, 2), 5).describe(words) == "yes if (id - 2) in 5 xor span(8, 2)"
     assert AffineRule(8, (), 5).describe(words) == "yes if id is 7"
     assert AffineRule(128, (), 5).describe(words) == f"yes if id is {5:032x}"

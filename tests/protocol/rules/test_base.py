@@ -25,7 +25,7 @@ def test_words_shift_name_and_label() -> None:
     assert (words.label(1), words.label(0)) == ("late", "on time")
     assert PointsRule(8, (30, 31)).describe(words) == "late if delay is 0 min or 1 min"
     assert PrefixRule(8, 1, 4).describe(words) == "late if delay in -14 min..1 min"
-    assert ThresholdRule(4, 1).describe() == "1 if x >= 1"
+    assert ThresholdRule(4, 1).describe(Words()) == "1 if x >= 1"
 
 
 def test_words_name_the_point_itself() -> None:
@@ -43,6 +43,22 @@ def test_words_name_the_point_itself() -> None:
 def test_words_that_cannot_be(wrong: dict[str, Any]) -> None:
     with pytest.raises(RuleError, match="words need"):
         Words(**wrong)
+
+
+def test_words_are_written_and_read_as_maps() -> None:
+    words = Words("delay", "min", -30, "late", "on time")
+    written = {
+        "x_name": "delay",
+        "unit": "min",
+        "offset": -30,
+        "positive": "late",
+        "negative": "on time",
+    }
+    assert words.to_dict() == written
+    assert list(words.to_dict()) == list(written)  # the bytes of plans follow from the order
+    assert Words.from_dict(written) == words
+    assert Words.from_dict({}) == Words()
+    assert Words.from_dict({"offset": 4}) == Words(offset=4)
 
 
 def test_lists_and_differences_as_texts() -> None:

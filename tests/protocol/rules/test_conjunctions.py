@@ -36,7 +36,8 @@ def test_every_conjunction_on_every_point(bits: int) -> None:
 def test_conjunctions_are_said_by_their_bits() -> None:
     words = Words("x", "", 2, "yes", "no")
     assert (
-        ConjunctionRule(8, 9, 32).describe() == "1 if bits 0 and 3 of x are 1 and bit 5 of x is 0"
+        ConjunctionRule(8, 9, 32).describe(Words())
+        == "1 if bits 0 and 3 of x are 1 and bit 5 of x is 0"
     )
     assert ConjunctionRule(8, 0, 1).describe(words) == "yes if bit 0 of (x - 2) is 0"
     assert ConjunctionRule(128, 1 << 127, 0).describe(words) == "yes if bit 127 of x is 1"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sqlite3
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from typing import Any
@@ -57,8 +58,9 @@ def test_rules_of_the_vectors(vector: dict[str, Any]) -> None:
     assert list(rule.to_dict()) == list(vector["rule"])
     assert json.loads(rule.to_json()) == vector["rule"]
     assert rule.x_type == vector["x_type"]
-    assert rule.describe(Words(**vector.get("words", {}))) == vector["describe"]
-    assert rule.to_sql("x", vector["offset"]) == vector["sql"]
+    words = Words.from_dict(vector.get("words", {}))
+    assert rule.describe(words) == vector["describe"]
+    assert rule.to_sql(words) == vector["sql"]
     points = [point_of(p) for p in vector["points"]]
     assert labels_of(rule, points) == vector["labels"]
 
@@ -67,6 +69,12 @@ def test_rules_of_the_vectors(vector: dict[str, Any]) -> None:
 def test_maps_that_are_no_rules(vector: dict[str, Any]) -> None:
     with pytest.raises(RuleError):
         rule_from_dict(vector["rule"])
+
+
+@pytest.mark.parametrize("vector", VECTORS["words_refused"], ids=lambda v: v["name"])
+def test_maps_that_are_no_words(vector: dict[str, Any]) -> None:
+    with pytest.raises(RuleError, match="words need"):
+        Words.from_dict(vector["words"])
 
 
 def test_the_vectors_hold_every_kind() -> None:
@@ -244,10 +252,26 @@ def test_sqlite_agrees(case: tuple[Rule, Brute, list[Point]], offset: int) -> No
     shift = 0 if rule.x_type == "u128" else offset
     if rule.x_type == "u64":
         # SQLite's integers end at 2^63; beyond, a column of u64 needs another engine's numbers.
-        if any(int(number) >= 2**63 for number in re.findall(r"\d{19,}", rule.to_sql("x", shift))):
+        if any(
+            int(number) >= 2**63
+            for number in re.findall(r"\d{19,}", rule.to_sql(Words(offset=shift)))
+        ):
             return
         points = [point for point in points if isinstance(point, int) and point + shift < 2**63]
     assert labels_by_sql(rule, points, shift) == labels_of(rule, points)
+
+
+@given(cases, st.integers(-1000, 1000))
+def test_nothing_has_no_label_in_sql(case: Case, offset: int) -> None:
+    """NULL is no point: whatever the rule, an expression is never true of it."""
+    database = sqlite3.connect(":memory:")
+    width = len(case.edges[0]) if isinstance(case.edges[0], tuple) else 0
+    columns = [f'"x_{feature}"' for feature in range(width)] or ['"x"']
+    nothing = ", ".join(f"NULL AS {column}" for column in columns)
+    expression = case.rule.to_sql(Words(offset=offset))
+    (found,) = database.execute(f"SELECT {expression} FROM (SELECT {nothing})").fetchone()  # noqa: S608
+    database.close()
+    assert found in (None, 0)
 
 
 def test_sqlite_takes_the_largest_rules() -> None:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled_protocol.rules import PrefixRule, RuleError
+from littled_protocol.rules import PrefixRule, RuleError, Words
 from support.rules import labels_of
 
 
@@ -39,7 +39,7 @@ def test_wide_prefixes_are_said_as_blocks_that_hold_the_same_addresses(
     assert int(block.network_address) == least
     assert int(block.broadcast_address) == greatest
     if length:
-        assert rule.describe() == f"1 if x in {block}"
+        assert rule.describe(Words()) == f"1 if x in {block}"
 
 
 @given(st.integers(0, 2**32 - 1), st.integers(0, 32))

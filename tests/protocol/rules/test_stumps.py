@@ -34,11 +34,11 @@ def test_different_stumps_are_different_functions() -> None:
 def test_stumps_are_said_and_written_by_their_feature() -> None:
     rule = StumpRule(16, 64, 3, 7, at_least=True)
     assert rule.x_type == "u16x16"
-    assert rule.describe() == "1 if feature 3 of x >= 7"
+    assert rule.describe(Words()) == "1 if feature 3 of x >= 7"
     words = Words("the flight", "min", -5, "late", "on time")
     assert rule.describe(words) == "late if feature 3 of the flight >= 2 min"
     assert StumpRule(16, 64, 3, 7, at_least=False).condition() == "feature 3 of x < 7"
-    assert rule.to_sql("delay", -5) == '("delay_3" >= 2)'
+    assert rule.to_sql(words, "delay") == '("delay_3" >= 2)'
     assert StumpRule(2, 2, 0, 0, at_least=True).describe(words) == "always late"
     assert StumpRule(2, 2, 0, 0, at_least=False).describe(words) == "never late"
 

@@ -10,7 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from littled_protocol.rules import PointsRule, PrefixRule, RuleError, StumpRule, ThresholdRule
+from littled_protocol.rules import (
+    PointsRule,
+    PrefixRule,
+    RuleError,
+    StumpRule,
+    ThresholdRule,
+    Words,
+)
 from littled_protocol.rules.writing import (
     fixed_bits,
     hexadecimal,
@@ -72,17 +79,18 @@ def test_the_smallest_type_of_an_index(size: int, name: str) -> None:
 
 
 def test_names_of_columns_cannot_end_the_expression() -> None:
-    assert ThresholdRule(4, 1).to_sql('x" OR 1=1 --') == '("x"" OR 1=1 --" >= 1)'
+    assert ThresholdRule(4, 1).to_sql(Words(), 'x" OR 1=1 --') == '("x"" OR 1=1 --" >= 1)'
     for name in ("", "a\nb", "a\x00"):
         for rule in (ThresholdRule(4, 1), StumpRule(2, 4, 1, 1, True)):
             with pytest.raises(RuleError, match="a column's name"):
-                rule.to_sql(name)
+                rule.to_sql(Words(), name)
 
 
 def test_wide_points_have_no_offset_in_sql() -> None:
     for rule in (PointsRule(128, (1,)), PrefixRule(128, 1, 1)):
         with pytest.raises(RuleError, match="u128 have no offset"):
-            rule.to_sql("x", 1)
+            rule._sql("x", 1)
+        assert rule.to_sql(Words(offset=1)) == rule.to_sql(Words())
     ways: list[Callable[[], object]] = [
         lambda: fixed_bits("x", 65, 1, 1, 1),
         lambda: parity_terms("x", 128, 1, -1),
