@@ -4,7 +4,8 @@ A rule maps points to labels. It is public, so everybody evaluates it locally, o
 
     rule = rule_from_dict(release.rule)
     labels = rule.evaluate(points)          # uint8 (n,)
-    print(rule.describe(Words(x_name="departure delay", unit="min", positive="late")))
+    words = Words("departure delay", "min", offset=-30, positive="late", negative="not late")
+    print(rule.describe(words), rule.to_sql(words, "dep_delay"))
 
 Points have the shape and dtype of the rule's `x_type` (see `columns`); other arrays of integers are
 converted when every value fits. What a rule or its map cannot be raises RuleError, one sentence.
@@ -13,6 +14,7 @@ converted when every value fits. What a rule or its map cannot be raises RuleErr
 from littled_protocol.rules.affine import AffineRule
 from littled_protocol.rules.base import Rule, RuleError, Words
 from littled_protocol.rules.conjunctions import ConjunctionRule
+from littled_protocol.rules.functions import DIALECTS, Dialect, sql_function
 from littled_protocol.rules.kinds import MajorityRule, rule_from_dict
 from littled_protocol.rules.points import PointsRule
 from littled_protocol.rules.prefixes import PrefixRule
@@ -21,8 +23,10 @@ from littled_protocol.rules.tables import TableRule
 from littled_protocol.rules.thresholds import ThresholdRule
 
 __all__ = [
+    "DIALECTS",
     "AffineRule",
     "ConjunctionRule",
+    "Dialect",
     "MajorityRule",
     "PointsRule",
     "PrefixRule",
@@ -33,4 +37,5 @@ __all__ = [
     "ThresholdRule",
     "Words",
     "rule_from_dict",
+    "sql_function",
 ]

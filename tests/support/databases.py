@@ -1,0 +1,153 @@
+"""Databases that tests ask for labels: SQLite, DuckDB, and PostgreSQL where it runs."""
+
+import os
+import pwd
+import shutil
+import sqlite3
+import subprocess
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+
+from littled_protocol.columns import point_type
+from littled_protocol.rules import Dialect, Rule, Words, sql_function
+
+# A number, the text of a wide point, or the features of a row.
+Value = int | str | tuple[int, ...]
+COLUMN = 'a "strange" column'
+START_SECONDS = 60
+
+
+def sql_columns(rule: Rule) -> list[str]:
+    """The quoted columns that a rule's values stand in."""
+    names = [COLUMN]
+    if rule.x_type.startswith("u16x"):
+        names = [f"{COLUMN}_{feature}" for feature in range(point_type(rule.x_type).columns)]
+    return ['"' + name.replace('"', '""') + '"' for name in names]
+
+
+def script(rule: Rule, words: Words, values: Sequence[Value], dialect: Dialect) -> list[str]:
+    """Statements that make a table of values and one of nothing, and ask for their labels.
+
+    The last one gives for each value, in order, the expression and the function of it (twice the
+    expression where there are none); after all values comes a row of NULL.
+    """
+    columns = sql_columns(rule)
+    kind = "TEXT" if rule.x_type == "u128" else "BIGINT"
+    if rule.x_type == "u64":
+        kind = {"duckdb": "HUGEINT", "postgresql": "NUMERIC", "sqlite": "BIGINT"}[dialect]
+    table = ", ".join(f"{column} {kind}" for column in columns)
+    rows = [value if isinstance(value, tuple) else (value,) for value in values]
+    told = ", ".join(f"({number}, {_listed(row)})" for number, row in enumerate(rows))
+    nothing = ", ".join(["NULL"] * len(columns))
+    expression = said = rule.to_sql(words, COLUMN)
+    made = []
+    if dialect != "sqlite":
+        made = [sql_function(rule, words, 'a "strange" name', dialect, COLUMN)]
+        said = f'"a ""strange"" name"({", ".join(columns)})'
+    return [
+        "DROP TABLE IF EXISTS t",
+        f"CREATE TABLE t (number INTEGER, {table})",
+        f"INSERT INTO t VALUES {told}, ({len(rows)}, {nothing})",  # noqa: S608
+        *made,
+        f"SELECT {expression}, {said} FROM t ORDER BY number",  # noqa: S608
+    ]
+
+
+def _listed(row: Sequence[int | str]) -> str:
+    return ", ".join(f"'{cell}'" if isinstance(cell, str) else str(cell) for cell in row)
+
+
+def judged(rows: Sequence[Sequence[bool | int | None]]) -> list[int]:
+    """The labels of all values, once both ways agree and NULL has none."""
+    *found, nothing = [(row[0], row[1]) for row in rows]
+    assert nothing in {(None, None), (False, False)}, nothing
+    assert all(first == second for first, second in found)
+    return [int(bool(label)) for label, _ in found]
+
+
+def sqlite_labels(rule: Rule, words: Words, values: Sequence[Value]) -> list[int]:
+    """What SQLite makes of a rule's expression over a column of values."""
+    database = sqlite3.connect(":memory:")
+    *before, query = script(rule, words, values, "sqlite")
+    for statement in before:
+        database.execute(statement)
+    found = database.execute(query).fetchall()
+    database.close()
+    return judged(found)
+
+
+def duckdb_labels(rule: Rule, words: Words, values: Sequence[Value]) -> list[int]:
+    """What DuckDB makes of a rule's expression and of its macro over a column of values."""
+    with duckdb.connect(":memory:") as database:
+        *before, query = script(rule, words, values, "duckdb")
+        for statement in before:
+            database.execute(statement)
+        return judged(database.execute(query).fetchall())
+
+
+class Postgres:
+    """A server of PostgreSQL in a folder of its own, asked by psql."""
+
+    def __init__(self, folder: Path, user: str | None) -> None:
+        """Serve `folder`; `user` runs the server where this one may not."""
+        self.folder, self.user = folder, user
+
+    def run(self, *arguments: str | Path, text: str = "") -> str:
+        """What a program of PostgreSQL prints."""
+        done = subprocess.run(
+            [str(argument) for argument in arguments],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.folder,
+            timeout=START_SECONDS,
+            **({} if self.user is None else {"user": self.user}),  # type: ignore[arg-type]
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def labels(self, rule: Rule, words: Words, values: Sequence[Value]) -> list[int]:
+        """What PostgreSQL makes of a rule's expression and of its function."""
+        text = ";\n".join(script(rule, words, values, "postgresql")) + ";\n"
+        out = self.run(
+            *("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"),
+            *("-h", self.folder, "-U", "tests", "-d", "postgres", "-f", "-"),
+            text=text,
+        )
+        truth = {"t": True, "f": False, "": None}
+        return judged([[truth[cell] for cell in line.split("|")] for line in out.splitlines()])
+
+
+@contextmanager
+def postgres() -> Iterator[Postgres | None]:
+    """A running server, None where PostgreSQL is not installed or may not be run."""
+    user: str | None = None
+    if os.getuid() == 0:  # PostgreSQL does not run as root
+        try:
+            user = pwd.getpwnam("postgres").pw_name
+        except KeyError:
+            yield None
+            return
+    if not all(map(shutil.which, ("initdb", "pg_ctl", "psql"))):
+        yield None
+        return
+    folder = Path(tempfile.mkdtemp(prefix="littled-pg-"))  # short: sockets have short paths
+    if user is not None:
+        shutil.chown(folder, user)
+    server = Postgres(folder, user)
+    try:
+        server.run("initdb", "-D", folder / "data", "-U", "tests", "-A", "trust", "-N")
+        options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+        log = folder / "log"
+        server.run("pg_ctl", "-D", folder / "data", "-l", log, "-w", "-o", options, "start")
+        try:
+            yield server
+        finally:
+            server.run("pg_ctl", "-D", folder / "data", "-m", "immediate", "-w", "stop")
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
