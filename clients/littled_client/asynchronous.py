@@ -42,6 +42,7 @@ from littled_client.conversation import (
     is_passing,
     newest_version,
     random_producer,
+    words_of,
     x_types_of,
 )
 from littled_client.conversions import Batch
@@ -54,6 +55,7 @@ from littled_client.recordings import RecordingWriter
 from littled_client.sources import skip_examples
 from littled_client.tls import Tls, secured, tls_failure
 from littled_client.unix import has_connected, pauses
+from littled_client.values import value_points
 from littled_client.waits import Retry, Waits
 from littled_protocol import limits
 from littled_protocol.columns import point_type
@@ -165,13 +167,14 @@ class AsyncClient:
         retry = self._retry()
         version, reason = since, None
         while True:
-            releases = _Releases(Subscribe(learner, version))
-            link = await self._linked(retry, reason, releases.deliver, releases.open)
+            releases = _Releases()
+            begin = partial(self._begin, Subscribe(learner, version), releases)
+            link = await self._linked(retry, reason, releases.deliver, begin)
             try:
                 while (release := await releases.next()) is not None:
                     version = release.version
                     retry.progressed()
-                    yield Published.from_release(release)
+                    yield Published.from_release(release, self._identity.words.get(learner))
             finally:
                 link.end()
             reason = link.over
@@ -189,26 +192,48 @@ class AsyncClient:
         async with aclosing(self.subscribe(learner, version - 1)) as releases:
             return await anext(releases)
 
-    async def predict(self, learner: str, x: Any, *, request: bytes | None = None) -> Predictions:
-        """Return a learner's predictions for points x (m,), an array or a sequence, m of any size.
+    async def predict(
+        self, learner: str, values: Any, *, request: bytes | None = None
+    ) -> Predictions:
+        """Return a learner's predictions for m values, an array or a sequence of any length.
 
-        learner: "stream/learner". x: of the shape that `send` takes. request: 16 bytes that name
-        the call; the same call again under the same name, also later and elsewhere, gets the same
-        answer and is not charged again. Random if None: then every call is a new question.
+        learner: "stream/learner". values: in the stream's own units, as `Published.predict` takes
+        them. request: 16 bytes that name the call; the same call again under the same name, also
+        later and elsewhere, gets the same answer and is not charged again. Random if None: then
+        every call is a new question.
 
-        After a lost connection the unanswered points are asked about again under the same name.
-        Points beyond `predict_points_max` are asked about in several requests, one after another.
+        After a lost connection the unanswered values are asked about again under the same name.
+        Values beyond `predict_points_max` are asked about in several requests, one after another.
         Raises PredictionRefused when the learner gives no answer (with the labels of the requests
-        before), ExampleError for points that do not fit, ClientError for an unknown stream,
-        ProtocolError for an ill-formed name and for a daemon that knows no predictions, and
-        UnreachableError when the daemon does not come back in time.
+        before), ExampleError for values that do not fit, ClientError for an unknown stream or
+        learner, ProtocolError for an ill-formed name and for a daemon that knows no predictions,
+        and UnreachableError when the daemon does not come back in time.
         """
         questions = Questions(learner, request)
+        x_type = await self._x_type(questions.stream)
+        points = value_points(x_type, self._identity.words_of(learner), values)
+        return await self._predicted(questions, x_type, points)
+
+    async def predict_points(
+        self, learner: str, points: Any, *, request: bytes | None = None
+    ) -> Predictions:
+        """Return a learner's predictions for points (m,), or (m, columns), of the stream's type.
+
+        The same as `predict` for who has points, which are values less the stream's offset.
+        """
+        questions = Questions(learner, request)
+        return await self._predicted(questions, await self._x_type(questions.stream), points)
+
+    async def _x_type(self, stream: str) -> str:
+        """Return the type of a stream's points; ask once for those of all, and for all words."""
         known = self._identity.x_types
-        if (stream := questions.stream) not in known:
+        if stream not in known:
             known.update(x_types_of(await self.status(), stream))
-        retry, kind = self._retry(), point_type(known[stream])
-        for message in questions.cut(kind, x, self._identity.frame_bytes_max):
+        return known[stream]
+
+    async def _predicted(self, questions: Questions, x_type: str, points: Any) -> Predictions:
+        retry = self._retry()
+        for message in questions.cut(point_type(x_type), points, self._identity.frame_bytes_max):
             questions.take(await self._answer(message, retry))
         return questions.result()
 
@@ -223,11 +248,24 @@ class AsyncClient:
                 if self._link is None or self._link.reason is not None:
                     self._link = await self._linked(retry, reason, _ignore, _nothing)
                 try:
-                    return (await self._link.ask(StatusRequest(), Status)).body
+                    return await self._said(self._link)
                 except (ConnectionLostError, ProtocolError) as lost:
                     if not is_passing(lost, coming_back=False):
                         raise
                     reason = lost
+
+    async def _said(self, link: _Link) -> dict[str, Any]:
+        """Return what the daemon says of itself over a link, and keep the words of its learners."""
+        body = (await link.ask(StatusRequest(), Status)).body
+        self._identity.words.update(words_of(body))
+        return body
+
+    async def _begin(self, subscribe: Subscribe, releases: _Releases, link: _Link) -> None:
+        """Subscribe over a link, after asking for words where the learner's are not known yet."""
+        if subscribe.learner not in self._identity.words:
+            await self._said(link)
+        releases.come_over(link)
+        link.send(subscribe)
 
     async def _answer(self, message: Predict, retry: Retry) -> Prediction | PredictionRefused:
         """Return the answer to one request, sent again on every connection until it comes."""
@@ -592,17 +630,15 @@ class AsyncFeeder:
 class _Releases:
     """The releases that arrived on one link and wait for the program."""
 
-    def __init__(self, subscribe: Subscribe) -> None:
-        self._subscribe = subscribe
+    def __init__(self) -> None:
         self._link: _Link | None = None
         self._waiting: deque[Release] = deque()
         self._over = False
         self._changed = asyncio.Event()
 
-    async def open(self, link: _Link) -> None:
-        """Subscribe on a link that was greeted."""
+    def come_over(self, link: _Link) -> None:
+        """Hold back this link when too many wait."""
         self._link = link
-        link.send(self._subscribe)
 
     def deliver(self, message: Message | None) -> None:
         """Keep a release; None says that the link is over."""

@@ -23,7 +23,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Iterable
 from contextlib import closing, suppress
-from operator import methodcaller
+from functools import partial
 from pathlib import Path
 from threading import RLock
 from types import TracebackType
@@ -40,6 +40,7 @@ from littled_client.conversation import (
     is_passing,
     newest_version,
     random_producer,
+    words_of,
     x_types_of,
 )
 from littled_client.conversions import Batch
@@ -53,6 +54,7 @@ from littled_client.sources import skip_examples
 from littled_client.tails import Tail
 from littled_client.tls import Tls, secured, tls_failure
 from littled_client.unix import has_connected, pauses
+from littled_client.values import value_points
 from littled_client.waits import Retry, Waits
 from littled_protocol.columns import point_type
 from littled_protocol.errors import ProtocolError
@@ -167,8 +169,8 @@ class Client:
         retry = self._retry()
         version, reason, heard = since, None, time.monotonic()
         while True:
-            subscribe = methodcaller("send", Subscribe(learner, version))
-            link = self._linked(retry, reason, subscribe)
+            begin = partial(self._begin, Subscribe(learner, version))
+            link = self._linked(retry, reason, begin)
             try:
                 while True:
                     try:
@@ -180,7 +182,7 @@ class Client:
                         return
                     version = release.version
                     retry.progressed()
-                    yield Published.from_release(release)
+                    yield Published.from_release(release, self._identity.words.get(learner))
                     heard = time.monotonic()
             finally:
                 link.close()
@@ -198,26 +200,46 @@ class Client:
         with closing(self.subscribe(learner, version - 1)) as releases:
             return next(releases)
 
-    def predict(self, learner: str, x: Any, *, request: bytes | None = None) -> Predictions:
-        """Return a learner's predictions for points x (m,), an array or a sequence, m of any size.
+    def predict(self, learner: str, values: Any, *, request: bytes | None = None) -> Predictions:
+        """Return a learner's predictions for m values, an array or a sequence of any length.
 
-        learner: "stream/learner". x: of the shape that `send` takes. request: 16 bytes that name
-        the call; the same call again under the same name, also later and elsewhere, gets the same
-        answer and is not charged again. Random if None: then every call is a new question.
+        learner: "stream/learner". values: in the stream's own units, as `Published.predict` takes
+        them. request: 16 bytes that name the call; the same call again under the same name, also
+        later and elsewhere, gets the same answer and is not charged again. Random if None: then
+        every call is a new question.
 
-        After a lost connection the unanswered points are asked about again under the same name.
-        Points beyond `predict_points_max` are asked about in several requests, one after another.
+        After a lost connection the unanswered values are asked about again under the same name.
+        Values beyond `predict_points_max` are asked about in several requests, one after another.
         Raises PredictionRefused when the learner gives no answer (with the labels of the requests
-        before), ExampleError for points that do not fit, ClientError for an unknown stream,
-        ProtocolError for an ill-formed name and for a daemon that knows no predictions, and
-        UnreachableError when the daemon does not come back in time.
+        before), ExampleError for values that do not fit, ClientError for an unknown stream or
+        learner, ProtocolError for an ill-formed name and for a daemon that knows no predictions,
+        and UnreachableError when the daemon does not come back in time.
         """
         questions = Questions(learner, request)
+        x_type = self._x_type(questions.stream)
+        points = value_points(x_type, self._identity.words_of(learner), values)
+        return self._predicted(questions, x_type, points)
+
+    def predict_points(
+        self, learner: str, points: Any, *, request: bytes | None = None
+    ) -> Predictions:
+        """Return a learner's predictions for points (m,), or (m, columns), of the stream's type.
+
+        The same as `predict` for who has points, which are values less the stream's offset.
+        """
+        questions = Questions(learner, request)
+        return self._predicted(questions, self._x_type(questions.stream), points)
+
+    def _x_type(self, stream: str) -> str:
+        """Return the type of a stream's points; ask once for those of all, and for all words."""
         known = self._identity.x_types
-        if (stream := questions.stream) not in known:
+        if stream not in known:
             known.update(x_types_of(self.status(), stream))
-        retry, kind = self._retry(), point_type(known[stream])
-        for message in questions.cut(kind, x, self._identity.frame_bytes_max):
+        return known[stream]
+
+    def _predicted(self, questions: Questions, x_type: str, points: Any) -> Predictions:
+        retry = self._retry()
+        for message in questions.cut(point_type(x_type), points, self._identity.frame_bytes_max):
             questions.take(self._answer(message, retry))
         return questions.result()
 
@@ -231,13 +253,25 @@ class Client:
             if self._link is None:
                 self._link = self._linked(retry, reason, _nothing)
             try:
-                return self._link.ask(StatusRequest(), Status).body
+                return self._said(self._link)
             except _LOST as lost:
                 self._link.close()
                 self._link = None
                 if not is_passing(lost, coming_back=False):
                     raise
                 reason = lost
+
+    def _said(self, link: _Link) -> dict[str, Any]:
+        """Return what the daemon says of itself over a link, and keep the words of its learners."""
+        body = link.ask(StatusRequest(), Status).body
+        self._identity.words.update(words_of(body))
+        return body
+
+    def _begin(self, subscribe: Subscribe, link: _Link) -> None:
+        """Subscribe over a link, after asking for words where the learner's are not known yet."""
+        if subscribe.learner not in self._identity.words:
+            self._said(link)
+        link.send(subscribe)
 
     def _answer(self, message: Predict, retry: Retry) -> Prediction | PredictionRefused:
         """Return the answer to one request, sent again on every connection until it comes."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -24,6 +25,7 @@ from littled_protocol.messages import (
     Message,
     Welcome,
 )
+from littled_protocol.rules import RuleError, Words
 
 # Refusals that say "not now": the same request may succeed on a later connection.
 _PASSING_CODES = frozenset(
@@ -99,6 +101,24 @@ def x_types_of(status: dict[str, Any], stream: str) -> dict[str, str]:
     return found
 
 
+def words_of(status: Mapping[str, Any]) -> dict[str, Words | None]:
+    """Return the words of all learners of a status, by full name; None for what is not understood.
+
+    That is where a server says none, or says them in the way of a later version.
+    """
+    found: dict[str, Words | None] = {}
+    streams = status.get("streams")
+    for stream, facts in streams.items() if isinstance(streams, dict) else ():
+        learners = facts.get("learners") if isinstance(facts, dict) else None
+        for name, learner in learners.items() if isinstance(learners, dict) else ():
+            words: Words | None = None
+            if isinstance(learner, dict):
+                with suppress(RuleError):
+                    words = Words.from_dict(learner.get("words"))
+            found[f"{stream}/{name}"] = words
+    return found
+
+
 class Conversation:
     """The client's side of one connection: the greeting, and the daemon's errors as exceptions."""
 
@@ -125,15 +145,29 @@ class Conversation:
 class Identity:
     """Which store the daemon serves; a client must not mix two.
 
-    x_types: the types of points of its streams, once they were asked for. frame_bytes_max: the
-    longest frame that the daemon accepts.
+    x_types: the types of points of its streams, once they were asked for. words: what points and
+    labels of its learners stand for, likewise; None where it is not understood. Neither ever
+    changes for a store. frame_bytes_max: the longest frame that the daemon accepts.
     """
 
     def __init__(self) -> None:
         """Begin without having met a daemon."""
         self.instance: str | None = None
         self.x_types: dict[str, str] = {}
+        self.words: dict[str, Words | None] = {}
         self.frame_bytes_max = limits.frame_bytes_max_min
+
+    def words_of(self, learner: str) -> Words:
+        """Return a learner's words after a status came; raise ClientError if they are not there."""
+        if learner not in self.words:
+            raise ClientError(f"the daemon has no learner {learner!r}")
+        words = self.words[learner]
+        if words is None:
+            raise ClientError(
+                f"it is not known what the points of {learner} stand for; "
+                "predict_points takes points"
+            )
+        return words
 
     def check(self, welcome: Welcome) -> None:
         """Take note of a greeting; raise ChangedStoreError when it is another store's."""

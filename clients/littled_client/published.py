@@ -1,13 +1,13 @@
-"""What a subscriber receives: one release of a learner, with its rule ready to use."""
+"""What a subscriber receives: one release of a learner, with its rule and words ready to use."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from littled_client.batches import points_array
 from littled_client.errors import ClientError
-from littled_protocol.columns import Labels, point_type
+from littled_client.values import value_points
+from littled_protocol.columns import Labels
 from littled_protocol.messages import Release
 from littled_protocol.rules import Rule, Words, rule_from_dict
 
@@ -19,7 +19,9 @@ class Published:
     learner: "stream/learner". version: counts the learner's releases from 1.
     kind: "rule" (a new rule), "halt" (no more rules in this season) or "season" (a new season with
     a new budget). season, epoch: where in the learner's life it happened. position: number of the
-    stream's examples before it. rule: the rule in force, None when the release carries none.
+    stream's examples before it. rule: the rule in force, over points; None when the release carries
+    none. words: what its points and labels stand for; None where the daemon does not say so in a
+    way that this version understands.
     """
 
     learner: str
@@ -29,10 +31,11 @@ class Published:
     epoch: int
     position: int
     rule: Rule | None
+    words: Words | None = None
 
     @classmethod
-    def from_release(cls, release: Release) -> Published:
-        """Return the value of a release as it came over the wire.
+    def from_release(cls, release: Release, words: Words | None) -> Published:
+        """Return the value of a release as it came over the wire, with its learner's words.
 
         Raises RuleError for a rule that this version does not know.
         """
@@ -45,26 +48,51 @@ class Published:
             epoch=release.epoch,
             position=release.position,
             rule=rule,
+            words=words,
         )
 
-    def predict(self, x: Any) -> Labels:
-        """Return the rule's labels, uint8 (n,), for n points, evaluated here.
+    def predict(self, values: Any) -> Labels:
+        """Return the rule's labels, uint8 (n,), for n values, evaluated here.
 
-        x: an array or a sequence, as `send` takes them. Raises ExampleError for points of another
-        type, ClientError when this release carries no rule.
+        values: an array or a sequence in the stream's own units: delays in minutes, addresses, rows
+        of features; see `littled_client.values`. For points there is `rule.evaluate`. Raises
+        ExampleError for a value that is none of the stream's, ClientError when this release carries
+        no rule, or its words are not known.
         """
-        rule = self._rule()
-        return rule.evaluate(points_array(point_type(rule.x_type), x))
+        if self.rule is None:
+            raise ClientError(f"release {self.version} of {self.learner} carries no rule")
+        if self.words is None:
+            raise ClientError(
+                f"it is not known what the points of {self.learner} stand for; "
+                "rule.evaluate takes points"
+            )
+        return self.rule.evaluate(value_points(self.rule.x_type, self.words, values))
 
-    def describe(self, words: Words | None = None) -> str:
-        """Return the release in one line: its rule in words, or what else it says."""
+    def describe(self) -> str:
+        """Return the release in one line: its rule in words, or what else it says.
+
+        Where the words are not known the rule is said of points, by the name x.
+        """
         if self.rule is not None:
-            return self.rule.describe(words or Words())
+            return self.rule.describe(self.words or Words())
         if self.kind == "halt":
             return "no further rule in this season"
         return f"season {self.season} begins"
 
-    def _rule(self) -> Rule:
-        if self.rule is None:
-            raise ClientError(f"release {self.version} of {self.learner} carries no rule")
-        return self.rule
+    def to_dict(self) -> dict[str, Any]:
+        """Return the release as a JSON object: what files, HTTP and commands show of it.
+
+        `text` says the rule in words, `words` and `rule` are what `Words.from_dict` and
+        `rule_from_dict` read.
+        """
+        return {
+            "learner": self.learner,
+            "version": self.version,
+            "kind": self.kind,
+            "season": self.season,
+            "epoch": self.epoch,
+            "position": self.position,
+            "text": None if self.rule is None else self.describe(),
+            "words": None if self.words is None else self.words.to_dict(),
+            "rule": None if self.rule is None else self.rule.to_dict(),
+        }

@@ -128,7 +128,7 @@ async def test_many_tasks_may_ask_for_the_status(daemon: SmallDaemon, address: s
         daemon.publish(small_release("flights/late", 3))
         daemon.drop()
         status = await client.status()
-        assert status["streams"]["flights"]["learners"]["late"] == {"version": 3}
+        assert status["streams"]["flights"]["learners"]["late"] == {"version": 3, "words": {}}
         answers = await asyncio.gather(*(client.status() for _ in range(20)))
         assert answers == [status] * 20
 

@@ -25,6 +25,7 @@ from littled_client.waits import Waits
 from littled_protocol import limits
 from littled_protocol.errors import ErrorCode, ProtocolError, RefusalCode, RemoteProtocolError
 from littled_protocol.messages import Error
+from littled_protocol.rules import Words
 from support.feeding import KINDS, beside, client_of, until, until_it_fails
 from support.small_daemon import (
     WRONG_ANSWERS,
@@ -63,10 +64,12 @@ async def test_a_short_program_feeds_subscribes_and_predicts(
     async with client_of(kind, address) as client:
         async with client.feed("flights") as feeder:
             await feeder.send([10, 60, 90], [0, 1, 1])
+        daemon.words["flights/late"] = {"x_name": "delay", "unit": "min", "offset": -30}
         daemon.publish(small_release("flights/late", 1, threshold=54))
         async for published in client.subscribe("flights/late"):
-            assert published.describe() == "1 if x >= 54"
-            assert published.predict([10, 60]).tolist() == [0, 1]
+            assert published.words == Words("delay", "min", -30)
+            assert published.describe() == "1 if delay >= 24 min"
+            assert published.predict([23, 24]).tolist() == [0, 1]
             break
     assert daemon.examples("flights") == ([10, 60, 90], [0, 1, 1])
     assert daemon.agents[0].startswith("littled_client/")
@@ -330,6 +333,42 @@ async def test_a_subscription_goes_on_after_losses(
     assert versions == list(range(1, 16))
 
 
+async def test_words_are_asked_for_once(kind: str, daemon: SmallDaemon, address: str) -> None:
+    daemon.words["flights/late"] = {"offset": -30}
+    for version in range(1, 4):
+        daemon.publish(small_release("flights/late", version, threshold=40))
+        daemon.publish(small_release("flights/other", version, threshold=40))
+    async with client_of(kind, address, waits=QUICK) as client:
+        async for published in client.subscribe("flights/late"):
+            assert published.predict([9, 10]).tolist() == [0, 1]
+            if published.version == 2:
+                daemon.drop()
+            if published.version == 3:
+                break
+        async for published in client.subscribe("flights/other"):
+            assert published.predict([39, 40]).tolist() == [0, 1]
+            break
+    assert daemon.status_requests == 1
+
+
+@pytest.mark.parametrize("words", [None, {"offset": 1.5}, {"columns": []}, []])
+async def test_values_are_refused_where_words_are_not_understood(
+    kind: str, daemon: SmallDaemon, address: str, words: Any
+) -> None:
+    daemon.words |= {"flights/late": words, "flights/odd": words}
+    daemon.answers_left["flights/odd"] = 10
+    daemon.publish(small_release("flights/late", 1, threshold=54))
+    async with client_of(kind, address) as client:
+        latest = await client.latest("flights/late")
+        assert latest is not None
+        assert latest.words is None
+        with pytest.raises(ClientError, match="what the points of flights/late stand for"):
+            latest.predict([60])
+        with pytest.raises(ClientError, match="what the points of flights/odd stand for"):
+            await client.predict("flights/odd", [60])
+        assert (await client.predict_points("flights/odd", [61])).labels.tolist() == [1]
+
+
 async def test_refused_subscriptions(kind: str, daemon: SmallDaemon, address: str) -> None:
     async with client_of(kind, address) as client:
         with pytest.raises(ProtocolError, match="stream/learner"):
@@ -355,7 +394,7 @@ async def test_status_and_latest(kind: str, daemon: SmallDaemon, address: str) -
         assert (latest.version, latest.describe()) == (3, "1 if x >= 3")
         daemon.drop()
         status = await client.status()
-        assert status["streams"]["flights"]["learners"]["late"] == {"version": 3}
+        assert status["streams"]["flights"]["learners"]["late"] == {"version": 3, "words": {}}
 
 
 async def test_pings_of_the_daemon_are_answered(
@@ -427,13 +466,30 @@ async def test_predictions_of_points_of_every_type(
         "addresses": ["::2", "::3"],
         "rows": [[1, 2, 3], [1, 2, 4]],
     }
+    daemon.answers_left |= {f"{stream}/odd": 10 for stream in points}
     async with client_of(kind, address) as client:
         for stream, x in points.items():
-            daemon.answers_left[f"{stream}/odd"] = 10
             found = await client.predict(f"{stream}/odd", x)
             assert found.labels.tolist() == [0, 1]
             assert found.labels.dtype == np.uint8
             assert (found.window, found.left, found.repeated) == (0, 8, False)
+
+
+async def test_values_are_asked_about_in_the_units_of_the_stream(
+    kind: str, daemon: SmallDaemon, address: str
+) -> None:
+    daemon.words["flights/odd"] = {"x_name": "delay", "unit": "min", "offset": -30}
+    daemon.answers_left["flights/odd"] = 10
+    async with client_of(kind, address) as client:
+        found = await client.predict("flights/odd", [-30, 225])
+        assert found.labels.tolist() == [0, 1]
+        found = await client.predict_points("flights/odd", [0, 255])
+        assert found.labels.tolist() == [0, 1]
+        with pytest.raises(ExampleError, match="value 1 less the offset -30 is outside"):
+            await client.predict("flights/odd", [226])
+        with pytest.raises(ClientError, match="no learner 'flights/none'"):
+            await client.predict("flights/none", [1])
+    assert [request.x for request in daemon.requests] == [b"\0\xff"] * 2
 
 
 async def test_a_request_made_again_is_answered_again_for_nothing(
@@ -487,7 +543,7 @@ async def test_refused_predictions_say_why_and_leave_the_connection_alive(
             ("flights/odd", daemon.requests[0].request, RefusalCode.REQUEST_REUSED),
         ):
             with pytest.raises(PredictionRefused) as caught:
-                await client.predict(learner, [1], request=request)
+                await client.predict_points(learner, [1], request=request)
             assert caught.value.code == code
             assert caught.value.labels.tolist() == []
         daemon.answers_left["flights/odd"] = 1500
@@ -562,6 +618,7 @@ async def test_wrong_answers_are_errors_and_no_predictions(
     kind: str, daemon: SmallDaemon, address: str, wrong: str
 ) -> None:
     answer, code = WRONG_ANSWERS[wrong]
+    daemon.answers_left["flights/odd"] = 0  # the daemon knows it
     async with client_of(kind, address, waits=QUICK) as client:
         changed(daemon, answer=answer)
         with pytest.raises(RemoteProtocolError) as caught:

@@ -14,6 +14,7 @@ from littled_client.conversation import (
     is_passing,
     newest_version,
     random_producer,
+    words_of,
     x_types_of,
 )
 from littled_client.errors import (
@@ -39,6 +40,7 @@ from littled_protocol.messages import (
     Welcome,
     check_producer,
 )
+from littled_protocol.rules import Words
 
 WELCOME = Welcome(1, "test", "store-1", limits.credit_bytes, limits.frame_bytes_max)
 
@@ -127,6 +129,27 @@ def test_random_producers_are_legal_and_differ() -> None:
     assert len(names) == 100
     for name in names:
         check_producer(name, "producer")
+
+
+def test_the_words_of_all_learners_come_from_the_status() -> None:
+    learners = {
+        "late": {"words": {"x_name": "delay", "offset": -30}},
+        "plain": {"words": {}},
+        "silent": {},
+        "later": {"words": {"columns": []}},
+        "strange": 5,
+    }
+    status = {"streams": {"flights": {"learners": learners}, "none": {}, "strange": 5}}
+    assert words_of(status) == {
+        "flights/late": Words("delay", offset=-30),
+        "flights/plain": Words(),
+        "flights/silent": None,
+        "flights/later": None,
+        "flights/strange": None,
+    }
+    empties: list[dict[str, Any]] = [{}, {"streams": None}, {"streams": {"s": {"learners": []}}}]
+    for empty in empties:
+        assert words_of(empty) == {}
 
 
 def test_the_newest_version_comes_from_the_status() -> None:

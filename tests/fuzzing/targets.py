@@ -113,7 +113,7 @@ def rule(data: bytes) -> None:
 def question(data: bytes) -> None:
     """The body of a question over HTTP."""
     try:
-        asked = read_question(data, X_TYPES)
+        asked = read_question(data, X_TYPES, {})
     except QuestionError:
         return
     assert asked.count >= 1

@@ -77,8 +77,15 @@ class AwaitedClient:
     async def latest(self, learner: str) -> Published | None:
         return self.client.latest(learner)
 
-    async def predict(self, learner: str, x: Any, *, request: bytes | None = None) -> Predictions:
-        return self.client.predict(learner, x, request=request)
+    async def predict(
+        self, learner: str, values: Any, *, request: bytes | None = None
+    ) -> Predictions:
+        return self.client.predict(learner, values, request=request)
+
+    async def predict_points(
+        self, learner: str, points: Any, *, request: bytes | None = None
+    ) -> Predictions:
+        return self.client.predict_points(learner, points, request=request)
 
     async def status(self) -> dict[str, Any]:
         return self.client.status()

@@ -248,7 +248,7 @@ def ask(client: Client, store: Path) -> None:
             if settings.get("kind") == "prediction":
                 most = settings["parameters"]["answers_max"] // 2
                 points = list(range(min(most, ANSWERED_MAX)))
-                client.predict(f"{name}/{learner}", points, request=bytes(16))
+                client.predict_points(f"{name}/{learner}", points, request=bytes(16))
 
 
 def plans(store: Path) -> dict[str, Any]:

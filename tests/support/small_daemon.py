@@ -94,6 +94,9 @@ class SmallDaemon:
         self.position = dict.fromkeys(streams, 0)
         self.received: dict[str, list[tuple[Points, Labels]]] = {name: [] for name in streams}
         self.releases: dict[str, list[Release]] = {}
+        # The words of learners, as a status says them; those of others are plain.
+        self.words: dict[str, Any] = {}
+        self.status_requests = 0
         # From a learner of predictions to the answers left in its window, and what it has answered.
         self.answers_left: dict[str, int] = {}
         self.answered: dict[tuple[str, bytes], tuple[bytes, bytes]] = {}
@@ -290,6 +293,7 @@ class _Peer(asyncio.Protocol):
                 if release.version > message.since:
                     self.send(release)
         elif isinstance(message, StatusRequest):
+            self._daemon.status_requests += 1
             self.send(Status(self._status()))
         elif isinstance(message, Predict):
             self._predict(message)
@@ -303,10 +307,13 @@ class _Peer(asyncio.Protocol):
             name: {"x_type": x_type, "learners": {}}
             for name, x_type in self._daemon.streams.items()
         }
-        for learner, releases in self._daemon.releases.items():
+        for learner in (*self._daemon.releases, *self._daemon.answers_left):
             stream, _, name = learner.partition("/")
-            version = releases[-1].version if releases else 0
-            streams[stream]["learners"][name] = {"version": version}
+            facts = {"words": self._daemon.words.get(learner, {})}
+            if learner in self._daemon.releases:
+                releases = self._daemon.releases[learner]
+                facts["version"] = releases[-1].version if releases else 0
+            streams[stream]["learners"][name] = facts
         return {"streams": streams}
 
     def _predict(self, message: Predict) -> None:

@@ -10,8 +10,8 @@ from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import number, print_json
 from littled.cli.values import Values
-from littled.cli.watching import words_of
 from littled_client.blocking import Client
+from littled_client.conversation import words_of
 from littled_client.errors import ClientError, PredictionRefused, UnreachableError
 from littled_client.predictions import Predictions
 from littled_protocol import limits
@@ -76,8 +76,10 @@ def predict(
     name = request or secrets.token_bytes(limits.request_bytes)
     with explained(ClientError, ProtocolError), daemon.client() as client:
         status = client.status()
-        words = words_of(status, learner)
         x_type = _point_type(status, learner)
+        words = words_of(status).get(learner, Words())  # an unknown learner is refused by name
+        if words is None:
+            raise Failure(f"it is not known what the points of {learner} stand for")
         points = Values(x_type, words.offset_of(x_type) if offset is None else offset, clip).points(
             asked
         )
@@ -102,7 +104,7 @@ def _asked(
 ) -> Predictions:
     """The answers; what was answered before a refusal is printed, since it was paid for."""
     try:
-        return client.predict(learner, points, request=name)
+        return client.predict_points(learner, points, request=name)
     except PredictionRefused as refused:
         print_labels(refused.labels, words)
         raise Failure(refusal_sentence(refused)) from None

@@ -16,7 +16,6 @@ from littled_client.conversation import newest_version
 from littled_client.errors import ClientError
 from littled_client.published import Published
 from littled_protocol.errors import ProtocolError
-from littled_protocol.rules import Words
 
 # What a release says beside its rule.
 RELEASES = {"rule": "", "halt": "budget spent, last rule: ", "season": "new season, still: "}
@@ -55,41 +54,18 @@ def watch(
         with daemon.client() as client:
             facts = client.status()
         newest_version(facts, learner)  # an unknown learner, or one without rules, is named here
-        words = words_of(facts, learner)
         # Outside the block: the subscription has a connection of its own, and an idle one beside it
         # would keep a daemon that stops waiting for it.
         for published in islice(client.subscribe(learner, since), count):
             if as_json:
-                print_json(release_facts(published, words))
+                print_json(published.to_dict())
             else:
-                console().print(release_line(published, words))
+                console().print(release_line(published))
 
 
-def words_of(status: Mapping[str, Any], learner: str) -> Words:
-    """The words in which a learner's rules are described; the plain ones for an unknown learner."""
-    stream, _, name = learner.partition("/")
-    learners = status["streams"].get(stream, {}).get("learners", {})
-    return Words.from_dict(learners.get(name, {}).get("words", {}))
-
-
-def release_facts(published: Published, words: Words) -> dict[str, Any]:
-    """A release as a JSON object; `text` says the rule in words."""
-    rule = published.rule
-    return {
-        "learner": published.learner,
-        "version": published.version,
-        "kind": published.kind,
-        "season": published.season,
-        "epoch": published.epoch,
-        "position": published.position,
-        "text": None if rule is None else rule.describe(words),
-        "rule": None if rule is None else rule.to_dict(),
-    }
-
-
-def release_line(published: Published, words: Words) -> str:
+def release_line(published: Published) -> str:
     """A release as a line for people."""
-    what = RELEASES.get(published.kind, f"{published.kind}: ") + published.describe(words)
+    what = RELEASES.get(published.kind, f"{published.kind}: ") + published.describe()
     return f"version {published.version:<4} after {published.position:>12,} examples   {what}"
 
 

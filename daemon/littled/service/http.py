@@ -5,7 +5,8 @@
 | /healthz | "ok", or 503 when commits have stopped |
 | /status | public facts about every stream, JSON |
 | /metrics | the same for Prometheus |
-| /rules/STREAM/LEARNER | the last release as JSON; ?format=text or sql for its rule alone |
+| /rules/STREAM/LEARNER | the last release as JSON, which `littled rule` reads as a file |
+| /rules/STREAM/LEARNER?format=text | its rule in words; or sql (&column), sql-function (&name) |
 | /rules/STREAM/LEARNER/events | releases as server-sent events; Last-Event-ID resumes |
 | POST /predict | private answers about points, JSON; see `littled.service.questions` |
 
@@ -46,11 +47,12 @@ from littled.service.http_connections import HttpConnections
 from littled.service.questions import QuestionError, read_question, response_to
 from littled.service.subscribers import Releases
 from littled.service.writer import WriterStopped
+from littled_client.published import Published
 from littled_protocol import limits
 from littled_protocol.messages import Predict, Prediction, PredictionRefused, Release
-from littled_protocol.rules import Words, rule_from_dict
+from littled_protocol.rules import DIALECTS, RuleError, Words, rule_from_dict, sql_function
 
-_FORMATS = ("json", "text", "sql")
+_FORMATS = ("json", "text", "sql", "sql-function")
 _BEARER = "Bearer "
 # What browsers say about the page that makes them ask. Others do not send the header.
 _FETCH_SITE = "Sec-Fetch-Site"
@@ -215,11 +217,24 @@ class _Pages:
             raise web.HTTPNotFound(text="no rule has been published yet\n")
         if form == "json":
             return _json(self._release(release))
-        rule = rule_from_dict(release.rule)
-        words = self._surface.words[learner]
-        return web.Response(
-            text=(rule.describe(words) if form == "text" else rule.to_sql(words)) + "\n"
-        )
+        return web.Response(text=self._written(release.rule, learner, request) + "\n")
+
+    def _written(self, fields: dict[str, Any], learner: str, request: web.Request) -> str:
+        """A rule as text or SQL, in the words of its learner."""
+        rule, words, asked = rule_from_dict(fields), self._surface.words[learner], request.query
+        form, column = asked["format"], asked.get("column", "x")
+        dialect = next((known for known in DIALECTS if known == asked.get("dialect", known)), None)
+        if dialect is None:
+            raise web.HTTPBadRequest(text=f"dialect must be one of {', '.join(DIALECTS)}\n")
+        if form == "text":
+            return rule.describe(words)
+        try:
+            if form == "sql":
+                return rule.to_sql(words, column)
+            name = asked.get("name", learner.partition("/")[2])
+            return sql_function(rule, words, name, dialect, column)
+        except RuleError as error:
+            raise web.HTTPBadRequest(text=f"{error}\n") from None
 
     async def events(self, request: web.Request) -> web.StreamResponse:
         learner = self._learner(request)
@@ -246,7 +261,8 @@ class _Pages:
         self._questions += 1
         try:
             may = partial(request[_RIGHTS].may, Permission.PREDICT)
-            asked = read_question(await _body(request), self._x_types(), may)
+            words = self._surface.words
+            asked = read_question(await _body(request), self._x_types(), words, may)
             status, value = response_to(await self._surface.predict(asked))
         except QuestionError as error:
             return _refused(error.status, error.sentence)
@@ -291,19 +307,7 @@ class _Pages:
         return learner
 
     def _release(self, release: Release) -> dict[str, Any]:
-        text = None
-        if release.rule is not None:
-            text = rule_from_dict(release.rule).describe(self._surface.words[release.learner])
-        return {
-            "learner": release.learner,
-            "version": release.version,
-            "kind": release.kind,
-            "season": release.season,
-            "epoch": release.epoch,
-            "position": release.position,
-            "rule": release.rule,
-            "text": text,
-        }
+        return Published.from_release(release, self._surface.words[release.learner]).to_dict()
 
 
 def _check_origin(request: web.Request, hosts: Collection[str] | None) -> None:

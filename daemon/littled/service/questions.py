@@ -1,15 +1,16 @@
 """Questions over HTTP: from JSON to a request for predictions, and from its answer to JSON.
 
-    {"learner": "STREAM/LEARNER", "x": [POINT, ...], "request": "32 hexadecimal digits"}
+    {"learner": "STREAM/LEARNER", "values": [VALUE, ...], "request": "32 hexadecimal digits"}
 
-`x` holds 1 to `predict_points_max` points of the stream: integers from 0, written without a
-fraction, texts of their digits, texts of addresses, or a list of features each. `true`, 1.0, "1_0"
-and digits of other scripts are no points. `request` may be left out; who gives it can ask again
-without paying twice. Answers:
+`values` holds 1 to `predict_points_max` values in the stream's own units: integers, written without
+a fraction, texts of their digits, texts of addresses, or a list of features each. `true`, 1.0,
+"1_0" and digits of other scripts are none. `x`, in the place of `values`, holds points: values less
+the stream's offset. `request` may be left out; who gives it can ask again without paying twice.
+Answers:
 
     {"learner": ..., "request": ..., "y": [0, 1, ...], "window": 3, "left": 9, "repeated": false}
 
-What was refused has "error", one sentence, and the refusal's facts if the learner had any. Points
+What was refused has "error", one sentence, and the refusal's facts if the learner had any. Values
 are never quoted.
 """
 
@@ -25,6 +26,7 @@ from littled_client.conversions import BadRow, Converter, Fields
 from littled_protocol import limits
 from littled_protocol.errors import ProtocolError, RefusalCode
 from littled_protocol.messages import Predict, Prediction, PredictionRefused, check_learner
+from littled_protocol.rules import Words
 
 BAD_REQUEST, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_MANY = 400, 403, 404, 409, 429
 STATUSES: Mapping[str, int] = {
@@ -35,7 +37,7 @@ STATUSES: Mapping[str, int] = {
     RefusalCode.INVALID_POINTS: BAD_REQUEST,
     RefusalCode.REQUEST_REUSED: CONFLICT,
 }
-_KEYS = ("learner", "x", "request")
+_KEYS = ("learner", "values", "x", "request")
 
 
 class QuestionError(Exception):
@@ -49,11 +51,15 @@ class QuestionError(Exception):
 
 
 def read_question(
-    body: bytes, x_types: Mapping[str, str], may: Callable[[str], bool] = lambda _: True
+    body: bytes,
+    x_types: Mapping[str, str],
+    words: Mapping[str, Words],
+    may: Callable[[str], bool] = lambda _: True,
 ) -> Predict:
-    """The request in a body; `x_types` has the type of the points of every stream.
+    """The request in a body.
 
-    may: whether questions about a stream, known or not, are allowed. Raises QuestionError.
+    x_types: the type of the points of every stream. words: of every learner, by full name. may:
+    whether questions about a stream, known or not, are allowed. Raises QuestionError.
     """
     asked = _object(body)
     learner = asked.get("learner")
@@ -68,7 +74,13 @@ def read_question(
     x_type = x_types.get(stream)
     if x_type is None:
         raise QuestionError(NOT_FOUND, "the daemon has no stream of this name")
-    x, count = _column(asked.get("x"), x_type)
+    if "values" in asked and "x" in asked:
+        raise QuestionError(BAD_REQUEST, "give values, or points as x, but not both")
+    key = "x" if "x" in asked else "values"
+    offset = 0
+    if key == "values" and learner in words:  # one that is not there is refused by its name
+        offset = words[learner].offset_of(x_type)
+    x, count = _column(asked.get(key), key, offset, x_type)
     return Predict(_name(asked.get("request")), learner, count, x)
 
 
@@ -103,18 +115,19 @@ def _object(body: bytes) -> dict[str, Any]:
     return asked
 
 
-def _column(points: Any, x_type: str) -> tuple[bytes, int]:
-    """The points as a column, and their number."""
+def _column(values: Any, key: str, offset: int, x_type: str) -> tuple[bytes, int]:
+    """The points of values as a column, and their number; `key` is the values' own."""
     most = limits.predict_points_max
-    if not isinstance(points, list) or not 1 <= len(points) <= most:
-        raise QuestionError(BAD_REQUEST, f"x must be a list of 1 to {most} points")
-    converter = Converter(x_type, Fields("x", "y"), exact=True)
+    if not isinstance(values, list) or not 1 <= len(values) <= most:
+        what = "points" if key == "x" else "values"
+        raise QuestionError(BAD_REQUEST, f"{key} must be a list of 1 to {most} {what}")
+    converter = Converter(x_type, Fields("x", "y", offset=offset), exact=True)
     try:
-        x = converter.points([points])
+        x = converter.points([values])
     except BadRow as bad:
         reason = bad.reason.removeprefix("column 'x' ").partition(";")[0]
-        raise QuestionError(BAD_REQUEST, f"x[{bad.index}] {reason}") from None
-    return converter.point_type.encode(x), len(points)
+        raise QuestionError(BAD_REQUEST, f"{key}[{bad.index}] {reason}") from None
+    return converter.point_type.encode(x), len(values)
 
 
 def _name(request: Any) -> bytes:

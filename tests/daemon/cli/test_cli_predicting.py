@@ -208,8 +208,8 @@ def copied(asked: Daemon, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the store in its present state, which has some answers, to be read only."""
     with Client(asked.address) as client:
         for _ in range(2):
-            client.predict("flights/ask", [5, 250])
-            client.predict("blocks/bad", [0x0A000007] * 20)
+            client.predict_points("flights/ask", [5, 250])
+            client.predict_points("blocks/bad", [0x0A000007] * 20)
     folder = tmp_path_factory.mktemp("copied") / "store"
     with sqlite3.connect(asked.store / "store.sqlite") as database:
         database.execute("PRAGMA wal_checkpoint(TRUNCATE)")

@@ -11,6 +11,7 @@ from littled_protocol.rules import PrefixRule, ThresholdRule, rule_from_dict
 from support.commands import Daemon, Littled, Said, flights_csv, start
 
 EXAMPLES = 20_000
+LATE = ThresholdRule(256, 54)
 COLUMNS = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
 
 
@@ -109,7 +110,7 @@ def test_the_sql_of_a_rule_says_the_same(littled: Littled, fed: Daemon) -> None:
 def test_values_are_read_from_standard_input(littled: Littled, tmp_path: Path) -> None:
     path = tmp_path / "block.json"
     block = PrefixRule(bits=128, value=0x20010DB8, length=32)
-    path.write_text(block.to_json())
+    path.write_text(json.dumps({"rule": block.to_dict(), "words": {}}))
     addresses = tmp_path / "addresses.txt"
     addresses.write_text("2001:db8::1\n2001:db9::1\n192.0.2.1\n")
     with addresses.open() as given:
@@ -125,8 +126,11 @@ def test_values_are_read_from_standard_input(littled: Littled, tmp_path: Path) -
         ("{}", "1", "is no rule as"),
         ("[1]", "1", "is no rule as"),
         ("no json", "1", "is no rule as"),
-        (ThresholdRule(256, 54).to_json(), "late31337", "value 1: "),
-        (ThresholdRule(256, 54).to_json(), "31337", "value 1: "),
+        (json.dumps({"rule": {}, "words": {}}), "1", "is no rule as"),
+        (json.dumps({"rule": LATE.to_dict(), "words": {"colour": 1}}), "1", "is no rule as"),
+        (json.dumps({"rule": LATE.to_dict(), "words": []}), "1", "is no rule as"),
+        (json.dumps({"rule": LATE.to_dict(), "words": {}}), "late31337", "value 1: "),
+        (json.dumps({"rule": LATE.to_dict(), "words": {}}), "31337", "value 1: "),
     ],
 )
 def test_what_is_no_rule_or_no_value_is_refused(
@@ -138,6 +142,74 @@ def test_what_is_no_rule_or_no_value_is_refused(
     assert said.status == 1
     assert sentence in said.sentence
     assert "31337" not in said.err
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        LATE.to_json(),
+        json.dumps({"learner": "flights/late", "kind": "rule", "rule": LATE.to_dict()}),
+        json.dumps({"rule": LATE.to_dict(), "words": None}),
+    ],
+)
+def test_a_rule_without_words_is_one_of_points_and_only_if_asked_for(
+    littled: Littled, tmp_path: Path, text: str
+) -> None:
+    """As `Rule.to_json` writes it, and as earlier versions gave it over HTTP."""
+    path = tmp_path / "rule.json"
+    path.write_text(text)
+    for command in (["show", path], ["eval", path, "60"], ["export", path]):
+        said = littled("rule", *command)
+        sentence = "does not say what its points stand for; use --raw to give points"
+        assert (said.status, said.sentence) == (1, f"{path} {sentence}")
+    assert littled("rule", "show", path, "--raw").out == "1 if x >= 54\n"
+    assert littled("rule", "eval", path, "--raw", "53", "54").out.split() == ["0", "1"]
+    exported = littled("rule", "export", path, "--raw")
+    (tmp_path / "points.json").write_text(exported.out)
+    assert littled("rule", "eval", tmp_path / "points.json", "53", "54").out.split() == ["0", "1"]
+
+
+def test_points_can_be_given_where_there_are_words(littled: Littled, fed: Daemon) -> None:
+    where = ["flights/late", "-a", fed.address]
+    points = littled("rule", "show", *where, "--raw").out.splitlines()[0]
+    minutes = threshold(littled("rule", "export", *where).json)
+    assert points == f"1 if x >= {minutes + 30}"
+    assert littled("rule", "eval", *where, "--raw", "255").out == "1\n"
+
+
+def test_a_rule_that_an_earlier_version_exported_is_read(littled: Littled, tmp_path: Path) -> None:
+    path = tmp_path / "late.json"
+    path.write_text(
+        '{"learner": "flights/late", "version": 3, "kind": "rule", "season": 0, "epoch": 2, '
+        '"position": 4096, "text": "late if departure delay >= 24 min", "rule": {"kind": '
+        '"threshold", "size": 256, "threshold": 54}, "words": {"x_name": "departure delay", '
+        '"unit": "min", "offset": -30, "positive": "late", "negative": "not late"}}'
+    )
+    assert littled("rule", "eval", path, "--words", "30", "5").out.splitlines() == [
+        "late",
+        "not late",
+    ]
+
+
+def test_a_rule_becomes_a_function_of_a_database(littled: Littled, tmp_path: Path) -> None:
+    path = tmp_path / "late.json"
+    words = {"x_name": "delay", "unit": "min", "offset": -30}
+    facts = {"learner": "flights/late", "rule": LATE.to_dict(), "words": words}
+    path.write_text(json.dumps(facts))
+    export = ["rule", "export", path, "--format", "sql-function"]
+    assert littled(*export).out == (
+        'CREATE OR REPLACE FUNCTION "late"("x" bigint) RETURNS boolean '
+        'LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN ("x" >= 24);\n'
+    )
+    said = littled(*export, "--dialect", "duckdb", "--name", "is_late", "--column", "delay")
+    assert said.out == 'CREATE OR REPLACE MACRO "is_late"("delay") AS ("delay" >= 24);\n'
+    said = littled(*export, "--dialect", "sqlite")
+    sentence = "SQLite has no functions in SQL; use the expression itself"
+    assert (said.status, said.sentence) == (2, sentence)
+    assert littled(*export, "--name", "").status == 2
+    del facts["learner"]
+    path.write_text(json.dumps(facts))
+    assert littled(*export, "--dialect", "duckdb").out.startswith('CREATE OR REPLACE MACRO "rule"(')
 
 
 def test_a_rule_that_is_not_there_is_refused(littled: Littled, fed: Daemon, tmp_path: Path) -> None:

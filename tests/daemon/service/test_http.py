@@ -176,11 +176,32 @@ async def test_a_rule_in_its_three_forms(site: Site) -> None:
         "epoch": 2,
         "position": 20,
         "text": "late if departure delay >= 24 min",
+        "words": {
+            "x_name": "departure delay",
+            "unit": "min",
+            "offset": -30,
+            "positive": "late",
+            "negative": "not late",
+        },
     }
     text_form = await site.get(path + "?format=text")
     assert text_form[:2] == (200, "late if departure delay >= 24 min\n")
     assert (await site.get(path + "?format=sql"))[1] == '("x" >= 24)\n'
-    assert (await site.get(path + "?format=xml"))[0] == 400
+    assert (await site.get(path + "?format=sql&column=dep"))[1] == '("dep" >= 24)\n'
+    function = await site.get(path + "?format=sql-function&dialect=duckdb&name=n&column=dep")
+    assert function[1] == 'CREATE OR REPLACE MACRO "n"("dep") AS ("dep" >= 24);\n'
+    function = await site.get(path + "?format=sql-function")
+    assert function[1].startswith('CREATE OR REPLACE FUNCTION "late"("x" bigint) RETURNS boolean ')
+    for wrong, sentence in (
+        ("xml", "format must be one of json, text, sql, sql-function\n"),
+        ("sql&column=", "a column's name needs printable characters\n"),
+        ("sql-function&dialect=x", "dialect must be one of postgresql, duckdb, sqlite\n"),
+        (
+            "sql-function&dialect=sqlite",
+            "SQLite has no functions in SQL; use the expression itself\n",
+        ),
+    ):
+        assert (await site.get(f"{path}?format={wrong}"))[:2] == (400, sentence)
 
 
 async def test_a_release_without_a_rule(site: Site) -> None:
@@ -319,6 +340,7 @@ async def test_events_past_and_to_come(site: Site) -> None:
         site.daemon.releases.announce([stored(3, 55)])
         (third,) = await events(response, 1)
         assert third["text"] == "late if departure delay >= 25 min"
+        assert Words.from_dict(third["words"]) == site.daemon.words[LEARNER]
         site.daemon.releases.announce([stored(4, None, "halt")])
         (fourth,) = await events(response, 1)
         assert (fourth["kind"], fourth["text"]) == ("halt", None)
@@ -351,6 +373,9 @@ async def test_questions_are_answered(site: Site) -> None:
     }
     (asked,) = site.daemon.asked
     assert (asked.count, asked.x) == (2, bytes([4, 7]))
+    named = {"learner": LEARNER, "values": [-26, -23], "request": "0e" * 16}
+    assert (await site.ask(named))[1]["y"] == [0, 1]
+    assert site.daemon.asked.pop().x == bytes([4, 7])
     status, found = await site.ask(QUESTION | {"x": [99]})
     assert (status, found["code"], found["spent"], found["next_window"]) == (
         429,

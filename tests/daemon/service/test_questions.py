@@ -13,8 +13,15 @@ from littled_protocol import limits
 from littled_protocol.columns import point_type
 from littled_protocol.errors import REFUSAL_SENTENCES, RefusalCode
 from littled_protocol.messages import Prediction, PredictionRefused
+from littled_protocol.rules import Words
 
 TYPES = {"flights": "u8", "blocks": "u32", "ids": "u128", "rows": "u16x2"}
+WORDS = {
+    "flights/late": Words("departure delay", "min", -30, "late", "not late"),
+    "rows/x": Words(offset=5),
+    "ids/x": Words(offset=5),  # which points of 128 bits do not have
+    "blocks/bad": Words(),
+}
 NAME = "000102030405060708090a0b0c0d0e0f"
 
 
@@ -24,7 +31,7 @@ def body(**values: Any) -> bytes:
 
 def refused(data: bytes) -> tuple[int, str]:
     with pytest.raises(QuestionError) as raised:
-        read_question(data, TYPES)
+        read_question(data, TYPES, WORDS)
     return raised.value.status, raised.value.sentence
 
 
@@ -38,8 +45,27 @@ def refused(data: bytes) -> tuple[int, str]:
     ],
 )
 def test_points_are_read_as_they_are_fed(learner: str, x: list[Any], points: list[Any]) -> None:
-    found = read_question(body(learner=learner, x=x, request=NAME), TYPES)
+    found = read_question(body(learner=learner, x=x, request=NAME), TYPES, WORDS)
     assert (found.learner, found.count, found.request.hex()) == (learner, len(x), NAME)
+    kind = point_type(TYPES[learner.partition("/")[0]])
+    assert isinstance(found.x, bytes)
+    assert kind.decode(found.x, found.count).tolist() == points
+
+
+@pytest.mark.parametrize(
+    ("learner", "values", "points"),
+    [
+        ("flights/late", [-30, 225, "7"], [0, 255, 37]),
+        ("blocks/bad", ["10.0.0.1", 2**32 - 1], [0x0A000001, 2**32 - 1]),
+        ("ids/x", ["::1", 1 << 64], [[0, 1], [1, 0]]),
+        ("rows/x", [[5, 6], [7, "8"]], [[0, 1], [2, 3]]),
+        ("flights/unknown", [7], [7]),
+    ],
+)
+def test_values_are_asked_about_in_the_units_of_the_stream(
+    learner: str, values: list[Any], points: list[Any]
+) -> None:
+    found = read_question(body(learner=learner, values=values), TYPES, WORDS)
     kind = point_type(TYPES[learner.partition("/")[0]])
     assert isinstance(found.x, bytes)
     assert kind.decode(found.x, found.count).tolist() == points
@@ -47,13 +73,13 @@ def test_points_are_read_as_they_are_fed(learner: str, x: list[Any], points: lis
 
 @given(x=st.lists(st.integers(0, 255), min_size=1, max_size=limits.predict_points_max))
 def test_any_points_of_a_stream_can_be_asked_about(x: list[int]) -> None:
-    found = read_question(body(learner="flights/late", x=x), TYPES)
+    found = read_question(body(learner="flights/late", x=x), TYPES, WORDS)
     assert found.x == np.array(x, dtype=np.uint8).tobytes()
 
 
 def test_a_request_without_a_name_gets_one_of_its_own() -> None:
-    names = {read_question(body(learner="flights/l", x=[1]), TYPES).request for _ in range(9)}
-    assert len(names) == 9
+    asked = body(learner="flights/l", x=[1])
+    assert len({read_question(asked, TYPES, WORDS).request for _ in range(9)}) == 9
 
 
 @pytest.mark.parametrize(
@@ -64,12 +90,20 @@ def test_a_request_without_a_name_gets_one_of_its_own() -> None:
         (b"\xff", 400, "the body must be a JSON object"),
         (b"[" * 100_000, 400, "the body must be a JSON object"),
         (b'{"x": ' + b"9" * 5_000 + b"}", 400, "the body must be a JSON object"),
-        (body(learner="flights/l", x=[1], y=[1]), 400, "the keys of a question are learner, x, re"),
+        (
+            body(learner="flights/l", x=[1], y=[1]),
+            400,
+            "the keys of a question are learner, values",
+        ),
         (body(x=[1]), 400, "learner needs the form STREAM/LEARNER"),
         (body(learner=5, x=[1]), 400, "learner needs the form STREAM/LEARNER"),
         (body(learner="flights", x=[1]), 400, "learner needs the form STREAM/LEARNER"),
         (body(learner="trains/l", x=[1]), 404, "the daemon has no stream of this name"),
-        (body(learner="flights/l"), 400, "x must be a list of 1 to 1000 points"),
+        (body(learner="flights/l"), 400, "values must be a list of 1 to 1000 values"),
+        (body(learner="flights/l", values=[]), 400, "values must be a list of 1 to 1000 values"),
+        (body(learner="flights/l", values=[1], x=[1]), 400, "give values, or points as x, but not"),
+        (body(learner="flights/late", values=[225, 226]), 400, "values[1] less the offset -30 is"),
+        (body(learner="flights/late", values=[True]), 400, "values[0] does not hold an integer"),
         (body(learner="flights/l", x=[]), 400, "x must be a list of 1 to 1000 points"),
         (body(learner="flights/l", x="7"), 400, "x must be a list of 1 to 1000 points"),
         (body(learner="flights/l", x=[1] * 1001), 400, "x must be a list of 1 to 1000 points"),
