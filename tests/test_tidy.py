@@ -282,7 +282,7 @@ PUBLIC_API = {
     "littled_client.Feeder.send_rest": "README.md",
     "littled_client.RecordingReader.first_sequence": "README.md",
     "littled_client.hash_users": "docs/speed.md",
-    "littled_protocol.Rule.to_json": "README.md",
+    "littled_protocol.Rule.to_json": "docs/rules.md",
     "littled_protocol.limits.learner_characters_max": "protocol/SPEC.md",
 }
 

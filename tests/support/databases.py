@@ -106,7 +106,7 @@ class Postgres:
             check=False,
             cwd=self.folder,
             timeout=START_SECONDS,
-            **({} if self.user is None else {"user": self.user}),  # type: ignore[arg-type]
+            user=self.user,
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -9,10 +9,12 @@ from pathlib import Path
 
 from littled.cli.entry import COMMANDS
 from littled.cli.flights import CONFIGURATION
-from support.commands import Daemon
+from littled_client import Client
+from support.commands import Daemon, flights_csv, start
 
 README = Path(__file__).parents[3] / "README.md"
 SECONDS_MAX = 60
+EXAMPLES = 20_000
 
 
 def blocks(language: str) -> list[str]:
@@ -51,7 +53,16 @@ def test_the_configuration_is_the_demo_s() -> None:
     assert tomllib.loads(shown) == tomllib.loads(CONFIGURATION)
 
 
-def test_the_program_feeds_follows_and_predicts(daemon: Daemon, tmp_path: Path) -> None:
+def test_the_program_prints_what_was_learned_and_feeds_nothing(
+    daemon: Daemon, tmp_path: Path
+) -> None:
+    file = flights_csv(tmp_path / "flights.csv", EXAMPLES)
+    columns = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
+    process = start("feed", "flights", file, *columns, "-a", daemon.address)
+    _, err = process.communicate(timeout=SECONDS_MAX)
+    assert process.returncode == 0, err
+    with Client(daemon.address) as client:
+        assert next(client.subscribe("flights/late", 1)).version == 2
     (program,) = blocks("python")
     assert len([line for line in program.splitlines() if line.strip()]) <= 10
     (tmp_path / "program.py").write_text(program)
@@ -66,8 +77,10 @@ def test_the_program_feeds_follows_and_predicts(daemon: Daemon, tmp_path: Path) 
     )
     assert (done.returncode, done.stderr) == (0, "")
     first, second = done.stdout.splitlines()
-    assert first == "1 1 if x >= 128"
-    assert second == "late: [0, 0]"
+    assert re.fullmatch(r"\d+ late if departure delay >= -?\d+ min", first)
+    assert second == "late: [0, 1]"
+    with Client(daemon.address) as client:
+        assert client.status()["streams"]["flights"]["position"] == EXAMPLES
 
 
 def test_every_command_is_in_the_table() -> None:

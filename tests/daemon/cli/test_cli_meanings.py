@@ -1,0 +1,375 @@
+"""One meaning everywhere: the same values get the same labels, whichever way a rule went.
+
+Rules of every class, in words of every kind, go out over the wire, HTTP, events, files and SQL; a
+real daemon with a learner of each class shows that it says what these ways say.
+"""
+
+import asyncio
+import contextlib
+import io
+import json
+import socket
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from ipaddress import IPv6Address
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from littled.classes.hypothesis import HypothesisClass
+from littled.cli.entry import run
+from littled.service.access import Access, Gate
+from littled.service.http import HttpServer
+from littled.service.subscribers import Releases
+from littled.store.records import StoredRelease
+from littled_client import AsyncClient, Client
+from littled_client.published import Published
+from littled_protocol.codec import encode
+from littled_protocol.messages import Release
+from littled_protocol.rules import MajorityRule, Rule, Words, rule_from_dict
+from support.class_cases import CASES
+from support.databases import Value, duckdb_labels, sqlite_labels
+from support.rules import Point, column
+from support.serving import Serving
+from support.small_daemon import SmallDaemon, running
+
+LEARNER = "stream/learner"
+SQLITE_MOST = 2**63 - 10**7
+NUMBERS = [
+    *range(10),
+    *(2**n + d for n in (6, 8, 16, 31, 32, 40, 63, 64, 127, 128) for d in (-1, 0)),
+]
+
+
+# --- Ways out -------------------------------------------------------------------------------------
+
+
+class Site:
+    """The daemon's HTTP side, on a thread, with one learner whose release is set by tests."""
+
+    def __init__(self) -> None:
+        self.words: dict[str, Words] = {}
+        self.releases = Releases([LEARNER], lambda *_: [])
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._server = HttpServer(self, Gate(Access()), "littled/test")  # type: ignore[arg-type]
+        self.port = self._on_loop(self._start)
+
+    async def _start(self) -> int:
+        listener = socket.socket()
+        listener.bind(("127.0.0.1", 0))
+        await self._server.start(listener)
+        port: int = listener.getsockname()[1]
+        return port
+
+    def _on_loop(self, work: Callable[[], Any]) -> Any:
+        return asyncio.run_coroutine_threadsafe(work(), self._loop).result(10)
+
+    def publish(self, release: Release, words: Words) -> None:
+        """Put a release into the place of all before it."""
+
+        async def announce() -> None:
+            self.words = {LEARNER: words}
+            self.releases = Releases([LEARNER], lambda *_: [])
+            self.releases.announce([StoredRelease(LEARNER, 1, encode(release), None)])
+
+        self._on_loop(announce)
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._on_loop(self._server.stop)
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join(10)
+        self._loop.close()
+
+
+def got(url: str) -> str:
+    """What a page says."""
+    with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310
+        text: str = answer.read().decode()
+        return text
+
+
+def event(url: str) -> Any:
+    """The first event of a stream of them."""
+    with urllib.request.urlopen(url, timeout=10) as answer:  # noqa: S310
+        for line in answer:
+            if line.startswith(b"data: "):
+                return json.loads(line.removeprefix(b"data: "))
+    raise AssertionError("there was no event")
+
+
+def littled(*arguments: str | Path) -> str:
+    """What a command prints."""
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        status = run([str(argument) for argument in arguments])
+    assert status == 0, arguments
+    return out.getvalue()
+
+
+def latest(address: str, learner: str) -> list[Published]:
+    """The last release by either client."""
+
+    async def ask() -> Published | None:
+        async with AsyncClient(address) as client:
+            return await client.latest(learner)
+
+    with Client(address) as client:
+        found = [client.latest(learner), asyncio.run(ask())]
+    return [published for published in found if published is not None]
+
+
+@dataclass(frozen=True)
+class Ways:
+    """A daemon of clients and the daemon's HTTP side, with the same learner."""
+
+    small: SmallDaemon
+    site: Site
+    folder: Path
+
+    @property
+    def address(self) -> str:
+        return f"unix:{self.small.path}"
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.site.port}/rules/{LEARNER}"
+
+    def publish(self, rule: Rule, words: Words) -> None:
+        """Have everybody show this rule in these words."""
+        release = Release(LEARNER, 1, "rule", 0, 0, 0, rule.to_dict())
+        self.small.words[LEARNER] = words.to_dict()
+        self.small.releases[LEARNER] = [release]
+        self.site.publish(release, words)
+
+
+@pytest.fixture(scope="module")
+def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ways]:
+    folder = tmp_path_factory.mktemp("ways")
+    site = Site()
+    with running(str(folder / "d.sock"), {"stream": "u8"}) as small:
+        yield Ways(small, site, folder)
+    site.close()
+
+
+# --- Values ---------------------------------------------------------------------------------------
+
+
+def value_of(rule: Rule, words: Words, point: Point) -> Value:
+    """What people call a point."""
+    if isinstance(point, tuple):
+        return tuple(feature + words.offset for feature in point)
+    return str(IPv6Address(point)) if rule.x_type == "u128" else point + words.offset
+
+
+def argument_of(value: Value) -> str:
+    """A value on the command line."""
+    return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
+
+
+def cell_of(value: Value) -> Value:
+    """A value in the column of a database."""
+    return f"{int(IPv6Address(value)):032x}" if isinstance(value, str) else value
+
+
+names = st.text(
+    st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), min_size=1, max_size=9
+)
+labels = st.sampled_from([("1", "0"), ("late", "not late"), ("yes", "no"), ("0", "1")])
+
+
+@st.composite
+def some_words(draw: st.DrawFn) -> Words:
+    offset = draw(st.sampled_from([0, -30, 1]) | st.integers(-(10**6), 10**6))
+    unit = draw(st.sampled_from(["", "min", "EUR/m²"]))
+    return Words(draw(names), unit, offset, *draw(labels))
+
+
+def pool_of(hypotheses: HypothesisClass) -> list[Point]:
+    """Points of a class."""
+    rule = hypotheses.first_rule()
+    if rule.x_type.startswith("u16x"):
+        width = int(rule.x_type[4:])
+        rows = [tuple((start + 7 * i) % 64 for i in range(width)) for start in range(64)]
+        rows += [tuple((number >> i) & 1 for i in range(width)) for number in range(4)]
+        return [row for row in rows if hypotheses.contains(column(rule, [row]))]
+    most = {"u8": 8, "u16": 16, "u32": 32, "u64": 64, "u128": 128}[rule.x_type]
+    inside = [number for number in NUMBERS if number < 2**most]
+    return [number for number in inside if hypotheses.contains(column(rule, [number]))]
+
+
+@st.composite
+def rules_of(draw: st.DrawFn, name: str) -> tuple[Rule, list[Point]]:
+    """A rule that a learner of this class may publish, alone or as a majority, and points."""
+    case = CASES[name]
+    streams = [hypotheses for hypotheses, _ in case.streams.values()]
+    hypotheses = draw(st.sampled_from([case.suite, *case.named.values(), *streams]))
+    pool = st.sampled_from(pool_of(hypotheses))
+    found = []
+    for _ in range(draw(st.sampled_from([1, 1, 3]))):
+        points = draw(st.lists(pool, min_size=1, max_size=5))
+        x = column(hypotheses.first_rule(), points)
+        y = [draw(st.integers(0, 1)) for _ in points]
+        found.append(hypotheses.empirical_rule(x, np.array(y, dtype=np.uint8)))
+    rule = found[0] if len(found) == 1 else MajorityRule(tuple(found))
+    return rule, draw(st.lists(pool, min_size=1, max_size=12))
+
+
+# --- The meaning ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", CASES)
+@settings(
+    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(data=st.data())
+def test_a_value_gets_one_label_whichever_way_its_rule_went(
+    ways: Ways, name: str, data: st.DataObject
+) -> None:
+    rule, points = data.draw(rules_of(name))
+    words = data.draw(some_words())
+    ways.publish(rule, words)
+    values = [value_of(rule, words, point) for point in points]
+    expected: list[int] = rule.evaluate(column(rule, points)).tolist()
+    agree(ways, rule, words, values, expected)
+
+
+def agree(
+    ways: Ways, rule: Rule, words: Words, values: Sequence[Value], expected: Sequence[int]
+) -> None:
+    """Fail unless all ways give values these labels, and say the same of the rule."""
+    where = [LEARNER, "-a", ways.address]
+    over_http, exported = ways.folder / "http.json", ways.folder / "exported.json"
+    over_http.write_text(got(ways.url))
+    exported.write_text(littled("rule", "export", *where))
+    told = json.loads(exported.read_text())
+    assert told == json.loads(over_http.read_text()) == event(f"{ways.url}/events")
+    assert told["text"] == rule.describe(words) == got(f"{ways.url}?format=text").rstrip("\n")
+    assert (rule_from_dict(told["rule"]), Words.from_dict(told["words"])) == (rule, words)
+
+    written = [argument_of(value) for value in values]
+    for place in ([over_http], [exported], where):
+        said = littled("rule", "eval", *place, "--", *written).split()
+        assert said == [str(label) for label in expected]
+        said = littled("rule", "eval", *place, "--words", "--", *written).splitlines()
+        assert said == [words.label(label) for label in expected]
+        assert littled("rule", "show", *place).splitlines()[0] == told["text"]
+        sql = littled("rule", "export", *place, "--format", "sql", "--column", "v")
+        assert sql == got(f"{ways.url}?format=sql&column=v") == f"{rule.to_sql(words, 'v')}\n"
+    for published in latest(ways.address, LEARNER):
+        assert published.predict(list(values)).tolist() == expected
+        assert (published.describe(), published.to_dict()) == (told["text"], told)
+    cells = [cell_of(value) for value in values]
+    assert duckdb_labels(rule, words, cells) == expected
+    kept = [(c, e) for c, e in zip(cells, expected, strict=True) if not _beyond_sqlite(rule, c)]
+    if kept and not (rule.x_type == "u64" and any(map(_beyond, rule.to_sql(words).split()))):
+        assert sqlite_labels(rule, words, [c for c, _ in kept]) == [e for _, e in kept]
+
+
+def _beyond_sqlite(rule: Rule, cell: Value) -> bool:
+    return rule.x_type == "u64" and isinstance(cell, int) and cell >= SQLITE_MOST
+
+
+def _beyond(part: str) -> bool:
+    digits = part.strip("(),")
+    return digits.isdigit() and int(digits) >= SQLITE_MOST
+
+
+# --- A real daemon --------------------------------------------------------------------------------
+
+STREAMS: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    "thresholds": ("thresholds:256", lambda x: x >= 53),
+    "points": ("points:16", lambda x: x == 7),
+    "sparse_sets": ("sparse_sets:16:3", lambda x: x in (3, 7)),
+    "prefixes": ("prefixes:32", lambda x: x < 128),
+    "affine": ("affine:8:3", lambda x: x < 8),
+    "stumps": ("stumps:3:64", lambda x: x[1] >= 20),
+    "conjunctions": ("conjunctions:8", lambda x: x & 3 == 3),
+    "table": ("table:rules.csv", lambda x: x % 2 == 1),
+}
+OFFSET = -30
+EXAMPLES = 4_000
+
+
+@pytest.fixture(scope="module")
+def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A daemon with a stream for each class, each fed with examples of one rule."""
+    folder = tmp_path_factory.mktemp("real")
+    rows = "never,0,0,0,0\nodd,0,1,0,1\nalways,1,1,1,1\n"
+    (folder / "rules.csv").write_text(f"name,0,1,2,3\n{rows}")
+    stream = "[streams.{0}]\nepsilon = 8.0\ndelta = 1e-6\nhorizon = 100_000\n".format
+    words = (
+        f'x = {{ name = "delay", unit = "min", offset = {OFFSET} }}\ny = {{ positive = "bad" }}\n'
+    )
+    tables = [
+        f'{stream(name)}{words}learners.it = {{ class = "{of_class}" }}\n'
+        for name, (of_class, _) in STREAMS.items()
+    ]
+    (folder / "littled.toml").write_text("\n".join(tables))
+    littled("init", folder / "store", "--config", folder / "littled.toml")
+    serving = Serving.start(folder / "store", http=["127.0.0.1", 0])
+    try:
+        with Client(f"unix:{serving.unix}") as client:
+            for name, (_, label) in STREAMS.items():
+                points = real_points(name) * (EXAMPLES // len(real_points(name)))
+                with client.feed(name) as feeder:
+                    feeder.send(points, [int(label(point)) for point in points])
+        yield serving
+        assert serving.stop() == 0
+    finally:
+        if serving.process.poll() is None:
+            serving.kill()
+
+
+def real_points(name: str) -> list[Any]:
+    """Points of a stream, as many with a label of 1 as without where that can be."""
+    if name == "stumps":
+        return [(i % 64, 7 * i % 64, 3 * i % 64) for i in range(64)]
+    if name in ("points", "sparse_sets"):
+        return [7, 8, 7, 9, 7, 10, 3, 11]
+    return list(range(4 if name == "table" else 256))
+
+
+def test_every_class_has_a_stream() -> None:
+    assert set(STREAMS) == set(CASES)
+
+
+@pytest.mark.parametrize("name", STREAMS)
+def test_a_daemon_and_its_clients_and_files_agree(real: Serving, tmp_path: Path, name: str) -> None:
+    learner, address = f"{name}/it", f"unix:{real.unix}"
+    path, url = tmp_path / "rule.json", real.url(f"/rules/{name}/it")
+    first, second = latest(address, learner)
+    path.write_text(got(url))
+    told = json.loads(path.read_text())
+    assert told == first.to_dict() == second.to_dict()
+    assert told == json.loads(littled("rule", "export", learner, "-a", address))
+    assert event(f"{url}/events")["words"] == told["words"]
+    assert first.words == Words("delay", "min", OFFSET, "bad", "0")
+    assert first.rule is not None
+    points = real_points(name)
+    values = [value_of(first.rule, first.words, point) for point in points]
+    expected = first.rule.evaluate(column(first.rule, points)).tolist()
+    assert first.predict(values).tolist() == expected
+    assert second.predict(values).tolist() == expected
+    said = littled("rule", "eval", path, "--", *map(argument_of, values)).split()
+    assert said == [str(label) for label in expected]
+    sql = got(f"{url}?format=sql").rstrip("\n")
+    assert sql == first.rule.to_sql(first.words)
+    assert sqlite_labels(first.rule, first.words, values) == expected
+    assert duckdb_labels(first.rule, first.words, values) == expected
+
+
+def test_some_daemons_rules_came_from_examples(real: Serving) -> None:
+    """What the ways agree on is not only what was published before any data."""
+    with Client(f"unix:{real.unix}") as client:
+        streams = client.status()["streams"]
+    learned = [name for name, facts in streams.items() if facts["learners"]["it"]["version"] > 1]
+    assert len(learned) >= 6, learned
