@@ -56,6 +56,8 @@ BATCH = f"{LEARNERS}/batch"
 WINDOWS_LAW = f"{BATCH}/test_laws.py::test_a_window_costs_what_it_is_charged"
 WINDOWS_USERS = f"{BATCH}/test_laws.py::test_all_that_one_user_gives_costs_what_it_is_charged"
 
+MEANING = "daemon/cli/test_cli_meanings.py"
+
 CHAINS = f"{LEARNERS}/online/selections/test_chain.py"
 CHAIN_MEMORY = f"{LEARNERS}/online/test_chain_memory.py"
 
@@ -1432,7 +1434,52 @@ BLOCKS = (
     ),
 )
 
+MEANINGS = (
+    Mutant(
+        "points over HTTP in SQL of values",
+        "service/http.py",
+        "rule.to_sql(words, column)",
+        "rule.to_sql(Words(), column)",
+        (f"{MEANING}::test_a_value_gets_one_label_whichever_way_its_rule_went",),
+    ),
+    Mutant(
+        "values taken for points by both clients",
+        "../../clients/littled_client/values.py",
+        "offset=words.offset_of(x_type)",
+        "offset=0",
+        (f"{MEANING}::test_a_value_gets_one_label_whichever_way_its_rule_went",),
+    ),
+    Mutant(
+        "words of a later version taken for plain ones",
+        "../../clients/littled_client/conversation.py",
+        "            words: Words | None = None\n",
+        "            words: Words | None = Words()\n",
+        ("clients/test_both_clients.py",),
+    ),
+    Mutant(
+        "a file without words taken for one of values",
+        "cli/rules.py",
+        'said = facts.get("words")',
+        'said = facts.get("words", {})',
+        ("daemon/cli/test_cli_watching.py",),
+    ),
+    Mutant(
+        "a function of a database over points",
+        f"{PROTOCOL}/rules/functions.py",
+        "expression = rule.to_sql(words, column)",
+        "expression = rule.to_sql(Words(), column)",
+        ("protocol/rules/test_functions.py",),
+    ),
+    Mutant(
+        "nothing labeled 1 by a rule that is always 1",
+        f"{PROTOCOL}/rules/writing.py",
+        'return f"({is_known(column)})"',
+        'return "(1 = 1)"',
+        ("protocol/rules/test_kinds.py::test_nothing_has_no_label_in_sql",),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
-    *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *BLOCKS),
+    *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *BLOCKS, *MEANINGS),
 )

@@ -109,8 +109,10 @@ def export(
 ) -> None:
     """Write the current rule of LEARNER to standard output, to be used without a daemon.
 
-    `sql` is an expression over a column that holds values as people read them, and `sql-function`
-    the statement that makes a function of such a value. NULL is never labeled 1.
+    `sql` is an expression over a column that holds values as people read them: numbers in the
+    stream's unit, IPv4 addresses as numbers, values of 128 bits as text of 32 small hexadecimal
+    digits. `sql-function` is the statement that makes a function of such a value. NULL is never
+    labeled 1.
     """
     found = find_rule(learner, daemon, raw=raw)
     if form == "json":

@@ -50,7 +50,14 @@ from littled.service.writer import WriterStopped
 from littled_client.published import Published
 from littled_protocol import limits
 from littled_protocol.messages import Predict, Prediction, PredictionRefused, Release
-from littled_protocol.rules import DIALECTS, RuleError, Words, rule_from_dict, sql_function
+from littled_protocol.rules import (
+    DIALECTS,
+    Dialect,
+    RuleError,
+    Words,
+    rule_from_dict,
+    sql_function,
+)
 
 _FORMATS = ("json", "text", "sql", "sql-function")
 _BEARER = "Bearer "
@@ -222,17 +229,16 @@ class _Pages:
     def _written(self, fields: dict[str, Any], learner: str, request: web.Request) -> str:
         """A rule as text or SQL, in the words of its learner."""
         rule, words, asked = rule_from_dict(fields), self._surface.words[learner], request.query
-        form, column = asked["format"], asked.get("column", "x")
-        dialect = next((known for known in DIALECTS if known == asked.get("dialect", known)), None)
-        if dialect is None:
-            raise web.HTTPBadRequest(text=f"dialect must be one of {', '.join(DIALECTS)}\n")
-        if form == "text":
+        if asked["format"] == "text":
             return rule.describe(words)
+        column, name = asked.get("column", "x"), asked.get("name", learner.partition("/")[2])
+        if max(len(column), len(name)) > limits.name_characters_max:  # a column is named often
+            most = limits.name_characters_max
+            raise web.HTTPBadRequest(text=f"a name in SQL has at most {most} characters\n")
         try:
-            if form == "sql":
+            if asked["format"] == "sql":
                 return rule.to_sql(words, column)
-            name = asked.get("name", learner.partition("/")[2])
-            return sql_function(rule, words, name, dialect, column)
+            return sql_function(rule, words, name, _dialect(asked), column)
         except RuleError as error:
             raise web.HTTPBadRequest(text=f"{error}\n") from None
 
@@ -308,6 +314,15 @@ class _Pages:
 
     def _release(self, release: Release) -> dict[str, Any]:
         return Published.from_release(release, self._surface.words[release.learner]).to_dict()
+
+
+def _dialect(asked: Mapping[str, str]) -> Dialect:
+    """The database that a function is for."""
+    wanted = asked.get("dialect", DIALECTS[0])
+    for dialect in DIALECTS:
+        if dialect == wanted:
+            return dialect
+    raise web.HTTPBadRequest(text=f"dialect must be one of {', '.join(DIALECTS)}\n")
 
 
 def _check_origin(request: web.Request, hosts: Collection[str] | None) -> None:

@@ -195,6 +195,8 @@ async def test_a_rule_in_its_three_forms(site: Site) -> None:
     for wrong, sentence in (
         ("xml", "format must be one of json, text, sql, sql-function\n"),
         ("sql&column=", "a column's name needs printable characters\n"),
+        ("sql&column=" + "c" * 65, "a name in SQL has at most 64 characters\n"),
+        ("sql-function&name=" + "c" * 65, "a name in SQL has at most 64 characters\n"),
         ("sql-function&dialect=x", "dialect must be one of postgresql, duckdb, sqlite\n"),
         (
             "sql-function&dialect=sqlite",
