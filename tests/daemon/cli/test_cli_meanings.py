@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from littled.classes.hypothesis import HypothesisClass
@@ -228,7 +228,9 @@ def rules_of(draw: st.DrawFn, name: str) -> tuple[Rule, list[Point]]:
 
 @pytest.mark.parametrize("name", CASES)
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=12,
+    deadline=None,
+    phases=[Phase.explicit, Phase.generate],  # no smaller example: each takes many commands
 )
 @given(data=st.data())
 def test_a_value_gets_one_label_whichever_way_its_rule_went(
