@@ -11,10 +11,11 @@ Points have the shape and dtype of the rule's `x_type` (see `columns`); other ar
 converted when every value fits. What a rule or its map cannot be raises RuleError, one sentence.
 """
 
+from littled_protocol.encodings import Dialect
 from littled_protocol.rules.affine import AffineRule
-from littled_protocol.rules.base import Rule, RuleError, Words
+from littled_protocol.rules.base import PLAIN, Rule, RuleError, Words
 from littled_protocol.rules.conjunctions import ConjunctionRule
-from littled_protocol.rules.functions import DIALECTS, Dialect, sql_function
+from littled_protocol.rules.functions import DIALECTS, sql_function
 from littled_protocol.rules.kinds import MajorityRule, rule_from_dict
 from littled_protocol.rules.points import PointsRule
 from littled_protocol.rules.prefixes import PrefixRule
@@ -24,6 +25,7 @@ from littled_protocol.rules.thresholds import ThresholdRule
 
 __all__ = [
     "DIALECTS",
+    "PLAIN",
     "AffineRule",
     "ConjunctionRule",
     "Dialect",

@@ -10,18 +10,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled_protocol.columns import Points, smallest_point_type
+from littled_protocol.encodings import Dialect, Reading
 from littled_protocol.rules.base import (
     ALWAYS,
     LISTED_MAX,
     NEVER,
-    PLAIN,
+    SQL_NEVER,
     Rule,
     RuleError,
     Words,
+    flagged_parts,
+    said,
+    sql_of_parts,
 )
 from littled_protocol.rules.conjunctions import named_bits, said_bits
 from littled_protocol.rules.writing import (
-    SQL_NEVER,
     fixed_bits,
     integer,
     is_known,
@@ -92,7 +95,7 @@ class AffineRule(Rule):
         offset = self.offset or 0
         return tuple((mask, (offset >> bit) & 1) for mask, bit in zip(masks, free, strict=True))
 
-    def condition(self, words: Words = PLAIN) -> str:
+    def _condition(self, words: Words) -> str:
         """Return for example "x in 5 xor span(8, 2)", or a few parities where these say it all."""
         if self.offset is None or len(self.basis) == self.bits:
             return NEVER if self.offset is None else ALWAYS
@@ -118,6 +121,38 @@ class AffineRule(Rule):
         if not mask and not any(parity for _, parity in parities):
             # Of NULL, which is no point, all these sums are even.
             conditions.append(is_known(column))
+        return f"({' AND '.join(conditions)})"
+
+    def _read_condition(self, words: Words, reading: Reading) -> str:
+        if reading.form != "bits":
+            return Rule._read_condition(self, words, reading)
+        if self.offset is None or not self._checks:
+            return ALWAYS if self.offset is not None else NEVER
+        mask, value, parities = self._split_checks()
+        alone = said(flagged_parts(reading, value, mask & ~value))
+        if alone in (ALWAYS, NEVER) and mask:
+            return alone
+        clauses = [alone] if mask else []
+        for part, parity in parities:
+            chosen = [flag for bit, flag in enumerate(reading.flags) if part >> bit & 1]
+            held = "; ".join(feature.condition(buckets) for feature, buckets in chosen)
+            clauses.append(f"{'an odd' if parity else 'an even'} number of these holds ({held})")
+        return " and ".join(clauses)
+
+    def _read_sql(self, words: Words, reading: Reading, dialect: Dialect) -> str:
+        if reading.form != "bits":
+            return Rule._read_sql(self, words, reading, dialect)
+        if self.offset is None:
+            return SQL_NEVER
+        mask, value, parities = self._split_checks()
+        conditions = [sql_of_parts(flagged_parts(reading, value, mask & ~value), dialect)]
+        for part, parity in parities:
+            chosen = [flag for bit, flag in enumerate(reading.flags) if part >> bit & 1]
+            terms = [
+                f"CASE WHEN {feature.to_sql(buckets, dialect)} THEN 1 ELSE 0 END"
+                for feature, buckets in chosen
+            ]
+            conditions.append(f"{sql_sum(terms)} % 2 = {parity}")
         return f"({' AND '.join(conditions)})"
 
     @property

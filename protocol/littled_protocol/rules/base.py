@@ -5,17 +5,34 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields, replace
+from ipaddress import IPv4Address, IPv6Address
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from littled_protocol.columns import Labels, Points, point_type
+from littled_protocol.encodings import (
+    AddressColumn,
+    Dialect,
+    EncodingError,
+    Feature,
+    IdColumn,
+    Reading,
+    TableSchema,
+    chosen_columns,
+    flag_masks,
+)
 
 ALWAYS, NEVER = "always", "never"
+SQL_NEVER: Final = "(1 = 0)"
 # How many points, bits or members a sentence lists before it only counts them.
 LISTED_MAX: Final = 5
+Parts = list[tuple[Feature, NDArray[np.bool_]]]
+"""Features with the buckets (size,) in which each has to be."""
+
+_IPV4_PREFIX: Final = 0xFFFF  # of the addresses ::ffff:0:0/96
 _WORD: Final = 2**64 - 1
 
 
@@ -29,6 +46,7 @@ class Words:
 
     x_name, unit: of a point, "departure delay" and "min". offset: added to a point before it is
     shown or compared in SQL, so that 0 stands for `offset`. positive, negative: the labels 1 and 0.
+    reading: the columns that points are made from, which then speak for themselves.
     """
 
     x_name: str = "x"
@@ -36,6 +54,7 @@ class Words:
     offset: int = 0
     positive: str = "1"
     negative: str = "0"
+    reading: Reading | None = None
 
     def __post_init__(self) -> None:
         """Refuse words that would break a line (RuleError)."""
@@ -46,24 +65,64 @@ class Words:
             raise RuleError("the offset of words needs an integer")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return a map of texts and an integer from which `from_dict` makes the words."""
-        return asdict(self)
+        """Return a map from which `from_dict` makes the words."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "reading"}
+        return plain if self.reading is None else {**plain, "reading": self.reading.to_dict()}
 
     @classmethod
     def from_dict(cls, values: object) -> Self:
         """Return the words of a map, in which defaults may be left out; RuleError for any other."""
-        names = [field.name for field in fields(cls)]
+        names = [one.name for one in fields(cls)]
         if not isinstance(values, dict) or not values.keys() <= set(names):
             raise RuleError(f"words need a map with no keys but {', '.join(names)}")
-        return cls(**values)
+        reading = values.get("reading")
+        if reading is None:
+            return cls(**values)
+        try:
+            return cls(**{**values, "reading": Reading.from_dict(reading)})
+        except EncodingError as error:
+            raise RuleError(f"words need a reading as they are written: {error}") from None
+
+    def to_status(self) -> dict[str, Any]:
+        """Return the map of a status, where the columns of a reading are only named.
+
+        Their stream's schema has them; a frame may not nest deep enough to say them twice.
+        """
+        plain = replace(self, reading=None).to_dict()
+        if self.reading is None:
+            return plain
+        return {**plain, "form": self.reading.form, "reads": list(self.reading.names)}
+
+    @classmethod
+    def from_status(cls, values: object, schema: TableSchema | None) -> Self:
+        """Return the words that `to_status` wrote of a learner of a stream with this schema.
+
+        RuleError or EncodingError for any other map.
+        """
+        if schema is None or not isinstance(values, dict) or "form" not in values:
+            return cls.from_dict(values)
+        plain = {key: value for key, value in values.items() if key not in ("form", "reads")}
+        reads = values.get("reads")
+        if not isinstance(reads, list):
+            raise RuleError("words need a list of the columns that are read")
+        columns = [one.to_dict() for one in chosen_columns(schema.columns, reads)]
+        return cls.from_dict({**plain, "reading": {"form": values["form"], "columns": columns}})
 
     def label(self, label: int) -> str:
         """Return the word for a label, 0 or 1."""
         return self.positive if label else self.negative
 
-    def value(self, point: int) -> str:
-        """Return a point as people read it: shifted by the offset, with its unit."""
+    def value(self, point: int, x_type: str = "") -> str:
+        """Return a point as people read it: an address, digits, or a number with its unit."""
+        if self.reading is not None and isinstance(self.reading.columns[0], AddressColumn):
+            return shown_address(point, self.reading.bits)
+        if x_type == "u128":
+            return f"{point:032x}"
         return f"{point + self.offset}{' ' if self.unit else ''}{self.unit}"
+
+    def x_type_of(self, stream: str) -> str:
+        """Return the type of a learner's points, those of whose stream have the type `stream`."""
+        return stream if self.reading is None else self.reading.x_type
 
     def offset_of(self, x_type: str) -> int:
         """Return what is added to points of a type: the offset, which those of u128 do not have."""
@@ -90,8 +149,8 @@ class Rule(ABC):
         """Name of the type of the points (`columns`)."""
 
     @abstractmethod
-    def condition(self, words: Words = PLAIN) -> str:
-        """Return when the label is 1, as a phrase: "x >= 3", "always" or "never"."""
+    def _condition(self, words: Words) -> str:
+        """Return `condition` of points that are numbers, without columns."""
 
     @abstractmethod
     def _sql(self, column: str, offset: int) -> str:
@@ -119,14 +178,42 @@ class Rule(ABC):
         labels = self._labels(as_points(x, self.x_type))
         return labels.view(np.uint8)
 
-    def describe(self, words: Words) -> str:
+    def condition(self, words: Words = PLAIN) -> str:
+        """Return when the label is 1, as a phrase: "x >= 3", "always" or "never"."""
+        if words.reading is None:
+            return self._condition(words)
+        parts = self._parts(words.reading)
+        return self._read_condition(words, words.reading) if parts is None else said(parts)
+
+    def _parts(self, reading: Reading) -> Parts | None:
+        """Return for which buckets of which features the label is 1, all of them together.
+
+        None where points are no buckets, or the rule cannot be said in this way.
+        """
+        if reading.form != "value":
+            return None
+        feature = reading.features[0]
+        return [(feature, self.evaluate(np.arange(feature.size)).view(np.bool_))]
+
+    def _read_condition(self, words: Words, reading: Reading) -> str:
+        """Return `condition` of points of a reading, where there are no parts."""
+        return self._condition(replace(words, x_name=_number_name(reading), offset=0))
+
+    def _read_sql(self, words: Words, reading: Reading, dialect: Dialect) -> str:
+        """Return `to_sql` of points of a reading, where there are no parts."""
+        (column,) = reading.columns
+        if isinstance(column, IdColumn):
+            raise RuleError(f"the numbers of {column.name} are hashes, which no SQL compares so")
+        return self._sql(column.name, 0)
+
+    def describe(self, words: Words = PLAIN) -> str:
         """Return the rule in one line: "late if departure delay >= 24 min", "never late"."""
         condition = self.condition(words)
         if condition in (ALWAYS, NEVER):
             return f"{condition} {words.positive}"
         return f"{words.positive} if {condition}"
 
-    def to_sql(self, words: Words, column: str = "x") -> str:
+    def to_sql(self, words: Words, column: str = "x", dialect: Dialect = "postgresql") -> str:
         """Return a boolean expression of standard SQL that is true where the label is 1.
 
         column: name, quoted here, of the column with the values that `words` are about; of rows of
@@ -134,8 +221,20 @@ class Rule(ABC):
         hexadecimal digits; columns of u64 need a numeric type of 20 digits once values reach 2^63.
         NULL has no label: the expression is NULL or false for it, and never true. RuleError for a
         name that SQL cannot quote.
+
+        Where words have a reading its columns are named, and `column` is not: numbers as numbers,
+        categories as text, times as local timestamps of their zone, addresses as text of 32 small
+        hexadecimal digits (of 32 bits: as numbers), ids as text or whole numbers. What is missing
+        is NULL, which then has a label where the column has a bucket for it. `dialect` says how
+        parts of times, and hashes of ids, are written; SQLite has no hashes (RuleError).
         """
-        return self._sql(column, words.offset_of(self.x_type))
+        reading = words.reading
+        if reading is None:
+            return self._sql(column, words.offset_of(self.x_type))
+        parts = self._parts(reading)
+        if parts is None:
+            return self._read_sql(words, reading, dialect)
+        return sql_of_parts(parts, dialect)
 
     def to_dict(self) -> dict[str, Any]:
         """Return a map of texts, integers, lists and maps from which `rule_from_dict` makes it."""
@@ -186,3 +285,57 @@ def shifted(name: str, offset: int) -> str:
     if not offset:
         return name
     return f"({name} {'-' if offset > 0 else '+'} {abs(offset)})"
+
+
+def said(parts: Parts) -> str:
+    """Return that each feature is in its buckets: "income >= 3125 EUR and grade is A or B"."""
+    phrases = []
+    for feature, buckets in parts:
+        if not buckets.any():
+            return NEVER
+        if not buckets.all():
+            phrases.append(feature.condition(buckets))
+    if not phrases:
+        return ALWAYS
+    several = len(phrases) > 1
+    return " and ".join(f"({p})" if several and " or " in p else p for p in phrases)
+
+
+def sql_of_parts(parts: Parts, dialect: Dialect) -> str:
+    """Return an expression that is true where each feature is in its buckets."""
+    conditions = []
+    for feature, buckets in parts:
+        if not buckets.any():
+            return SQL_NEVER
+        if not buckets.all():
+            conditions.append(feature.to_sql(buckets, dialect))
+    if not conditions:
+        return "(1 = 1)"
+    return f"({' AND '.join(conditions)})"
+
+
+def flagged_parts(reading: Reading, ones: int, zeros: int) -> Parts:
+    """Return the buckets whose bits are 1 in `ones` and 0 in `zeros`, of a reading of bits."""
+    parts, first = [], 0
+    for feature in reading.features:
+        every = 2 ** len(feature.flags) - 1
+        yes, no = (ones >> first) & every, (zeros >> first) & every
+        allowed = [not (yes & ~flags or no & flags) for flags in flag_masks(feature)]
+        parts.append((feature, np.array(allowed, dtype=np.bool_)))
+        first += len(feature.flags)
+    return parts
+
+
+def shown_address(number: int, bits: int) -> str:
+    """Return the address of a number of 32 or 128 bits, IPv4 where it is inside ::ffff:0:0/96."""
+    if bits == 32 or number >> 32 == _IPV4_PREFIX:
+        return str(IPv4Address(number & 0xFFFF_FFFF))
+    return str(IPv6Address(number))
+
+
+def _number_name(reading: Reading) -> str:
+    """Return how sentences name the number of an id or address, or the columns of a cell."""
+    names = reading.names
+    if isinstance(reading.columns[0], IdColumn):
+        return f"hash of {names[0]}"
+    return listed(names, "and")

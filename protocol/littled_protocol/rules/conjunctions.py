@@ -9,19 +9,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled_protocol.columns import Points, smallest_point_type
+from littled_protocol.encodings import Reading
 from littled_protocol.rules.base import (
     ALWAYS,
     LISTED_MAX,
     NEVER,
-    PLAIN,
+    SQL_NEVER,
+    Parts,
     Rule,
     RuleError,
     Words,
+    flagged_parts,
     listed,
     masked_equal,
 )
 from littled_protocol.rules.writing import (
-    SQL_NEVER,
     fixed_bits,
     integer,
     number_from_wire,
@@ -56,7 +58,7 @@ class ConjunctionRule(Rule):
         """The smallest scalar type that holds `bits` bits."""
         return smallest_point_type(self.bits)
 
-    def condition(self, words: Words = PLAIN) -> str:
+    def _condition(self, words: Words) -> str:
         """Return for example "bits 0 and 3 of x are 1 and bit 5 of x is 0"."""
         if self._is_never:
             return NEVER
@@ -69,6 +71,11 @@ class ConjunctionRule(Rule):
             return SQL_NEVER
         fixed = fixed_bits(column, self.bits, self.ones | self.zeros, self.ones, offset)
         return f"({' AND '.join(fixed)})" if fixed else sql_always(column)
+
+    def _parts(self, reading: Reading) -> Parts | None:
+        if reading.form != "bits":
+            return Rule._parts(self, reading)
+        return flagged_parts(reading, self.ones, self.zeros)
 
     @property
     def _is_never(self) -> bool:

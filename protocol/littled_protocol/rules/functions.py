@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal, get_args
+from typing import Final, get_args
 
 from littled_protocol.columns import point_type
+from littled_protocol.encodings import CategoryColumn, Column, Dialect, NumberColumn, TimeColumn
 from littled_protocol.rules.base import Rule, RuleError, Words
 from littled_protocol.rules.writing import identifier
 
-Dialect = Literal["postgresql", "duckdb", "sqlite"]
 DIALECTS: Final[tuple[Dialect, ...]] = get_args(Dialect)
 
 _ARGUMENTS_MAX: Final = 100  # of a function in PostgreSQL, as it is built by default
@@ -22,16 +22,20 @@ def sql_function(
 
     Its argument, named `column`, is the value that `words` are about, as in `Rule.to_sql`; rows of
     features have an argument `column`_i for each feature i. For NULL it says NULL or false.
+    Where words have a reading the arguments are its columns.
     PostgreSQL takes bigint, numeric where values go beyond 63 bits, and text for u128; DuckDB makes
     a macro, which takes what its expression takes. RuleError for SQLite, which has neither, for
     names that SQL cannot quote, and for more arguments than there may be.
     """
-    expression = rule.to_sql(words, column)
+    expression = rule.to_sql(words, column, dialect)
     if dialect == "sqlite":
         raise RuleError("SQLite has no functions in SQL; use the expression itself")
-    columns = [column]
-    if rule.x_type.startswith("u16x"):
-        columns = [f"{column}_{feature}" for feature in range(point_type(rule.x_type).columns)]
+    kind = _argument_type(rule, words)
+    columns = {column: kind}
+    if words.reading is not None:
+        columns = {one.name: _column_type(one) for one in words.reading.columns}
+    elif rule.x_type.startswith("u16x"):
+        columns = {f"{column}_{i}": kind for i in range(point_type(rule.x_type).columns)}
     if dialect == "duckdb":
         arguments = ", ".join(map(identifier, columns))
         return f"CREATE OR REPLACE MACRO {identifier(name)}({arguments}) AS {expression};"
@@ -40,12 +44,21 @@ def sql_function(
             f"a function of PostgreSQL has at most {_ARGUMENTS_MAX} arguments, not {len(columns)}; "
             "use the expression itself"
         )
-    kind = _argument_type(rule, words)
-    arguments = ", ".join(f"{identifier(argument)} {kind}" for argument in columns)
+    arguments = ", ".join(f"{identifier(name)} {kind}" for name, kind in columns.items())
     return (
         f"CREATE OR REPLACE FUNCTION {identifier(name)}({arguments}) RETURNS boolean "
         f"LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN {expression};"
     )
+
+
+def _column_type(column: Column) -> str:
+    """Return the type of PostgreSQL that an argument for a column of a table has."""
+    if isinstance(column, NumberColumn):
+        return "double precision"
+    if isinstance(column, TimeColumn):
+        return "timestamp"
+    is_number = not isinstance(column, CategoryColumn) and column.words == 2
+    return "bigint" if is_number else "text"
 
 
 def _argument_type(rule: Rule, words: Words) -> str:

@@ -12,8 +12,9 @@ from numpy.typing import NDArray
 
 from littled_protocol import limits
 from littled_protocol.columns import Points
+from littled_protocol.encodings import Dialect, Reading
 from littled_protocol.rules.affine import AffineRule
-from littled_protocol.rules.base import LISTED_MAX, PLAIN, Rule, RuleError, Words
+from littled_protocol.rules.base import LISTED_MAX, Rule, RuleError, Words
 from littled_protocol.rules.conjunctions import ConjunctionRule
 from littled_protocol.rules.points import PointsRule
 from littled_protocol.rules.prefixes import PrefixRule
@@ -46,7 +47,7 @@ class MajorityRule(Rule):
         """The members' type."""
         return self.members[0].x_type
 
-    def condition(self, words: Words = PLAIN) -> str:
+    def _condition(self, words: Words) -> str:
         """Return the members' conditions, counted when there are several equal ones."""
         if len(self.members) == 1:
             return self.members[0].condition(words)
@@ -63,7 +64,13 @@ class MajorityRule(Rule):
 
     def _sql(self, column: str, offset: int) -> str:
         """Return a count of the members that hold, compared with half of them."""
-        cases = [f"CASE WHEN {m._sql(column, offset)} THEN 1 ELSE 0 END" for m in self.members]
+        return self._counted([member._sql(column, offset) for member in self.members])
+
+    def _read_sql(self, words: Words, reading: Reading, dialect: Dialect) -> str:
+        return self._counted([member.to_sql(words, dialect=dialect) for member in self.members])
+
+    def _counted(self, conditions: list[str]) -> str:
+        cases = [f"CASE WHEN {condition} THEN 1 ELSE 0 END" for condition in conditions]
         return f"(2 * {sql_sum(cases)} > {len(self.members)})"
 
     def _labels(self, points: Points) -> NDArray[np.bool_]:

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from littled_protocol import limits
 from littled_protocol.columns import Points, smallest_point_type
-from littled_protocol.rules.base import LISTED_MAX, NEVER, PLAIN, Rule, RuleError, Words, listed
+from littled_protocol.encodings import Dialect, IdColumn, Reading
+from littled_protocol.rules.base import LISTED_MAX, NEVER, SQL_NEVER, Rule, RuleError, Words, listed
 from littled_protocol.rules.writing import (
-    SQL_NEVER,
     identifier,
     integer,
     literal,
@@ -47,7 +47,7 @@ class PointsRule(Rule):
         """The smallest scalar type that holds `bits` bits."""
         return smallest_point_type(self.bits)
 
-    def condition(self, words: Words = PLAIN) -> str:
+    def _condition(self, words: Words) -> str:
         """Return for example "x is 17" or "x is 1, 5 or 9"."""
         if not self.members:
             return NEVER
@@ -63,8 +63,27 @@ class PointsRule(Rule):
         members = ", ".join(literal(member, self.x_type, offset) for member in self.members)
         return f"({identifier(column)} IN ({members}))"
 
+    def _read_sql(self, words: Words, reading: Reading, dialect: Dialect) -> str:
+        (column,) = reading.columns
+        if not isinstance(column, IdColumn):
+            return Rule._read_sql(self, words, reading, dialect)
+        if not self.members:
+            return SQL_NEVER
+        if dialect == "sqlite" or self.bits % 4:
+            raise RuleError(
+                f"the numbers of {column.name} are hashes of {self.bits} bits, which SQLite does "
+                "not compute, and other databases in steps of 4 bits alone"
+            )
+        digits, text = self.bits // 4, f"CAST({identifier(column.name)} AS TEXT)"
+        digest = {
+            "postgresql": f"ENCODE(SHA256(CONVERT_TO({text}, 'UTF8')), 'hex')",
+            "duckdb": f"SHA256({text})",
+        }[dialect]
+        members = ", ".join(f"'{member:0{digits}x}'" for member in self.members)
+        return f"(SUBSTR({digest}, 1, {digits}) IN ({members}))"
+
     def _shown(self, member: int, words: Words) -> str:
-        return f"{member:032x}" if self.x_type == "u128" else words.value(member)
+        return words.value(member, self.x_type)
 
     def _labels(self, points: Points) -> NDArray[np.bool_]:
         return self._finder.find(points)

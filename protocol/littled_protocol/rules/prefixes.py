@@ -10,9 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled_protocol.columns import Points, smallest_point_type
-from littled_protocol.rules.base import ALWAYS, NEVER, PLAIN, Rule, RuleError, Words, masked_equal
-from littled_protocol.rules.writing import (
+from littled_protocol.rules.base import (
+    ALWAYS,
+    NEVER,
     SQL_NEVER,
+    Rule,
+    RuleError,
+    Words,
+    masked_equal,
+)
+from littled_protocol.rules.writing import (
     identifier,
     integer,
     literal,
@@ -59,8 +66,8 @@ class PrefixRule(Rule):
         free = self.bits - self.length
         return self.value << free, (self.value << free) | (2**free - 1)
 
-    def condition(self, words: Words = PLAIN) -> str:
-        """Return a CIDR block for addresses of 32 and 128 bits, else the range of points."""
+    def _condition(self, words: Words) -> str:
+        """Return a CIDR block for 32 and 128 bits, else the range of points."""
         if self.bounds is None:
             return NEVER
         if self.length == 0:
@@ -95,7 +102,7 @@ class PrefixRule(Rule):
         return f"({identifier(column)} BETWEEN {least} AND {greatest})"
 
     def _shown(self, point: int, words: Words) -> str:
-        return f"{point:032x}" if self.x_type == "u128" else words.value(point)
+        return words.value(point, self.x_type)
 
     def _labels(self, points: Points) -> NDArray[np.bool_]:
         if self.bounds is None or self.length == 0:

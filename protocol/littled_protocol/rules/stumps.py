@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from littled_protocol import limits
 from littled_protocol.columns import Points
-from littled_protocol.rules.base import ALWAYS, NEVER, PLAIN, Rule, RuleError, Words
-from littled_protocol.rules.writing import SQL_NEVER, identifier, integer, sql_always
+from littled_protocol.encodings import Reading
+from littled_protocol.rules.base import ALWAYS, NEVER, SQL_NEVER, Parts, Rule, RuleError, Words
+from littled_protocol.rules.writing import identifier, integer, sql_always
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +46,7 @@ class StumpRule(Rule):
         """u16x<features>."""
         return f"u16x{self.features}"
 
-    def condition(self, words: Words = PLAIN) -> str:
+    def _condition(self, words: Words) -> str:
         """Return for example "feature 3 of x >= 7"."""
         if not self.threshold:
             return ALWAYS if self.at_least else NEVER
@@ -58,6 +59,11 @@ class StumpRule(Rule):
         if not self.threshold:
             return sql_always(name) if self.at_least else SQL_NEVER
         return f"({identifier(name)} {self._sign} {self.threshold + offset})"
+
+    def _parts(self, reading: Reading) -> Parts | None:
+        feature = reading.features[self.feature]
+        above = np.arange(feature.size) >= self.threshold
+        return [(feature, above if self.at_least else ~above)]
 
     @property
     def _sign(self) -> str:

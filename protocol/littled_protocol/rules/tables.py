@@ -9,14 +9,9 @@ import numpy as np
 
 from littled_protocol import limits
 from littled_protocol.columns import Labels, Points
-from littled_protocol.rules.base import PLAIN, Rule, RuleError, Words
-from littled_protocol.rules.writing import (
-    SQL_NEVER,
-    hexadecimal,
-    identifier,
-    index_type,
-    integer,
-)
+from littled_protocol.encodings import Dialect, Reading
+from littled_protocol.rules.base import SQL_NEVER, Rule, RuleError, Words
+from littled_protocol.rules.writing import hexadecimal, identifier, index_type, integer
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +48,7 @@ class TableRule(Rule):
         """u8, u16 or u32, whichever holds size - 1."""
         return index_type(self.size)
 
-    def condition(self, words: Words = PLAIN) -> str:
+    def _condition(self, words: Words) -> str:
         """Return the name of the rule."""
         return f"rule {self.name} says so of {words.x_name}"
 
@@ -64,6 +59,12 @@ class TableRule(Rule):
             return SQL_NEVER
         listed = ", ".join(str(point + offset) for point in ones.tolist())
         return f"({identifier(column)} IN ({listed}))"
+
+    def _read_sql(self, words: Words, reading: Reading, dialect: Dialect) -> str:
+        ones = np.flatnonzero(self._bits())
+        if not len(ones):
+            return SQL_NEVER
+        return f"({reading.cell_sql(dialect)} IN ({', '.join(map(str, ones.tolist()))}))"
 
     def _bits(self) -> Labels:
         return np.unpackbits(np.frombuffer(self.values, dtype=np.uint8), count=self.size)

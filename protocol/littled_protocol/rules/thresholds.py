@@ -9,14 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled_protocol.columns import Points
-from littled_protocol.rules.base import ALWAYS, NEVER, PLAIN, Rule, Words
-from littled_protocol.rules.writing import (
-    SQL_NEVER,
-    identifier,
-    index_type,
-    integer,
-    sql_always,
-)
+from littled_protocol.rules.base import ALWAYS, NEVER, SQL_NEVER, Rule, Words
+from littled_protocol.rules.writing import identifier, index_type, integer, sql_always
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +31,7 @@ class ThresholdRule(Rule):
         """u8, u16 or u32, whichever holds size - 1."""
         return index_type(self.size)
 
-    def condition(self, words: Words = PLAIN) -> str:
+    def _condition(self, words: Words) -> str:
         """Return for example "x >= 3"."""
         if self.threshold in (0, self.size):
             return NEVER if self.threshold else ALWAYS

@@ -9,7 +9,6 @@ from typing import Final
 from littled_protocol.columns import smallest_point_type
 from littled_protocol.rules.base import RuleError, shifted
 
-SQL_NEVER: Final = "(1 = 0)"
 # Numbers of more bits are written as hexadecimal text: JSON readers keep 53 bits, msgpack 64.
 _NUMBER_BITS_MAX: Final = 32
 _HEXADECIMAL: Final = re.compile(r"[0-9a-f]*")
