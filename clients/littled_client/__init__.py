@@ -3,6 +3,7 @@
 from littled_client.addresses import default_address, parse_address
 from littled_client.asynchronous import AsyncClient, AsyncFeeder
 from littled_client.blocking import Client, Feeder
+from littled_client.encoder import Encoder, points_of
 from littled_client.errors import (
     AddressError,
     ChangedStoreError,
@@ -31,6 +32,7 @@ __all__ = [
     "Client",
     "ClientError",
     "ConnectionLostError",
+    "Encoder",
     "ExampleError",
     "Feeder",
     "Fields",
@@ -49,4 +51,5 @@ __all__ = [
     "default_address",
     "hash_users",
     "parse_address",
+    "points_of",
 ]

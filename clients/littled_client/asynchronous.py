@@ -210,8 +210,10 @@ class AsyncClient:
         and UnreachableError when the daemon does not come back in time.
         """
         questions = Questions(learner, request)
-        x_type = await self._x_type(questions.stream)
-        points = value_points(x_type, self._identity.words_of(learner), values)
+        stream = await self._x_type(questions.stream)
+        words = self._identity.words_of(learner)
+        x_type = words.x_type_of(stream)
+        points = value_points(x_type, words, values)
         return await self._predicted(questions, x_type, points)
 
     async def predict_points(
@@ -222,7 +224,9 @@ class AsyncClient:
         The same as `predict` for who has points, which are values less the stream's offset.
         """
         questions = Questions(learner, request)
-        return await self._predicted(questions, await self._x_type(questions.stream), points)
+        stream, words = await self._x_type(questions.stream), self._identity.words.get(learner)
+        x_type = stream if words is None else words.x_type_of(stream)
+        return await self._predicted(questions, x_type, points)
 
     async def _x_type(self, stream: str) -> str:
         """Return the type of a stream's points; ask once for those of all, and for all words."""

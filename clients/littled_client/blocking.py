@@ -216,8 +216,10 @@ class Client:
         and UnreachableError when the daemon does not come back in time.
         """
         questions = Questions(learner, request)
-        x_type = self._x_type(questions.stream)
-        points = value_points(x_type, self._identity.words_of(learner), values)
+        stream = self._x_type(questions.stream)
+        words = self._identity.words_of(learner)
+        x_type = words.x_type_of(stream)
+        points = value_points(x_type, words, values)
         return self._predicted(questions, x_type, points)
 
     def predict_points(
@@ -228,7 +230,9 @@ class Client:
         The same as `predict` for who has points, which are values less the stream's offset.
         """
         questions = Questions(learner, request)
-        return self._predicted(questions, self._x_type(questions.stream), points)
+        stream, words = self._x_type(questions.stream), self._identity.words.get(learner)
+        x_type = stream if words is None else words.x_type_of(stream)
+        return self._predicted(questions, x_type, points)
 
     def _x_type(self, stream: str) -> str:
         """Return the type of a stream's points; ask once for those of all, and for all words."""

@@ -17,6 +17,7 @@ from littled_client.errors import (
 )
 from littled_protocol import limits
 from littled_protocol.connection import Connection, Role
+from littled_protocol.encodings import EncodingError, TableSchema
 from littled_protocol.errors import ErrorCode, ProtocolError, RemoteProtocolError
 from littled_protocol.messages import (
     PROTOCOL_VERSION,
@@ -110,13 +111,25 @@ def words_of(status: Mapping[str, Any]) -> dict[str, Words | None]:
     streams = status.get("streams")
     for stream, facts in streams.items() if isinstance(streams, dict) else ():
         learners = facts.get("learners") if isinstance(facts, dict) else None
+        schema = schema_of(facts)
         for name, learner in learners.items() if isinstance(learners, dict) else ():
             words: Words | None = None
             if isinstance(learner, dict):
-                with suppress(RuleError):
-                    words = Words.from_dict(learner.get("words"))
+                with suppress(RuleError, EncodingError):
+                    words = Words.from_status(learner.get("words"), schema)
             found[f"{stream}/{name}"] = words
     return found
+
+
+def schema_of(facts: object) -> TableSchema | None:
+    """Return the schema of a stream by its part of a status; None where there is none.
+
+    That is also where a server says it in the way of a later version.
+    """
+    if isinstance(facts, dict) and "schema" in facts:
+        with suppress(EncodingError):
+            return TableSchema.from_dict(facts["schema"])
+    return None
 
 
 class Conversation:

@@ -32,7 +32,7 @@ Column = list[Any] | NDArray[Any]
 _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 _FLOAT_EXACT_MAX = 2.0**53
 _DECIMAL_DIGITS_MAX = 40
-_MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
+MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
 _LABEL_TEXTS = {"0": 0, "1": 1, "false": 0, "true": 1, "0.0": 0, "1.0": 1}
 _LABELS: dict[Any, int] = {0: 0, 1: 1} | _LABEL_TEXTS  # False and 0.0 equal 0 as keys
 _IPV4_INSIDE_IPV6 = bytes(10) + b"\xff\xff"
@@ -52,6 +52,8 @@ class Fields:
     offset: subtracted from every x, so that the point 0 stands for `offset`.
     clip: least and greatest x; values beyond are moved to the nearer end before `offset` applies.
     positive: the text that means label 1; every other text then means 0.
+    negative: the text that means label 0, beside `positive`; 0, 1, true and false are labels as
+       well, and every other text is an error.
     skip_incomplete: leave out rows where a named column is empty, "NA" or not a number; such a row
        is an error otherwise.
     user: name of the column with the user of each example, texts or integers; None for a stream
@@ -66,6 +68,7 @@ class Fields:
     positive: str | None = None
     skip_incomplete: bool = False
     user: str | None = None
+    negative: str | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that no column could satisfy."""
@@ -73,6 +76,8 @@ class Fields:
             raise ValueError("fields need the name of at least one x column and of the y column")
         if self.user == "":
             raise ValueError("the user column needs a name")
+        if self.negative is not None and self.positive in (None, self.negative):
+            raise ValueError("a text for label 0 needs another one for label 1")
         if self.clip is not None:
             least, most = self.clip
             if not _INT64_MIN <= least <= most <= _INT64_MAX:
@@ -166,7 +171,7 @@ class Converter:
         return np.array(slow, dtype=self.point_type.dtype)
 
     def _scalar(self, value: Any, index: int, name: str, greatest: int) -> int:
-        number = _ipv4(value) if self.point_type.name == "u32" else None
+        number = ipv4_number(value) if self.point_type.name == "u32" else None
         if number is None:
             number = _integer(value, exact=self._exact)
         if number is None:
@@ -218,26 +223,29 @@ class Converter:
                 raise BadRow(int(wrong.argmax()), f"column {name!r} holds a label other than 0, 1")
             return column.astype(np.uint8)
         if positive is None:
-            labels = _fast_labels(column)
+            labels = ready_labels(column)
             if labels is not None:
                 return labels
         return self._slow_labels(column, name)
 
     def _slow_labels(self, column: Column, name: str) -> Labels:
         positive = self._fields.positive
-        label = _label if positive is None else _label_by_text(positive)
+        label = label_of if positive is None else _label_by_text(positive, self._fields.negative)
+        wanted = "a label (0, 1, true or false)"
+        if self._fields.negative is not None:
+            wanted = f"a label ({positive!r}, {self._fields.negative!r}, 1 or 0)"
         labels = bytearray(len(column))
         for index, value in enumerate(column):
             found = label(value)
             if found is None:
-                raise BadRow(index, _why_no(value, name, "a label (0, 1, true or false)"))
+                raise BadRow(index, _why_no(value, name, wanted))
             labels[index] = found
         return np.frombuffer(labels, dtype=np.uint8)
 
     def _users(self, column: Column) -> Users:
         """Return the digests of users (n, 2)."""
         for index, value in enumerate(column):
-            if _is_missing(value) or user_text(value) is None:
+            if is_missing(value) or user_text(value) is None:
                 wanted = "a user (a text or an integer)"
                 raise BadRow(index, _why_no(value, str(self._fields.user), wanted))
         return self._digests.array(column)
@@ -251,18 +259,19 @@ def incomplete_rows(columns: Sequence[Column]) -> NDArray[np.bool_]:
             if column.dtype.kind == "f":
                 missing |= np.isnan(column)
             continue
-        missing |= np.fromiter(map(_is_missing, column), dtype=np.bool_, count=len(column))
+        missing |= np.fromiter(map(is_missing, column), dtype=np.bool_, count=len(column))
     return missing
 
 
-def _is_missing(value: Any) -> bool:
+def is_missing(value: Any) -> bool:
+    """Return whether a cell holds nothing: None, NaN, or a text such as "" and "NA"."""
     if isinstance(value, str):
-        return value.strip() in _MISSING_TEXTS
+        return value.strip() in MISSING_TEXTS
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
 def _why_no(value: Any, name: str, wanted: str) -> str:
-    if _is_missing(value):
+    if is_missing(value):
         return f"column {name!r} is empty; give a value or skip incomplete rows"
     return f"column {name!r} does not hold {wanted}"
 
@@ -328,7 +337,7 @@ def _written_integer(text: str, *, exact: bool) -> int | None:
     return int(number) if number == number.to_integral_value() else None
 
 
-def _ipv4(value: Any) -> int | None:
+def ipv4_number(value: Any) -> int | None:
     """Return the number of an IPv4 address in dotted text, None for anything else."""
     packed = _packed_address(value) if isinstance(value, str) else None
     if packed is None or len(packed) != 4:
@@ -375,7 +384,7 @@ def _hexadecimal(text: str) -> bytes | None:
     return wide if len(wide) == 16 else None
 
 
-def _fast_labels(column: Column) -> Labels | None:
+def ready_labels(column: Column) -> Labels | None:
     """Return labels (n,) of values in their usual spelling, None when one needs a closer look."""
     try:
         return np.frombuffer(bytes(map(_LABELS.__getitem__, column)), dtype=np.uint8)
@@ -383,16 +392,20 @@ def _fast_labels(column: Column) -> Labels | None:
         return None
 
 
-def _label(value: Any) -> int | None:
+def label_of(value: Any) -> int | None:
+    """Return the label that a cell is in its usual spelling, None when it is none."""
     if isinstance(value, str):
         return _LABEL_TEXTS.get(value.strip().lower())
     return _LABELS.get(value) if isinstance(value, int | float | np.generic) else None
 
 
-def _label_by_text(positive: str) -> Callable[[Any], int | None]:
+def _label_by_text(positive: str, negative: str | None) -> Callable[[Any], int | None]:
     def label(value: Any) -> int | None:
-        if _is_missing(value):
+        text = str(value).strip()
+        if text in (positive, negative):  # a word such as "NA" may be one of them
+            return int(text == positive)
+        if is_missing(value):
             return None
-        return int(str(value).strip() == positive)
+        return 0 if negative is None else label_of(value)
 
     return label

@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
@@ -17,9 +17,11 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from littled_client.conversions import BadRow, Batch, Column, Converter, Fields, incomplete_rows
+from littled_client.encoder import Encoder
 from littled_client.errors import SourceError
 from littled_client.recordings import SUFFIX as RECORDING_SUFFIX
 from littled_client.recordings import RecordingReader
+from littled_protocol.encodings import TableSchema
 
 __all__ = ["FORMATS", "Batch", "Fields", "Source", "skip_examples"]
 
@@ -54,7 +56,8 @@ class Source:
 
     x has the shape and dtype of `x_type` (see `littled_protocol.columns`), y is uint8 (n,) of 0 and
     1. Iterating again reads the file again (standard input, written "-", only once). `x_type` and
-    `fields` are needed for every format except a recording, which knows its own.
+    `fields` are needed for every format except a recording, which knows its own. With the
+    schema of a stream in place of fields its columns are read, labels and all, by an `Encoder`.
 
     Raises SourceError, when iterated, at the first row that holds no example; ValueError at once
     for fields or a format that make no sense.
@@ -64,7 +67,7 @@ class Source:
         self,
         path: str | Path,
         x_type: str | None = None,
-        fields: Fields | None = None,
+        fields: Fields | TableSchema | None = None,
         *,
         file_format: str | None = None,
         batch_examples: int = BATCH_EXAMPLES,
@@ -83,7 +86,7 @@ class Source:
         if self.format != "recording":
             if x_type is None or fields is None:
                 raise ValueError(f"reading {self.format} needs x_type and fields")
-            self._converter = Converter(x_type, fields)
+            self._convert_cells = _conversion(x_type, fields)
 
     @property
     def name(self) -> str:
@@ -109,15 +112,14 @@ class Source:
 
     def _convert(self, rows: _Rows) -> Batch:
         columns, lines = rows.columns, rows.lines
-        if self._fields is not None and self._fields.skip_incomplete:
+        if isinstance(self._fields, Fields) and self._fields.skip_incomplete:
             missing = incomplete_rows(columns)
             if missing.any():
                 kept = (~missing).nonzero()[0].tolist()
                 columns = tuple(_picked(column, kept) for column in columns)
                 lines = [lines[i] for i in kept]
         try:
-            width = len(self._converter.x_names)
-            return self._converter.convert(columns[:width], *columns[width:])
+            return self._convert_cells(columns)
         except BadRow as bad:
             place, reason = lines[bad.index], bad.reason
         unit = "row" if self.format == "parquet" else "line"
@@ -253,7 +255,21 @@ class Source:
 
     @property
     def _names(self) -> tuple[str, ...]:
+        if isinstance(self._fields, TableSchema):
+            user = () if self._fields.user is None else (self._fields.user,)
+            return (*self._fields.names, self._fields.label, *user)
         return self._fields.names if self._fields is not None else ()
+
+
+def _conversion(x_type: str, fields: Fields | TableSchema) -> Callable[[Sequence[Column]], Batch]:
+    """What makes examples of rows, given as columns in the order of the fields."""
+    if isinstance(fields, TableSchema):
+        if fields.x_type != x_type:
+            raise ValueError(f"the columns make points of type {fields.x_type}, not {x_type}")
+        return Encoder(fields).convert
+    converter = Converter(x_type, fields)
+    width = len(converter.x_names)
+    return lambda columns: converter.convert(columns[:width], *columns[width:])
 
 
 def skip_examples(batches: Iterator[Batch], count: int) -> Iterator[Batch]:

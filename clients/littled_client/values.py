@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from littled_client.conversions import BadRow, Column, Converter, Fields
+from littled_client.encoder import points_of
 from littled_client.errors import ExampleError
 from littled_protocol.columns import Points, point_type
 from littled_protocol.rules import Words
@@ -22,9 +23,12 @@ def value_points(x_type: str, words: Words, values: Any) -> Points:
 
     values: integers, or whole numbers as floats or text; also IPv4 addresses for u32; integers,
     addresses, UUIDs, 16 bytes or an array (n, 2) of uint64 for u128; rows of integers, or an array
-    (n, m), for u16xm. Raises ExampleError with the number of the first value, from 1 on, that is
-    none of the stream's.
+    (n, m), for u16xm. Where the words have a reading, a table with its columns, as
+    `littled_client.encoder` takes. Raises ExampleError with the number of the first value, from 1
+    on, that is none of the stream's.
     """
+    if words.reading is not None:
+        return points_of(values, words.reading)
     kind = point_type(x_type)
     found = _column(values)
     if isinstance(found, np.ndarray) and found.ndim == 2 and kind.columns > 1:

@@ -1,0 +1,334 @@
+"""From the cells of one column, as files and frames have them, to the numbers of a row.
+
+A column of n cells becomes (n, words) numbers of 16 bits, whole columns at a time. Where numpy
+cannot take a column as it is, it is looked at cell by cell, so that the first bad cell can be
+named. Values never appear in a message.
+"""
+
+from __future__ import annotations
+
+import datetime
+import hashlib
+import math
+import re
+from collections.abc import Callable, Sequence
+from decimal import Decimal
+from itertools import compress, repeat
+from typing import Any, Final
+from zoneinfo import ZoneInfo
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled_client.conversions import MISSING_TEXTS, BadRow, ipv4_number, is_missing, sixteen_bytes
+from littled_client.conversions import Column as Cells
+from littled_protocol.encodings import (
+    PARTS,
+    AddressColumn,
+    CategoryColumn,
+    Column,
+    IdColumn,
+    NumberColumn,
+    Rows,
+    TimeColumn,
+)
+from littled_protocol.encodings.identities import IPV4_BITS, WORD_BITS
+
+_NUMBER: Final = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*")
+# A date, and a time of day without a zone: what numpy reads as it is written.
+_NAIVE_CHARACTERS: Final = re.compile(r"[0-9T :.\-]*")
+_DATE_CHARACTERS: Final = 10
+_REMEMBERED_IDS_MAX: Final = 1 << 17
+_UNKNOWN: Final = -1
+_EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday
+
+
+def rows_of(column: Column, cells: Cells) -> Rows:
+    """Return the numbers (n, words) of n cells of a column.
+
+    cells: a list of texts, numbers, dates or None, or an array; NaN, NaT, None and texts such as ""
+    and "NA" are missing. Raises BadRow at the first cell that has no number.
+    """
+    if isinstance(column, NumberColumn):
+        return _numbers(column, cells)
+    if isinstance(column, CategoryColumn):
+        return _categories(column, cells)
+    if isinstance(column, TimeColumn):
+        return _times(column, cells)
+    if isinstance(column, IdColumn):
+        return _ids(column, cells)
+    assert isinstance(column, AddressColumn)
+    return _addresses(column, cells)
+
+
+# --- Numbers --------------------------------------------------------------------------------------
+
+
+def _numbers(column: NumberColumn, cells: Cells) -> Rows:
+    values, wrong = _read_numbers(cells)
+    _refuse(wrong, column, "does not hold a number")
+    missing = np.isnan(values)
+    first = int(column.missing == "bucket")
+    if not first:
+        _refuse(missing, column, "is empty, and its missing values are refused")
+    if column.outside == "refuse" and column.least is not None and column.most is not None:
+        _refuse(values < float(column.least), column, f"is below its least value, {column.least}")
+        _refuse(values > float(column.most), column, f"is above its greatest value, {column.most}")
+    edges = np.array([float(edge) for edge in column.edges], dtype=np.float64)
+    buckets = np.searchsorted(edges, values, side="right") + first
+    if first:
+        buckets[missing] = 0
+    return buckets.astype(np.uint16).reshape(-1, 1)
+
+
+def _read_numbers(cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the values (n,), NaN for what is missing, and which of them are no numbers."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
+        values = cells.astype(np.float64)
+        return values, np.isinf(values)
+    quick = _quick_numbers(cells)
+    if quick is not None:
+        return quick, np.isinf(quick)
+    slow = [_number(cell) for cell in cells]
+    wrong = np.array([value is None for value in slow], dtype=np.bool_)
+    values = np.array([math.nan if value is None else value for value in slow], dtype=np.float64)
+    return values, wrong
+
+
+def _quick_numbers(cells: Cells) -> NDArray[np.float64] | None:
+    """Return a column of texts or numbers alone as numbers, None where one needs a closer look."""
+    kinds = set(map(type, cells))
+    if kinds != {str}:
+        return _as_floats(cells) if kinds <= {int, float} else None
+    texts = list(cells)
+    values = _as_floats(texts) if _is_plain(texts) else None
+    if values is not None:
+        return values
+    filled = ["" if text.strip() in MISSING_TEXTS else text for text in texts]
+    return _as_floats([cell or "nan" for cell in filled]) if _is_plain(filled) else None
+
+
+def _is_plain(cells: Sequence[str]) -> bool:
+    """Return whether no text is one that Python reads and people do not: "1_0", "inf", "-nan"."""
+    together = "".join(cells)
+    return together.isascii() and "_" not in together and "n" not in together.lower()
+
+
+def _as_floats(cells: Cells) -> NDArray[np.float64] | None:
+    try:
+        return np.array(cells, dtype=np.float64)
+    except (ValueError, OverflowError):
+        return None
+
+
+def _number(cell: Any) -> float | None:
+    """Return a cell as a number, NaN if it is missing, None if it is something else."""
+    if is_missing(cell):
+        return math.nan
+    if isinstance(cell, str):
+        return _finite(float(cell)) if _NUMBER.fullmatch(cell) else None
+    if isinstance(cell, bool | np.bool_):
+        return None
+    if isinstance(cell, int | float | Decimal | np.integer | np.floating):
+        try:
+            return _finite(float(cell))
+        except OverflowError:
+            return None
+    return None
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+# --- Categories -----------------------------------------------------------------------------------
+
+
+def _categories(column: CategoryColumn, cells: Cells) -> Rows:
+    values = cells.tolist() if isinstance(cells, np.ndarray) else cells
+    first = int(column.missing == "bucket")
+    known: dict[Any, int] = {text: first + i for i, text in enumerate(column.values)}
+    kinds = set(map(type, values))
+    if kinds <= {str, type(None)}:  # 1, 1.0 and True would be one key
+        buckets = list(map(known.get, values, repeat(_UNKNOWN)))
+        for value in set(compress(values, map(_UNKNOWN.__eq__, buckets))):
+            known[value] = _category(column, value, values)
+        return np.fromiter(map(known.__getitem__, values), np.uint16, len(values)).reshape(-1, 1)
+    found = [_category(column, value, values, index) for index, value in enumerate(values)]
+    return np.array(found, dtype=np.uint16).reshape(-1, 1)
+
+
+def _category(
+    column: CategoryColumn, value: Any, values: Sequence[Any], index: int | None = None
+) -> int:
+    """Return the bucket of one cell; BadRow at `index`, or where the value first stands."""
+    first, text = int(column.missing == "bucket"), cell_text(value)
+    if text in column.values:  # a word such as "NA" may be one of them
+        return first + column.values.index(text)
+    if is_missing(value):
+        if first:
+            return 0
+        sentence = "is empty, and its missing values are refused"
+    elif column.other == "bucket":
+        return first + len(column.values)
+    else:
+        sentence = "holds none of its values"
+    raise _bad(values.index(value) if index is None else index, column, sentence)
+
+
+def cell_text(value: Any) -> str:
+    """Return a cell as the text that stands in a configuration."""
+    if isinstance(value, str):
+        return value.strip()
+    if isinstance(value, bool | np.bool_):
+        return "true" if value else "false"
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+# --- Times ----------------------------------------------------------------------------------------
+
+
+def _times(column: TimeColumn, cells: Cells) -> Rows:
+    times, wrong = _read_times(cells, ZoneInfo(column.zone))
+    _refuse(wrong, column, "does not hold a time such as 2026-05-01 or 2026-05-01T13:45:00")
+    missing = np.isnat(times)
+    first = int(column.missing == "bucket")
+    if not first:
+        _refuse(missing, column, "is empty, and its missing values are refused")
+    rows = np.empty((len(times), column.words), dtype=np.uint16)
+    with np.errstate(invalid="ignore"):
+        for place, part in enumerate(column.parts):
+            numbers = np.where(missing, 0, _PART_NUMBERS[part](times))
+            rows[:, place] = np.where(missing, 0, numbers + first)
+    return rows
+
+
+def _read_times(cells: Cells, zone: ZoneInfo) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """Return local times (n,) as datetime64[s], NaT for what is missing, and which are no times."""
+    if isinstance(cells, np.ndarray) and cells.dtype.kind == "M":
+        return cells.astype("datetime64[s]"), np.zeros(len(cells), dtype=np.bool_)
+    if set(map(type, cells)) == {str}:
+        together = "".join(cells)
+        naive = _NAIVE_CHARACTERS.fullmatch(together) is not None
+        if naive and not any("-" in cell[_DATE_CHARACTERS:] for cell in cells):
+            try:
+                times = np.array(cells, dtype="datetime64[s]")
+            except ValueError:
+                pass
+            else:
+                if all(len(cell) >= _DATE_CHARACTERS for cell in cells):
+                    return times, np.zeros(len(times), dtype=np.bool_)
+    slow = [_local_time(cell, zone) for cell in cells]
+    wrong = np.array([time is None for time in slow], dtype=np.bool_)
+    times = np.array(
+        [np.datetime64("NaT") if t is None else t for t in slow], dtype="datetime64[s]"
+    )
+    return times, wrong
+
+
+def _local_time(cell: Any, zone: ZoneInfo) -> np.datetime64 | None:
+    """Return a cell as local time, NaT if it is missing, None if it is no time."""
+    if is_missing(cell):
+        return np.datetime64("NaT")
+    if isinstance(cell, str):
+        try:
+            cell = datetime.datetime.fromisoformat(cell.strip())
+        except ValueError:
+            return None
+    if isinstance(cell, np.datetime64):
+        return cell
+    if isinstance(cell, datetime.datetime):
+        if cell.tzinfo is not None:
+            cell = cell.astimezone(zone).replace(tzinfo=None)
+        return np.datetime64(cell, "s")
+    if isinstance(cell, datetime.date):
+        return np.datetime64(cell, "s")
+    return None
+
+
+def _since(times: NDArray[Any], unit: str, beyond: str) -> NDArray[np.int64]:
+    """Return how many of one unit of time lie between the start of a longer one and each time."""
+    start = times.astype(f"datetime64[{beyond}]")
+    difference = times.astype(f"datetime64[{unit}]") - start.astype(f"datetime64[{unit}]")
+    numbers: NDArray[np.int64] = difference.astype(np.int64)
+    return numbers
+
+
+def _weekdays(times: NDArray[Any]) -> NDArray[np.int64]:
+    days: NDArray[np.int64] = times.astype("datetime64[D]").astype(np.int64)
+    weekdays: NDArray[np.int64] = (days + _EPOCH_WEEKDAY) % len(PARTS["weekday"])
+    return weekdays
+
+
+_PART_NUMBERS: Final[dict[str, Callable[[NDArray[Any]], NDArray[np.int64]]]] = {
+    "month": lambda times: _since(times, "M", "Y"),
+    "day": lambda times: _since(times, "D", "M"),
+    "weekday": _weekdays,
+    "hour": lambda times: _since(times, "h", "D"),
+    "minute": lambda times: _since(times, "m", "h"),
+}
+
+# --- Ids and addresses ----------------------------------------------------------------------------
+
+
+def id_number(value: Any, bits: int) -> int | None:
+    """Return the number of an id, a text or a whole number; None if it is neither, or empty."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        value = int(value)
+    if isinstance(value, bool | np.bool_) or not isinstance(value, str | int | np.integer):
+        return None
+    digest = hashlib.sha256(str(value).encode("utf-8", "surrogatepass")).digest()
+    return int.from_bytes(digest) >> (8 * len(digest) - bits)
+
+
+def _ids(column: IdColumn, cells: Cells) -> Rows:
+    known: dict[Any, bytes] = {}
+    packed = bytearray()
+    values = cells.tolist() if isinstance(cells, np.ndarray) else cells
+    for index, value in enumerate(values):
+        words = known.get(value) if isinstance(value, str | int) else None
+        if words is None:
+            number = None if is_missing(value) else id_number(value, column.bits)
+            if number is None:
+                raise _bad(index, column, "does not hold an id (a text or a whole number)")
+            words = number.to_bytes(2 * column.words)
+            if len(known) < _REMEMBERED_IDS_MAX and type(value) in (str, int):
+                known[value] = words
+        packed += words
+    return _unpacked(packed, column.words)
+
+
+def _addresses(column: AddressColumn, cells: Cells) -> Rows:
+    packed = bytearray()
+    for index, value in enumerate(cells):
+        wide: bytes | None
+        if column.bits == IPV4_BITS:
+            number = ipv4_number(str(value))
+            wide = None if number is None else number.to_bytes(4)
+        else:
+            wide = sixteen_bytes(value, exact=True)
+        if wide is None:
+            what = "an IPv4 address" if column.bits == IPV4_BITS else "an address"
+            raise _bad(index, column, f"does not hold {what}")
+        packed += wide
+    return _unpacked(packed, column.words)
+
+
+def _unpacked(packed: bytearray, words: int) -> Rows:
+    assert np.dtype(np.uint16).itemsize * 8 == WORD_BITS
+    return np.frombuffer(packed, dtype=">u2").reshape(-1, words).astype(np.uint16)
+
+
+# --- What is wrong --------------------------------------------------------------------------------
+
+
+def _bad(index: int, column: Column, sentence: str) -> BadRow:
+    return BadRow(index, f"column {column.name!r} {sentence}")
+
+
+def _refuse(wrong: NDArray[np.bool_], column: Column, sentence: str) -> None:
+    """Raise BadRow at the first cell that is wrong."""
+    if wrong.any():
+        raise _bad(int(wrong.argmax()), column, sentence)
