@@ -319,7 +319,12 @@ ASK = "streams.flights.learners.ask"
         ("10_000", "1000\nexcess_error = '1'", f"{ASK}.excess_error", "must be a number"),
         ("10_000", "1000\nanswers = 5\nexcess_error = 0.1", ASK, "has both excess_error and"),
         ("10_000", "1000\nmethod = 'odd'", f"{ASK}.method", "must be 'auto', 'dense', 'stab"),
-        ("10_000", "1000\nteachers = 5", f"{ASK}.teachers", "the keys here are class, noise_rate"),
+        (
+            "10_000",
+            "1000\nteachers = 5",
+            f"{ASK}.teachers",
+            "keys here are class, columns, noise_rate",
+        ),
         ("10_000", "1000\nwindows = 5", f"{ASK}.windows", "did you mean window?"),
         ("10_000", "1000\nnoise_rate = 0.5", f"{ASK}.noise_rate", "must be less than 0.5"),
         ('"thresholds:256"', '"forests:9"', f"{ASK}.class", "there is no class 'forests:9'"),

@@ -1,11 +1,21 @@
 """From a name in a configuration, or a stored description, to a class."""
 
+from collections.abc import Callable
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, get_args
 
 from littled.classes.base import ClassError
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.registry import CLASSES, all_written
+from littled_protocol.encodings import Form, Reading
+
+# The parameters of classes that follow from a reading.
+_SIZES: dict[str, Callable[[Reading], int]] = {
+    "SIZE": lambda reading: reading.size,
+    "BITS": lambda reading: reading.bits,
+    "FEATURES": lambda reading: len(reading.features),
+    "BUCKETS": lambda reading: reading.size,
+}
 
 
 def class_from_name(name: str) -> HypothesisClass:
@@ -25,6 +35,55 @@ def class_from_name(name: str) -> HypothesisClass:
         raise ClassError(f"the class {kind} is written {entry.written}, {what}, not {name!r}")
     made: HypothesisClass = resolve_name(entry.made_by)(*map(int, numbers))
     return made
+
+
+def reads_columns(name: str) -> bool:
+    """Whether this is a class whose sizes, or some of them, are left to the columns that it reads.
+
+    `stumps`, `sparse_sets:4` and `conjunctions` are; `stumps:16:64` is a class already.
+    """
+    kind, *numbers = name.split(":")
+    entry = CLASSES.get(kind)
+    if entry is None or entry.from_file:
+        return False
+    own = [parameter for parameter in entry.parameters if parameter not in _SIZES]
+    return len(numbers) == len(own) < len(entry.parameters)
+
+
+def class_of_reading(name: str, reading: Reading) -> HypothesisClass:
+    """The class of a name over the points of a reading, whose sizes the name may leave out.
+
+    Raises ClassError for a class that cannot be, and for sizes other than those of the reading.
+    """
+    kind, *numbers = name.split(":")
+    entry = CLASSES.get(kind)
+    if entry is None or entry.from_file:
+        return class_from_name(name)
+    sizes = {
+        parameter: _SIZES[parameter](reading)
+        for parameter in entry.parameters
+        if parameter in _SIZES
+    }
+    if len(numbers) == len(entry.parameters) - len(sizes):
+        own = iter(numbers)
+        numbers = [str(sizes[p]) if p in sizes else next(own) for p in entry.parameters]
+    found = class_from_name(":".join((kind, *numbers)))
+    for parameter, number in zip(entry.parameters, numbers, strict=True):
+        if sizes.get(parameter, int(number)) != int(number):
+            raise ClassError(
+                f"the columns of {name} make {parameter} {sizes[parameter]}, not {number}; leave "
+                f"the sizes away: {kind}"
+            )
+    return found
+
+
+def forms_of(name: str) -> tuple[Form, ...]:
+    """The forms of points that a class of this name can have; ClassError for no class."""
+    entry = CLASSES.get(name.partition(":")[0])
+    if entry is None:
+        raise ClassError(f"there is no class {name!r}; the classes are {all_written()}")
+    known: dict[str, Form] = {form: form for form in get_args(Form)}
+    return tuple(known[form] for form in entry.forms)
 
 
 def class_from_dict(description: dict[str, Any]) -> HypothesisClass:

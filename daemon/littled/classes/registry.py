@@ -11,12 +11,15 @@ class Entry:
     """One class: `name` and `parameters` as they are written, `made_by` "module:constructor".
 
     In small letters the parameters are the fields of the class's description. `from_file`: its
-    rules come from a file, which the configuration reads.
+    rules come from a file, which the configuration reads. forms: which forms of points a class can
+    have where columns of tables are read, the first of them before the others
+    (`littled_protocol.encodings.Reading`).
     """
 
     name: str
     parameters: tuple[str, ...]
     made_by: str
+    forms: tuple[str, ...]
     from_file: bool = False
 
     @property
@@ -25,17 +28,29 @@ class Entry:
         return ":".join((self.name, *self.parameters))
 
 
+_SCALAR = ("number", "value")
+
 CLASSES: dict[str, Entry] = {
     entry.name: entry
     for entry in (
-        Entry("thresholds", ("SIZE",), "littled.classes.thresholds:Thresholds"),
-        Entry("points", ("BITS",), "littled.classes.points:PointFunctions"),
-        Entry("sparse_sets", ("BITS", "MEMBERS"), "littled.classes.sparse_sets:SparseSets"),
-        Entry("prefixes", ("BITS",), "littled.classes.prefixes:Prefixes"),
-        Entry("affine", ("BITS", "DIMENSION"), "littled.classes.affine:AffineSubspaces"),
-        Entry("stumps", ("FEATURES", "BUCKETS"), "littled.classes.stumps:Stumps"),
-        Entry("conjunctions", ("BITS",), "littled.classes.conjunctions:Conjunctions"),
-        Entry("table", ("FILE",), "littled.classes.table:Table", from_file=True),
+        Entry("thresholds", ("SIZE",), "littled.classes.thresholds:Thresholds", ("value",)),
+        Entry("points", ("BITS",), "littled.classes.points:PointFunctions", _SCALAR),
+        Entry(
+            "sparse_sets",
+            ("BITS", "MEMBERS"),
+            "littled.classes.sparse_sets:SparseSets",
+            _SCALAR,
+        ),
+        Entry("prefixes", ("BITS",), "littled.classes.prefixes:Prefixes", _SCALAR),
+        Entry(
+            "affine",
+            ("BITS", "DIMENSION"),
+            "littled.classes.affine:AffineSubspaces",
+            ("number", "bits"),
+        ),
+        Entry("stumps", ("FEATURES", "BUCKETS"), "littled.classes.stumps:Stumps", ("row",)),
+        Entry("conjunctions", ("BITS",), "littled.classes.conjunctions:Conjunctions", ("bits",)),
+        Entry("table", ("FILE",), "littled.classes.table:Table", ("cell",), from_file=True),
     )
 }
 

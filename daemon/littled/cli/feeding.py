@@ -13,7 +13,7 @@ from typing import Any
 import click
 from rich.progress import Progress, TaskID
 
-from littled.cli.columns import SourceChoice, source_options
+from littled.cli.columns import SourceChoice, StreamInput, source_options
 from littled.cli.failures import INTERRUPTED, WRONG_USE, Failure, explained
 from littled.cli.options import DaemonChoice, daemon_options, with_options
 from littled.cli.output import console, notes, number, print_json
@@ -78,24 +78,23 @@ def feed(
     no name, so it needs --producer to be resumed.
     """
 
-    def read(feeder: Feeder) -> Source:
-        _check_users(stream, source, feeder)
-        return source.open(feeder.x_type)
+    def read(feeder: Feeder, taken: StreamInput) -> Source:
+        _check_users(stream, source.names_users(taken), feeder)
+        return source.open(taken)
 
     pour(stream, source.file, read, manner, daemon, recording)
 
 
-def _check_users(stream: str, source: SourceChoice, feeder: Feeder) -> None:
-    """Failure unless the column of users is named where the stream protects users, and only there.
+def _check_users(stream: str, read: bool | None, feeder: Feeder) -> None:
+    """Failure unless users are read where the stream protects users, and only there.
 
     What a recording holds, it says itself.
     """
-    if source.fields is None:
+    if read is None or read == feeder.names_users:
         return
-    if feeder.names_users and source.fields.user is None:
+    if feeder.names_users:
         raise Failure(f"{stream} protects users; name the column with them: --user COL", WRONG_USE)
-    if source.fields.user is not None and not feeder.names_users:
-        raise Failure(f"{stream} protects single examples; leave --user away", WRONG_USE)
+    raise Failure(f"{stream} protects single examples; leave --user away", WRONG_USE)
 
 
 def producer_name(stream: str, file: str) -> str:
@@ -112,7 +111,7 @@ def producer_name(stream: str, file: str) -> str:
 def pour(
     stream: str,
     file: str,
-    read: Callable[[Feeder], Source],
+    read: Callable[[Feeder, StreamInput], Source],
     manner: Manner,
     daemon: DaemonChoice,
     recording: Path | None = None,
@@ -129,7 +128,8 @@ def pour(
         client.feed(stream, record=recording) as feeder,
     ):
         before = feeder.next_sequence
-        source = read(feeder)
+        taken = StreamInput.from_status(client.status()["streams"][stream])
+        source = read(feeder, taken)
         if before:
             notes().print(f"{number(before)} examples were acknowledged before; going on there")
         try:

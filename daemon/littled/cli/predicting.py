@@ -9,7 +9,7 @@ import click
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import number, print_json
-from littled.cli.values import Values
+from littled.cli.values import reader_of
 from littled_client.blocking import Client
 from littled_client.conversation import words_of
 from littled_client.errors import ClientError, PredictionRefused, UnreachableError
@@ -80,9 +80,7 @@ def predict(
         words = words_of(status).get(learner, Words())  # an unknown learner is refused by name
         if words is None:
             raise Failure(f"it is not known what the points of {learner} stand for")
-        points = Values(x_type, words.offset_of(x_type) if offset is None else offset, clip).points(
-            asked
-        )
+        points = reader_of(x_type, words, offset, clip).points(asked)
         found = _asked(client, learner, points, name, words if in_words else None)
     if as_json:
         print_json(answer_facts(learner, name, found, words))

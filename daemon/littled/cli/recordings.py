@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from littled.cli.columns import SourceChoice, source_options
+from littled.cli.columns import SourceChoice, StreamInput, source_options
 from littled.cli.failures import Failure, explained
 from littled.cli.feeding import Manner, manner_options, pour
 from littled.cli.options import DaemonChoice, daemon_options
@@ -42,10 +42,11 @@ def record(
     """
     if recording.suffix != SUFFIX:
         raise Failure(f"name the recording with the suffix {SUFFIX}, for example day{SUFFIX}")
-    kind = x_type or _x_type_of(stream, daemon)
+    taken = _input_of(stream, daemon) if x_type is None else StreamInput(x_type)
+    kind = taken.x_type
     count = 0
     with explained(ClientError, ProtocolError):
-        batches = iter(source.open(kind))
+        batches = iter(source.open(taken))
         # The first batch says whether there are users, which stands at the recording's beginning.
         first = list(islice(batches, 1))
         names_users = any(len(batch) == 3 for batch in first)
@@ -73,18 +74,16 @@ def replay(file: str, stream: str | None, manner: Manner, daemon: DaemonChoice) 
     with explained(ClientError, ProtocolError), RecordingReader(file) as reader:
         target = stream or reader.stream
 
-    def read(feeder: Feeder) -> Source:
+    def read(feeder: Feeder, _: StreamInput) -> Source:
         return Source(file, feeder.x_type, file_format="recording")
 
     pour(target, file, read, manner, daemon)
 
 
-def _x_type_of(stream: str, daemon: DaemonChoice) -> str:
-    """The type of a stream's points, from the status of a daemon that has it."""
+def _input_of(stream: str, daemon: DaemonChoice) -> StreamInput:
+    """What a stream takes, from the status of a daemon that has it."""
     with explained(ClientError, ProtocolError), daemon.client() as client:
         streams = client.status()["streams"]
     if stream not in streams:
         raise Failure(f"the daemon at {daemon.address} has no stream {stream!r}")
-    x_type = streams[stream]["x_type"]
-    assert isinstance(x_type, str)
-    return x_type
+    return StreamInput.from_status(streams[stream])

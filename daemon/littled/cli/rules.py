@@ -13,7 +13,7 @@ import click
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import console, print_json
-from littled.cli.values import Values
+from littled.cli.values import reader_of
 from littled_client.errors import ClientError
 from littled_protocol.errors import ProtocolError
 from littled_protocol.rules import (
@@ -95,7 +95,7 @@ def show(learner: str, as_json: bool, raw: bool, daemon: DaemonChoice) -> None:
               help="Name of the SQL column, or of the function's argument.")  # fmt: skip
 @click.option("--name", help="Name of the SQL function; else the learner's.")
 @click.option("--dialect", type=click.Choice(DIALECTS), default="postgresql", show_default=True,
-              help="The database that the SQL function is for.")  # fmt: skip
+              help="The database that the SQL is for.")  # fmt: skip
 @raw_option
 @daemon_options
 def export(
@@ -122,7 +122,7 @@ def export(
     else:
         with explained(ValueError, status=WRONG_USE):
             if form == "sql":
-                click.echo(found.rule.to_sql(found.words, column))
+                click.echo(found.rule.to_sql(found.words, column, dialect))
                 return
             usual = str(found.facts.get("learner", "rule")).rpartition("/")[2]
             named = usual if name is None else name
@@ -150,13 +150,13 @@ def evaluate(
     """Apply the current rule of LEARNER to VALUES, or to the lines of standard input.
 
     Prints one label a line. Values are the numbers that people read: the stream's offset is
-    subtracted. Addresses are written as usual, features of a row with commas between them. The
+    subtracted. Addresses are written as usual, features or columns of a row with commas between
+    them. The
     values stay here: a published rule is evaluated by whoever asks. Put -- before negative values.
     """
     found = find_rule(learner, daemon, raw=raw)
     rule, words = found.rule, found.words
-    shift = words.offset_of(rule.x_type) if offset is None else offset
-    values_of = Values(rule.x_type, shift, clip)
+    values_of = reader_of(rule.x_type, words, offset, clip)
     names = (words.negative, words.positive) if in_words else ("0", "1")
     lines: Iterable[str] = values or (line.strip() for line in sys.stdin)
     number = 0

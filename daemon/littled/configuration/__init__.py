@@ -22,14 +22,17 @@ from pydantic import (
     field_validator,
     model_validator,
 )
-from pydantic_core import CoreSchema, ErrorDetails
+from pydantic_core import CoreSchema, ErrorDetails, PydanticCustomError
 from pydantic_core.core_schema import tagged_union_schema
 
 from littled.budget.unit import USER_EXAMPLES_MAX, Unit
+from littled.classes.base import ClassError
+from littled.configuration.columns import Columns
 from littled.configuration.parts import LearnerPart, Number, Part, SomeText, Text
 from littled.kinds import KINDS, USUAL, Kind, load
 from littled.planner import StreamRequest
 from littled_protocol import limits
+from littled_protocol.encodings import EncodingError, TableSchema
 from littled_protocol.rules import Words
 
 CONFIGURATION_BYTES_MAX = 1 << 20  # a file somebody wrote by hand is far smaller
@@ -73,6 +76,27 @@ class YWords(Part):
         return self
 
 
+class LabelWords(Part):
+    """The column with the labels of a stream's tables, and its words for 1 and 0."""
+
+    column: SomeText
+    positive: SomeText = "1"
+    negative: SomeText = "0"
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Self:
+        """Two labels with one name could not be told apart."""
+        if self.positive == self.negative:
+            raise ValueError("must name the labels 1 and 0 differently")
+        return self
+
+
+class UserWords(Part):
+    """The column with the users of a stream's tables."""
+
+    column: SomeText
+
+
 class _ByKind:
     """Reads the table of a learner as its kind does."""
 
@@ -109,6 +133,9 @@ class StreamConfiguration(Part):
     users_expected: int | None = Field(default=None, ge=1, le=HORIZON_MAX)
     x: XWords = XWords()
     y: YWords = YWords()
+    columns: Columns | None = None
+    label: LabelWords | None = None
+    user: UserWords | None = None
     learners: dict[Name, Annotated[LearnerPart, _ByKind()]] = Field(
         min_length=1, max_length=LEARNERS_PER_STREAM_MAX
     )
@@ -130,8 +157,35 @@ class StreamConfiguration(Part):
         return delta
 
     @model_validator(mode="after")
+    def _table(self) -> Self:
+        """Columns and a label belong together, and then points have no words of their own."""
+        if (self.columns is None) != (self.label is None):
+            there, missing = ("columns", "label") if self.label is None else ("label", "columns")
+            raise ValueError(f"has {there} and no {missing}; a table needs both")
+        if self.user is not None and (self.columns is None or self.unit != "user"):
+            raise ValueError('has user, which needs columns and unit = "user"')
+        for key in ("x", "y"):
+            if self.columns is not None and key in self.model_fields_set:
+                raise ValueError(
+                    f"has columns and {key}; the words of columns and label stand for it"
+                )
+        try:
+            read = () if self.table_schema is None else self.table_schema.columns
+        except EncodingError as error:
+            raise ValueError(f"has columns that cannot be together: {error}") from None
+        for name, learner in self.learners.items():
+            try:
+                learner.read(read)
+            except ClassError as error:
+                place = f".learners.{name}.class: {error}"
+                raise PydanticCustomError("class", "{place}", {"place": place}) from None
+        return self
+
+    @model_validator(mode="after")
     def _one_point_type(self) -> Self:
-        """All learners of a stream see the same points."""
+        """All learners of a stream see the same points, unless they read columns of a table."""
+        if self.columns is not None:
+            return self
         names = list(self.learners)
         kinds = [learner.hypothesis_class.point_type for learner in self.learners.values()]
         for name, kind in zip(names, kinds, strict=True):
@@ -157,9 +211,26 @@ class StreamConfiguration(Part):
     def _protected(self) -> Unit:
         return Unit.of(self.unit, self.user_examples_max)
 
+    @property
+    def table_schema(self) -> TableSchema | None:
+        """The columns of the stream's tables, if it takes tables."""
+        if self.columns is None or self.label is None:
+            return None
+        user = None if self.user is None else self.user.column
+        label = self.label
+        return TableSchema(self.columns, label.column, label.positive, label.negative, user)
+
+    def words_of(self, learner: LearnerPart) -> Words:
+        """How the rules of one of the learners are spoken about."""
+        if self.label is not None:
+            reading = learner.reading
+            return Words(
+                positive=self.label.positive, negative=self.label.negative, reading=reading
+            )
+        return Words(self.x.name, self.x.unit, self.x.offset, self.y.positive, self.y.negative)
+
     def request(self) -> StreamRequest:
         """What the planner is asked for."""
-        words = Words(self.x.name, self.x.unit, self.x.offset, self.y.positive, self.y.negative)
         return StreamRequest(
             name=self.name,
             epsilon=Fraction(self.epsilon),
@@ -167,7 +238,11 @@ class StreamConfiguration(Part):
             horizon=self.horizon,
             unit=self._protected,
             users_expected=self.users_expected,
-            learners=tuple(learner.request(name, words) for name, learner in self.learners.items()),
+            learners=tuple(
+                learner.request(name, self.words_of(learner))
+                for name, learner in self.learners.items()
+            ),
+            schema=self.table_schema,
         )
 
 
@@ -281,7 +356,7 @@ def _sentence(problem: ErrorDetails) -> str:
         return f"{key} {_NAME_RULE.format(**facts)}"
     if kind == "extra_forbidden":
         return f"{key} is not a known key; {_known_keys(place)}"
-    if kind == "class":
+    if kind in ("class", "column"):
         return f"{key}{problem['msg']}"
     template = _SENTENCES.get(kind)
     if template is not None:

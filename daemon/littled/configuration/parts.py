@@ -1,11 +1,12 @@
 """What the configurations of all kinds of learners are made of."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import Decimal
 from pathlib import Path
 from typing import Annotated, Any, Self
 
+import numpy as np
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -22,10 +23,13 @@ from pydantic_core import PydanticCustomError
 from littled.budget.unit import Unit
 from littled.classes.base import ClassError
 from littled.classes.hypothesis import HypothesisClass
-from littled.classes.names import class_from_name
+from littled.classes.names import class_from_name, class_of_reading, reads_columns
+from littled.configuration.columns import reading_of
 from littled.kinds import KINDS
 from littled.planner.requests import Request
 from littled.tables import TABLE_PREFIX, TableFileError, read_table
+from littled_protocol.columns import point_type
+from littled_protocol.encodings import Column, Reading
 from littled_protocol.rules import Words
 
 WORDS_CHARACTERS_MAX = 80  # a rule in words stays one line
@@ -67,27 +71,55 @@ class LearnerPart(Part, ABC):
     """
 
     class_name: str = Field(alias="class", min_length=1)
+    columns: tuple[str, ...] | None = Field(default=None, min_length=1, strict=False)
     noise_rate: Number = Field(default=Decimal(0), ge=0, lt=Decimal("0.5"))
 
     _hypothesis_class: HypothesisClass = PrivateAttr()
+    _reading: Reading | None = PrivateAttr(default=None)
 
     @field_validator("class_name", mode="after")
     @classmethod
     def _exists(cls, name: str, info: ValidationInfo) -> str:
         """Refuse a class that does not exist, here so that the error carries the key's name."""
-        find_class(name, folder_of(info))
+        if not reads_columns(name):
+            find_class(name, folder_of(info))
         return name
 
     @model_validator(mode="after")
     def _remember_class(self, info: ValidationInfo) -> Self:
-        """Keep the class that the name stands for."""
-        self._hypothesis_class = find_class(self.class_name, folder_of(info))
+        """Keep the class that the name stands for, unless its sizes are those of columns."""
+        if not reads_columns(self.class_name):
+            self._hypothesis_class = find_class(self.class_name, folder_of(info))
         return self
+
+    def read(self, columns: Sequence[Column]) -> None:
+        """Find the class for what the learner reads of a stream's columns; ClassError if none."""
+        if not columns:
+            if self.columns is not None:
+                raise ClassError("there are no columns to read; name them in the stream")
+            if reads_columns(self.class_name):
+                self._hypothesis_class = class_from_name(
+                    self.class_name
+                )  # which says what it lacks
+            return
+        reading = reading_of(self.class_name, columns, self.columns)
+        if self.class_name.startswith(TABLE_PREFIX):
+            cells, table = reading.size, self._hypothesis_class
+            if table.point_type != reading.x_type or not _has_points(table, cells):
+                raise ClassError(f"a table needs {cells} points, as the columns have cells")
+        else:
+            self._hypothesis_class = class_of_reading(self.class_name, reading)
+        self._reading = reading
 
     @property
     def hypothesis_class(self) -> HypothesisClass:
         """The class itself, a table already read from its file."""
         return self._hypothesis_class
+
+    @property
+    def reading(self) -> Reading | None:
+        """What the learner reads of the stream's columns; None where there are none."""
+        return self._reading
 
     @abstractmethod
     def request(self, name: str, words: Words) -> Request:
@@ -96,6 +128,14 @@ class LearnerPart(Part, ABC):
     def problems(self, name: str, unit: Unit, horizon: int) -> Iterator[str]:
         """Why the learner of this name cannot be on a stream: sentences after the stream's name."""
         return iter(())
+
+
+def _has_points(table: HypothesisClass, count: int) -> bool:
+    """Whether the points of a table are 0 to count - 1."""
+    dtype = point_type(table.point_type).dtype
+    last = table.contains(np.array([count - 1], dtype=dtype))
+    beyond = count <= np.iinfo(dtype).max and table.contains(np.array([count], dtype=dtype))
+    return last and not beyond
 
 
 def known_kind(kind: Any) -> Any:

@@ -118,6 +118,7 @@ class Engine:
         self._learners: dict[str, Learner[Any]] = {
             one.name: one.learner(plan.stream) for one in plan.publishing
         }
+        self._views = {one.name: plan.view(one) for one in plan.publishing}
         self._windows = {
             one.name: one.learner(plan.stream).window_events() for one in plan.answering
         }
@@ -233,7 +234,7 @@ class Engine:
             for name, learner in self._learners.items():
                 if not course.states[name].halted:  # nobody reads what halted learners would skip
                     whole = self._examples([record]) if whole is None else whole
-                    yield from self._run(name, learner, whole, offset, stop)
+                    yield from self._run(name, learner, self._seen(name, whole), offset, stop)
             offset = stop
             course.position = record.first_position + stop
         course.record_number = record.number
@@ -266,7 +267,8 @@ class Engine:
         if awake:
             whole = self._examples(records)
             for name in awake:
-                step = self._learners[name].step(course.states[name], whole, self._noise)
+                seen = self._seen(name, whole)
+                step = self._learners[name].step(course.states[name], seen, self._noise)
                 if step.effects:
                     position = whole.place_of(step.consumed - 1).record_position
                     quiet = bisect_left(records, position, key=lambda record: record.first_position)
@@ -292,6 +294,11 @@ class Engine:
             decode_users(users, count) if self._plan.unit.is_user else None,
             tuple([(record.chain_head, record.first_position) for record in records[1:]]),
         )
+
+    def _seen(self, name: str, examples: Examples) -> Examples:
+        """The examples as a learner sees them, whose points may be made from rows of a table."""
+        view = self._views[name]
+        return examples if view is None else replace(examples, x=view(examples.x))
 
     def _restore(self, record: Record) -> None:
         """Close the season, and go on in a new one above all that was lost."""

@@ -37,13 +37,12 @@ from littled.budget.filter import BudgetRefused, PrivacyFilter
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.budget.prices import price
-from littled.learners.contract import AnsweringLearner
 from littled.mechanisms.noise import Address, NoiseSource
 from littled.planner import StreamPlan
 from littled.planner.plans import AnsweringPlan
 from littled.store.mark import Point
 from littled.store.records import NewPrediction, Record, StoredPrediction, question_head
-from littled_protocol.columns import Labels, Points, PointType, decode_labels, point_type
+from littled_protocol.columns import Labels, Points, decode_labels, point_type
 from littled_protocol.errors import REFUSAL_SENTENCES, ProtocolError, RefusalCode
 from littled_protocol.messages import Predict, Prediction, PredictionRefused
 
@@ -128,15 +127,18 @@ class _Standing:
 
 
 class _Maker:
-    """Makes the answers of one learner; holds one prepared window at a time."""
+    """Makes the answers of one learner; holds one prepared window at a time.
 
-    def __init__(
-        self, stream: str, learner: AnsweringLearner[Any], windows: Windows, points: PointType
-    ) -> None:
-        self.stream = stream
-        self.learner = learner
-        self.windows = windows
-        self.points = points
+    asked: the type of the points that it is asked about, which are those that it learns from.
+    """
+
+    def __init__(self, stream: StreamPlan, plan: AnsweringPlan[Any]) -> None:
+        self.stream = stream.stream
+        self.learner = plan.learner(stream.stream)
+        self.windows = Windows(stream.horizon, self.learner.window)
+        self.asked = point_type(plan.hypotheses.point_type)
+        self._recorded = point_type(stream.x_type)
+        self._view = stream.view(plan)
         self._open: _Open | None = None
 
     def open(self, window: int, journal: Journal) -> _Open:
@@ -155,7 +157,8 @@ class _Maker:
         ys: list[Labels] = []
         for found in journal.records(self.stream, record - 1):
             part = slice(max(first - found.first_position, 0), end - found.first_position)
-            xs.append(self.points.decode(found.x, found.count)[part])
+            points = self._recorded.decode(found.x, found.count)[part]
+            xs.append(points if self._view is None else self._view(points))
             ys.append(decode_labels(found.y, found.count)[part])
             if found.number == last:
                 x, y = np.concatenate(xs), np.concatenate(ys)
@@ -209,7 +212,6 @@ class AnsweringService:
         self._noise = noise
         self._store = store
         self._opened = opened
-        self._points = point_type(plan.x_type)
         self._others = frozenset(f"{plan.stream}/{one.name}" for one in plan.publishing)
         self._answerers = {
             f"{plan.stream}/{one.name}": _answerer(plan, one) for one in plan.answering
@@ -244,7 +246,7 @@ class AnsweringService:
         points = self._decoded(answerer, asked)
         if points is None:
             return _refused(asked, RefusalCode.INVALID_POINTS, answerer, position)
-        x = self._points.encode(points)
+        x = answerer.maker.asked.encode(points)
         stored = self._store.prediction(asked.learner, asked.request)
         if stored is None:
             return self._answer_new(answerer, asked, points, x, position)
@@ -271,7 +273,7 @@ class AnsweringService:
     def _decoded(self, answerer: _Answerer, asked: Predict) -> Points | None:
         """The points of a request, None unless all are points of the learner's domain."""
         try:
-            points = self._points.decode(asked.x, asked.count)
+            points = answerer.maker.asked.decode(asked.x, asked.count)
         except ProtocolError:
             return None
         return points if answerer.plan.hypotheses.contains(points) else None
@@ -355,28 +357,21 @@ def differing(
     Every answer is computed again, from its window and the noise of its question. Whether the
     predictions are a chain is checked by whoever reads them.
     """
-    points = point_type(plan.x_type)
-    makers = {f"{plan.stream}/{one.name}": _maker(plan, one) for one in plan.answering}
+    makers = {f"{plan.stream}/{one.name}": _Maker(plan, one) for one in plan.answering}
     for found in stored:
         maker = makers.get(found.learner)
         same = False
         if maker is not None:
             opened = maker.open(found.window, journal)
-            asked = points.decode(found.x, found.count)
+            asked = maker.asked.decode(found.x, found.count)
             y = maker.answers(opened, asked, found.question_head, found.number, noise)
             same = (opened.record, y) == (found.record, found.y)
         if not same:
             yield f"prediction {found.number} of {plan.stream} is not what the journal leads to"
 
 
-def _maker(stream: StreamPlan, plan: AnsweringPlan[Any]) -> _Maker:
-    learner = plan.learner(stream.stream)
-    windows = Windows(stream.horizon, learner.window)
-    return _Maker(stream.stream, learner, windows, point_type(stream.x_type))
-
-
 def _answerer(stream: StreamPlan, plan: AnsweringPlan[Any]) -> _Answerer:
-    maker = _maker(stream, plan)
+    maker = _Maker(stream, plan)
     event = maker.learner.answers_event
     return _Answerer(plan, maker, price(event(maker.learner.answers_max)), price(event(1)))
 
@@ -442,7 +437,8 @@ def _facts(answerer: _Answerer, position: int) -> dict[str, Any]:
     given = 0 if window is None else window[1]
     return {
         "kind": answerer.plan.kind,
-        "words": answerer.plan.words.to_dict(),
+        "words": answerer.plan.words.to_status(),
+        **({} if answerer.plan.words.reading is None else {"x_type": answerer.maker.asked.name}),
         "method": learner.method,
         "window_examples": learner.window,
         "window": None if window is None else window[0],

@@ -206,7 +206,7 @@ class Learner(Protocol[State]):
 def public_facts(state: LearnerState, words: Words) -> dict[str, Any]:
     """What anybody may know about a learner that publishes rules, JSON-able; the rule in words."""
     return {
-        "words": words.to_dict(),
+        "words": words.to_status(),
         "version": state.version,
         "epoch": state.epoch,
         "halted": state.halted,

@@ -1,7 +1,7 @@
 """Plans as values: everything that a store records and an engine needs."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
@@ -15,6 +15,8 @@ from littled.classes.names import class_from_dict
 from littled.kinds import UnknownKind, kind_of, load
 from littled.learners.contract import AnsweringLearner, Learner
 from littled.planner.requests import PlanError
+from littled_protocol.columns import Points
+from littled_protocol.encodings import TableSchema
 from littled_protocol.rules import Words
 
 
@@ -113,7 +115,9 @@ def season_cost(learner: Learner[Any]) -> Price:
 class StreamPlan:
     """One stream: its budget as public caps, and its learners in the order in which they step.
 
-    Where users are protected, every batch needs a user for each example.
+    Where users are protected, every batch needs a user for each example. `schema`: the columns of
+    the tables that it takes; its learners then have a reading each, which says what they see of a
+    row. None where points are of one type for all learners.
     """
 
     stream: str
@@ -124,6 +128,7 @@ class StreamPlan:
     caps: Price
     plans: tuple[Plan[Any], ...]
     unit: Unit = EXAMPLE
+    schema: TableSchema | None = None
 
     @property
     def publishing(self) -> tuple[PublishingPlan[Any], ...]:
@@ -142,7 +147,20 @@ class StreamPlan:
     @property
     def x_type(self) -> str:
         """Type of the points on the wire."""
+        if self.schema is not None:
+            return self.schema.x_type
         return self.plans[0].hypotheses.point_type
+
+    def view(self, learner: Plan[Any]) -> Callable[[Points], Points] | None:
+        """What a learner sees of points of the stream; None for the points themselves.
+
+        A fixed public function of each point by itself, so that streams which differ in one example
+        still differ in one, and every proof about a learner's points holds for the stream.
+        """
+        reading = learner.words.reading
+        if reading is None or self.schema is None:
+            return None
+        return reading.view(self.schema.columns)
 
     @property
     def learners(self) -> tuple[str, ...]:
@@ -165,6 +183,7 @@ class StreamPlan:
             "caps": self.caps.to_dict(),
             "learners": {plan.name: plan.to_dict() for plan in self.plans},
             **self.unit.to_dict(),
+            **({} if self.schema is None else {"schema": self.schema.to_dict()}),
         }
 
     @classmethod
@@ -185,6 +204,7 @@ class StreamPlan:
                 for name, learner in sorted(values["learners"].items())
             ),
             unit=Unit.of(values.get("unit", EXAMPLE.word), values.get("user_examples_max")),
+            schema=TableSchema.from_dict(values["schema"]) if "schema" in values else None,
         )
 
 

@@ -6,6 +6,7 @@ from typing import Protocol
 
 from littled.budget.unit import EXAMPLE, Unit
 from littled.classes.hypothesis import HypothesisClass
+from littled_protocol.encodings import TableSchema
 from littled_protocol.rules import Words
 
 
@@ -52,3 +53,4 @@ class StreamRequest:
     learners: tuple[Request, ...]
     unit: Unit = EXAMPLE
     users_expected: int | None = None
+    schema: TableSchema | None = None

@@ -63,7 +63,7 @@ def best_estimates(request: StreamRequest) -> tuple[Estimated, ...]:
 def check_requests(request: StreamRequest) -> None:
     """PlanError for what cannot be planned whatever the budget."""
     learners = request.learners
-    if len({learner.hypotheses.point_type for learner in learners}) != 1:
+    if request.schema is None and len({one.hypotheses.point_type for one in learners}) != 1:
         kinds = ", ".join(f"{x.name} reads {x.hypotheses.point_type}" for x in learners)
         raise PlanError(f"all learners of a stream must read one type of x: {kinds}")
     for learner in learners:
@@ -135,4 +135,5 @@ def _checked(request: StreamRequest, plans: tuple[Plan[Any], ...]) -> StreamPlan
         caps,
         plans,
         request.unit,
+        request.schema,
     )

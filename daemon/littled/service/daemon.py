@@ -534,6 +534,7 @@ class Daemon:
                 plan.stream: {
                     **self._status[plan.stream],
                     "x_type": plan.x_type,
+                    **({} if plan.schema is None else {"schema": plan.schema.to_dict()}),
                     **_protected(plan),
                     "position": self.intake.position(plan.stream),
                     "learners": self._learners(plan.stream),
@@ -634,6 +635,9 @@ def _protected(plan: StreamPlan) -> dict[str, Any]:
 
 def _example_schema(plan: StreamPlan, key: bytes) -> ExampleSchema:
     points = point_type(plan.x_type)
+    users = UserHash(key, plan.stream) if plan.unit.is_user else None
+    if plan.schema is not None:
+        return ExampleSchema(points, plan.schema.contains, users)
     greatest = points.decode(b"\xff" * points.itemsize_bytes, 1)
     # A domain with the greatest point has every point, and nothing needs to be looked at.
     classes = [learner_plan.hypotheses for learner_plan in plan.plans]
@@ -642,7 +646,6 @@ def _example_schema(plan: StreamPlan, key: bytes) -> ExampleSchema:
     def contains(points: Points) -> bool:
         return all(domain(points) for domain in domains)
 
-    users = UserHash(key, plan.stream) if plan.unit.is_user else None
     return ExampleSchema(points, contains if domains else None, users)
 
 

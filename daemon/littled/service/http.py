@@ -237,7 +237,7 @@ class _Pages:
             raise web.HTTPBadRequest(text=f"a name in SQL has at most {most} characters\n")
         try:
             if asked["format"] == "sql":
-                return rule.to_sql(words, column)
+                return rule.to_sql(words, column, _dialect(asked))
             return sql_function(rule, words, name, _dialect(asked), column)
         except RuleError as error:
             raise web.HTTPBadRequest(text=f"{error}\n") from None

@@ -23,10 +23,14 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from littled_client.conversions import BadRow, Converter, Fields
+from littled_client.encoder import points_of
+from littled_client.errors import ExampleError
 from littled_protocol import limits
+from littled_protocol.columns import point_type
+from littled_protocol.encodings import Reading
 from littled_protocol.errors import ProtocolError, RefusalCode
 from littled_protocol.messages import Predict, Prediction, PredictionRefused, check_learner
-from littled_protocol.rules import Words
+from littled_protocol.rules import PLAIN, Words
 
 BAD_REQUEST, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_MANY = 400, 403, 404, 409, 429
 STATUSES: Mapping[str, int] = {
@@ -76,11 +80,13 @@ def read_question(
         raise QuestionError(NOT_FOUND, "the daemon has no stream of this name")
     if "values" in asked and "x" in asked:
         raise QuestionError(BAD_REQUEST, "give values, or points as x, but not both")
-    key = "x" if "x" in asked else "values"
-    offset = 0
-    if key == "values" and learner in words:  # one that is not there is refused by its name
-        offset = words[learner].offset_of(x_type)
-    x, count = _column(asked.get(key), key, offset, x_type)
+    known = words.get(learner, PLAIN)  # one that is not there is refused by its name
+    if "x" in asked:
+        x, count = _column(asked["x"], "x", 0, known.x_type_of(x_type))
+    elif known.reading is not None:
+        x, count = _rows(asked.get("values"), known.reading)
+    else:
+        x, count = _column(asked.get("values"), "values", known.offset_of(x_type), x_type)
     return Predict(_name(asked.get("request")), learner, count, x)
 
 
@@ -113,6 +119,18 @@ def _object(body: bytes) -> dict[str, Any]:
     if not set(asked) <= set(_KEYS):
         raise QuestionError(BAD_REQUEST, f"the keys of a question are {', '.join(_KEYS)}")
     return asked
+
+
+def _rows(rows: Any, reading: Reading) -> tuple[bytes, int]:
+    """The points of rows, which are objects with a reading's columns, and their number."""
+    most = limits.predict_points_max
+    if not isinstance(rows, list) or not 1 <= len(rows) <= most:
+        raise QuestionError(BAD_REQUEST, f"values must be a list of 1 to {most} objects")
+    try:
+        x = points_of(rows, reading)
+    except ExampleError as error:
+        raise QuestionError(BAD_REQUEST, str(error)) from None
+    return point_type(reading.x_type).encode(x), len(rows)
 
 
 def _column(values: Any, key: str, offset: int, x_type: str) -> tuple[bytes, int]:
