@@ -499,10 +499,10 @@ def test_what_is_installed_is_what_is_imported_and_the_rest_are_extras() -> None
     wanted = requirements()
     # tzdata is data, which `zoneinfo` reads where a system has none.
     assert at_once <= distributions(wanted[""]) - {"tzdata"} <= ever
-    assert {"parquet": {"pyarrow"}, "audit": {"scipy"}} == {
-        extra: distributions(wanted[extra]) for extra in ("parquet", "audit")
+    assert {"parquet": {"pyarrow"}, "audit": {"scipy"}, "plots": {"matplotlib"}} == {
+        extra: distributions(wanted[extra]) for extra in ("parquet", "audit", "plots")
     }
-    assert ever - distributions(wanted[""]) == {"pyarrow", "scipy"}
+    assert ever - distributions(wanted[""]) == {"pyarrow", "scipy", "matplotlib"}
 
 
 def test_no_version_of_anything_is_ruled_out_by_being_new() -> None:

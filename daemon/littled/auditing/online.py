@@ -8,7 +8,6 @@ down in memory, and never comes near a store.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -20,7 +19,7 @@ from littled.auditing.streams import StreamPair, stream_pairs
 from littled.auditing.trials import TrialSubject
 from littled.budget.ledger import LedgerEntry
 from littled.classes.base import Points
-from littled.engine import Engine
+from littled.engine import AtOnce, Engine
 from littled.engine import Transcript as Opening
 from littled.learners.contract import Learner
 from littled.learners.online.trigger import trigger_of
@@ -115,7 +114,7 @@ class EngineTrial:
     def counts(self, side: int, runs: int, key: bytes) -> Counts:
         """How often each public transcript came up; run number i has the i-th key of `key`."""
         prepared, opened = _prepared(self.plan)
-        record, executor, found = self._record(side), _AtOnce(), Counter[Transcript]()
+        record, executor, found = self._record(side), AtOnce(), Counter[Transcript]()
         for run in range(runs):
             noise: NoiseSource = KeyedNoise(derived_key(key, run))
             if self.fault is not None:
@@ -154,7 +153,7 @@ def _prepared(plan: StreamPlan) -> tuple[StreamPlan, bytes]:
     made = one.learner(plan.stream)
     ready = _Prepared(one.name, one.hypotheses, one.parameters, one.words, made)
     prepared = replace(plan, plans=(ready,))
-    engine = Engine(prepared, _NoNoise(), Opening(), _AtOnce())
+    engine = Engine(prepared, _NoNoise(), Opening(), AtOnce())
     engine.start()
     return prepared, engine.snapshot()
 
@@ -165,16 +164,6 @@ class _NoNoise:
     def words(self, address: Any, count: int, offset: int = 0) -> Any:
         """Refuse: runs could not begin from one snapshot."""
         raise AssertionError("noise was drawn before the first example of a season")
-
-
-class _AtOnce(Executor):
-    """Runs what it is given at once, as one run has nothing else to do meanwhile."""
-
-    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
-        """The result, already there."""
-        future: Future[Any] = Future()
-        future.set_result(fn(*args, **kwargs))
-        return future
 
 
 @dataclass(slots=True)

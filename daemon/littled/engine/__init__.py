@@ -9,5 +9,19 @@ from littled.engine.journal import (
     in_turns,
     replay,
 )
+from littled.engine.running import AtOnce, Progress, PublishedRule, Runner, progressive
 
-__all__ = ["Engine", "OutOfOrder", "Outlet", "Trainings", "Transcript", "in_turns", "replay"]
+__all__ = [
+    "AtOnce",
+    "Engine",
+    "OutOfOrder",
+    "Outlet",
+    "Progress",
+    "PublishedRule",
+    "Runner",
+    "Trainings",
+    "Transcript",
+    "in_turns",
+    "progressive",
+    "replay",
+]

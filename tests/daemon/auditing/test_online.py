@@ -15,7 +15,7 @@ from littled.auditing.online import EngineTrial, online_subject
 from littled.auditing.subjects import small_plan
 from littled.auditing.subjects.online import PUBLISHING
 from littled.auditing.trials import Auditor
-from littled.engine import Transcript, replay
+from littled.engine import AtOnce, Transcript, replay
 from littled.mechanisms.noise import Address, KeyedNoise, NoiseSource
 from littled.planner import OnlinePlan
 from littled_protocol.codec import decode
@@ -35,7 +35,7 @@ def trials(name: str) -> list[EngineTrial]:
 def replayed(trial: EngineTrial, side: int, key: bytes) -> Transcript:
     """The transcript of the whole stream from its very start, by the engine that replays."""
     record = trial._record(side)
-    return replay(trial.plan, KeyedNoise(key), [record], online._AtOnce())
+    return replay(trial.plan, KeyedNoise(key), [record], AtOnce())
 
 
 @pytest.mark.parametrize("name", PUBLISHING)
