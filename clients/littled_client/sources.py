@@ -167,6 +167,9 @@ class Source:
                 if min(len(row) for _, row in chunk) <= max(places):
                     short = next(line for line, row in chunk if len(row) <= max(places))
                     raise SourceError(f"line {short} of {self.name} has too few columns")
+                if max(len(row) for _, row in chunk) > len(header):
+                    long = next(line for line, row in chunk if len(row) > len(header))
+                    raise SourceError(f"line {long} of {self.name} has more columns than the first")
                 columns = tuple([row[place] for _, row in chunk] for place in places)
                 yield _Rows(columns, lines)
 

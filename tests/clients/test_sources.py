@@ -283,3 +283,10 @@ def test_a_row_without_a_user_is_refused_or_left_out(tmp_path: Path) -> None:
     x, y, users = triple(batch)
     assert (x.tolist(), y.tolist()) == ([1, 3], [0, 1])
     assert users.tolist() == hash_users(["ann", "bob"]).tolist()
+
+
+def test_a_row_with_more_cells_than_the_header_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "surplus.csv"
+    path.write_text("x,y\n1,0\n31,337,1\n")
+    with pytest.raises(SourceError, match=r"^line 3 of .* has more columns than the first$"):
+        list(Source(path, "u8", Fields("x", "y")))
