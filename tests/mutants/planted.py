@@ -1438,8 +1438,8 @@ MEANINGS = (
     Mutant(
         "points over HTTP in SQL of values",
         "service/http.py",
-        "rule.to_sql(words, column)",
-        "rule.to_sql(Words(), column)",
+        "rule.to_sql(words, column, _dialect(asked))",
+        "rule.to_sql(Words(), column, _dialect(asked))",
         (f"{MEANING}::test_a_value_gets_one_label_whichever_way_its_rule_went",),
     ),
     Mutant(
@@ -1466,8 +1466,8 @@ MEANINGS = (
     Mutant(
         "a function of a database over points",
         f"{PROTOCOL}/rules/functions.py",
-        "expression = rule.to_sql(words, column)",
-        "expression = rule.to_sql(Words(), column)",
+        "expression = rule.to_sql(words, column, dialect)",
+        "expression = rule.to_sql(Words(), column, dialect)",
         ("protocol/rules/test_functions.py",),
     ),
     Mutant(
@@ -1479,7 +1479,60 @@ MEANINGS = (
     ),
 )
 
+READING = "protocol/rules/test_readings.py::test_a_row_has_one_label"
+TABLES = (
+    Mutant(
+        "a number at an edge in the bucket below it",
+        "../../clients/littled_client/cells.py",
+        'np.searchsorted(edges, values, side="right")',
+        'np.searchsorted(edges, values, side="left")',
+        ("clients/test_cells.py::test_numbers_are_those_made_by_hand", READING),
+    ),
+    Mutant(
+        "what is missing in the first bucket of numbers",
+        "../../clients/littled_client/cells.py",
+        "        buckets[missing] = 0\n",
+        "        buckets[missing] = 1\n",
+        ("clients/test_cells.py::test_numbers_are_those_made_by_hand", READING),
+    ),
+    Mutant(
+        "times with a zone read as if they had none",
+        "../../clients/littled_client/cells.py",
+        "cell = cell.astimezone(zone).replace(tzinfo=None)",
+        "cell = cell.replace(tzinfo=None)",
+        ("clients/test_cells.py::test_values_that_are_the_same",),
+    ),
+    Mutant(
+        "SQL of a number that is beyond an edge",
+        f"{PROTOCOL}/encodings/numbers.py",
+        'bounds.append(f"{name} >= {write(',
+        'bounds.append(f"{name} > {write(',
+        (READING,),
+    ),
+    Mutant(
+        "bits of features in each other's places",
+        f"{PROTOCOL}/encodings/reading.py",
+        "            first += len(feature.flags)\n",
+        "            first += feature.size\n",
+        ("protocol/encodings/test_reading.py::test_bits_are_the_answers_to_the_questions", READING),
+    ),
+    Mutant(
+        "a learner that sees rows in place of its points",
+        "engine/journal.py",
+        "return examples if view is None else replace(examples, x=view(examples.x))",
+        "return examples",
+        ("daemon/cli/test_cli_columns.py",),
+    ),
+    Mutant(
+        "buckets beyond the last one taken in",
+        "service/daemon.py",
+        "return ExampleSchema(points, plan.schema.contains, users)",
+        "return ExampleSchema(points, None, users)",
+        ("daemon/cli/test_cli_columns.py::test_rows_that_no_encoder_made_are_refused",),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
-    *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *BLOCKS, *MEANINGS),
+    *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *BLOCKS, *MEANINGS, *TABLES),
 )
