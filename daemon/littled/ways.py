@@ -6,5 +6,14 @@
 from typing import Literal
 
 Asked = Literal[
-    "auto", "dense", "fresh", "memory", "halving", "sparse", "closure", "histogram", "paper"
+    "auto",
+    "dense",
+    "fresh",
+    "memory",
+    "halving",
+    "sparse",
+    "closure",
+    "histogram",
+    "tally",
+    "paper",
 ]

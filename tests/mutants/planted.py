@@ -379,6 +379,60 @@ NOISE = (
         (f"{SELECTIONS}[histogram, points]",),
     ),
     Mutant(
+        "an id passes with one vote too few",
+        "learners/online/trigger.py",
+        "gap -= 1\n",
+        "gap -= 2\n",
+        (
+            f"{LAWS}::test_tallies_cost_what_they_are_charged[sets]",
+            "daemon/learners/online/selections/test_tally.py"
+            "::test_each_id_has_votes_of_its_own_and_keeps_them_when_others_pass",
+        ),
+    ),
+    Mutant(
+        "the noise of an id's spell is drawn anew with each vote",
+        "learners/online/trigger.py",
+        "        if watched is None:\n            gap =",
+        "        if watched is None or watched.gap % 2:\n            gap =",
+        (f"{LAWS}::test_tallies_cost_what_they_are_charged[sets]",),
+    ),
+    Mutant(
+        "the failure of tallies is booked for one step",
+        "budget/events.py",
+        "round_up(self.steps * bound)",
+        "round_up(bound)",
+        (
+            f"{LAWS}::test_tallies_cost_what_they_are_charged[sets, hidden well]",
+            f"{MECHANISMS}/test_tallies.py::test_the_failure_is_that_of_its_formula[5]",
+        ),
+    ),
+    Mutant(
+        "the noise of spells is not paid for",
+        "budget/prices.py",
+        "_pure(event.rate + event.threshold_rate) + Price",
+        "_pure(event.rate) + Price",
+        (
+            f"{MECHANISMS}/test_tallies.py::test_no_neighbours_differ_by_more_than_is_charged[1.0-1.0-3]",
+        ),
+    ),
+    Mutant(
+        "an id that waits is tested with the digits of a shorter wait",
+        "mechanisms/tallies.py",
+        "return 1 + before if",
+        "return 1 + before // 2 if",
+        (f"{MECHANISMS}/test_tallies.py::test_the_words_of_a_wait_are_its_digits",),
+    ),
+    Mutant(
+        "the spell of an id outlives the label that it votes against",
+        "learners/online/selections/tally.py",
+        "{*passing, *ended}",
+        "{*passing}",
+        (
+            "daemon/learners/online/selections/test_tally.py"
+            "::test_the_spell_of_an_id_ends_when_the_rule_changes_its_label",
+        ),
+    ),
+    Mutant(
         "the score of bottom is lower than booked",
         "learners/online/selections/proposals.py",
         "list_cap=p.list_cap, bottom_score=p.bottom_score)",

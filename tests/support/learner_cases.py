@@ -49,6 +49,10 @@ CLOSURE = replace(
 TEACHERS = replace(CLOSURE, selection="sparse", teachers=4, list_cap=6, trigger_threshold=7)
 STAGES = replace(TEACHERS, stage_rate=Fraction(2))
 SETS = replace(CLOSURE, selection="histogram", list_cap=0)
+TALLY = replace(
+    SETS, selection="tally", fresh=True, calls_max=9, trigger_rate=Fraction(0), trigger_threshold=0,
+    threshold_rate=Fraction(2), selection_rate=Fraction(2),
+)  # fmt: skip
 FRESH: dict[str, Any] = {"tests": "cohen_lyu", "tests_failure": Fraction(1, 1000)}
 VETOES: dict[str, Any] = {"noise_rate": Fraction(1, 10**6), "buffer": "both", "background_max": 12}
 SCHEDULE: dict[str, Any] = {
@@ -106,6 +110,8 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
         replace(SETS, **VETOES, fresh=True, ladder=(EpochSettings(3),)),
     ),
     "histogram schedule": ("points", replace(SETS, **KEPT)),
+    "tally": ("all sets", TALLY),
+    "tally of wide ids": ("wide sets", replace(TALLY, bottom_score=2)),
     "path": ("prefixes", PATH),
     "lengths": ("prefixes", LENGTHS),
     "chain": ("thresholds", CHAIN),

@@ -41,6 +41,7 @@ from littled.mechanisms.exponential import LIMB_BITS, WeighedScores
 from littled.mechanisms.noise import Address, NoiseSource
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.subset import SIZE_WORDS, BernoulliSubset
+from littled.mechanisms.tallies import DRAW_BITS, DRAW_WORDS, TallyTests, waiting_law
 from littled.mechanisms.votes import VoteCoin
 from support.tails import tail_of
 
@@ -144,6 +145,33 @@ def subset(of: BernoulliSubset) -> Law:
         law += [(members, mass) for members in sets if mass]
         below = upto
     return law
+
+
+@lru_cache(maxsize=64)
+def spells(of: TallyTests, tail_bits: int) -> Law:
+    """The noise of a spell, except for what is rarer than 2^-tail_bits, from its table."""
+    floors = [1 << DRAW_BITS, *(-floor for floor in of._survivals), 0]
+    return [
+        (noise, share(floor - floors[noise + 1], 1 << DRAW_BITS))
+        for noise, floor in enumerate(floors)
+        if floor >> (DRAW_BITS - tail_bits)
+    ]
+
+
+@lru_cache(maxsize=1 << 12)
+def waits(of: TallyTests, gap: int) -> Law:
+    """How long a vote's id waits: every number of steps up to all of them, and never."""
+    if gap <= 0:
+        return [(1, ONE)]
+    never, ones = waiting_law(of.rate, gap, of.digits)
+    whole, law = 1 << DRAW_BITS, list[tuple[Any, int]]()
+    for before in range(of.steps):
+        mass = share(whole - never, whole)
+        for digit, one in enumerate(ones):
+            part = one if before >> digit & 1 else whole - one
+            mass = (mass * share(part, whole)) >> BITS
+        law.append((1 + before, mass))
+    return [*law, (None, ONE - sum(mass for _, mass in law))]
 
 
 # -- trying them -----------------------------------------------------------------------------------
@@ -360,7 +388,19 @@ class Outcomes:
         def chosen(of: BernoulliSubset, noise: NoiseSource, address: Address) -> Any:
             return choose(subset(of), noise.words(address, 1))
 
+        def spell(of: TallyTests, words: _Words) -> int:
+            law = spells(of, self.tail_bits)
+            self._tails += ONE - sum(mass for _, mass in law[: -self.reach])
+            self.tails = max(self.tails, self._tails)
+            return int(choose(law, words[:DRAW_WORDS]))
+
+        def wait(of: TallyTests, gap: int, words: _Words) -> int | None:
+            found = choose(waits(of, gap), words[DRAW_WORDS:])
+            return None if found is None else int(found)
+
         with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(TallyTests, "threshold_noise", spell)
+            patch.setattr(TallyTests, "wait", wait)
             patch.setattr(AboveThreshold, "threshold_noise", threshold_noise)
             for kind in (AboveThreshold, CohenLyuTest):
                 patch.setattr(kind, "first_above", first_above)

@@ -127,7 +127,7 @@ def stream_pairs(learner: OnlineLearner) -> tuple[Points, list[StreamPair]]:
     """
     p = learner.parameters
     scene = Scene.of(learner.hypotheses, Unit(p.user_examples_max).examples)
-    if max(p.trigger_threshold, p.schedule_first or 0) > EXAMPLES_MAX:
+    if max(p.first_threshold, p.schedule_first or 0) > EXAMPLES_MAX:
         raise NoStreams(
             f"learner {learner.name.partition('/')[2]} publishes its first rule after more than "
             f"{EXAMPLES_MAX:,} examples, too many for runs to be repeated; audit it with a smaller "
@@ -159,10 +159,10 @@ WRONG_A, RIGHT_A, WRONG_B, RIGHT_B = (0, True), (0, False), (1, True), (1, False
 
 def _triggered(scene: Scene, p: OnlineParameters) -> Iterator[StreamPair]:
     """Pairs for a learner whose epochs end when its trigger fires."""
-    scale = ceil(1 / min(p.trigger_rate, p.threshold_rate or p.trigger_rate))
+    scale = ceil(1 / min(rate for rate in (p.trigger_rate, p.threshold_rate) if rate))
     longest = min(p.horizon, EXAMPLES_MAX)
     # the trigger does not count what the noise rate explains
-    near = ceil(p.trigger_threshold / max(1 - p.noise_rate, p.noise_rate))
+    near = ceil(p.first_threshold / max(1 - p.noise_rate, p.noise_rate))
     climb = max(min(near + SPREAD * scale, longest) - 1, 1)
     yield scene.pair("a mistake less", WRONG_A, RIGHT_A, [WRONG_A] * climb)
     yield scene.pair("a mistake elsewhere", WRONG_A, WRONG_B, [WRONG_A] * climb)

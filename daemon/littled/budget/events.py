@@ -240,6 +240,45 @@ class HistogramSelection(PrivacyEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class TallySeason(PrivacyEvent):
+    """All that passes in a season of `littled.mechanisms.tallies` (Lemma T).
+
+    e_2 = `rate` of the tests, e_1 = `threshold_rate` of a spell's noise, B = `threshold`, after
+    each of T = `steps` examples. It costs pure e_1 + e_2, and `failure` in delta, however many ids
+    pass: one replaced example has a vote in one spell of one id, on either side.
+    """
+
+    name: ClassVar[str] = "tally_season"
+    rate: Fraction
+    threshold_rate: Fraction
+    threshold: int
+    steps: int
+
+    def __post_init__(self) -> None:
+        """Also ValueError for what Lemma T does not cover."""
+        PrivacyEvent.__post_init__(self)
+        _check_rate(self.name, self.rate + self.threshold_rate)
+        if not self.rate or not self.threshold_rate:
+            raise ValueError(f"rates of {self.name} must be above 0")
+
+    @property
+    def failure(self) -> Fraction:
+        """Upper bound of T m (1 + exp(-e_2)) exp(-e_2 (B - 1)), rounded up, and 1 for B <= 1.
+
+        m = (1 - exp(-e_1)) / (1 - exp(-e_1 - e_2)).
+        """
+        if self.threshold <= 1:
+            return Fraction(1)
+        below = 1 / exp_upper(self.threshold_rate)  # below exp(-e_1)
+        spread = 1 - exp_upper(-self.rate - self.threshold_rate)
+        if spread <= 0:
+            return Fraction(1)
+        mean = (1 - below) / spread
+        bound = mean * (1 + exp_upper(-self.rate)) * exp_upper(self.rate * (1 - self.threshold))
+        return min(Fraction(1), round_up(self.steps * bound))
+
+
+@dataclass(frozen=True, slots=True)
 class PredictionAnswersDense(PrivacyEvent):
     """Answers h(x), each with a fresh h drawn at rate e from one score per rule of the class.
 

@@ -31,6 +31,7 @@ from littled.budget.events import (
     RestoredSeason,
     SparseSelection,
     StageTest,
+    TallySeason,
     TriggerSeason,
 )
 from littled.budget.price import Price
@@ -113,6 +114,11 @@ def _histogram_selection(event: HistogramSelection) -> Price:
     if event.accounting == "pure":
         return _pure(2 * rate) + failure
     return Price(Fraction(0), round_up(event.change * rate**2), Fraction(0)) + failure
+
+
+@_prices(TallySeason)
+def _tally_season(event: TallySeason) -> Price:
+    return _pure(event.rate + event.threshold_rate) + Price(Fraction(0), Fraction(0), event.failure)
 
 
 @_prices(PredictionAnswersDense)

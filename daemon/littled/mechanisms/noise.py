@@ -43,6 +43,7 @@ Purpose = Literal[
     "teacher",
     "user-teacher",
     "select",
+    "tally",
     "predict",  # the place of a question, from which nothing is drawn itself
     "predict/subset",
     "predict/select",

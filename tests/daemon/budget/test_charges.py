@@ -18,6 +18,7 @@ from littled.budget.events import (
     PrivacyEvent,
     SparseSelection,
     StageTest,
+    TallySeason,
     TriggerSeason,
 )
 from littled.budget.ledger import LedgerEntry, rederive
@@ -230,11 +231,38 @@ def test_selections_that_nothing_has_paid_for_are_found() -> None:
 
 @pytest.mark.parametrize("missing", [0, 1, 2])
 def test_a_season_opens_with_all_its_charges(missing: int) -> None:
-    stream = plan("points:16")
+    stream = plan("points:16", selection="histogram")
     entries = ledger(stream)
     del entries[missing]
     (sentence,) = problems(stream, entries)
     assert "does not begin with the charges" in sentence
+
+
+@pytest.mark.parametrize("missing", [0, 1])
+def test_a_season_of_tallies_opens_with_both_its_charges(missing: int) -> None:
+    stream = plan("points:16", selection="tally")
+    entries = ledger(stream)
+    first, second = (event_from_dict(entry.event) for entry in entries[:2])
+    assert (type(first), type(second)) == (TallySeason, PrecisionLoss)
+    assert problems(stream, entries) == []
+    del entries[missing]
+    (sentence,) = problems(stream, entries)
+    assert "does not begin with the charges" in sentence
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("selection_accounting", "zcdp"), ("user_examples_max", 1), ("fresh", False),
+        ("threshold_rate", None),
+    ],
+)  # fmt: skip
+def test_tallies_are_charged_as_they_are_proven_only(name: str, value: object) -> None:
+    stored = plan("points:16", selection="tally").to_dict()["learners"]["late"]
+    Charges.of(stored)
+    stored["parameters"][name] = value
+    with pytest.raises(ValueError):  # noqa: PT011 -- whatever it says
+        Charges.of(stored)
 
 
 def test_each_season_pays_anew() -> None:

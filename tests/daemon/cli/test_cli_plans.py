@@ -41,10 +41,10 @@ def test_a_plan_is_told_in_words(littled: Littled) -> None:
 def test_every_way_of_selection_has_a_row_with_a_number_or_a_reason(littled: Littled) -> None:
     ways = littled("plan", "--class", "thresholds:256", *BUDGET, "--json").json["ways"]
     assert [each["way"] for each in ways] == [
-        *("memory", "dense", "fresh", "halving", "sparse", "closure", "histogram", "teachers"),
-        *("paper", "experts"),
+        *("memory", "dense", "fresh", "halving", "sparse", "closure", "histogram", "tally"),
+        *("teachers", "paper", "experts"),
     ]
-    assert [each["chosen"] for each in ways] == [True] + 9 * [False]
+    assert [each["chosen"] for each in ways] == [True] + 10 * [False]
     for each in ways:
         assert each["expected_mistakes"] or each["remark"]
     assert ways[1]["expected_mistakes"] < ways[1]["guaranteed_mistakes"]

@@ -95,7 +95,8 @@ def test_way_of_selection() -> None:
     assert chosen(learner("prefixes:64")) == "path"
     assert chosen(learner("prefixes:64", adversary="adaptive")) == "lengths"
     assert chosen(learner("prefixes:64", noise_rate=Fraction(1, 50))) == "sparse"
-    assert chosen(learner("points:64")) == "histogram"
+    assert chosen(learner("points:64")) == "tally"
+    assert chosen(learner("points:64", noise_rate=Fraction(1, 50))) == "histogram"
     assert chosen(learner("sparse_sets:64:4", noise_rate=Fraction(1, 50))) == "histogram"
 
 

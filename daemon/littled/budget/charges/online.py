@@ -14,6 +14,7 @@ from littled.budget.events import (
     PrivacyEvent,
     SparseSelection,
     StageTest,
+    TallySeason,
     TriggerSeason,
 )
 from littled.budget.rounding import from_text
@@ -55,8 +56,8 @@ def _season(parameters: Mapping[str, Any]) -> Charges:
 
 
 def _trigger(parameters: Mapping[str, Any]) -> Iterator[PrivacyEvent]:
-    """The trigger's event; none where epochs end on a public schedule."""
-    if parameters.get("schedule_first") is not None:
+    """The trigger's event; none where epochs end on a public schedule, or with a tally."""
+    if parameters.get("schedule_first") is not None or parameters["selection"] == "tally":
         return
     rate = from_text(parameters["trigger_rate"])
     if _has_fresh_noise(parameters):
@@ -110,6 +111,15 @@ def _selection(
             accounting=accounting,
             user_examples_max=user_examples_max,
             epochs=apart,
+        )
+    if kind == "tally":
+        if user_examples_max or accounting != "pure" or not parameters.get("fresh"):
+            raise ValueError(kind)
+        return TallySeason(
+            rate=rate,
+            threshold_rate=from_text(parameters["threshold_rate"]),
+            threshold=parameters["bottom_score"],
+            steps=parameters["horizon"],
         )
     if kind not in ("sparse", "closure", "path", "lengths"):
         raise ValueError(kind)

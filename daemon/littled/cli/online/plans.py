@@ -190,6 +190,8 @@ def enough_users(needed: int | None, expected: int | None) -> str:
 def occasions(facts: Mapping[str, Any], beyond: str) -> str:
     """When new rules come."""
     first = facts["schedule_first"]
+    if facts["selection"] == "tally":
+        return f"each after about {number(facts['bottom_score'])} mistakes on one id"
     if first is None:
         return f"each after about {number(facts['trigger_threshold'])} mistakes{beyond}"
     return f"after {number(first)} examples, {number(2 * first)}, {number(4 * first)} and so on"

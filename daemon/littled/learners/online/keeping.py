@@ -305,6 +305,37 @@ class Buffers(Keeping):
         return rows * self.row_bytes + (epochs + 1) * EPOCH_BYTES
 
 
+@dataclass(frozen=True)
+class Nothing(Keeping):
+    """No examples: of a way whose trigger has counted what its calls see."""
+
+    def emptied(self, state: OnlineState) -> OnlineState:
+        """The same state."""
+        return state
+
+    def keep(
+        self, state: OnlineState, event: Examples, mistake: Flags, noise: LearnerNoise
+    ) -> OnlineState:
+        """The same state."""
+        return state
+
+    def settled(self, state: OnlineState) -> OnlineState:
+        """The same state."""
+        return state
+
+    def closed(self, state: OnlineState) -> OnlineState:
+        """The same state."""
+        return state
+
+    def with_user_words(self, state: OnlineState, noise: LearnerNoise) -> OnlineState:
+        """The same state."""
+        return state
+
+    def stored_bytes(self, rows: int) -> int:
+        """What is watched, an id for each example of a season: the id, its gap, when it passes."""
+        return self.parameters.horizon * (16 + 8 + 8) + EPOCH_BYTES
+
+
 def admitted(counts: UserCounts | None, event: Examples, wanted: Flags, most: int | None) -> Flags:
     """Which of the wanted examples are among the first c of their users; all of them without c.
 

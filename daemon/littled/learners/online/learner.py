@@ -187,6 +187,7 @@ class OnlineLearner:
             self._keeping.emptied(state),
             mistakes=0,
             threshold_noise=None,
+            tallies=None,
             users_counted=nobody,
             users_kept=None if same else nobody,
         )

@@ -182,7 +182,9 @@ def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
         yield "only cohen_lyu tests have a tests_failure"
     if p.tests == "cohen_lyu" and p.user_examples_max is not None:
         yield "cohen_lyu tests protect single examples only; take above_threshold tests for users"
-    if p.threshold_rate is not None and not (p.threshold_rate > 0 and p.user_examples_max):
+    if p.threshold_rate is not None and p.threshold_rate <= 0:
+        yield "a threshold_rate of its own must be above 0"
+    if p.threshold_rate is not None and not (p.user_examples_max or p.watches_ids):
         yield "a threshold_rate of its own must be above 0, and is for streams that protect users"
 
 

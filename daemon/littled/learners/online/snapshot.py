@@ -1,17 +1,19 @@
 """The state of an online learner as plain values, and back."""
 
+from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Any, TypeVar
 
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.memories import memory_from_dict
-from littled.learners.online.memory import Memory
 from littled.learners.online.pool import Pool
 from littled.learners.online.state import OnlineState
+from littled.learners.online.tallies import Tallies
 from littled.learners.snapshot import SnapshotUnusable, counts_from_dict, counts_to_dict
 from littled_protocol.rules import rule_from_dict
 
 _USER_COUNTS = ("users_counted", "users_kept")
+Part = TypeVar("Part")
 
 
 def state_to_dict(state: OnlineState) -> dict[str, Any]:
@@ -31,18 +33,24 @@ def state_to_dict(state: OnlineState) -> dict[str, Any]:
         del values["pool"]  # as snapshots were before pools came
     else:
         values["pool"] = state.pool.to_dict()
+    if state.tallies is None:
+        del values["tallies"]  # as snapshots were before tallies came
+    else:
+        values["tallies"] = state.tallies.to_dict()
     return values
 
 
 def state_from_dict(values: dict[str, Any]) -> OnlineState:
     """The state that `state_to_dict` wrote; SnapshotUnusable if its fields differ."""
-    if set(values) | {"memory", "pool"} != {field.name for field in fields(OnlineState)}:
+    if set(values) | {"memory", "pool", "tallies"} != {field.name for field in fields(OnlineState)}:
         raise SnapshotUnusable("the snapshot has the fields of another version")
     read = dict(values)
     if "memory" in values:
-        read["memory"] = _memory(values["memory"])
+        read["memory"] = _read(memory_from_dict, values["memory"], "memory")
     if "pool" in values:
-        read["pool"] = _pool(values["pool"])
+        read["pool"] = _read(Pool.from_dict, values["pool"], "pool")
+    if "tallies" in values:
+        read["tallies"] = _read(Tallies.from_dict, values["tallies"], "tallies")
     read["rule"] = rule_from_dict(values["rule"])
     read["buffer"] = None if values["buffer"] is None else Buffer(**values["buffer"])
     read["archive"] = tuple(Buffer(**buffer) for buffer in values["archive"])
@@ -58,15 +66,8 @@ def _buffer_to_dict(buffer: Buffer) -> dict[str, Any]:
     }
 
 
-def _memory(values: dict[str, Any]) -> Memory:
+def _read(reader: Callable[[dict[str, Any]], Part], values: dict[str, Any], what: str) -> Part:
     try:
-        return memory_from_dict(values)
+        return reader(values)
     except ValueError as error:
-        raise SnapshotUnusable(f"the snapshot has the memory of another version: {error}") from None
-
-
-def _pool(values: dict[str, Any]) -> Pool:
-    try:
-        return Pool.from_dict(values)
-    except ValueError as error:
-        raise SnapshotUnusable(f"the snapshot has the pool of another version: {error}") from None
+        raise SnapshotUnusable(f"the snapshot has {what} of another version: {error}") from None

@@ -10,6 +10,7 @@ from littled.learners import contract
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.memory import Memory
 from littled.learners.online.pool import Pool
+from littled.learners.online.tallies import Tallies
 from littled.learners.users import UserCounts, Users
 from littled_protocol.rules import Rule
 
@@ -25,7 +26,8 @@ class OnlineState:
     counted, `users_kept` the examples of each that were kept; None where examples are protected,
     and `users_kept` where exactly the counted mistakes are kept. `memory` is that of the season,
     None for ways of selection without one. `pool` is what was held back for later calls of the
-    season, None for learners without one.
+    season, None for learners without one. `tallies` are those of the season, None for other ways
+    and where nothing has votes.
     """
 
     rule: Rule
@@ -48,6 +50,7 @@ class OnlineState:
     users_kept: UserCounts | None = None
     memory: Memory | None = None
     pool: Pool | None = None
+    tallies: Tallies | None = None
 
 
 @dataclass(frozen=True, slots=True)

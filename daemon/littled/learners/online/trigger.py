@@ -17,13 +17,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.budget.events import CohenLyuTrigger, PrivacyEvent, TriggerSeason
+from littled.classes.wide import as_pairs, to_int
 from littled.learners.contract import Examples, Place
 from littled.learners.online.keeping import admitted, plus
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.state import OnlineState
+from littled.learners.online.tallies import NEVER, Tallies, Watched, tests_of
 from littled.learners.online.values import ParameterValues
 from littled.mechanisms.above_threshold import AboveThreshold, Gaps
 from littled.mechanisms.cohen_lyu import CohenLyuTest
+from littled.mechanisms.tallies import TallyTests
 
 Flags = NDArray[np.bool_]
 
@@ -33,13 +36,15 @@ class Looked:
     """What a trigger made of a part of an epoch.
 
     `counted` (n,): the mistakes that count, of all n examples of the part; `consumed`: how many of
-    these examples belong to the epoch; `fires`: whether it ends with the last of them.
+    these examples belong to the epoch; `fires`: whether it ends with the last of them. `tallies`:
+    those after these examples, where each id is watched by itself.
     """
 
     counted: Flags
     consumed: int
     fires: bool
     threshold_noise: int | None = None
+    tallies: Tallies | None = None
 
 
 @dataclass(frozen=True)
@@ -320,8 +325,97 @@ class Schedule(Trigger):
         return None if length is None else length - (event.place.position - state.epoch_position)
 
 
+@dataclass(frozen=True)
+class Tallying(Trigger):
+    """Every id on which the published rule errs is watched by itself: Lemma T.
+
+    An epoch ends after the example after which an id passes. Other ids are watched on.
+    """
+
+    words: ClassVar[str] = "tallies"
+
+    @cached_property
+    def _tests(self) -> TallyTests:
+        return tests_of(self.parameters)
+
+    def season_events(self) -> list[PrivacyEvent]:
+        """None beside what the selection is charged when a season opens."""
+        return []
+
+    def precision_error(self) -> Fraction:
+        """None beside the selection's, which is that of all votes."""
+        return Fraction(0)
+
+    @property
+    def counts_mistakes(self) -> bool:
+        """Of each id."""
+        return True
+
+    @property
+    def mistakes_kept_max(self) -> int:
+        """No example is kept."""
+        return 0
+
+    @property
+    def mistakes_counted_max(self) -> int:
+        """Mistakes on ids that never pass may be as many as there are examples."""
+        return self.parameters.horizon
+
+    def part(self, state: OnlineState, event: Examples) -> Examples:
+        """All of them: nobody knows before when an id passes."""
+        return event
+
+    def look(
+        self,
+        state: OnlineState,
+        part: Examples,
+        mistake: Flags,
+        threshold: int,
+        noise: LearnerNoise,
+    ) -> Looked:
+        """Count each mistake for its id, up to and with the first example after which any passes.
+
+        The noise of a vote is drawn at its own position, from one address.
+        """
+        tallies = state.tallies or Tallies()
+        first = part.place.position
+        watched, passes = dict(tallies.watched), tallies.first
+        places = np.flatnonzero(mistake)
+        ids = as_pairs(part.x[places])
+        for index, pair in zip(places.tolist(), ids, strict=True):
+            if passes < first + index:
+                break
+            id_ = to_int(pair)
+            before = watched.get(id_)
+            after = watched[id_] = self._voted(before, part.place_of(index), noise)
+            passes = min(passes, after.passes)
+            if before is not None and before.passes == passes < after.passes:
+                passes = min(one.passes for one in watched.values())
+        fires = passes < first + len(part.y)
+        consumed = passes + 1 - first if fires else len(part.y)
+        return Looked(mistake, consumed, fires, tallies=Tallies(watched, passes))
+
+    def _voted(self, watched: Watched | None, place: Place, noise: LearnerNoise) -> Watched:
+        """The id with one vote more, given by the example at this place."""
+        words = noise.source.words(noise.address(place, "tally"), self._tests.words)
+        if watched is None:
+            gap = self.parameters.bottom_score + self._tests.threshold_noise(words)
+        else:
+            gap = watched.gap
+        gap -= 1
+        wait = self._tests.wait(gap, words)
+        return Watched(gap, NEVER if wait is None else place.position + wait - 1)
+
+    def counted(self, state: OnlineState, consumed: Examples, looked: Looked) -> OnlineState:
+        """With the tallies after these examples."""
+        tallies = looked.tallies
+        return replace(state, tallies=tallies if tallies and tallies.watched else None)
+
+
 def trigger_of(parameters: ParameterValues) -> Trigger:
     """What ends the epochs of a learner with these parameters."""
+    if parameters.watches_ids:
+        return Tallying(parameters)
     if parameters.schedule_first is not None:
         return Schedule(parameters)
     if parameters.tests == "cohen_lyu":

@@ -66,7 +66,8 @@ class ParameterValues:
     - `memory`: the settings of a public memory; None for ways of selection without one.
     - `threshold_rate`: where users are protected, the rate e_1 of the noise on the trigger's
       threshold, if it is another one than that on its steps, e_2 = `trigger_rate` (Lemma U); None
-      for the same. Plans that have none are stored without it.
+      for the same. Plans that have none are stored without it. For tallies e_1 of Lemma T, where
+      `selection_rate` is e_2.
     - `pool`: how fresh dense selections hold examples back for later calls; None if they do not.
       Plans that have none are stored without it.
     """
@@ -97,6 +98,16 @@ class ParameterValues:
     memory: MemorySettings | None = None
     threshold_rate: Fraction | None = None
     pool: PoolSettings | None = None
+
+    @property
+    def watches_ids(self) -> bool:
+        """Whether each id has a threshold of its own, and an epoch ends when one passes."""
+        return self.selection == "tally"
+
+    @property
+    def first_threshold(self) -> int:
+        """U of the first epoch, or B where ids are watched: about so many mistakes end it."""
+        return self.bottom_score if self.watches_ids else self.trigger_threshold
 
     @property
     def keeps_mistakes(self) -> bool:

@@ -234,6 +234,22 @@ SELECTIONS: dict[str, Case] = {
     "background of teachers": Case(one("conjunctions:1", PLACES), FOR_A_PLACE, 2.67, 1.05),
 }  # fmt: skip
 
+# Ids that are watched; a call comes when one of them passes.
+TALLY = replace(
+    ONE_CALL, schedule_first=None, selection="tally", buffer="mistakes", bottom_score=2,
+    calls_max=3, horizon=3, threshold_rate=F(2), selection_rate=F(2),
+)  # fmt: skip
+TALLIES: dict[str, Case] = {
+    "points": Case(one("points:1", TALLY), examples(3, ONE_POINT), 2.95, 1.31, 16),
+    "sets": Case(one("sparse_sets:1:2", TALLY), examples(3), 1.19, 1.31, 16),
+    "sets, hidden well": Case(
+        one("sparse_sets:1:2", replace(
+            TALLY, bottom_score=3, threshold_rate=F(3), selection_rate=F(3)
+        )),
+        examples(3), 2.1, 1.1, 16,
+    ),
+}  # fmt: skip
+
 # Four teachers of five have an example each, and the fifth has one or none.
 FOUR = tuple(Turn((Example(0, 1, teacher),)) for teacher in range(4))
 FIFTH = Example(0, 1, 4), Example(0, 0, 4)
@@ -389,6 +405,11 @@ def test_selections_cost_what_they_are_charged(name: str) -> None:
 @pytest.mark.parametrize("name", TRIGGERS)
 def test_learners_with_triggers_cost_what_they_are_charged(name: str) -> None:
     TRIGGERS[name].check()
+
+
+@pytest.mark.parametrize("name", TALLIES)
+def test_tallies_cost_what_they_are_charged(name: str) -> None:
+    TALLIES[name].check()
 
 
 @pytest.mark.campaign

@@ -227,13 +227,12 @@ def test_independent_examples_cost_fewer_mistakes() -> None:
 
 
 def test_ids_may_keep_their_trigger_with_its_proof() -> None:
-    (chosen, *_) = compare_ways(request(learner("points:64")))
+    asked = learner("points:64", selection="histogram")
+    (chosen, *_) = compare_ways(request(asked))
     assert chosen.way == "histogram"
     assert chosen.guaranteed_mistakes is not None
-    assert (
-        plan_stream(request(learner("points:64"))).of(OnlinePlan)[0].parameters.schedule_first
-        is None
-    )
+    (plan,) = plan_stream(request(asked)).of(OnlinePlan)
+    assert plan.parameters.schedule_first is None
 
 
 def test_learners_with_and_without_a_schedule_share_a_budget() -> None:

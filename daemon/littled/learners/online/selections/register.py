@@ -10,6 +10,7 @@ from littled.learners.online.selections.histogram import Histogram
 from littled.learners.online.selections.lengths import Lengths
 from littled.learners.online.selections.path import Path
 from littled.learners.online.selections.proposals import Proposing
+from littled.learners.online.selections.tally import Tally
 from littled.learners.online.selections.teachers import StagedTeachers, Teachers
 from littled.learners.online.values import ParameterValues
 
@@ -26,6 +27,7 @@ SELECTIONS: dict[str, Callable[[ParameterValues], Selection]] = {
     "sparse": _sparse,
     "closure": Closures,
     "histogram": Histogram,
+    "tally": Tally,
     "chain": Chain,
     "path": Path,
     "lengths": Lengths,

@@ -10,6 +10,7 @@ from littled.planner.online.ways.fresh import FreshWay
 from littled.planner.online.ways.histogram import HistogramWay
 from littled.planner.online.ways.memory import HalvingWay, MemoryWay
 from littled.planner.online.ways.sparse import SparseWay
+from littled.planner.online.ways.tally import TallyWay
 from littled.planner.online.ways.teachers import TeachersWay
 from littled.planner.requests import PlanError
 
@@ -17,7 +18,7 @@ WAYS: dict[str, Way] = {
     way.name: way
     for way in (
         *(DenseWay(), FreshWay(), MemoryWay(), HalvingWay(), SparseWay(), ClosureWay()),
-        *(HistogramWay(), TeachersWay(), PaperWay()),
+        *(HistogramWay(), TallyWay(), TeachersWay(), PaperWay()),
     )
 }
 

@@ -17,6 +17,7 @@ from littled.learners.online.selections.lengths import Lengths
 from littled.learners.online.selections.path import Path
 from littled.learners.online.selections.proposals import Proposing
 from littled.learners.online.selections.register import SELECTIONS, selection_of
+from littled.learners.online.selections.tally import Tally
 from littled.learners.online.selections.teachers import StagedTeachers, Teachers
 from littled.learners.online.values import EpochSettings
 from support.class_cases import STREAMS
@@ -34,6 +35,7 @@ KINDS: dict[str, tuple[type[Selection], str]] = {
     "closure": (Closures, "closure"),
     "closure of teachers": (Closures, "closure"),
     "histogram": (Histogram, "histogram"),
+    "tally": (Tally, "tally"),
     "path": (Path, "path with public memory"),
     "lengths": (Lengths, "search for the length"),
     "chain": (Chain, "chain with public memory"),
@@ -43,7 +45,7 @@ KINDS: dict[str, tuple[type[Selection], str]] = {
 
 def test_the_words_that_a_store_has_keep_their_order() -> None:
     assert list(SELECTIONS) == [
-        *("dense", "sparse", "closure", "histogram", "chain", "path", "lengths")
+        *("dense", "sparse", "closure", "histogram", "tally", "chain", "path", "lengths")
     ]
 
 
@@ -54,7 +56,7 @@ def test_parameters_have_their_way_of_selection(name: str) -> None:
     assert type(selection) is kind
     assert selection.words == words
     assert selection.lists_by_teacher == issubclass(kind, Teachers)
-    assert selection.keeps_rows == (kind not in (Dense, Chain))
+    assert selection.keeps_rows == (kind not in (Dense, Chain, Tally))
 
 
 @pytest.mark.parametrize("name", [*ONLINE, *USERS])
