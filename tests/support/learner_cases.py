@@ -51,7 +51,7 @@ STAGES = replace(TEACHERS, stage_rate=Fraction(2))
 SETS = replace(CLOSURE, selection="histogram", list_cap=0)
 TALLY = replace(
     SETS, selection="tally", fresh=True, calls_max=9, trigger_rate=Fraction(0), trigger_threshold=0,
-    threshold_rate=Fraction(2), selection_rate=Fraction(2),
+    threshold_rate=Fraction(3), selection_rate=Fraction(3), bottom_score=5,
 )  # fmt: skip
 FRESH: dict[str, Any] = {"tests": "cohen_lyu", "tests_failure": Fraction(1, 1000)}
 VETOES: dict[str, Any] = {"noise_rate": Fraction(1, 10**6), "buffer": "both", "background_max": 12}
@@ -111,7 +111,7 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     ),
     "histogram schedule": ("points", replace(SETS, **KEPT)),
     "tally": ("all sets", TALLY),
-    "tally of wide ids": ("wide sets", replace(TALLY, bottom_score=2)),
+    "tally of wide ids": ("wide sets", replace(TALLY, bottom_score=5)),
     "path": ("prefixes", PATH),
     "lengths": ("prefixes", LENGTHS),
     "chain": ("thresholds", CHAIN),

@@ -320,6 +320,8 @@ class Witness:
         """Take words from `source`."""
         self.source, self.twin = source, twin
         self.entries: list[Entry] = []
+        # draws of votes for ids that are watched: only where a rule errs
+        self.votes: list[Entry] = []
         self.last = Drawn("", "", 0, 0, 0, 0)
         # by learner: the candidates that its class has just offered
         self.keys: dict[str, Any] = {}
@@ -334,7 +336,7 @@ class Witness:
         self.last = Drawn(
             address.learner, address.purpose, address.position, address.draw, offset, count
         )
-        self.entries.append(self.last)
+        (self.votes if address.purpose == "tally" else self.entries).append(self.last)
         return self.source.words(address, count, offset)
 
     def charge(self, entry: LedgerEntry) -> None:
@@ -630,14 +632,14 @@ def course(
     twin: Sequence[Entry] | None = None,
     exchanged: Mapping[bytes, bytes] | None = None,
 ) -> list[Entry]:
-    """Everything that a run of this stream draws, asks and says, in order.
+    """Everything that a run of this stream draws, asks and says, in order; draws of votes last.
 
     With the course of a twin, up to the first thing that is said otherwise.
     """
     witness = ears.witness = Witness(Headless(KeyedNoise(key), exchanged), twin)
     with contextlib.suppress(Diverged):
         _follow(plan, stream, script, witness)
-    return witness.entries
+    return [*witness.entries, *witness.votes]
 
 
 def _follow(plan: StreamPlan, stream: Examples, script: Script, witness: Witness) -> None:
@@ -696,6 +698,14 @@ def _calls(plan: PublishingPlan[Any]) -> Calls:
     return Calls(p.fresh, p.selection == "histogram", lists, p.user_epochs_max)
 
 
+def _votes_apart(entries: Sequence[Entry]) -> tuple[set[Drawn], list[Entry]]:
+    """The draws of votes for ids that are watched, and everything else in order."""
+    votes = {entry for entry in entries if isinstance(entry, Drawn) and entry.purpose == "tally"}
+    return votes, [
+        entry for entry in entries if not (isinstance(entry, Drawn) and entry.purpose == "tally")
+    ]
+
+
 @dataclass
 class Comparison:
     """One pair of courses of a plan, whose streams differ at one position or at one user's."""
@@ -725,6 +735,7 @@ class Comparison:
 
     def run(self, one: Sequence[Entry], two: Sequence[Entry]) -> Verdict:
         """Go along both up to the first difference in what they say."""
+        (votes, one), (others, two) = _votes_apart(one), _votes_apart(two)
         for left, right in zip(one, two, strict=False):
             if isinstance(left, Said) and isinstance(right, Said):
                 if left != right:
@@ -736,7 +747,14 @@ class Comparison:
                 assert isinstance(left, Asked), OTHER_COURSE
                 assert isinstance(right, Asked), OTHER_COURSE
                 self._query(left, right)
-        assert len(one) == len(two), OTHER_COURSE
+        further = (*one[len(two) :], *two[len(one) :])
+        if further and (votes or others) and isinstance(further[0], Said):
+            return self.verdict  # an id passes on one side, and nothing is asked between
+        assert not further, OTHER_COURSE
+        # of Lemma T: where the streams differ, an example may vote on one side only
+        changed = {draw.position for draw in votes ^ others}
+        assert changed <= set(self.positions), "another example votes"
+        self.verdict.largest |= Counter(tally=len(changed))
         self.verdict.agreed = True
         return self.verdict
 
