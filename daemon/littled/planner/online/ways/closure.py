@@ -14,9 +14,12 @@ from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.draft import Draft
 from littled.planner.online.ways.scheduled import MISTAKES_MAX, ScheduledDraft, ScheduledWay
 
-# Examples that a teacher holds at the rungs of the ladder: a few, then parts of `closure_examples`.
+# Examples that a teacher holds at the rungs of the ladder: where the whole target has no more parts
+# than its closure takes examples, a few first, then so many times `closure_examples`.
 CLOSURE_FEW = (2, 4)
 CLOSURE_PARTS = (1.1, 2.2, 4.4)
+# Where it has more parts, a few examples leave too many of them out.
+MANY_PARTS = (1.3, 1.8, 3.6)
 # Share of teachers that come to the same closure once they hold `closure_examples` examples.
 AGREEING_SHARE = 0.8
 # Shares of teachers that a closure may need, of those that would outweigh bottom.
@@ -61,7 +64,8 @@ class ClosureWay(ScheduledWay):
         selections are fresh. The ladder: first every example is a teacher of its own, which finds
         one part more when all mistakes agree on it; if that fails, a few examples each; then as
         many as usually span the whole target, and more. Expected mistakes are the worse of two
-        streams, parts revealed one at a time and all at once; nothing is proven about others.
+        streams: parts revealed one at a time, and all at once but in clusters, so that teachers
+        need the second rung that spans the whole. Nothing is proven about others.
         """
         hypotheses = draft.request.hypotheses
         parts = hypotheses.littlestone_dimension
@@ -73,13 +77,14 @@ class ClosureWay(ScheduledWay):
         votes = bottom + 2 / float(rate)
         teachers = math.ceil(votes / AGREEING_SHARE)
         threshold = math.ceil(votes + draft.early)
-        examples = (*CLOSURE_FEW, *(enough * part for part in CLOSURE_PARTS))
+        few, whole = (CLOSURE_FEW, CLOSURE_PARTS) if parts < enough else ((), MANY_PARTS)
+        examples = (*few, *(enough * part for part in whole))
         ladder = tuple(
             EpochSettings(max(threshold, math.ceil(m * teachers)), teachers) for m in examples
         )
         parameters = draft.fresh(threshold, bottom, ladder, keep="mistakes", selection_rate=rate)
         together = threshold + sum(
-            settings.trigger_threshold for settings in ladder[: len(CLOSURE_FEW) + 1]
+            settings.trigger_threshold for settings in ladder[: len(few) + 2]
         )
         yield draft.made(parameters, max(parts * threshold, together), None)
 
