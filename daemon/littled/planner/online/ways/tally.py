@@ -16,7 +16,7 @@ from littled.planner.online.plan import OnlinePlan
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.ways.base import Estimate, Small, Way, estimated, preference
 from littled.planner.online.ways.draft import FRESH_CALLS_MAX
-from littled.portable import exp, log
+from littled.portable import exp, expm1, log
 
 # Shares of epsilon that are tried for the noise of a spell.
 THRESHOLD_SHARES = (0.15, 0.2, 0.25, 0.3, 0.4)
@@ -72,15 +72,16 @@ class TallyWay(Way):
             rate = rate_below(epsilon - threshold_rate)
             if not threshold_rate or not rate:
                 continue
-            found.append(_planned(request, budget, rate, threshold_rate))
+            bottom = least_threshold(rate, threshold_rate, budget)
+            if bottom < budget.horizon:
+                found.append(_planned(request, budget, rate, threshold_rate, bottom))
         return sorted(found, key=preference)
 
 
 def _planned(
-    request: OnlineRequest, budget: Budget, rate: Fraction, threshold_rate: Fraction
+    request: OnlineRequest, budget: Budget, rate: Fraction, threshold_rate: Fraction, bottom: int
 ) -> Estimate:
     members = request.hypotheses.littlestone_dimension
-    bottom = least_threshold(rate, threshold_rate, budget)
     parameters = OnlineParameters(
         epsilon=budget.epsilon,
         horizon=budget.horizon,
@@ -109,10 +110,12 @@ def _planned(
 
 def least_threshold(rate: Fraction, threshold_rate: Fraction, budget: Budget) -> int:
     """Least B that hides single votes, within the learner's part of delta."""
-    event = TallySeason(rate, threshold_rate, 2, budget.horizon)
-    # the failure falls by exp(-e_2) with each step of B
-    logarithm = log(float(event.failure) / float(budget.failure)) if event.failure < 1 else 0.0
-    bottom = 2 + max(0, math.floor(logarithm / float(rate)))
+    hiding, own = float(rate), float(threshold_rate)
+    mean = -expm1(-own) / -expm1(-own - hiding)
+    failure = budget.horizon * mean * (1 + exp(-hiding)) / float(budget.failure)
+    # one less than floats say, and then what exact bounds say
+    bottom = max(2, math.floor(log(failure) / hiding))
+    event = TallySeason(rate, threshold_rate, bottom, budget.horizon)
     while replace(event, threshold=bottom).failure > budget.failure:
         bottom += 1
     return bottom
@@ -124,12 +127,13 @@ def mistakes_of_one(rate: float, threshold_rate: float, bottom: int) -> float:
 
     Slower streams have more tests between two mistakes, and so fewer mistakes.
     """
-    expected, mass, stays = 0.0, 1.0 - exp(-threshold_rate), exp(-threshold_rate)
-    for noise in range(math.ceil(NOISE_RANGE / threshold_rate)):
-        waiting, gap = 1.0, bottom + noise
-        while gap > 0:
-            expected += mass * waiting
-            gap -= 1
-            waiting *= 1.0 - exp(-rate * gap)
-        mass *= stays
+    falls, stays = exp(-rate), exp(-threshold_rate)
+    # of an id with this gap before its next mistake: how many more there will be
+    gap, passes, further = 0, 1.0, 0.0
+    expected, mass = 0.0, 1.0 - stays
+    while gap < bottom + math.ceil(NOISE_RANGE / threshold_rate):
+        gap, further, passes = gap + 1, 1.0 + (1.0 - passes) * further, passes * falls
+        if gap >= bottom:
+            expected += mass * further
+            mass *= stays
     return expected
