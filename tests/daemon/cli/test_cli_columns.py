@@ -69,7 +69,7 @@ LEARNED_SECONDS = 60.0
 
 
 def rows(count: int = COUNT) -> list[dict[str, str]]:
-    """Loans that default below 75,000 EUR, without exception."""
+    """Loans that default from 125,000 EUR on, without exception."""
     return [
         {
             "number": str(i),
@@ -77,7 +77,7 @@ def rows(count: int = COUNT) -> list[dict[str, str]]:
             "grade": ["A", "B", "C", "D", "E", ""][i % 6],
             "opened": f"2026-{i % 12 + 1:02}-{i % 28 + 1:02}",
             "card": f"card {i % 97}",
-            "defaulted": "yes" if (i * 7919) % 200_000 < 75_000 else "no",
+            "defaulted": "yes" if (i * 7919) % 200_000 >= 125_000 else "no",
         }
         for i in range(count)
     ]
@@ -153,10 +153,10 @@ def test_rules_are_told_and_evaluated_by_columns(
 
 def test_questions_are_asked_by_columns(littled: Littled, loans: Daemon) -> None:
     said = littled("predict", "loans/ask", "--words", "-a", loans.address, "--", "10", "190000")
-    assert (said.status, said.out.split()) == (0, ["yes", "no"])
+    assert (said.status, said.out.split()) == (0, ["no", "yes"])
     with Client(loans.address) as client:
         found = client.predict("loans/ask", {"income": [10, 190_000], "note": ["x", "y"]})
-        assert found.labels.tolist() == [1, 0]
+        assert found.labels.tolist() == [0, 1]
         with pytest.raises(ExampleError, match="the table has no column 'income'"):
             client.predict("loans/ask", {"incomes": [10]})
 
@@ -241,10 +241,11 @@ def test_rows_that_no_encoder_made_are_refused(loans: Daemon) -> None:
         before = client.status()["streams"]["loans"]["position"]
         x = np.zeros((3, 7), dtype=np.uint16)
         x[1, 0] = 16
-        with client.feed("loans") as feeder:
+        feeder = client.feed("loans")
+        with pytest.raises(ProtocolError) as caught, feeder:  # noqa: PT012 - leaving raises
             feeder.send(x, np.zeros(3, dtype=np.uint8))
-            with pytest.raises(ProtocolError, match="invalid_examples"):
-                feeder.flush()
+            feeder.flush()
+        assert caught.value.code == "invalid_examples"
         assert client.status()["streams"]["loans"]["position"] == before
 
 
