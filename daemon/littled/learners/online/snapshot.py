@@ -70,4 +70,4 @@ def _read(reader: Callable[[dict[str, Any]], Part], values: dict[str, Any], what
     try:
         return reader(values)
     except ValueError as error:
-        raise SnapshotUnusable(f"the snapshot has {what} of another version: {error}") from None
+        raise SnapshotUnusable(f"the snapshot has the {what} of another version: {error}") from None
