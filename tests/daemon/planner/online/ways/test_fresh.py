@@ -4,10 +4,13 @@ import math
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
 import pytest
 
 from littled.budget.unit import Unit
 from littled.classes.names import class_from_name
+from littled.classes.table import Table
+from littled.engine import Runner, progressive
 from littled.planner import (
     OnlinePlan,
     OnlineRequest,
@@ -98,3 +101,31 @@ def test_users_and_schedules_have_no_pool() -> None:
     for plan in (users, scheduled):
         assert plan.parameters.pool is None
         assert "pool" not in plan.parameters.to_dict()
+
+
+def three_points() -> Table:
+    """A rule that is always 1, and 128 that err on one of the first three points each."""
+    rows = [np.ones(11, dtype=bool)]
+    for point, count in ((0, 48), (1, 40), (2, 40)):
+        for number in range(count):
+            row = np.ones(11, dtype=bool)
+            row[point] = False
+            row[3:9] = [(number + 7 * point) >> bit & 1 for bit in range(6)]
+            row[9:] = point == 1, point == 2
+            rows.append(row)
+    rules = np.unique(np.array(rows), axis=0)
+    return Table.from_matrix([f"r{number}" for number in range(len(rules))], rules)
+
+
+@pytest.mark.parametrize(("turn", "least", "most"), [(500, 1_000, 50_000), (5_000, 0, 300)])
+def test_turns_of_one_length_are_forgotten(turn: int, least: int, most: int) -> None:
+    """docs/planning.md, "Where nothing is proven": it depends on the length of the turns alone."""
+    hypotheses = three_points()
+    assert len(hypotheses.packed) == 129
+    plan = plan_stream(stream(OnlineRequest("l", hypotheses)))
+    runner, count = Runner(plan, bytes([2]) * 32), 1_000_000
+    points = np.repeat(np.arange(3, dtype=np.uint8), turn)
+    x = np.resize(points, count)
+    batches = [(part, np.ones(len(part), dtype=np.uint8)) for part in np.split(x, 20)]
+    mistakes = progressive(runner, batches)["l"].mistakes
+    assert least <= mistakes <= most
