@@ -24,7 +24,7 @@ PURE_TESTS := $(filter-out $(LAW_TESTS), \
 
 # Rooms that are measured in the process of the test, and those whose tests start processes.
 ROOMS := protocol daemon/engine daemon/auditing daemon/store
-PROCESS_ROOMS := clients daemon/cli daemon/planner daemon/service daemon/test_configuration.py
+PROCESS_ROOMS := clients daemon/cli daemon/planner daemon/service daemon/configuration
 ROOM_TESTS := $(addprefix tests/,$(ROOMS))
 PROCESS_ROOM_TESTS := $(addprefix tests/,$(PROCESS_ROOMS))
 

@@ -210,7 +210,7 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
     ),
     **{
         f"daemon/littled/configuration/{name}.py": (
-            "tests/daemon/test_configuration.py",
+            "tests/daemon/configuration/test_configuration.py",
             "one configuration, with every key",
         )
         for name in ("parts", "online", "prediction")

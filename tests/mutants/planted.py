@@ -1575,7 +1575,7 @@ TABLES = (
         "engine/journal.py",
         "return examples if view is None else replace(examples, x=view(examples.x))",
         "return examples",
-        ("daemon/cli/test_cli_columns.py",),
+        ("daemon/engine/test_running.py::test_learners_see_points_of_their_columns",),
     ),
     Mutant(
         "buckets beyond the last one taken in",

@@ -8,10 +8,12 @@ from typing import Any, Self
 
 import numpy as np
 
+from littled_protocol import limits
 from littled_protocol.columns import Points, point_type, smallest_point_type
 from littled_protocol.encodings.base import Column, EncodingError, known_keys, some_text
 from littled_protocol.encodings.identities import WORD_BITS
 from littled_protocol.encodings.reading import as_rows, column_from_dict
+from littled_protocol.errors import ProtocolError
 
 _KEYS = ("columns", "label", "positive", "negative", "user")
 
@@ -40,8 +42,9 @@ class TableSchema:
             raise EncodingError("label", "must name the labels 1 and 0 differently")
         try:
             point_type(self.x_type)
-        except ValueError as error:
-            raise EncodingError("columns", f"are too many for one row: {error}") from None
+        except ProtocolError:
+            most = limits.row_features_max
+            raise EncodingError("columns", f"are too many for one row of {most} numbers") from None
 
     @property
     def names(self) -> tuple[str, ...]:

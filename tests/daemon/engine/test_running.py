@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -16,7 +17,9 @@ from littled.mechanisms.noise import KeyedNoise
 from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.store.records import HEAD_BYTES, Record, record_head
 from littled_protocol.columns import encode_labels
+from littled_protocol.encodings import CategoryColumn, NumberColumn, Reading, TableSchema
 from littled_protocol.errors import ProtocolError
+from littled_protocol.rules import Words
 
 KEY = bytes(range(32))
 
@@ -121,3 +124,28 @@ def test_examples_that_do_not_fit_change_nothing(x: Any, y: Any) -> None:
     clean = Runner(plan(), KEY)
     clean.learn(*examples(100))
     assert runner.transcript == clean.transcript
+
+
+def test_learners_see_points_of_their_columns() -> None:
+    """One learner reads the second column of a row, another one both."""
+    columns = (
+        CategoryColumn("grade", ("a", "b", "c")),
+        NumberColumn("score", given=tuple(map(Decimal, range(1, 32)))),
+    )
+    one, both = Reading(columns[1:], "value"), Reading(columns, "row")
+    learners = (
+        OnlineRequest("one", class_from_name("thresholds:32"), words=Words(reading=one)),
+        OnlineRequest("both", class_from_name("stumps:2:32"), words=Words(reading=both)),
+    )
+    request = StreamRequest(
+        *("s", Fraction(8), Fraction(1, 10**6), 20_000, learners),
+        schema=TableSchema(columns, "y"),
+    )
+    runner = Runner(plan_stream(request), KEY)
+    score, y = examples(20_000)
+    rows = np.stack([score % 4, score], axis=1).astype(np.uint16)
+    found = progressive(runner, [(rows, y)])
+    for name, said in (("one", "1 if score >= 20"), ("both", "1 if score >= 20")):
+        last = runner.published(name)[-1].rule
+        assert last.describe(runner.plan.words[name]) == said
+        assert found[name].mistakes < 2000

@@ -149,3 +149,15 @@ def test_readings_that_cannot_be(columns: Any, form: Any, sentence: str) -> None
 def test_maps_that_are_none(values: dict[str, Any], sentence: str) -> None:
     with pytest.raises(EncodingError, match=sentence.replace("?", r"\?")):
         Reading.from_dict(values)
+
+
+def test_a_view_takes_the_numbers_of_its_columns() -> None:
+    stream = (SCORE, CARD, GRADE)
+    rows = np.array([[1, 10, 11, 12, 13, 4], [3, 0, 0, 0, 7, 0]], dtype=np.uint16)
+    assert Reading((GRADE, SCORE), "row").view(stream)(rows).tolist() == [[4, 1], [0, 3]]
+    card = Reading((CARD,), "number").view(stream)(rows)
+    assert wide_numbers(card) == [(10 << 48) | (11 << 32) | (12 << 16) | 13, 7]
+    whole = Reading((SCORE, GRADE), "row").view((SCORE, GRADE))
+    assert whole(rows[:, [0, 5]]).tolist() == [[1, 4], [3, 0]]
+    alone = Reading((SCORE,), "value").view((SCORE,))
+    assert alone(np.array([0, 3], dtype=np.uint8)).tolist() == [0, 3]

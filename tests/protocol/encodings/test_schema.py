@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from littled_protocol.encodings import EncodingError, TableSchema, chosen_columns
+from littled_protocol.encodings import EncodingError, IdColumn, TableSchema, chosen_columns
 from support.tables import ADDRESS, CARD, COLUMNS, GRADE, INCOME, OWNER
 
 
@@ -67,3 +67,10 @@ def test_columns_are_chosen_in_the_order_of_their_names() -> None:
     assert chosen_columns((INCOME, GRADE, OWNER), ["grade", "income"]) == (GRADE, INCOME)
     with pytest.raises(EncodingError, match="columns must be among income, address"):
         chosen_columns((INCOME, ADDRESS), ["card"])
+
+
+def test_a_row_has_an_end() -> None:
+    many = tuple(IdColumn(f"id {number}", 64) for number in range(257))
+    assert TableSchema(many[:256], "y").x_type == "u16x1024"
+    with pytest.raises(EncodingError, match="columns are too many for one row"):
+        TableSchema(many, "y")

@@ -18,9 +18,11 @@ from littled_protocol.encodings import (
     CategoryColumn,
     Column,
     Dialect,
+    EncodingError,
     IdColumn,
     NumberColumn,
     Reading,
+    TableSchema,
     TimeColumn,
 )
 from littled_protocol.rules import (
@@ -286,3 +288,90 @@ def test_functions_of_postgresql_take_the_types_of_the_columns() -> None:
 def test_words_with_a_reading_that_is_none(values: dict[str, Any]) -> None:
     with pytest.raises(RuleError, match="words need"):
         Words.from_dict(values)
+
+
+def test_words_of_a_status_name_columns_of_the_schema() -> None:
+    schema = TableSchema((CARD, *ROW.columns), "y", "yes", "no")
+    words = Words(positive="yes", negative="no", reading=ROW)
+    said = words.to_status()
+    assert (said["form"], said["reads"]) == ("row", list(ROW.names))
+    assert "reading" not in said
+    assert Words.from_status(said, schema) == words
+    plain = Words("delay", "min", -5)
+    assert plain.to_status() == plain.to_dict()
+    assert (
+        Words.from_status(plain.to_dict(), schema)
+        == Words.from_status(plain.to_dict(), None)
+        == plain
+    )
+    assert (words.x_type_of("u16x9"), plain.x_type_of("u8")) == (ROW.x_type, "u8")
+
+
+@pytest.mark.parametrize(
+    ("values", "sentence"),
+    [
+        ({"form": "row", "reads": "income"}, "words need a list of the columns"),
+        ({"form": "rows", "reads": ["income"]}, "words need a reading"),
+        ({"form": "row", "reads": ["nothing"]}, "columns must be among"),
+        (5, "words need a map"),
+    ],
+)
+def test_words_of_a_status_that_are_none(values: Any, sentence: str) -> None:
+    with pytest.raises((RuleError, EncodingError), match=sentence):
+        Words.from_status(values, TableSchema(ROW.columns, "y"))
+
+
+FLAGS = Reading((CategoryColumn("c", ("a", "b", "d")),), "bits")
+
+
+@pytest.mark.parametrize(
+    ("rule", "reading", "sentence", "sql"),
+    [
+        (AffineRule(3, (), None), FLAGS, "never yes", "(1 = 0)"),
+        (AffineRule(3, (4, 2, 1), 0), FLAGS, "always yes", "((1 = 1))"),
+        (AffineRule(3, (4, 2), 1), FLAGS, "yes if c is a", None),
+        (AffineRule(3, (), 7), FLAGS, "never yes", None),
+        (AffineRule(64, (), 5), Reading((CARD,), "number"), "yes if hash of card is 5", None),
+        (
+            TableRule("t", "ab", bytes(3), 20),
+            CELL,
+            "yes if rule t says so of grade and score",
+            "(1 = 0)",
+        ),
+        (PointsRule(64, ()), Reading((CARD,), "number"), "never yes", "(1 = 0)"),
+        (ConjunctionRule(2, 1, 0), Reading((SCORE,), "value"), None, None),
+        (StumpRule(7, 64, 0, 0, at_least=True), ROW, "always yes", "(1 = 1)"),
+    ],
+)
+def test_rules_at_their_ends(
+    rule: Rule, reading: Reading, sentence: str | None, sql: str | None
+) -> None:
+    words = Words(positive="yes", negative="no", reading=reading)
+    if sentence is not None:
+        assert rule.describe(words) == sentence
+    if sql is not None:
+        assert rule.to_sql(words) == sql
+    if reading.form == "value":
+        assert rule.describe(words) == "yes if (score >= -1 and score < 0.5) or score >= 3"
+
+
+@pytest.mark.parametrize(
+    ("rule", "bits", "sentence"),
+    [
+        (PrefixRule(64, 1, 3), 64, "are hashes, which no SQL compares so"),
+        (AffineRule(64, (), 5), 64, "are hashes, which no SQL compares so"),
+        (PointsRule(30, (5,)), 30, "in steps of 4 bits alone"),
+    ],
+)
+def test_hashes_that_no_sql_compares(rule: Rule, bits: int, sentence: str) -> None:
+    words = Words(reading=Reading((IdColumn("card", bits),), "number"))
+    with pytest.raises(RuleError, match=sentence):
+        rule.to_sql(words)
+
+
+def test_hashes_in_postgresql() -> None:
+    words = Words(reading=Reading((IdColumn("card", 16),), "number"))
+    assert PointsRule(16, (5, 0xABC)).to_sql(words) == (
+        "(SUBSTR(ENCODE(SHA256(CONVERT_TO(CAST(\"card\" AS TEXT), 'UTF8')), 'hex'), 1, 4) "
+        "IN ('0005', '0abc'))"
+    )
