@@ -61,6 +61,49 @@ def rows_of(column: Column, cells: Cells) -> Rows:
     return _addresses(column, cells)
 
 
+def odd_cells(column: Column, cells: Cells) -> dict[str, int]:
+    """Return how many of n cells are "missing", "below", "above", "other" or "wrong", if any.
+
+    Below and above are numbers outside the column's range, other is what a category does not list,
+    and wrong is what cannot be read. Nothing is refused: this is for reports on a file.
+    """
+    if isinstance(column, NumberColumn):
+        found = _odd_numbers(column, cells)
+    else:
+        missing = np.array([_is_missing_in(column, cell) for cell in cells], dtype=np.bool_)
+        kind = "other" if isinstance(column, CategoryColumn) else "wrong"
+        odd = [
+            not gone and not _fits(column, cell) for gone, cell in zip(missing, cells, strict=True)
+        ]
+        found = {"missing": missing, kind: np.array(odd, dtype=np.bool_)}
+    counts = {what: int(np.count_nonzero(flags)) for what, flags in found.items()}
+    return {what: number for what, number in counts.items() if number}
+
+
+def _odd_numbers(column: NumberColumn, cells: Cells) -> dict[str, NDArray[np.bool_]]:
+    values, wrong = _read_numbers(cells)
+    found = {"missing": np.isnan(values) & ~wrong, "wrong": wrong}
+    if column.least is not None and column.most is not None:
+        found["below"] = values < float(column.least)
+        found["above"] = values > float(column.most)
+    return found
+
+
+def _is_missing_in(column: Column, cell: Any) -> bool:
+    listed = isinstance(column, CategoryColumn) and cell_text(cell) in column.values
+    return is_missing(cell) and not listed
+
+
+def _fits(column: Column, cell: Any) -> bool:
+    if isinstance(column, CategoryColumn):
+        return cell_text(cell) in column.values
+    try:
+        rows_of(column, [cell])
+    except BadRow:
+        return False
+    return True
+
+
 # --- Numbers --------------------------------------------------------------------------------------
 
 

@@ -110,6 +110,18 @@ class Source:
             if len(batch[1]):
                 yield batch
 
+    def cells(self) -> Iterator[tuple[Column, ...]]:
+        """Yield the cells of each batch as they stand in the file, by columns in the fields' order.
+
+        For who looks at a file before it is fed. Raises SourceError as iterating does, but for no
+        cell; ValueError for a recording, which has no cells.
+        """
+        readers = {"csv": self._csv, "jsonl": self._json_lines, "parquet": self._parquet}
+        if self.format not in readers:
+            raise ValueError("a recording has no columns to look at")
+        for rows in readers[self.format]():
+            yield rows.columns
+
     def _convert(self, rows: _Rows) -> Batch:
         columns, lines = rows.columns, rows.lines
         if isinstance(self._fields, Fields) and self._fields.skip_incomplete:

@@ -46,6 +46,10 @@ class KindPresentation(ABC):
         """What to say of these learners besides, in a sentence each; here nothing."""
         return iter(())
 
+    def hopeless(self, stream: StreamPlan, request: StreamRequest) -> Iterator[str]:
+        """Which of these learners are expected to teach nothing worth its examples; here none."""
+        return iter(())
+
     def show(self, request: StreamRequest, *, as_json: bool) -> None:
         """Print the plan of a learner alone on its stream. PlanError where there is none."""
         report = self.report(request)

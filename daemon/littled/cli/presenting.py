@@ -52,6 +52,12 @@ def plan_notes(stream: StreamPlan, request: StreamRequest) -> Iterator[str]:
         yield from _presentation(KINDS[name]).notes(stream, request)
 
 
+def hopeless(stream: StreamPlan, request: StreamRequest) -> Iterator[str]:
+    """A sentence for each learner of a stream that is not worth its examples."""
+    for name in {plan.kind: None for plan in stream.plans}:
+        yield from _presentation(KINDS[name]).hopeless(stream, request)
+
+
 def plan_tables(stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
     """What the learners of a stream may do, a table for each kind; then what else could be done."""
     title = (

@@ -31,6 +31,10 @@ from littled.planner.online.ways.register import WAYS, way_of
 WORDS = {**{way.name: way.words for way in WAYS.values()}, "experts": EXPERTS_WORDS}
 
 
+# One in so many examples may be a mistake before somebody is told.
+HOPELESS_SHARE = 10
+
+
 class OnlinePresentation(KindPresentation):
     """Plans of online learners for people."""
 
@@ -72,6 +76,17 @@ class OnlinePresentation(KindPresentation):
                     f"{stream.stream}/{plan.name} needs about {rounded(needed)} users, and "
                     f"users_expected is {number(expected)}: they may run out, and later mistakes "
                     "teach nothing"
+                )
+
+    def hopeless(self, stream: StreamPlan, request: StreamRequest) -> Iterator[str]:
+        """Each learner that is expected to be wrong on more than a tenth of the examples."""
+        for plan in stream.of(OnlinePlan):
+            expected = compare_ways(request, plan.name)[0].expected_mistakes
+            if expected is not None and expected * HOPELESS_SHARE > stream.horizon:
+                yield (
+                    f"{stream.stream}/{plan.name} is expected to make about {rounded(expected)} "
+                    f"mistakes on a bad stream of {number(stream.horizon)} examples; give it a "
+                    "longer season, a larger epsilon or a smaller class"
                 )
 
     def comparisons(self, stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
