@@ -15,5 +15,6 @@ Asked = Literal[
     "closure",
     "histogram",
     "tally",
+    "closure-tally",
     "paper",
 ]

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from littled.classes.hypothesis import HypothesisClass
 from littled.learners.batch import BatchParameters
 from littled.learners.online.chain_memory import ChainSettings
+from littled.learners.online.groups import GroupSettings
 from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.path_memory import PathSettings
@@ -52,6 +53,12 @@ SETS = replace(CLOSURE, selection="histogram", list_cap=0)
 TALLY = replace(
     SETS, selection="tally", fresh=True, calls_max=9, trigger_rate=Fraction(0), trigger_threshold=0,
     threshold_rate=Fraction(3), selection_rate=Fraction(3), bottom_score=5,
+)  # fmt: skip
+CLOSURE_TALLY = replace(
+    TALLY, selection="closure-tally", groups=GroupSettings(
+        groups=2, singles=3, later_singles=6, stable=1, renewed_after=8, next_score=4,
+        tested_every=2,
+    ),
 )  # fmt: skip
 FRESH: dict[str, Any] = {"tests": "cohen_lyu", "tests_failure": Fraction(1, 1000)}
 VETOES: dict[str, Any] = {"noise_rate": Fraction(1, 10**6), "buffer": "both", "background_max": 12}
@@ -112,6 +119,8 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     "histogram schedule": ("points", replace(SETS, **KEPT)),
     "tally": ("all sets", TALLY),
     "tally of wide ids": ("wide sets", replace(TALLY, bottom_score=5)),
+    "closure tally": ("conjunctions", CLOSURE_TALLY),
+    "closure tally of affine spaces": ("affine", CLOSURE_TALLY),
     "path": ("prefixes", PATH),
     "lengths": ("prefixes", LENGTHS),
     "chain": ("thresholds", CHAIN),

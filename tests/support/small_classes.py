@@ -91,6 +91,11 @@ class _Small(HypothesisClass, RepresentedRules):
         return np.array([sum((p in rule) == label for p, label in pairs) for rule in self.all()])
 
 
+def _members(rule: Rule) -> set[int]:
+    assert isinstance(rule, PointsRule)
+    return set(rule.members)
+
+
 @dataclass(frozen=True)
 class Cubes(_Small, IntersectionClosed, VersionSpaces):
     """All subcubes of {0, 1}^bits, and the empty set."""
@@ -135,6 +140,15 @@ class Cubes(_Small, IntersectionClosed, VersionSpaces):
         mask = int(proposals.keys[index, 0])
         members = (point for point in range(1 << self.bits) if mask >> point & 1)
         return PointsRule(bits=self.bits, members=tuple(members))
+
+    def around(self, published: Rule, point: int) -> Rule:
+        return self._cube(_members(published) | {point})
+
+    def joined(self, first: Rule, second: Rule) -> Rule:
+        return self._cube(_members(first) | _members(second))
+
+    def _cube(self, points: Iterable[int]) -> Rule:
+        return PointsRule(bits=self.bits, members=tuple(sorted(self.smallest(points))))
 
     def version_space(self, data_sets: Sequence[DataSet], tolerance: Fraction) -> "CubeSpace":
         """Every approximately consistent cube."""

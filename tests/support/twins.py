@@ -320,7 +320,7 @@ class Witness:
         """Take words from `source`."""
         self.source, self.twin = source, twin
         self.entries: list[Entry] = []
-        # draws of votes for ids that are watched: only where a rule errs
+        # draws of votes for candidates that are tested: only where a rule errs
         self.votes: list[Entry] = []
         self.last = Drawn("", "", 0, 0, 0, 0)
         # by learner: the candidates that its class has just offered
@@ -699,7 +699,7 @@ def _calls(plan: PublishingPlan[Any]) -> Calls:
 
 
 def _votes_apart(entries: Sequence[Entry]) -> tuple[set[Drawn], list[Entry]]:
-    """The draws of votes for ids that are watched, and everything else in order."""
+    """The draws of votes for candidates that are tested, and everything else in order."""
     votes = {entry for entry in entries if isinstance(entry, Drawn) and entry.purpose == "tally"}
     return votes, [
         entry for entry in entries if not (isinstance(entry, Drawn) and entry.purpose == "tally")
@@ -751,12 +751,21 @@ class Comparison:
         if further and (votes or others) and isinstance(further[0], Said):
             return self.verdict  # an id passes on one side, and nothing is asked between
         assert not further, OTHER_COURSE
-        # of Lemma T: where the streams differ, an example may vote on one side only
-        changed = {draw.position for draw in votes ^ others}
-        assert changed <= set(self.positions), "another example votes"
-        self.verdict.largest |= Counter(tally=len(changed))
+        for learner in {draw.learner for draw in votes ^ others}:
+            here, there = ({d for d in side if d.learner == learner} for side in (votes, others))
+            self._voters(learner, here, there)
         self.verdict.agreed = True
         return self.verdict
+
+    def _voters(self, learner: str, here: set[Drawn], there: set[Drawn]) -> None:
+        """Lemma T: the replaced example may vote on one side only. Lemma J: or its group may."""
+        changed = {draw.position for draw in here ^ there}
+        if self.online[learner].groups is None:
+            assert changed <= set(self.positions), "another example votes"
+        assert len(here - there) <= 1, "more than one vote is on one side only"
+        assert len(there - here) <= 1, "more than one vote is on one side only"
+        assert min(changed) >= self.position, "an example before the replaced one votes"
+        self.verdict.largest |= Counter(tally=len(changed))
 
     def _said(self, said: Said) -> None:
         if said.what == "release" or (said.what == _ABOVE and said.value is not None):
@@ -767,7 +776,7 @@ class Comparison:
             left.learner in self.calls
             and self.calls[left.learner].histogram
             and left.purpose == "select"
-        ):
+        ) or left.purpose == "tally-spell":
             left, right = replace(left, count=0), replace(right, count=0)
         assert left == right, "twins draw other words"
         self.verdict.draws += 1

@@ -82,7 +82,7 @@ def engine_subject(
 
 def in_words(learner: OnlinePlan) -> str:
     """Class, selection and trigger of a learner in a few words."""
-    trigger = trigger_of(learner.parameters)
+    trigger = trigger_of(learner.parameters, learner.hypotheses)
     return f"{learner.hypotheses.name}, {learner.selection.words}, {trigger.words}"
 
 

@@ -169,6 +169,25 @@ class AffineSubspaces(HypothesisClass, IntersectionClosed, VersionSpaces):
         offset, *basis = words
         return self.essential_rule((offset, tuple(vector for vector in basis if vector)))
 
+    def around(self, published: Rule, point: int) -> AffineRule | None:
+        """The affine hull of a subspace and a point, unless its dimension is too high."""
+        return self._within(hull([point], self._around(published)))
+
+    def joined(self, first: Rule, second: Rule) -> AffineRule | None:
+        """The affine hull of two subspaces, unless its dimension is too high."""
+        start = self._around(second)
+        points = [] if start is None else [start[0], *(start[0] ^ vector for vector in start[1])]
+        return self._within(hull(points, self._around(first)))
+
+    def is_whole(self, rule: Rule) -> bool:
+        """Whether it has the highest dimension."""
+        assert isinstance(rule, AffineRule)
+        return rule.offset is not None and len(rule.basis) == self.dimension
+
+    def _within(self, around: Subspace | None) -> AffineRule | None:
+        too_high = around is not None and len(around[1]) > self.dimension
+        return None if too_high else self.essential_rule(around)
+
     def closing_bytes(self, examples: int, proposing: int) -> int:
         """An offset and a basis for everybody who proposes a closure."""
         words = (self.dimension + 1) * -(-self.bits // 64)

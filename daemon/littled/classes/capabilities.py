@@ -190,6 +190,36 @@ class IntersectionClosed(ABC):
     def closed_rule(self, proposals: Proposals, index: int) -> Rule:
         """The rule behind candidate `index` of `closures`."""
 
+    @abstractmethod
+    def around(self, published: Rule, point: int) -> Rule | None:
+        """The smallest rule around everything that `published` says 1 to, and a point.
+
+        None if the class has none. `published` is a rule of the class, the point in its domain.
+        """
+
+    @abstractmethod
+    def joined(self, first: Rule, second: Rule) -> Rule | None:
+        """The smallest rule around two rules of the class; None if the class has none.
+
+        Joining is associative: the rule around several is that around them two by two.
+        """
+
+    @property
+    def next_rules_max(self) -> int:
+        """Most rules that `next_rules` lists."""
+        return 0
+
+    def next_rules(self, published: Rule) -> Sequence[Rule]:
+        """The rules around a rule of the class with none in between, where these are few.
+
+        A public list, of nothing where they are many.
+        """
+        return ()
+
+    def is_whole(self, rule: Rule) -> bool:
+        """Whether it can be seen that no other rule of the class is around this one."""
+        return False
+
     def closing_bytes(self, examples: int, proposing: int) -> int:
         """Most bytes for the closures of so many examples, proposed by so many teachers."""
         return examples * CLOSED_BYTES

@@ -142,6 +142,31 @@ class Conjunctions(HypothesisClass, IntersectionClosed, VersionSpaces):
         key = proposals.keys[index]
         return ConjunctionRule(self.bits, to_int(key[:2]), to_int(key[2:]))
 
+    def around(self, published: Rule, point: int) -> ConjunctionRule:
+        """The literals of `published` that the point makes true."""
+        assert isinstance(published, ConjunctionRule)
+        return ConjunctionRule(self.bits, published.ones & point, published.zeros & ~point)
+
+    def joined(self, first: Rule, second: Rule) -> ConjunctionRule:
+        """The literals common to both."""
+        assert isinstance(first, ConjunctionRule)
+        assert isinstance(second, ConjunctionRule)
+        return ConjunctionRule(self.bits, first.ones & second.ones, first.zeros & second.zeros)
+
+    @property
+    def next_rules_max(self) -> int:
+        """One for each literal of a rule that is not always 0."""
+        return self.bits
+
+    def next_rules(self, published: Rule) -> list[Rule]:
+        """The rule without each one of its literals; none where all literals make it always 0."""
+        assert isinstance(published, ConjunctionRule)
+        ones, zeros = published.ones, published.zeros
+        if ones & zeros:
+            return []
+        flags = [1 << bit for bit in range(self.bits) if (ones | zeros) >> bit & 1]
+        return [ConjunctionRule(self.bits, ones & ~flag, zeros & ~flag) for flag in flags]
+
     # -- version spaces ----------------------------------------------------------------------
 
     def version_space(

@@ -44,6 +44,7 @@ Purpose = Literal[
     "user-teacher",
     "select",
     "tally",
+    "tally-spell",
     "predict",  # the place of a question, from which nothing is drawn itself
     "predict/subset",
     "predict/select",

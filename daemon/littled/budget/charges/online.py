@@ -19,6 +19,9 @@ from littled.budget.events import (
 )
 from littled.budget.rounding import from_text
 
+# Ways of selection with a threshold for each candidate, and no trigger.
+TALLIES = ("tally", "closure-tally")
+
 
 class OnlineCharges:
     """How the parameters of online learners are read."""
@@ -57,7 +60,7 @@ def _season(parameters: Mapping[str, Any]) -> Charges:
 
 def _trigger(parameters: Mapping[str, Any]) -> Iterator[PrivacyEvent]:
     """The trigger's event; none where epochs end on a public schedule, or with a tally."""
-    if parameters.get("schedule_first") is not None or parameters["selection"] == "tally":
+    if parameters.get("schedule_first") is not None or parameters["selection"] in TALLIES:
         return
     rate = from_text(parameters["trigger_rate"])
     if _has_fresh_noise(parameters):
@@ -112,14 +115,15 @@ def _selection(
             user_examples_max=user_examples_max,
             epochs=apart,
         )
-    if kind == "tally":
+    if kind in TALLIES:
         if user_examples_max or accounting != "pure" or not parameters.get("fresh"):
             raise ValueError(kind)
+        every = 1 if kind == "tally" else parameters["groups"]["tested_every"]
         return TallySeason(
             rate=rate,
             threshold_rate=from_text(parameters["threshold_rate"]),
             threshold=parameters["bottom_score"],
-            steps=parameters["horizon"],
+            steps=-(-parameters["horizon"] // every),
         )
     if kind not in ("sparse", "closure", "path", "lengths"):
         raise ValueError(kind)

@@ -207,6 +207,8 @@ def occasions(facts: Mapping[str, Any], beyond: str) -> str:
     first = facts["schedule_first"]
     if facts["selection"] == "tally":
         return f"each after about {number(facts['bottom_score'])} mistakes on one id"
+    if facts["selection"] == "closure-tally":
+        return f"each after about {number(facts['bottom_score'])} votes for one rule"
     if first is None:
         return f"each after about {number(facts['trigger_threshold'])} mistakes{beyond}"
     return f"after {number(first)} examples, {number(2 * first)}, {number(4 * first)} and so on"

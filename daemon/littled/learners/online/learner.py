@@ -91,7 +91,7 @@ class OnlineLearner:
 
     @cached_property
     def _trigger(self) -> Trigger:
-        return trigger_of(self.parameters)
+        return trigger_of(self.parameters, self.hypotheses)
 
     # -- public facts ------------------------------------------------------------------------
 

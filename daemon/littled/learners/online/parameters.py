@@ -8,6 +8,7 @@ from typing import Any, Self, get_args
 
 from littled.budget.rounding import to_text
 from littled.budget.unit import USER_EXAMPLES_MAX
+from littled.learners.online.groups import GroupSettings
 from littled.learners.online.memories import settings_from_dict
 from littled.learners.online.memory import MemorySettings
 from littled.learners.online.pool import PoolSettings
@@ -25,7 +26,7 @@ from littled_protocol.limits import majority_members_max
 # Thresholds of a trigger, either way: with every count and noise added, 63 bits hold them.
 THRESHOLD_MAX = 1 << 62
 # Parameters that are not written where they are None: there were plans before there were these.
-LEFT_OUT = frozenset({"memory", "threshold_rate", "pool"})
+LEFT_OUT = frozenset({"memory", "threshold_rate", "pool", "groups"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +105,7 @@ _FRACTIONS = frozenset(
 _SETTINGS: dict[str, Callable[[Any], object]] = {
     "memory": settings_from_dict,
     "pool": PoolSettings.from_dict,
+    "groups": GroupSettings.from_dict,
 }
 
 
@@ -115,7 +117,7 @@ def _plain(value: object) -> object:
             {"trigger_threshold": settings.trigger_threshold, "teachers": settings.teachers}
             for settings in value
         ]
-    if isinstance(value, (MemorySettings, PoolSettings)):
+    if isinstance(value, (MemorySettings, PoolSettings, GroupSettings)):
         return value.to_dict()
     return value
 
@@ -171,11 +173,12 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
 
 def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
     """What parameters may not be together."""
-    for settings in (p.memory, p.pool):
+    for settings in (p.memory, p.pool, p.groups):
         if settings is not None and (problem := settings.wrong()) is not None:
             yield problem
     yield from selection_of(p).wrong()
     yield from selection_of(p).wrong_pool()
+    yield from selection_of(p).wrong_groups()
     if p.tests == "cohen_lyu" and not 0 < p.tests_failure < 1:
         yield "cohen_lyu tests need a tests_failure above 0 and below 1"
     if p.tests != "cohen_lyu" and p.tests_failure:
@@ -184,7 +187,7 @@ def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
         yield "cohen_lyu tests protect single examples only; take above_threshold tests for users"
     if p.threshold_rate is not None and p.threshold_rate <= 0:
         yield "a threshold_rate of its own must be above 0"
-    if p.threshold_rate is not None and not (p.user_examples_max or p.watches_ids):
+    if p.threshold_rate is not None and not (p.user_examples_max or p.has_tallies):
         yield "a threshold_rate of its own must be above 0, and is for streams that protect users"
 
 

@@ -5,6 +5,7 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from littled.learners.online.buffer import Buffer
+from littled.learners.online.closure_tallies import ClosureTallies
 from littled.learners.online.memories import memory_from_dict
 from littled.learners.online.pool import Pool
 from littled.learners.online.state import OnlineState
@@ -50,7 +51,9 @@ def state_from_dict(values: dict[str, Any]) -> OnlineState:
     if "pool" in values:
         read["pool"] = _read(Pool.from_dict, values["pool"], "pool")
     if "tallies" in values:
-        read["tallies"] = _read(Tallies.from_dict, values["tallies"], "tallies")
+        of_closures = "closures" in values["tallies"]
+        reader = ClosureTallies.from_dict if of_closures else Tallies.from_dict
+        read["tallies"] = _read(reader, values["tallies"], "tallies")
     read["rule"] = rule_from_dict(values["rule"])
     read["buffer"] = None if values["buffer"] is None else Buffer(**values["buffer"])
     read["archive"] = tuple(Buffer(**buffer) for buffer in values["archive"])

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from littled.classes.base import Labels, Points
 from littled.learners import contract
 from littled.learners.online.buffer import Buffer
+from littled.learners.online.closure_tallies import ClosureTallies
 from littled.learners.online.memory import Memory
 from littled.learners.online.pool import Pool
 from littled.learners.online.tallies import Tallies
@@ -27,7 +28,7 @@ class OnlineState:
     and `users_kept` where exactly the counted mistakes are kept. `memory` is that of the season,
     None for ways of selection without one. `pool` is what was held back for later calls of the
     season, None for learners without one. `tallies` are those of the season, None for other ways
-    and where nothing has votes.
+    and where nothing is tested.
     """
 
     rule: Rule
@@ -50,7 +51,7 @@ class OnlineState:
     users_kept: UserCounts | None = None
     memory: Memory | None = None
     pool: Pool | None = None
-    tallies: Tallies | None = None
+    tallies: Tallies | ClosureTallies | None = None
 
 
 @dataclass(frozen=True, slots=True)

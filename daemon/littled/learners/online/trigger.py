@@ -17,8 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.budget.events import CohenLyuTrigger, PrivacyEvent, TriggerSeason
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.wide import as_pairs, to_int
 from littled.learners.contract import Examples, Place
+from littled.learners.online.closure_tallies import ClosureTallies
+from littled.learners.online.closure_votes import ClosureVotes
 from littled.learners.online.keeping import admitted, plus
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.state import OnlineState
@@ -37,14 +40,14 @@ class Looked:
 
     `counted` (n,): the mistakes that count, of all n examples of the part; `consumed`: how many of
     these examples belong to the epoch; `fires`: whether it ends with the last of them. `tallies`:
-    those after these examples, where each id is watched by itself.
+    those after these examples, where each candidate is tested by itself.
     """
 
     counted: Flags
     consumed: int
     fires: bool
     threshold_noise: int | None = None
-    tallies: Tallies | None = None
+    tallies: Tallies | ClosureTallies | None = None
 
 
 @dataclass(frozen=True)
@@ -326,17 +329,13 @@ class Schedule(Trigger):
 
 
 @dataclass(frozen=True)
-class Tallying(Trigger):
-    """Every id on which the published rule errs is watched by itself: Lemma T.
+class Tallied(Trigger):
+    """Every candidate is tested by itself; an epoch ends after the example after which one passes.
 
-    An epoch ends after the example after which an id passes. Other ids are watched on.
+    The others are tested on.
     """
 
     words: ClassVar[str] = "tallies"
-
-    @cached_property
-    def _tests(self) -> TallyTests:
-        return tests_of(self.parameters)
 
     def season_events(self) -> list[PrivacyEvent]:
         """None beside what the selection is charged when a season opens."""
@@ -348,7 +347,7 @@ class Tallying(Trigger):
 
     @property
     def counts_mistakes(self) -> bool:
-        """Of each id."""
+        """Of each candidate."""
         return True
 
     @property
@@ -358,12 +357,26 @@ class Tallying(Trigger):
 
     @property
     def mistakes_counted_max(self) -> int:
-        """Mistakes on ids that never pass may be as many as there are examples."""
+        """Mistakes on what never passes may be as many as there are examples."""
         return self.parameters.horizon
 
     def part(self, state: OnlineState, event: Examples) -> Examples:
-        """All of them: nobody knows before when an id passes."""
+        """All of them: nobody knows before when a candidate passes."""
         return event
+
+    def counted(self, state: OnlineState, consumed: Examples, looked: Looked) -> OnlineState:
+        """With the tallies after these examples."""
+        tallies = looked.tallies
+        return replace(state, tallies=tallies if tallies and tallies.watched else None)
+
+
+@dataclass(frozen=True)
+class Tallying(Tallied):
+    """Every id on which the published rule errs is watched by itself: Lemma T."""
+
+    @cached_property
+    def _tests(self) -> TallyTests:
+        return tests_of(self.parameters)
 
     def look(
         self,
@@ -378,6 +391,7 @@ class Tallying(Trigger):
         The noise of a vote is drawn at its own position, from one address.
         """
         tallies = state.tallies or Tallies()
+        assert isinstance(tallies, Tallies)
         first = part.place.position
         watched, passes = dict(tallies.watched), tallies.first
         places = np.flatnonzero(mistake)
@@ -406,15 +420,45 @@ class Tallying(Trigger):
         wait = self._tests.wait(gap, words)
         return Watched(gap, NEVER if wait is None else place.position + wait - 1)
 
+
+@dataclass(frozen=True)
+class ClosureTallying(Tallied):
+    """Every closure that positive examples vote for is tested by itself: Lemma J."""
+
+    hypotheses: HypothesisClass
+
+    @cached_property
+    def _votes(self) -> ClosureVotes:
+        return ClosureVotes(self.parameters, self.hypotheses)
+
+    def look(
+        self,
+        state: OnlineState,
+        part: Examples,
+        mistake: Flags,
+        threshold: int,
+        noise: LearnerNoise,
+    ) -> Looked:
+        """Count the votes of positive mistakes, up to and with the first test that is passed."""
+        tallies = state.tallies
+        if tallies is None:
+            tallies = self._votes.begun(state.rule, {}, part.place, noise, part.place.position)
+        assert isinstance(tallies, ClosureTallies)
+        tallies = self._votes.counted(state, tallies, part, mistake & (part.y == 1), noise)
+        consumed = tallies.first + 1 - part.place.position
+        fires = consumed <= len(part.y)
+        return Looked(mistake, consumed if fires else len(part.y), fires, tallies=tallies)
+
     def counted(self, state: OnlineState, consumed: Examples, looked: Looked) -> OnlineState:
-        """With the tallies after these examples."""
-        tallies = looked.tallies
-        return replace(state, tallies=tallies if tallies and tallies.watched else None)
+        """With the tallies after these examples, also where nothing is tested."""
+        return replace(state, tallies=looked.tallies)
 
 
-def trigger_of(parameters: ParameterValues) -> Trigger:
-    """What ends the epochs of a learner with these parameters."""
-    if parameters.watches_ids:
+def trigger_of(parameters: ParameterValues, hypotheses: HypothesisClass) -> Trigger:
+    """What ends the epochs of a learner with these parameters, for this class."""
+    if parameters.groups is not None:
+        return ClosureTallying(parameters, hypotheses)
+    if parameters.has_tallies:
         return Tallying(parameters)
     if parameters.schedule_first is not None:
         return Schedule(parameters)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
+from littled.learners.online.groups import GroupSettings
 from littled.learners.online.memory import MemorySettings
 from littled.learners.online.pool import PoolSettings
 
@@ -30,8 +31,9 @@ class ParameterValues:
     Privacy-critical (they set prices): `epsilon`, `horizon`, `trigger_rate`, `selection`,
     `selection_rate`, `selection_accounting`, `draws`, `list_cap`, `bottom_score`, `teachers`,
     `stage_rate`, `calls_max`, `fresh`, `tests`, `tests_failure`, `user_examples_max`,
-    `threshold_rate`. Utility only: `noise_rate`, `trigger_threshold`, `buffer`, `background_max`,
-    `ladder`, `schedule_first`, `mistakes_max`, `memory`, `pool`; but where a histogram is booked as
+    `threshold_rate`, `groups.tested_every`. Utility only: `noise_rate`, `trigger_threshold`,
+    `buffer`, `background_max`, `ladder`, `schedule_first`, `mistakes_max`, `memory`, `pool` and the
+    rest of `groups`; but where a histogram is booked as
     zCDP, whether `noise_rate` is 0 sets its price.
 
     - `horizon`: examples in a season.
@@ -70,6 +72,8 @@ class ParameterValues:
       `selection_rate` is e_2.
     - `pool`: how fresh dense selections hold examples back for later calls; None if they do not.
       Plans that have none are stored without it.
+    - `groups`: who votes for closures, and when they are tested; None for other ways of selection.
+      Plans that have none are stored without it.
     """
 
     epsilon: Fraction
@@ -98,16 +102,17 @@ class ParameterValues:
     memory: MemorySettings | None = None
     threshold_rate: Fraction | None = None
     pool: PoolSettings | None = None
+    groups: GroupSettings | None = None
 
     @property
-    def watches_ids(self) -> bool:
-        """Whether each id has a threshold of its own, and an epoch ends when one passes."""
-        return self.selection == "tally"
+    def has_tallies(self) -> bool:
+        """Whether each candidate has a threshold of its own, and an epoch ends when one passes."""
+        return self.selection in ("tally", "closure-tally")
 
     @property
     def first_threshold(self) -> int:
-        """U of the first epoch, or B where ids are watched: about so many mistakes end it."""
-        return self.bottom_score if self.watches_ids else self.trigger_threshold
+        """U of the first epoch, or B where there are tallies: about so many mistakes end it."""
+        return self.bottom_score if self.has_tallies else self.trigger_threshold
 
     @property
     def keeps_mistakes(self) -> bool:

@@ -26,6 +26,7 @@ from littled.classes.table import Table
 from littled.learners.contract import Place, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState, Step
 from littled.learners.online.chain_memory import ChainMemory, ChainSettings
+from littled.learners.online.groups import GroupSettings
 from littled.learners.online.keeping import Buffers, Counts
 from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.noise import LearnerNoise
@@ -250,6 +251,34 @@ TALLIES: dict[str, Case] = {
     ),
 }  # fmt: skip
 
+# Closures that are tested; positions vote by themselves (1) or in the one group there is (0).
+CLOSURE_TALLY = replace(
+    TALLY, selection="closure-tally", groups=GroupSettings(1, 1, 1, 1, 8, 2, 1)
+)  # fmt: skip
+
+
+def voters(count: int, points: Sequence[Any], numbers: Sequence[int]) -> tuple[Turn, ...]:
+    """Any examples, at positions whose secret words are these."""
+    return tuple(anything(points, teachers=(numbers[t],)) for t in range(count))
+
+
+CLOSURE_TALLIES: dict[str, Case] = {
+    "alone": Case(
+        one("conjunctions:1", CLOSURE_TALLY), voters(3, TWO_POINTS, (1, 1, 1)), 1.2, 1.31, 16
+    ),
+    "a group": Case(
+        one("conjunctions:1", CLOSURE_TALLY), voters(3, TWO_POINTS, (0, 0, 1)), 3, 1.83, 16
+    ),
+    # votes for {0} and for {0, 1} add up when {1} is published
+    "two that become one": Case(
+        one("affine:1:1", replace(CLOSURE_TALLY, horizon=4)),
+        (
+            anything(ONE_POINT, teachers=(1,)), Turn((Example(0, 1, 0),)),
+            Turn((Example(1, 1, 0),)), anything((1,), teachers=(1,)),
+        ), 9, 1.51, 16,
+    ),
+}  # fmt: skip
+
 # Four teachers of five have an example each, and the fifth has one or none.
 FOUR = tuple(Turn((Example(0, 1, teacher),)) for teacher in range(4))
 FIFTH = Example(0, 1, 4), Example(0, 0, 4)
@@ -410,6 +439,11 @@ def test_learners_with_triggers_cost_what_they_are_charged(name: str) -> None:
 @pytest.mark.parametrize("name", TALLIES)
 def test_tallies_cost_what_they_are_charged(name: str) -> None:
     TALLIES[name].check()
+
+
+@pytest.mark.parametrize("name", CLOSURE_TALLIES)
+def test_tallies_of_closures_cost_what_they_are_charged(name: str) -> None:
+    CLOSURE_TALLIES[name].check()
 
 
 @pytest.mark.campaign

@@ -86,6 +86,11 @@ class Selection(ABC):
         if self.parameters.pool is not None:
             yield f"{self.parameters.selection} selection has no pool of held-back examples"
 
+    def wrong_groups(self) -> Iterator[str]:
+        """What voters in groups do not go with; the first one is said."""
+        if self.parameters.groups is not None:
+            yield f"{self.parameters.selection} selection has no voters in groups"
+
     def _wrong_stages(self) -> Iterator[str]:
         if self.parameters.stage_rate is not None:
             yield "a stage test needs sparse selection with a number of teachers"

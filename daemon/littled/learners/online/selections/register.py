@@ -5,6 +5,7 @@ from collections.abc import Callable
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.chain import Chain
 from littled.learners.online.selections.closure import Closures
+from littled.learners.online.selections.closure_tally import ClosureTally
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.selections.histogram import Histogram
 from littled.learners.online.selections.lengths import Lengths
@@ -28,6 +29,7 @@ SELECTIONS: dict[str, Callable[[ParameterValues], Selection]] = {
     "closure": Closures,
     "histogram": Histogram,
     "tally": Tally,
+    "closure-tally": ClosureTally,
     "chain": Chain,
     "path": Path,
     "lengths": Lengths,

@@ -29,28 +29,46 @@ WATCHED_BYTES = 600
 
 
 @dataclass(frozen=True)
-class Tally(Selection):
-    """Sets of ids, each of which is watched by itself."""
-
-    @property
-    def words(self) -> str:
-        """The word of the parameters."""
-        return "tally"
+class Tallied(Selection):
+    """Each candidate has a threshold of its own, and whatever passes ends the epoch."""
 
     def wrong(self) -> Iterator[str]:
         """Whatever belongs to a trigger that counts all mistakes, users, or noise in labels."""
         p = self.parameters
         yield from super().wrong()
         if not p.fresh or p.draws != 1 or p.buffer != "mistakes" or p.teachers is not None:
-            yield "tally selection is fresh, keeps mistakes, and has neither teachers nor draws"
+            yield f"{self.words} selection is fresh, keeps mistakes, has neither teachers nor draws"
         if p.trigger_rate or p.trigger_threshold or p.ladder or p.tests != "above_threshold":
-            yield "tally selection has no trigger of its own: neither rate, threshold nor ladder"
+            yield f"{self.words} selection has no trigger: neither rate, threshold nor ladder"
         if p.schedule_first is not None:
-            yield "tally selection has no schedule"
+            yield f"{self.words} selection has no schedule"
         if p.threshold_rate is None or p.selection_accounting != "pure":
-            yield "tally selection has a threshold_rate, and is booked as pure"
+            yield f"{self.words} selection has a threshold_rate, and is booked as pure"
         if p.noise_rate or p.user_examples_max is not None:
-            yield "tally selection needs noise_rate 0, and protects single examples only"
+            yield f"{self.words} selection needs noise_rate 0, and protects single examples only"
+
+    @property
+    def keeps_rows(self) -> bool:
+        """Votes alone."""
+        return False
+
+    def candidates_max(self, hypotheses: HypothesisClass, examples: int) -> int:
+        """None beside what is tested."""
+        return 0
+
+    def work(self, hypotheses: HypothesisClass, load: Load) -> Work:
+        """A rule is made of what passes, and compared with what has votes."""
+        return Work()
+
+
+@dataclass(frozen=True)
+class Tally(Tallied):
+    """Sets of ids, each of which is watched by itself."""
+
+    @property
+    def words(self) -> str:
+        """The word of the parameters."""
+        return "tally"
 
     def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
         """Rules that are no sets."""
@@ -76,16 +94,12 @@ class Tally(Selection):
         """No example is kept: its vote is in the tallies."""
         return Nothing(hypotheses, self.parameters)
 
-    @property
-    def keeps_rows(self) -> bool:
-        """Votes alone."""
-        return False
-
     def select(
         self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
     ) -> tuple[OnlineState, Rule | None]:
         """The ids that pass here are flipped; spells end of these, and of what the rule changes."""
         tallies = state.tallies or Tallies()
+        assert isinstance(tallies, Tallies)
         passing = tallies.passing(place.position)
         flips = Proposals(np.ones(len(passing), dtype=np.int64), pairs_of(passing))
         every = np.arange(len(passing), dtype=np.int64)
@@ -96,14 +110,6 @@ class Tally(Selection):
         ended = {id_ for id_, now in zip(watched, changed.tolist(), strict=True) if now}
         left = tallies.without({*passing, *ended})
         return replace(state, tallies=left if left.watched else None), rule
-
-    def candidates_max(self, hypotheses: HypothesisClass, examples: int) -> int:
-        """None beside what is watched."""
-        return 0
-
-    def work(self, hypotheses: HypothesisClass, load: Load) -> Work:
-        """A rule is made of what passes, and asked for the label of what is watched."""
-        return Work()
 
     def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
         """Of all that can be watched: an id for each example of a season."""

@@ -5,6 +5,7 @@ from littled.planner.online.paper import PaperWay
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.ways.base import Way
 from littled.planner.online.ways.closure import ClosureWay
+from littled.planner.online.ways.closure_tally import ClosureTallyWay
 from littled.planner.online.ways.dense import DenseWay
 from littled.planner.online.ways.fresh import FreshWay
 from littled.planner.online.ways.histogram import HistogramWay
@@ -18,7 +19,7 @@ WAYS: dict[str, Way] = {
     way.name: way
     for way in (
         *(DenseWay(), FreshWay(), MemoryWay(), HalvingWay(), SparseWay(), ClosureWay()),
-        *(HistogramWay(), TallyWay(), TeachersWay(), PaperWay()),
+        *(HistogramWay(), TallyWay(), ClosureTallyWay(), TeachersWay(), PaperWay()),
     )
 }
 

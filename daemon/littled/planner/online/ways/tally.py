@@ -108,14 +108,20 @@ def _planned(
     return estimated("tally", plan, expected, guaranteed, budget, expected)
 
 
-def least_threshold(rate: Fraction, threshold_rate: Fraction, budget: Budget) -> int:
-    """Least B that hides single votes, within the learner's part of delta."""
+def least_threshold(
+    rate: Fraction, threshold_rate: Fraction, budget: Budget, tests: int | None = None
+) -> int:
+    """Least B that hides single votes in so many tests, within the learner's part of delta.
+
+    Without a number there is a test after each example.
+    """
+    steps = budget.horizon if tests is None else tests
     hiding, own = float(rate), float(threshold_rate)
     mean = -expm1(-own) / -expm1(-own - hiding)
-    failure = budget.horizon * mean * (1 + exp(-hiding)) / float(budget.failure)
+    failure = steps * mean * (1 + exp(-hiding)) / float(budget.failure)
     # one less than floats say, and then what exact bounds say
     bottom = max(2, math.floor(log(failure) / hiding))
-    event = TallySeason(rate, threshold_rate, bottom, budget.horizon)
+    event = TallySeason(rate, threshold_rate, bottom, steps)
     while replace(event, threshold=bottom).failure > budget.failure:
         bottom += 1
     return bottom

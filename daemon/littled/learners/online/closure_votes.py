@@ -1,0 +1,183 @@
+"""Votes for closures: who votes when, and how the rules that have votes are tested (Lemma J).
+
+A positive example on which the published rule errs votes by itself for the smallest rule around
+both, or joins its group. Which of the two, and which group, its position's secret word says,
+whatever the example is. So one replaced example changes one vote: its own, or that of its group.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.classes.capabilities import IntersectionClosed, needed
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.wide import as_pairs, to_int
+from littled.learners.contract import Examples, Place
+from littled.learners.online.closure_tallies import (
+    ClosureTallies,
+    Group,
+    Watched,
+    carried,
+    first_of,
+)
+from littled.learners.online.groups import GroupSettings
+from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.state import OnlineState
+from littled.learners.online.tallies import NEVER
+from littled.learners.online.values import ParameterValues
+from littled.mechanisms.tallies import TallyTests
+from littled_protocol.rules import Rule
+
+# What is drawn at one position besides its own vote: when the tests of a season begin, and when
+# those of the epoch after a call do.
+SEASON_DRAW, CALL_DRAW = 0, 1
+
+
+@dataclass(frozen=True)
+class ClosureVotes:
+    """The votes of a learner with these parameters, for a class that has closures."""
+
+    parameters: ParameterValues
+    hypotheses: HypothesisClass
+
+    @cached_property
+    def tests(self) -> TallyTests:
+        """The mechanism, of as many tests as a season can have."""
+        p = self.parameters
+        assert p.threshold_rate is not None
+        steps = -(-p.horizon // self._settings.tested_every)
+        return TallyTests(p.selection_rate, p.threshold_rate, steps)
+
+    def begun(
+        self,
+        published: Rule,
+        left: Mapping[Rule, int],
+        place: Place,
+        noise: LearnerNoise,
+        position: int,
+    ) -> ClosureTallies:
+        """Tests from a position on, of what votes have `left` and of all that are always tested.
+
+        A rho of its own is drawn for each rule, at `place`.
+        """
+        always = self._closed.next_rules(published)
+        rules = [*always, *sorted(left.keys() - set(always), key=repr)]
+        draw = CALL_DRAW if position > place.position else SEASON_DRAW
+        width = self.tests.words
+        words = noise.source.words(noise.address(place, "tally-spell", draw), width * len(rules))
+        watched = {}
+        for number, (rule, row) in enumerate(zip(rules, words.reshape(-1, width), strict=True)):
+            is_next = number < len(always)
+            gap = self._threshold(is_next=is_next) + self.tests.threshold_noise(row)
+            gap += left.get(rule, 0)
+            watched[rule] = Watched(gap, self._passes(gap, row, position), is_next)
+        return ClosureTallies.of(watched)
+
+    def after_call(
+        self, tallies: ClosureTallies, published: Rule, place: Place, noise: LearnerNoise
+    ) -> ClosureTallies:
+        """The tests of the next epoch: those of what has not passed, around the new rule."""
+        waiting = {
+            rule: one for rule, one in tallies.watched.items() if one.passes != place.position
+        }
+        left = carried(waiting, self._own_threshold, published, self._closed.joined)
+        return self.begun(published, left, place, noise, place.position + 1)
+
+    def counted(
+        self,
+        state: OnlineState,
+        tallies: ClosureTallies,
+        part: Examples,
+        voting: NDArray[np.bool_],
+        noise: LearnerNoise,
+    ) -> ClosureTallies:
+        """With the votes of some examples of a part of an epoch, until a rule passes.
+
+        voting: (n,) bool. A vote's noise is drawn at the position of the example that gives it.
+        """
+        words = noise.of_positions(part, "teacher")
+        watched, groups, first = dict(tallies.watched), dict(tallies.groups), tallies.first
+        places = np.flatnonzero(voting)
+        begins = part.place.position
+        for index, pair in zip(places.tolist(), as_pairs(part.x[places]), strict=True):
+            if first < begins + index:
+                break
+            earlier = begins + index - state.epoch_position
+            voter = self._settings.voter(int(words[index]), earlier, state.calls)
+            if voter is None:
+                rule = self._closed.around(state.rule, to_int(pair))
+            else:
+                group = self._joined_by(groups.get(voter), state.rule, to_int(pair), watched)
+                news = group is not groups.get(voter) and group.voted
+                groups[voter] = group
+                rule = group.closure if news else None
+            if rule is None or rule == state.rule:
+                continue
+            before = watched.get(rule)
+            watched[rule] = self._voted(before, part.place_of(index), noise)
+            first = min(first, watched[rule].passes)
+            if before is not None and before.passes == first < watched[rule].passes:
+                first = first_of(watched.values())
+        return replace(tallies, watched=watched, groups=groups, first=first)
+
+    def _joined_by(
+        self, group: Group | None, published: Rule, point: int, watched: Mapping[Rule, Watched]
+    ) -> Group:
+        """The group with one example more; the same object if it has voted already.
+
+        One whose closure is no rule of the class has the published rule in its place for ever.
+        """
+        if group is None:
+            group = Group(published)
+        if group.voted:
+            return group
+        closure = self._closed.around(group.closure, point)
+        if closure is None:
+            return Group(published, voted=True)
+        held = group.held + 1 if closure == group.closure else 0
+        done = held >= self._settings.stable or self._closed.is_whole(closure)
+        alone = watched.get(closure)
+        return Group(closure, held, done or (alone is not None and alone.is_next))
+
+    def _voted(self, watched: Watched | None, place: Place, noise: LearnerNoise) -> Watched:
+        """A rule with one vote more, given by the example at this place."""
+        words = noise.source.words(noise.address(place, "tally"), self.tests.words)
+        if watched is None:
+            gap = self._threshold(is_next=False) + self.tests.threshold_noise(words) - 1
+            return Watched(gap, self._passes(gap, words, place.position), is_next=False)
+        gap = watched.gap - 1
+        return Watched(gap, self._passes(gap, words, place.position), watched.is_next)
+
+    def _passes(self, gap: int, words: NDArray[np.uint64], position: int) -> int:
+        """After which position a rule passes that has this gap from `position` on."""
+        wait = self.tests.wait(gap, words)
+        if wait is None:
+            return NEVER
+        every = self._settings.tested_every
+        return self._settings.first_test(position) + (wait - 1) * every
+
+    def _threshold(self, *, is_next: bool) -> int:
+        return self._settings.next_score if is_next else self.parameters.bottom_score
+
+    def _own_threshold(self, watched: Watched) -> int:
+        return self._threshold(is_next=watched.is_next)
+
+    @cached_property
+    def _closed(self) -> IntersectionClosed:
+        return needed(self.hypotheses.intersection_closed)
+
+    @property
+    def _settings(self) -> GroupSettings:
+        assert self.parameters.groups is not None
+        return self.parameters.groups
+
+
+def around_all(closed: IntersectionClosed, published: Rule, rules: Iterable[Rule]) -> Rule | None:
+    """The smallest rule around the published one and these; None if the class has none."""
+    found: Rule | None = published
+    for rule in rules:
+        found = None if found is None else closed.joined(found, rule)
+    return found

@@ -1,0 +1,64 @@
+"""Who votes for closures: single examples and groups of them, as stored parameters."""
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Self
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSettings:
+    """Stored parameters of tallies over closures, fixed before any data.
+
+    `tested_every` sets the price, since tests come after every so many positions; the rest is
+    utility only. An example's secret word modulo `groups` plus the number of single voters says
+    whose it is: `singles` before a season's first call and `later_singles` afterwards vote by
+    themselves, all others with their group. A group votes once, for the closure of its examples, as
+    soon as it is whole or `stable` examples in a row were inside it. Groups begin anew when an
+    epoch has had `renewed_after` examples, twice as many, four times, and so on. `next_score` is
+    the threshold of rules that come right after the published one, where their list is public.
+    """
+
+    groups: int
+    singles: int
+    later_singles: int
+    stable: int
+    renewed_after: int
+    next_score: int
+    tested_every: int
+
+    def wrong(self) -> str | None:
+        """The first thing that is wrong with these values, in one sentence."""
+        values = asdict(self)
+        if any(type(value) is not int or value < 0 for value in values.values()):
+            return "the settings of groups must be integers of at least 0"
+        least = ("groups", "stable", "renewed_after", "next_score", "tested_every")
+        if any(values[name] < 1 for name in least):
+            return f"of the settings of groups {', '.join(least)} must be at least 1"
+        return None
+
+    def to_dict(self) -> dict[str, int]:
+        """Plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, values: Any) -> Self:
+        """What `to_dict` wrote; ValueError, one sentence, for anything else."""
+        names = {setting.name for setting in fields(cls)}
+        if not isinstance(values, dict) or set(values) != names:
+            raise ValueError(f"the settings of groups are {', '.join(sorted(names))}")
+        return cls(**values)
+
+    def voter(self, word: int, place: int, calls: int) -> int | None:
+        """The group of an example, None for one that votes by itself.
+
+        By the secret word of its position, its place in the epoch, from 0 on, and the calls of the
+        season so far.
+        """
+        singles = self.later_singles if calls else self.singles
+        number = word % (self.groups + singles)
+        if number >= self.groups:
+            return None
+        return number + self.groups * (place // self.renewed_after).bit_length()
+
+    def first_test(self, position: int) -> int:
+        """The first position from this one on after which is a test."""
+        return -(-(position + 1) // self.tested_every) * self.tested_every - 1
