@@ -57,7 +57,7 @@ TALLY = replace(
 CLOSURE_TALLY = replace(
     TALLY, selection="closure-tally", groups=GroupSettings(
         groups=2, singles=3, later_singles=6, stable=1, renewed_after=8, next_score=4,
-        tested_every=2,
+        tested_every=2, forgets_after=16,
     ),
 )  # fmt: skip
 FRESH: dict[str, Any] = {"tests": "cohen_lyu", "tests_failure": Fraction(1, 1000)}

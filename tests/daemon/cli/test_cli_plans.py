@@ -42,9 +42,9 @@ def test_every_way_of_selection_has_a_row_with_a_number_or_a_reason(littled: Lit
     ways = littled("plan", "--class", "thresholds:256", *BUDGET, "--json").json["ways"]
     assert [each["way"] for each in ways] == [
         *("memory", "dense", "fresh", "halving", "sparse", "closure", "histogram", "tally"),
-        *("teachers", "paper", "experts"),
+        *("closure-tally", "teachers", "paper", "experts"),
     ]
-    assert [each["chosen"] for each in ways] == [True] + 10 * [False]
+    assert [each["chosen"] for each in ways] == [True] + 11 * [False]
     for each in ways:
         assert each["expected_mistakes"] or each["remark"]
     assert ways[1]["expected_mistakes"] < ways[1]["guaranteed_mistakes"]

@@ -45,6 +45,7 @@ from littled.planner.online.costs import (
 )
 from littled.planner.online.sizes import misfit, snapshot_bytes_max
 from littled.planner.prediction.request import PredictionRequest
+from littled.ways import Asked
 from littled_protocol.rules import Words
 from support.learning import Runner, column
 from support.memory import peak_bytes
@@ -148,10 +149,10 @@ def test_every_way_keeps_the_promise_for_users(name: str, users: int) -> None:
 
 
 def test_a_user_costs_more_than_an_example_and_many_examples_more_than_one() -> None:
-    for name in ("prefixes:128", "affine:64:8"):
-        example = StreamRequest(
-            "s", Fraction(1), DELTA, HORIZON, (OnlineRequest("l", class_from_name(name)),)
-        )
+    ways: dict[str, Asked] = {"prefixes:128": "auto", "affine:64:8": "closure"}
+    for name, selection in ways.items():
+        learner = OnlineRequest("l", class_from_name(name), selection=selection)
+        example = StreamRequest("s", Fraction(1), DELTA, HORIZON, (learner,))
         requests = [example, *(asked(name, users) for users in (1, 10))]
         expected = [compare_ways(each)[0].expected_mistakes or 0 for each in requests]
         assert expected == sorted(expected)

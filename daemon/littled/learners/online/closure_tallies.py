@@ -89,15 +89,17 @@ def carried(
     threshold: Callable[[Watched], int],
     published: Rule,
     joined: Callable[[Rule, Rule], Rule | None],
+    forgotten: int = 0,
 ) -> dict[Rule, int]:
     """What the votes of each rule have left when `published` comes, for the rule around both.
 
-    A rule whose gap is below its threshold passes the difference on, a number below 0; those of
-    rules that become one add up. Nothing is left of what the published rule contains.
+    A rule whose gap is below its threshold by more than `forgotten` passes the rest of the
+    difference on, a number below 0; those of rules that become one add up. Nothing is left of what
+    the published rule contains.
     """
     found: dict[Rule, int] = {}
     for rule, one in watched.items():
-        left = min(0, one.gap - threshold(one))
+        left = min(0, one.gap - threshold(one) + forgotten)
         around = joined(rule, published) if left else None
         if around is not None and around != published:
             found[around] = found.get(around, 0) + left

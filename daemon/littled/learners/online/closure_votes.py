@@ -86,6 +86,14 @@ class ClosureVotes:
         left = carried(waiting, self._own_threshold, published, self._closed.joined)
         return self.begun(published, left, place, noise, place.position + 1)
 
+    def forgotten(
+        self, tallies: ClosureTallies, published: Rule, place: Place, noise: LearnerNoise
+    ) -> ClosureTallies:
+        """The same groups, and tests from this place on of rules that have one vote less each."""
+        args = tallies.watched, self._own_threshold, published, self._closed.joined
+        begun = self.begun(published, carried(*args, forgotten=1), place, noise, place.position)
+        return replace(begun, groups=tallies.groups)
+
     def counted(
         self,
         state: OnlineState,

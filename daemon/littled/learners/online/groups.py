@@ -15,6 +15,8 @@ class GroupSettings:
     soon as it is whole or `stable` examples in a row were inside it. Groups begin anew when an
     epoch has had `renewed_after` examples, twice as many, four times, and so on. `next_score` is
     the threshold of rules that come right after the published one, where their list is public.
+    After every `forgets_after` positions each rule has one vote less, so that what few have voted
+    for is forgotten.
     """
 
     groups: int
@@ -24,15 +26,15 @@ class GroupSettings:
     renewed_after: int
     next_score: int
     tested_every: int
+    forgets_after: int
 
     def wrong(self) -> str | None:
         """The first thing that is wrong with these values, in one sentence."""
         values = asdict(self)
         if any(type(value) is not int or value < 0 for value in values.values()):
             return "the settings of groups must be integers of at least 0"
-        least = ("groups", "stable", "renewed_after", "next_score", "tested_every")
-        if any(values[name] < 1 for name in least):
-            return f"of the settings of groups {', '.join(least)} must be at least 1"
+        if any(value < 1 for name, value in values.items() if not name.endswith("singles")):
+            return "all settings of groups but their singles must be at least 1"
         return None
 
     def to_dict(self) -> dict[str, int]:

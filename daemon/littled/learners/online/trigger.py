@@ -431,6 +431,15 @@ class ClosureTallying(Tallied):
     def _votes(self) -> ClosureVotes:
         return ClosureVotes(self.parameters, self.hypotheses)
 
+    @property
+    def _forgets_after(self) -> int:
+        assert self.parameters.groups is not None
+        return self.parameters.groups.forgets_after
+
+    def part(self, state: OnlineState, event: Examples) -> Examples:
+        """Those up to the next public position at which votes are forgotten."""
+        return event.take(slice(-event.place.position % self._forgets_after or self._forgets_after))
+
     def look(
         self,
         state: OnlineState,
@@ -440,12 +449,14 @@ class ClosureTallying(Tallied):
         noise: LearnerNoise,
     ) -> Looked:
         """Count the votes of positive mistakes, up to and with the first test that is passed."""
-        tallies = state.tallies
+        tallies, place = state.tallies, part.place
         if tallies is None:
-            tallies = self._votes.begun(state.rule, {}, part.place, noise, part.place.position)
+            tallies = self._votes.begun(state.rule, {}, place, noise, place.position)
         assert isinstance(tallies, ClosureTallies)
+        if tallies is state.tallies and place.position % self._forgets_after == 0:
+            tallies = self._votes.forgotten(tallies, state.rule, place, noise)
         tallies = self._votes.counted(state, tallies, part, mistake & (part.y == 1), noise)
-        consumed = tallies.first + 1 - part.place.position
+        consumed = tallies.first + 1 - place.position
         fires = consumed <= len(part.y)
         return Looked(mistake, consumed if fires else len(part.y), fires, tallies=tallies)
 

@@ -252,8 +252,9 @@ TALLIES: dict[str, Case] = {
 }  # fmt: skip
 
 # Closures that are tested; positions vote by themselves (1) or in the one group there is (0).
+VOTERS = GroupSettings(1, 1, 1, 1, 8, 2, 1, 8)
 CLOSURE_TALLY = replace(
-    TALLY, selection="closure-tally", groups=GroupSettings(1, 1, 1, 1, 8, 2, 1)
+    TALLY, selection="closure-tally", groups=VOTERS
 )  # fmt: skip
 
 
@@ -269,13 +270,19 @@ CLOSURE_TALLIES: dict[str, Case] = {
     "a group": Case(
         one("conjunctions:1", CLOSURE_TALLY), voters(3, TWO_POINTS, (0, 0, 1)), 3, 1.83, 16
     ),
+    "forgotten": Case(
+        one("affine:1:1", replace(
+            CLOSURE_TALLY, horizon=4, groups=replace(VOTERS, forgets_after=2)
+        )),
+        voters(4, ONE_POINT, (1, 1, 1, 1)), 5, 2.44, 16,
+    ),
     # votes for {0} and for {0, 1} add up when {1} is published
     "two that become one": Case(
         one("affine:1:1", replace(CLOSURE_TALLY, horizon=4)),
         (
             anything(ONE_POINT, teachers=(1,)), Turn((Example(0, 1, 0),)),
             Turn((Example(1, 1, 0),)), anything((1,), teachers=(1,)),
-        ), 9, 1.51, 16,
+        ), 0, 1.51, 16,
     ),
 }  # fmt: skip
 

@@ -165,16 +165,32 @@ def test_windows_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         plan_stream(request)
 
 
-USUAL = ["thresholds:256", "prefixes:128", "affine:64:8"]
+USUAL = ["thresholds:256", "prefixes:128"]
 # Every example of a season may be a mistake on an id of its own, all of which are watched.
 WATCHED = ["points:64", "sparse_sets:64:4"]
+# And many may vote for closures of their own.
+TESTED = ["affine:64:8", "conjunctions:128"]
 
 
-@pytest.mark.parametrize("name", [*USUAL, "conjunctions:128", "stumps:16:64"])
+@pytest.mark.parametrize("name", [*USUAL, "stumps:16:64"])
 def test_usual_plans_are_far_from_every_limit(name: str) -> None:
     (plan,) = plan_stream(asked(name, 10**6, 1)).of(OnlinePlan)
     assert misfit(plan) is None
     assert snapshot_bytes_max(plan) < SNAPSHOT_BYTES_MAX // 50
+    assert retrain_memory_bytes(plan) < MEMORY_BYTES_MAX // 10
+
+
+@pytest.mark.parametrize("name", TESTED)
+@pytest.mark.parametrize("selection", ["auto", "closure"])
+def test_usual_plans_of_closures_are_within_every_limit(name: str, selection: Any) -> None:
+    request = StreamRequest(
+        "s", Fraction(1), Fraction(1, 10**6), 10**6,
+        (OnlineRequest("l", class_from_name(name), selection=selection),),
+    )  # fmt: skip
+    (plan,) = plan_stream(request).of(OnlinePlan)
+    assert misfit(plan) is None
+    few = 50 if selection == "closure" else 10
+    assert snapshot_bytes_max(plan) < SNAPSHOT_BYTES_MAX // few
     assert retrain_memory_bytes(plan) < MEMORY_BYTES_MAX // 10
 
 

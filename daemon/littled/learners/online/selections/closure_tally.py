@@ -5,6 +5,7 @@ when a closure passes. So there is nothing left to select in a call; the noise o
 tests is drawn.
 """
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -23,9 +24,9 @@ from littled.learners.online.state import OnlineState
 from littled.learners.online.values import ParameterValues
 from littled_protocol.rules import Rule
 
-# Of a rule that is tested, beside the rule: what mappings hold of it, while a batch is counted and
-# while tests begin anew.
-WATCHED_BYTES = 900
+# Of a rule that is tested, while a batch is counted, tests begin anew or a snapshot is made: so
+# many bytes, and so many for each character of its text.
+WATCHED_BYTES, CHARACTER_BYTES = 400, 8
 # And in a snapshot: its gap, when it passes, of a group its number and what it has held.
 STORED_NUMBERS_BYTES = 40
 
@@ -69,7 +70,9 @@ class ClosureTally(Tallied):
     def precision_error(self, hypotheses: HypothesisClass) -> Fraction:
         """That of a vote for each example, and of all that is drawn anew whenever tests begin."""
         p, always = self.parameters, needed(hypotheses.intersection_closed).next_rules_max
-        anew = (p.calls_max + 1) * (p.horizon + always)
+        assert p.groups is not None
+        times = p.calls_max + 1 + p.horizon // p.groups.forgets_after + 1
+        anew = times * (p.horizon + always)
         return ClosureVotes(p, hypotheses).tests.total_variation(p.horizon + anew)
 
     def keeping(self, hypotheses: HypothesisClass) -> Keeping:
@@ -93,7 +96,9 @@ class ClosureTally(Tallied):
 
     def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
         """Of all that can be tested, and of the groups."""
-        return rules_max(self.parameters, hypotheses) * (WATCHED_BYTES + 2 * text_of(hypotheses))
+        return rules_max(self.parameters, hypotheses) * (
+            WATCHED_BYTES + CHARACTER_BYTES * text_of(hypotheses)
+        )
 
 
 @dataclass(frozen=True)
@@ -107,11 +112,17 @@ class VotesAlone(Nothing):
 
 
 def rules_max(parameters: ParameterValues, hypotheses: HypothesisClass) -> int:
-    """Rules that are held at the most: one for each example of a season, and public ones.
+    """Rules that are held at the most, and groups.
 
-    An example is a vote or in a group.
+    An example gives one vote, or belongs to a group. In N positions there are N votes. A rule whose
+    first vote was k times N positions ago has had k + 1 votes, or it is forgotten: so at most N / 1
+    + N / 2 + N / 3 + ... are held, of as many terms as a season has stretches of N positions.
     """
-    return parameters.horizon + needed(hypotheses.intersection_closed).next_rules_max
+    assert parameters.groups is not None
+    every = min(parameters.groups.forgets_after, parameters.horizon)
+    stretches = parameters.horizon // every + 2
+    held = math.ceil(every * (1 + math.log(stretches)))
+    return held + needed(hypotheses.intersection_closed).next_rules_max
 
 
 def text_of(hypotheses: HypothesisClass) -> int:

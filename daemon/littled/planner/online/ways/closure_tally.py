@@ -32,6 +32,8 @@ LATER_SINGLES = 3
 STABLE = 5
 # Groups begin anew at first after so many times the mistakes that they need.
 RENEWED_PART = 4
+# Each rule has one vote less after so many examples: what is rarer hardly makes mistakes.
+FORGETS_AFTER = 1 << 15
 # Mistakes in clusters, as many times those of independent examples.
 CLUSTERED = 1.25
 
@@ -65,6 +67,8 @@ class ClosureTallyWay(Way):
             yield "one wrong label spoils a closure: it needs noise_rate 0"
         if request.adversary == "adaptive":
             yield "nothing is known of adversaries that see each rule and keep votes apart"
+        if request.adversary == "none" and request.leaves_open:
+            yield "independent examples need no tests: closures at public times find more"
         if users:
             yield "it protects single examples only"
 
@@ -111,6 +115,7 @@ def _planned(
         renewed_after=1 << (RENEWED_PART * together - 1).bit_length(),
         next_score=following,
         tested_every=every,
+        forgets_after=FORGETS_AFTER,
     )
     parameters = OnlineParameters(
         epsilon=budget.epsilon,

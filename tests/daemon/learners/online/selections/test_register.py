@@ -11,6 +11,7 @@ from littled.learners.online.chain_memory import ChainSettings
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.chain import Chain
 from littled.learners.online.selections.closure import Closures
+from littled.learners.online.selections.closure_tally import ClosureTally
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.selections.histogram import Histogram
 from littled.learners.online.selections.lengths import Lengths
@@ -36,6 +37,8 @@ KINDS: dict[str, tuple[type[Selection], str]] = {
     "closure of teachers": (Closures, "closure"),
     "histogram": (Histogram, "histogram"),
     "tally": (Tally, "tally"),
+    "closure tally": (ClosureTally, "closure tally"),
+    "closure tally of affine spaces": (ClosureTally, "closure tally"),
     "path": (Path, "path with public memory"),
     "lengths": (Lengths, "search for the length"),
     "chain": (Chain, "chain with public memory"),
@@ -45,7 +48,17 @@ KINDS: dict[str, tuple[type[Selection], str]] = {
 
 def test_the_words_that_a_store_has_keep_their_order() -> None:
     assert list(SELECTIONS) == [
-        *("dense", "sparse", "closure", "histogram", "tally", "chain", "path", "lengths")
+        *(
+            "dense",
+            "sparse",
+            "closure",
+            "histogram",
+            "tally",
+            "closure-tally",
+            "chain",
+            "path",
+            "lengths",
+        )
     ]
 
 
@@ -56,7 +69,7 @@ def test_parameters_have_their_way_of_selection(name: str) -> None:
     assert type(selection) is kind
     assert selection.words == words
     assert selection.lists_by_teacher == issubclass(kind, Teachers)
-    assert selection.keeps_rows == (kind not in (Dense, Chain, Tally))
+    assert selection.keeps_rows == (kind not in (Dense, Chain, Tally, ClosureTally))
 
 
 @pytest.mark.parametrize("name", [*ONLINE, *USERS])
