@@ -36,7 +36,8 @@ ANSWERING = "daemon/engine/test_predictions.py"
 ONLINE = f"{LEARNERS}/online/test_learner.py"
 GROWING = f"{LEARNERS}/online/test_growing.py"
 USER_LAWS = f"{LEARNERS}/online/test_user_laws.py"
-LAWS = f"{LEARNERS}/online/test_laws.py"
+ONLINE_TESTS = f"{LEARNERS}/online"
+LAWS = f"{ONLINE_TESTS}/test_laws.py"
 SELECTIONS = f"{LAWS}::test_selections_cost_what_they_are_charged"
 TRIGGERS = f"{LAWS}::test_learners_with_triggers_cost_what_they_are_charged"
 TWO_STREAMS = "daemon/test_twins.py::test_twins_draw_the_same_and_ask_nearly_the_same"
@@ -431,6 +432,81 @@ NOISE = (
             "daemon/learners/online/selections/test_tally.py"
             "::test_the_spell_of_an_id_ends_when_the_rule_changes_its_label",
         ),
+    ),
+    Mutant(
+        "votes for closures that become one count twice",
+        "learners/online/closure_tallies.py",
+        "found[around] = found.get(around, 0) + left",
+        "found[around] = found.get(around, 0) + 2 * left",
+        (
+            f"{ONLINE_TESTS}/test_closure_tallies.py"
+            "::test_one_vote_more_leaves_at_most_one_more_for_one_rule",
+        ),
+    ),
+    Mutant(
+        "what noise has above the votes for a closure is passed on",
+        "learners/online/closure_tallies.py",
+        "left = min(0, one.gap - threshold(one) + forgotten)",
+        "left = one.gap - threshold(one) + forgotten",
+        (
+            f"{ONLINE_TESTS}/test_closure_tallies.py"
+            "::test_what_is_left_goes_to_the_rule_around_both",
+        ),
+    ),
+    Mutant(
+        "a group votes again for each closure that it comes to",
+        "learners/online/closure_votes.py",
+        "        if group.voted:\n            return group\n",
+        "",
+        (
+            f"{ONLINE_TESTS}/test_closure_votes.py"
+            "::test_a_group_votes_once_for_what_its_examples_agree_on",
+            f"{LAWS}::test_tallies_of_closures_cost_what_they_are_charged[a group]",
+        ),
+    ),
+    Mutant(
+        "who votes alone is also counted in the group",
+        "learners/online/groups.py",
+        "        if number >= self.groups:\n            return None\n",
+        "",
+        (f"{ONLINE_TESTS}/test_groups.py::test_a_word_says_whose_an_example_is",),
+    ),
+    Mutant(
+        "rules that come next are tested only where there are votes",
+        "learners/online/closure_votes.py",
+        "always = self._closed.next_rules(published)",
+        "always = [r for r in self._closed.next_rules(published) if r in left]",
+        (
+            f"{ONLINE_TESTS}/test_closure_votes.py"
+            "::test_rules_that_come_next_are_tested_without_votes",
+        ),
+    ),
+    Mutant(
+        "a closure is tested without noise of its own after a call",
+        "learners/online/closure_votes.py",
+        "gap = self._threshold(is_next=is_next) + self.tests.threshold_noise(row)\n",
+        "gap = self._threshold(is_next=is_next)\n",
+        (
+            f"{ONLINE_TESTS}/test_closure_votes.py"
+            "::test_noise_is_drawn_anew_for_each_rule_whenever_tests_begin",
+        ),
+    ),
+    Mutant(
+        "the tests of closures are charged for fewer than there are",
+        "learners/online/selections/closure_tally.py",
+        "steps=-(-p.horizon // p.groups.tested_every)",
+        "steps=max(1, p.horizon // p.groups.tested_every // 8)",
+        (
+            f"{ONLINE_TESTS}/selections/test_closure_tally.py"
+            "::test_a_season_costs_as_many_tests_as_there_can_be",
+        ),
+    ),
+    Mutant(
+        "a closure passes with one vote too few",
+        "learners/online/closure_votes.py",
+        "gap = watched.gap - 1\n",
+        "gap = watched.gap - 2\n",
+        (f"{LAWS}::test_tallies_of_closures_cost_what_they_are_charged[alone]",),
     ),
     Mutant(
         "the score of bottom is lower than booked",

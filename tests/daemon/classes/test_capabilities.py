@@ -19,12 +19,14 @@ from littled.classes.capabilities import (
 )
 from littled.classes.conjunctions import Conjunctions
 from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
 from littled.classes.points import PointFunctions
 from littled.classes.prefixes import Prefixes
 from littled.classes.sparse_sets import SparseSets
 from littled.classes.stumps import Stumps
 from littled.classes.table import Table
 from littled.classes.thresholds import Thresholds
+from littled_protocol.rules import Rule
 
 TABLE = Table.from_matrix(["never", "late"], np.array([[0, 0], [0, 1]], dtype=np.bool_))
 CAPABILITIES = {
@@ -90,3 +92,55 @@ def test_mistakes_of_the_rules_of_a_chain_are_those_of_its_examples(
         assert len(y) - up - down == rules.scores(statistics)[number]
         if number:
             assert (rule.evaluate(domain) <= rules.rule(number - 1).evaluate(domain)).all()
+
+
+JOINED = ["affine:3:1", "affine:3:2", "affine:3:3", "conjunctions:2", "conjunctions:3"]
+
+
+def _reached(hypotheses: HypothesisClass) -> dict[frozenset[int], Rule]:
+    """Every rule that positive points lead to, by the points it contains."""
+    closed, size = needed(hypotheses.intersection_closed), 1 << hypotheses.to_dict()["bits"]
+    points = np.arange(size, dtype=np.uint8)
+    found, new = {frozenset[int](): hypotheses.first_rule()}, [hypotheses.first_rule()]
+    while new:
+        rule = new.pop()
+        for point in range(size):
+            around = closed.around(rule, point)
+            members = None if around is None else frozenset(np.flatnonzero(around.evaluate(points)))
+            if around is not None and members is not None and members not in found:
+                found[members] = around
+                new.append(around)
+    return found
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_the_smallest_rule_around_a_point_or_a_rule_is_that_of_brute_force(name: str) -> None:
+    hypotheses = class_from_name(name)
+    closed, rules = needed(hypotheses.intersection_closed), _reached(hypotheses)
+
+    def smallest(members: frozenset[int]) -> Rule | None:
+        least = min((m for m in rules if members <= m), key=len, default=None)
+        return None if least is None else rules[least]
+
+    for members, rule in rules.items():
+        for point in range(1 << hypotheses.to_dict()["bits"]):
+            assert closed.around(rule, point) == smallest(members | {point})
+        for others, other in rules.items():
+            assert closed.joined(rule, other) == smallest(members | others)
+
+
+@pytest.mark.parametrize("name", JOINED)
+def test_the_rules_that_come_next_have_none_in_between(name: str) -> None:
+    hypotheses = class_from_name(name)
+    closed, rules = needed(hypotheses.intersection_closed), _reached(hypotheses)
+    for members, rule in rules.items():
+        above = [m for m in rules if members < m]
+        least = {rules[m] for m in above if not any(members < other < m for other in above)}
+        following = closed.next_rules(rule)
+        assert len(following) <= closed.next_rules_max
+        assert not following or (set(following) == least and len(following) == len(least))
+        if name.startswith("conjunctions") and members and above:
+            assert following
+        assert not (closed.is_whole(rule) and above)
+        if name.startswith("affine") and members:
+            assert closed.is_whole(rule) == (not above)

@@ -232,6 +232,27 @@ def test_a_vote_of_each_rule_is_forgotten_at_public_positions(
         assert calls == []
 
 
+def test_noise_is_drawn_anew_for_each_rule_whenever_tests_begin(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    drawn: list[int] = []
+
+    def threshold_noise(tests: TallyTests, words: NDArray[np.uint64]) -> int:
+        assert len(words) == tests.words
+        drawn.append(int(words[0]))
+        return 10 * len(drawn) if len(drawn) > 2 else 0
+
+    monkeypatch.setattr(TallyTests, "threshold_noise", threshold_noise)
+    often = replace(P, bottom_score=9, groups=replace(GROUPS, forgets_after=6))
+    stream = [*[(5, 1, SINGLE)] * 3, *[(9, 1, SINGLE)] * 3, (0, 0, SINGLE)]
+    state, _ = run(stream, monkeypatch, parameters=often)
+    # three votes are two when one is forgotten
+    assert {rule: one.gap for rule, one in tallies_of(state).watched.items()} == {
+        around(5): 9 - 2 + 30, around(9): 9 - 2 + 40,
+    }  # fmt: skip
+    assert len(drawn) == len(set(drawn)) == 4
+
+
 def test_examples_that_do_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """Negative ones, and those on which the published rule is right."""
     state, calls = run([*[(5, 1, SINGLE)] * 3, (5, 1, SINGLE), (5, 0, SINGLE)], monkeypatch)

@@ -272,9 +272,9 @@ CLOSURE_TALLIES: dict[str, Case] = {
     ),
     "forgotten": Case(
         one("affine:1:1", replace(
-            CLOSURE_TALLY, horizon=4, groups=replace(VOTERS, forgets_after=2)
+            CLOSURE_TALLY, horizon=4, bottom_score=3, groups=replace(VOTERS, forgets_after=2)
         )),
-        voters(4, ONE_POINT, (1, 1, 1, 1)), 5, 2.44, 16,
+        voters(4, ONE_POINT, (1, 1, 1, 1)), 3, 1.87, 16,
     ),
     # votes for {0} and for {0, 1} add up when {1} is published
     "two that become one": Case(
