@@ -79,8 +79,8 @@ SPELLINGS: dict[str, dict[str, str]] = {
         kind: rf"\b{kind}:|[\"`']{kind}[\"`']|\b{made}\b" for kind, made in CONSTRUCTORS.items()
     },
     "To add a way of selection": {
-        name: rf"(?i)\b_?({name}|{ASKED.get(name, name)})s?(_?Selection|Way)?\b"
-        for name in SELECTIONS
+        name: rf"(?i)\b_?({spelling}|{ASKED.get(name, name)})s?(_?Selection|Way)?\b"
+        for name, spelling in ((name, name.replace("-", "[-_]?")) for name in SELECTIONS)
     },
     "To add a kind of learner": {
         kind: rf"[\"/]{kind}[\"`]|\b{kind.title()}(Plan|Request|Learner|Configuration)\b"

@@ -273,6 +273,7 @@ class Engine:
                     position = whole.place_of(step.consumed - 1).record_position
                     quiet = bisect_left(records, position, key=lambda record: record.first_position)
                     return self._apply_quiet(records[:quiet]) if quiet else 0
+                assert step.consumed == len(seen.y), "a step without effects takes all examples in"
                 found[name] = step.state
         course.states.update(found)
         course.position = records[-1].first_position + records[-1].count

@@ -106,7 +106,11 @@ def _reached(hypotheses: HypothesisClass) -> dict[frozenset[int], Rule]:
         rule = new.pop()
         for point in range(size):
             around = closed.around(rule, point)
-            members = None if around is None else frozenset(np.flatnonzero(around.evaluate(points)))
+            members = (
+                None
+                if around is None
+                else frozenset(np.flatnonzero(around.evaluate(points)).tolist())
+            )
             if around is not None and members is not None and members not in found:
                 found[members] = around
                 new.append(around)

@@ -99,16 +99,16 @@ class ClosureVotes:
         state: OnlineState,
         tallies: ClosureTallies,
         part: Examples,
-        voting: NDArray[np.bool_],
+        places: NDArray[np.int64],
+        words: NDArray[np.uint64],
         noise: LearnerNoise,
     ) -> ClosureTallies:
         """With the votes of some examples of a part of an epoch, until a rule passes.
 
-        voting: (n,) bool. A vote's noise is drawn at the position of the example that gives it.
+        places: (m,) of those that vote, rising; words: (n,) secret words of all n of the part. A
+        vote's noise is drawn at the position of the example that gives it.
         """
-        words = noise.of_positions(part, "teacher")
         watched, groups, first = dict(tallies.watched), dict(tallies.groups), tallies.first
-        places = np.flatnonzero(voting)
         begins = part.place.position
         for index, pair in zip(places.tolist(), as_pairs(part.x[places]), strict=True):
             if first < begins + index:

@@ -12,8 +12,8 @@ class GroupSettings:
     utility only. An example's secret word modulo `groups` plus the number of single voters says
     whose it is: `singles` before a season's first call and `later_singles` afterwards vote by
     themselves, all others with their group. A group votes once, for the closure of its examples, as
-    soon as it is whole or `stable` examples in a row were inside it. Groups begin anew when an
-    epoch has had `renewed_after` examples, twice as many, four times, and so on. `next_score` is
+    soon as it is whole or `stable` examples in a row were inside it. Groups begin anew after
+    `renewed_after` examples of an epoch, or two, four, ... times as many (`begun`). `next_score` is
     the threshold of rules that come right after the published one, where their list is public.
     After every `forgets_after` positions each rule has one vote less, so that what few have voted
     for is forgotten.
@@ -59,8 +59,27 @@ class GroupSettings:
         number = word % (self.groups + singles)
         if number >= self.groups:
             return None
-        return number + self.groups * (place // self.renewed_after).bit_length()
+        return number + self.groups * begun(place // self.renewed_after)
 
     def first_test(self, position: int) -> int:
         """The first position from this one on after which is a test."""
         return -(-(position + 1) // self.tested_every) * self.tested_every - 1
+
+
+def begun(stretch: int) -> int:
+    """The stretch of an epoch with which the groups of this one began; both are numbered from 0.
+
+    Groups last for 1, 1, 2, 1, 1, 2, 4, 1, 1, 2, 1, 1, 2, 4, 8, ... stretches: if those that have
+    voted did not agree, others soon take their place, and if mistakes are so rare that a group
+    needs long, there is one that lasts. Source: Luby, Sinclair and Zuckerman, "Optimal Speedup of
+    Las Vegas Algorithms".
+    """
+    # k of S(k), which is S(k - 1) twice and then 2^(k - 1), and has the sum k 2^(k - 1)
+    first, k = 0, 1
+    while stretch >= k << (k - 1):
+        k += 1
+    while stretch - first < (k - 1) << (k - 1):  # in one of the two
+        k -= 1
+        if stretch - first >= k << (k - 1):
+            first += k << (k - 1)
+    return first + ((k - 1) << (k - 1))

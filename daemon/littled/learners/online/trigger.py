@@ -436,10 +436,6 @@ class ClosureTallying(Tallied):
         assert self.parameters.groups is not None
         return self.parameters.groups.forgets_after
 
-    def part(self, state: OnlineState, event: Examples) -> Examples:
-        """Those up to the next public position at which votes are forgotten."""
-        return event.take(slice(-event.place.position % self._forgets_after or self._forgets_after))
-
     def look(
         self,
         state: OnlineState,
@@ -448,17 +444,27 @@ class ClosureTallying(Tallied):
         threshold: int,
         noise: LearnerNoise,
     ) -> Looked:
-        """Count the votes of positive mistakes, up to and with the first test that is passed."""
-        tallies, place = state.tallies, part.place
-        if tallies is None:
-            tallies = self._votes.begun(state.rule, {}, place, noise, place.position)
-        assert isinstance(tallies, ClosureTallies)
-        if tallies is state.tallies and place.position % self._forgets_after == 0:
-            tallies = self._votes.forgotten(tallies, state.rule, place, noise)
-        tallies = self._votes.counted(state, tallies, part, mistake & (part.y == 1), noise)
-        consumed = tallies.first + 1 - place.position
-        fires = consumed <= len(part.y)
-        return Looked(mistake, consumed if fires else len(part.y), fires, tallies=tallies)
+        """Count the votes of positive mistakes, up to and with the first test that is passed.
+
+        Stretch by stretch, with a vote of each rule forgotten in between.
+        """
+        voting, words = mistake & (part.y == 1), noise.of_positions(part, "teacher")
+        tallies, start = state.tallies, 0
+        assert not isinstance(tallies, Tallies)
+        while True:
+            place = part.place_of(start)
+            before = place.position % self._forgets_after
+            if tallies is None:
+                tallies = self._votes.begun(state.rule, {}, place, noise, place.position)
+            elif not before:
+                tallies = self._votes.forgotten(tallies, state.rule, place, noise)
+            stop = min(start + self._forgets_after - before, len(part.y))
+            places = start + np.flatnonzero(voting[start:stop])
+            tallies = self._votes.counted(state, tallies, part, places, words, noise)
+            passed = tallies.first + 1 - part.place.position
+            if passed <= stop or stop == len(part.y):
+                return Looked(mistake, min(passed, stop), passed <= stop, tallies=tallies)
+            start = stop
 
     def counted(self, state: OnlineState, consumed: Examples, looked: Looked) -> OnlineState:
         """With the tallies after these examples, also where nothing is tested."""

@@ -1,11 +1,12 @@
 """Who votes with whom: by secret words and public places alone."""
 
 from dataclasses import asdict, replace
+from itertools import accumulate
 from typing import Any
 
 import pytest
 
-from littled.learners.online.groups import GroupSettings
+from littled.learners.online.groups import GroupSettings, begun
 
 GROUPS = GroupSettings(
     groups=3, singles=2, later_singles=4, stable=5, renewed_after=10, next_score=6, tested_every=8,
@@ -19,9 +20,24 @@ def test_a_word_says_whose_an_example_is() -> None:
     assert later == [0, 1, 2, None, None, None, None, 0]
 
 
-def test_groups_begin_anew_at_places_that_double() -> None:
-    numbers = [GROUPS.voter(1, place, calls=0) for place in (0, 9, 10, 19, 20, 39, 40, 79, 80)]
-    assert numbers == [1, 1, 4, 4, 7, 7, 10, 10, 13]
+def luby(k: int) -> list[int]:
+    """As it is defined: twice the sequence before, and then a power of two."""
+    return [1] if k == 1 else [*luby(k - 1), *luby(k - 1), 1 << (k - 1)]
+
+
+def test_groups_begin_anew_in_the_order_of_luby() -> None:
+    starts = [
+        first
+        for first, length in zip(accumulate(luby(9), initial=0), luby(9), strict=False)
+        for _ in range(length)
+    ]
+    assert [begun(stretch) for stretch in range(len(starts))] == starts
+    assert starts[:8] == [0, 1, 2, 2, 4, 5, 6, 6]
+
+
+def test_groups_have_numbers_of_their_own() -> None:
+    numbers = [GROUPS.voter(1, place, calls=0) for place in (0, 9, 10, 19, 20, 39, 40, 49, 50)]
+    assert numbers == [1, 1, 4, 4, 7, 7, 13, 13, 16]
 
 
 def test_tests_come_after_every_so_many_positions() -> None:

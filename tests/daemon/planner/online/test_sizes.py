@@ -189,7 +189,7 @@ def test_usual_plans_of_closures_are_within_every_limit(name: str, selection: An
     )  # fmt: skip
     (plan,) = plan_stream(request).of(OnlinePlan)
     assert misfit(plan) is None
-    few = 50 if selection == "closure" else 10
+    few = 50 if selection == "closure" else 5
     assert snapshot_bytes_max(plan) < SNAPSHOT_BYTES_MAX // few
     assert retrain_memory_bytes(plan) < MEMORY_BYTES_MAX // 10
 

@@ -5,7 +5,6 @@ when a closure passes. So there is nothing left to select in a call; the noise o
 tests is drawn.
 """
 
-import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -121,7 +120,7 @@ def rules_max(parameters: ParameterValues, hypotheses: HypothesisClass) -> int:
     assert parameters.groups is not None
     every = min(parameters.groups.forgets_after, parameters.horizon)
     stretches = parameters.horizon // every + 2
-    held = math.ceil(every * (1 + math.log(stretches)))
+    held = every * stretches.bit_length()  # which is above 1 + 1/2 + 1/3 + ...
     return held + needed(hypotheses.intersection_closed).next_rules_max
 
 
