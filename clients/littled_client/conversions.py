@@ -48,12 +48,12 @@ class Fields:
 
     x: name of the column with the points; for feature rows, the names of the features in order, or
        one name whose column holds whole rows (JSON lines, Parquet).
-    y: name of the column with the labels: 0 or 1, true or false, or any text if `positive` is set.
+    y: name of the column with the labels: 0 or 1, true or false, or the words below.
     offset: subtracted from every x, so that the point 0 stands for `offset`.
     clip: least and greatest x; values beyond are moved to the nearer end before `offset` applies.
-    positive: the text that means label 1; every other text then means 0.
-    negative: the text that means label 0, beside `positive`; 0, 1, true and false are labels as
-       well, and every other text is an error.
+    positive: the text that means label 1, beside 1 and true.
+    negative: the text that means label 0, beside 0 and false, or several such texts. Every other
+       text is an error, so that a word that was mistyped labels nothing.
     skip_incomplete: leave out rows where a named column is empty, "NA" or not a number; such a row
        is an error otherwise.
     user: name of the column with the user of each example, texts or integers; None for a stream
@@ -68,7 +68,7 @@ class Fields:
     positive: str | None = None
     skip_incomplete: bool = False
     user: str | None = None
-    negative: str | None = None
+    negative: str | tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Refuse values that no column could satisfy."""
@@ -76,7 +76,7 @@ class Fields:
             raise ValueError("fields need the name of at least one x column and of the y column")
         if self.user == "":
             raise ValueError("the user column needs a name")
-        if self.negative is not None and self.positive in (None, self.negative):
+        if self.negatives and (self.positive is None or self.positive in self.negatives):
             raise ValueError("a text for label 0 needs another one for label 1")
         if self.clip is not None:
             least, most = self.clip
@@ -84,6 +84,13 @@ class Fields:
                 raise ValueError("clip needs a least and a greatest value in order, within 64 bits")
         if not _INT64_MIN <= self.offset <= _INT64_MAX:
             raise ValueError("offset must fit into 64 bits")
+
+    @property
+    def negatives(self) -> tuple[str, ...]:
+        """The texts that mean label 0, none or more."""
+        if self.negative is None:
+            return ()
+        return (self.negative,) if isinstance(self.negative, str) else self.negative
 
     @property
     def x_names(self) -> tuple[str, ...]:
@@ -230,10 +237,13 @@ class Converter:
 
     def _slow_labels(self, column: Column, name: str) -> Labels:
         positive = self._fields.positive
-        label = label_of if positive is None else _label_by_text(positive, self._fields.negative)
+        negatives = self._fields.negatives
+        label = label_of if positive is None else _label_by_text(positive, negatives)
         wanted = "a label (0, 1, true or false)"
-        if self._fields.negative is not None:
-            wanted = f"a label ({positive!r}, {self._fields.negative!r}, 1 or 0)"
+        if negatives:
+            wanted = f"a label ({', '.join(map(repr, (positive, *negatives)))}, 1 or 0)"
+        elif positive is not None:
+            wanted = f"a label ({positive!r}, 1 or 0); name the word that means 0 as well"
         labels = bytearray(len(column))
         for index, value in enumerate(column):
             found = label(value)
@@ -261,6 +271,11 @@ def incomplete_rows(columns: Sequence[Column]) -> NDArray[np.bool_]:
             continue
         missing |= np.fromiter(map(is_missing, column), dtype=np.bool_, count=len(column))
     return missing
+
+
+def is_number_text(text: str) -> bool:
+    """Return whether a cell of CSV is empty or writes a number, and so can be no column's name."""
+    return text.strip() == "" or _DECIMAL_NUMBER.fullmatch(text.strip()) is not None
 
 
 def is_missing(value: Any) -> bool:
@@ -399,13 +414,11 @@ def label_of(value: Any) -> int | None:
     return _LABELS.get(value) if isinstance(value, int | float | np.generic) else None
 
 
-def _label_by_text(positive: str, negative: str | None) -> Callable[[Any], int | None]:
+def _label_by_text(positive: str, negatives: Sequence[str]) -> Callable[[Any], int | None]:
+    words = {positive: 1} | dict.fromkeys(negatives, 0)
+
     def label(value: Any) -> int | None:
-        text = str(value).strip()
-        if text in (positive, negative):  # a word such as "NA" may be one of them
-            return int(text == positive)
-        if is_missing(value):
-            return None
-        return 0 if negative is None else label_of(value)
+        found = words.get(str(value).strip())  # a word such as "NA" may be one of them
+        return label_of(value) if found is None else found
 
     return label

@@ -1,36 +1,52 @@
 """Labelled examples from files: CSV, JSON lines, Parquet and recordings, in bounded batches.
 
 A row that holds no example stops the reading with one sentence that names the file and the line,
-never the value.
+never the value. Rows of a pipe are handed out shortly after they came, however few they are.
 """
 
 from __future__ import annotations
 
 import csv
 import json
-import sys
-from collections.abc import Callable, Iterator, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
+from hashlib import blake2b
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any, TypeVar, cast
 
-from littled_client.conversions import BadRow, Batch, Column, Converter, Fields, incomplete_rows
+from littled_client.blocks import STANDARD_INPUT, Blocks, Pause, open_blocks
+from littled_client.conversions import (
+    BadRow,
+    Batch,
+    Column,
+    Converter,
+    Fields,
+    incomplete_rows,
+    is_number_text,
+)
 from littled_client.encoder import Encoder
 from littled_client.errors import SourceError
+from littled_client.lines import DIGEST_BYTES, Lines
 from littled_client.recordings import SUFFIX as RECORDING_SUFFIX
 from littled_client.recordings import RecordingReader
 from littled_protocol.encodings import TableSchema
 
-__all__ = ["FORMATS", "Batch", "Fields", "Source", "skip_examples"]
+__all__ = ["FORMATS", "Batch", "Fields", "Mark", "Source", "skip_examples"]
 
-STANDARD_INPUT = "-"
-FORMATS = ("csv", "jsonl", "parquet", "recording")
+FORMATS = ("csv", "tsv", "jsonl", "parquet", "recording")
 BATCH_EXAMPLES = 10_000
+# How long the first row of a batch waits for others where they come one by one.
+LIVE_SECONDS = 0.2
 
+_COMPRESSED = (".gz", ".zst")
+_DELIMITERS = ";\t|,"
+_Item = TypeVar("_Item")
+_Told = Callable[[SourceError], None]
 _SUFFIXES = {
     ".csv": "csv",
+    ".tsv": "tsv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
     ".parquet": "parquet",
@@ -39,11 +55,29 @@ _SUFFIXES = {
 
 
 @dataclass(frozen=True, slots=True)
+class Mark:
+    """A place in a source: what stands before it, as a number of examples and as bytes.
+
+    digest: of those bytes, after decompression, as hexadecimal digits. Parquet files and recordings
+    are not read from one end to the other: `bytes` and `digest` are those of the whole file.
+    """
+
+    examples: int
+    bytes: int
+    digest: str
+
+
+@dataclass(frozen=True, slots=True)
 class _Rows:
     """Some raw rows: one column per field, in the order of `Fields.names`; `lines` says where."""
 
     columns: tuple[Column, ...]
     lines: Sequence[int]
+
+    def picked(self, kept: Sequence[int]) -> _Rows:
+        """Return the rows with these indices."""
+        columns = tuple(_picked(column, kept) for column in self.columns)
+        return _Rows(columns, [self.lines[i] for i in kept])
 
 
 class Source:
@@ -55,9 +89,17 @@ class Source:
     The batches of a recording are its frames, whatever `batch_examples` says.
 
     x has the shape and dtype of `x_type` (see `littled_protocol.columns`), y is uint8 (n,) of 0 and
-    1. Iterating again reads the file again (standard input, written "-", only once). `x_type` and
-    `fields` are needed for every format except a recording, which knows its own. With the
-    schema of a stream in place of fields its columns are read, labels and all, by an `Encoder`.
+    1. Iterating again reads the file again (standard input, written "-", and pipes only once).
+    `x_type` and `fields` are needed for every format except a recording, which knows its own. With
+    the schema of a stream in place of fields its columns are read, labels and all, by an `Encoder`.
+
+    CSV, TSV and JSON lines may be compressed with gzip or zstd, which their first bytes say. CSV
+    has a first line with the names of its columns; with `header=False` it has none, and columns are
+    named by their numbers from 1 on. `delimiter`: what stands between cells, else a comma or, in
+    TSV, a tab.
+
+    Of a pipe a smaller batch is handed out 0.2 seconds after its first row was read. `stop` may be
+    called meanwhile, by a signal's handler or another thread.
 
     Raises SourceError, when iterated, at the first row that holds no example; ValueError at once
     for fields or a format that make no sense.
@@ -71,6 +113,8 @@ class Source:
         *,
         file_format: str | None = None,
         batch_examples: int = BATCH_EXAMPLES,
+        delimiter: str | None = None,
+        header: bool = True,
     ) -> None:
         """Prepare to read `path`; `file_format` (see FORMATS) follows from the suffix if None."""
         self.path = str(path)
@@ -79,10 +123,18 @@ class Source:
             raise ValueError(f"{self.format!r} is no format; choose one of {', '.join(FORMATS)}")
         if batch_examples < 1:
             raise ValueError("batch_examples must be at least 1")
-        self._batch_examples = batch_examples
+        self.batch_examples = batch_examples
         self._x_type = x_type
         self._fields = fields
+        self._header = header
+        self._delimiter = self._checked(delimiter)
+        self._opener: Callable[[], Blocks] = self._blocks
         self._progress: float | None = None
+        self._stopping = False
+        self._waiting = False
+        self._examples = 0
+        self._place_of: Callable[[], tuple[int, str]] | None = None
+        self._expected: list[Mark] = []
         if self.format != "recording":
             if x_type is None or fields is None:
                 raise ValueError(f"reading {self.format} needs x_type and fields")
@@ -98,17 +150,57 @@ class Source:
         """The part of the file read so far, 0 to 1; None when its size is not known."""
         return self._progress
 
+    @property
+    def waiting(self) -> bool:
+        """Whether the last batch was handed out before it was full, as nothing more had come."""
+        return self._waiting
+
+    @property
+    def stopped(self) -> bool:
+        """Whether `stop` was called."""
+        return self._stopping
+
+    def stop(self) -> None:
+        """Hand out what was read and then nothing more."""
+        self._stopping = True
+
+    def expect(self, marks: Iterable[Mark]) -> None:
+        """Raise SourceError while reading where what stands before one of these marks is different.
+
+        For pipes, which are read only once.
+        """
+        self._expected = sorted(marks, key=lambda mark: mark.bytes)
+
+    def mark(self) -> Mark | None:
+        """Return the place behind the last batch; None before the first, and where there is none.
+
+        A recording that comes by a pipe has none.
+        """
+        if self._place_of is None:
+            return None
+        return Mark(self._examples, *self._place_of())
+
     def __iter__(self) -> Iterator[Batch]:
         """Yield the batches."""
-        self._progress = None
+        return self.batches()
+
+    def batches(self, on_bad: _Told | None = None) -> Iterator[Batch]:
+        """Yield the batches; with `on_bad` bad rows are left out and it is told of each.
+
+        What is wrong with the file itself is raised all the same.
+        """
+        self._progress, self._place_of, self._waiting = None, None, False
+        self._examples = 0
         if self.format == "recording":
-            yield from self._recorded()
-            return
-        readers = {"csv": self._csv, "jsonl": self._json_lines, "parquet": self._parquet}
-        for rows in readers[self.format]():
-            batch = self._convert(rows)
+            found = self._recorded()
+        else:
+            found = (self._convert(rows, on_bad) for rows in self._rows(on_bad))
+        for batch in found:
             if len(batch[1]):
+                self._examples += len(batch[1])
                 yield batch
+            if self._stopping:
+                return
 
     def cells(self) -> Iterator[tuple[Column, ...]]:
         """Yield the cells of each batch as they stand in the file, by columns in the fields' order.
@@ -116,107 +208,202 @@ class Source:
         For who looks at a file before it is fed. Raises SourceError as iterating does, but for no
         cell; ValueError for a recording, which has no cells.
         """
-        readers = {"csv": self._csv, "jsonl": self._json_lines, "parquet": self._parquet}
-        if self.format not in readers:
+        if self.format == "recording":
             raise ValueError("a recording has no columns to look at")
-        for rows in readers[self.format]():
+        for rows in self._rows(None):
             yield rows.columns
 
-    def _convert(self, rows: _Rows) -> Batch:
-        columns, lines = rows.columns, rows.lines
+    def _rows(self, on_bad: _Told | None) -> Iterator[_Rows]:
+        if self.format == "parquet":
+            return self._parquet()
+        return self._json_lines(on_bad) if self.format == "jsonl" else self._csv(on_bad)
+
+    def _convert(self, rows: _Rows, on_bad: _Told | None) -> Batch:
         if isinstance(self._fields, Fields) and self._fields.skip_incomplete:
-            missing = incomplete_rows(columns)
+            missing = incomplete_rows(rows.columns)
             if missing.any():
-                kept = (~missing).nonzero()[0].tolist()
-                columns = tuple(_picked(column, kept) for column in columns)
-                lines = [lines[i] for i in kept]
+                rows = rows.picked((~missing).nonzero()[0].tolist())
         try:
-            return self._convert_cells(columns)
-        except BadRow as bad:
-            place, reason = lines[bad.index], bad.reason
+            return self._convert_cells(rows.columns)
+        except BadRow as found:
+            bad = found
+        if on_bad is None:
+            raise self._refusal(rows, bad)
+        kept = []
+        for index in range(len(rows.lines)):
+            try:
+                self._convert_cells(rows.picked([index]).columns)
+            except BadRow as found:
+                on_bad(self._refusal(rows, BadRow(index, found.reason)))
+            else:
+                kept.append(index)
+        return self._convert_cells(rows.picked(kept).columns)
+
+    def _refusal(self, rows: _Rows, bad: BadRow) -> SourceError:
         unit = "row" if self.format == "parquet" else "line"
-        raise SourceError(f"{unit} {place} of {self.name}: {reason}")
+        return SourceError(f"{unit} {rows.lines[bad.index]} of {self.name}: {bad.reason}")
 
     # --- text ---------------------------------------------------------------------------------
 
+    def _blocks(self) -> Blocks:
+        return open_blocks(self.path, lambda: self._stopping)
+
     @contextmanager
-    def _opened(self) -> Iterator[BinaryIO]:
-        if self.path == STANDARD_INPUT:
-            yield sys.stdin.buffer
-            return
+    def _text(self) -> Iterator[tuple[Blocks, Lines]]:
+        """Open the file, and keep what says which part of it was used."""
         try:
-            file = Path(self.path).open("rb")  # noqa: SIM115 - errors while reading are others
+            blocks = self._opener()
         except OSError as error:
             raise SourceError(f"cannot read {self.name}: {error.strerror}") from None
-        with file:
-            yield file
+        try:
+            expected = [(mark.bytes, mark.digest) for mark in self._expected]
+            lines = Lines(blocks, self.name, expected)
+            yield blocks, lines
+        finally:
+            blocks.close()
 
-    def _text_lines(self, file: BinaryIO) -> Iterator[str]:
-        """Yield the lines of a text file in UTF-8, keeping their ends."""
-        size = Path(self.path).stat().st_size if self.path != STANDARD_INPUT else 0
-        number = 0
-        for number, line in enumerate(file, 1):
-            if size and number % self._batch_examples == 0:
-                self._progress = min(file.tell() / size, 1.0)
-            try:
-                text = str(line, "utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError:
-                break
-            yield text
-        else:
-            self._progress = 1.0 if size else None
-            return
-        raise SourceError(f"line {number} of {self.name} is not UTF-8 text")
+    def _chunks(
+        self, blocks: Blocks, lines: Lines, rows: Iterable[_Item | None]
+    ) -> Iterator[list[_Item]]:
+        """Yield lists of rows; None stands for a pause, after which `rows` goes on."""
+        chunk: list[_Item] = []
+        most = self.batch_examples
+        self._place_of = lambda: (lines.bytes_done, lines.digest)
+        for row in rows:
+            if row is None:
+                lines.until = None
+                if chunk:
+                    yield self._settled(blocks, lines, chunk, waiting=True)
+                    chunk = []
+                if self._stopping:
+                    return
+                continue
+            chunk.append(row)
+            if len(chunk) == 1 and blocks.live:
+                lines.until = time.monotonic() + LIVE_SECONDS
+            if len(chunk) == most:
+                yield self._settled(blocks, lines, chunk, waiting=False)
+                chunk = []
+                lines.until = None
+        if chunk:
+            yield self._settled(blocks, lines, chunk, waiting=False)
+        lines.settle()
+        self._progress = None if blocks.part(lines.bytes_done) is None else 1.0
 
-    def _csv(self) -> Iterator[_Rows]:
-        with self._opened() as file:
-            reader = csv.reader(self._text_lines(file), strict=True)
-            rows = self._csv_rows(reader)
-            header = next(rows, (0, []))[1]
-            places = [self._place(header, name) for name in self._names]
-            while chunk := list(islice(rows, self._batch_examples)):
-                lines = [line for line, _ in chunk]
-                if min(len(row) for _, row in chunk) <= max(places):
-                    short = next(line for line, row in chunk if len(row) <= max(places))
-                    raise SourceError(f"line {short} of {self.name} has too few columns")
-                if max(len(row) for _, row in chunk) > len(header):
-                    long = next(line for line, row in chunk if len(row) > len(header))
-                    raise SourceError(f"line {long} of {self.name} has more columns than the first")
-                columns = tuple([row[place] for _, row in chunk] for place in places)
-                yield _Rows(columns, lines)
+    def _settled(
+        self, blocks: Blocks, lines: Lines, chunk: list[_Item], *, waiting: bool
+    ) -> list[_Item]:
+        lines.settle()
+        self._waiting = waiting
+        self._progress = blocks.part(lines.bytes_done)
+        return chunk
 
-    def _csv_rows(self, reader: Any) -> Iterator[tuple[int, list[str]]]:
+    def _csv(self, on_bad: _Told | None) -> Iterator[_Rows]:
+        with self._text() as (blocks, lines):
+            reader = csv.reader(lines, strict=True, delimiter=self._delimiter)
+            rows = self._csv_rows(reader, lines)
+            places, width = self._places(rows, lines)
+            if not places:
+                return
+            for chunk in self._chunks(blocks, lines, rows):
+                whole = self._of_width(chunk, width, on_bad)
+                columns = tuple([row[place] for _, row in whole] for place in places)
+                yield _Rows(columns, [line for line, _ in whole])
+
+    def _places(
+        self, rows: Iterator[tuple[int, list[str]] | None], lines: Lines
+    ) -> tuple[list[int], int]:
+        """Return where the columns stand, and how many cells a row has."""
+        first = next((row for row in rows if row is not None or self._stopping), None)
+        if first is None and self._stopping:
+            return [], 0
+        header = [] if first is None else first[1]
+        if not self._header:
+            lines.give_back(0)
+            return [self._numbered(name, len(header)) for name in self._names], len(header)
+        if header and all(map(is_number_text, header)):
+            raise SourceError(
+                f"the first line of {self.name} holds numbers and no names of columns; put the "
+                "names there, or say that it has none (--no-header) and number the columns"
+            )
+        return [self._place(header, name) for name in self._names], len(header)
+
+    def _numbered(self, name: str, width: int) -> int:
+        if name.isascii() and name.isdigit() and 1 <= int(name) <= width:
+            return int(name) - 1
+        raise SourceError(
+            f"without names in its first line, the columns of {self.name} are 1 to {width}, and "
+            f"{name!r} is none of them"
+        )
+
+    def _of_width(
+        self, chunk: list[tuple[int, list[str]]], width: int, on_bad: _Told | None
+    ) -> list[tuple[int, list[str]]]:
+        """Return the rows with so many cells; tell of others, or raise the first."""
+        if all(len(row) == width for _, row in chunk):
+            return chunk
+        kept = []
+        for line, row in chunk:
+            if len(row) == width:
+                kept.append((line, row))
+                continue
+            what = "has too few columns" if len(row) < width else "has more columns than the first"
+            error = SourceError(f"line {line} of {self.name} {what}")
+            if on_bad is None:
+                raise error
+            on_bad(error)
+        return kept
+
+    def _csv_rows(self, reader: Any, lines: Lines) -> Iterator[tuple[int, list[str]] | None]:
         """Yield each row that is not blank with the number of the line on which it ends."""
         while True:
+            before = len(lines.taken)
             try:
                 row = next(reader)
             except StopIteration:
                 return
+            except Pause:
+                lines.give_back(before)
+                yield None
+                continue
             except csv.Error:
                 break
             if row:
-                yield reader.line_num, row
-        raise SourceError(f"line {reader.line_num} of {self.name} is not well-formed CSV")
+                yield lines.number, row
+        raise SourceError(f"line {lines.number} of {self.name} is not well-formed CSV")
 
     def _place(self, header: list[str], name: str) -> int:
         # The header's own words stay out of the message: a file without a header would leak a row.
         count = header.count(name)
-        if count != 1:
-            what = "has no column" if count == 0 else f"has {count} columns"
-            raise SourceError(f"the first line of {self.name} {what} named {name!r}")
-        return header.index(name)
+        if count == 1:
+            return header.index(name)
+        what = "has no column" if count == 0 else f"has {count} columns"
+        hint = ""
+        if len(header) == 1 and (other := [mark for mark in _DELIMITERS if mark in header[0]]):
+            hint = f"; if {other[0]!r} stands between its cells, say so with --delimiter"
+        raise SourceError(f"the first line of {self.name} {what} named {name!r}{hint}")
 
-    def _json_lines(self) -> Iterator[_Rows]:
+    def _json_lines(self, on_bad: _Told | None) -> Iterator[_Rows]:
+        with self._text() as (blocks, lines):
+            for chunk in self._chunks(blocks, lines, _line_by_line(lines)):
+                numbered = self._json_rows(chunk, on_bad)
+                columns = tuple(map(list, zip(*(row for _, row in numbered), strict=True)))
+                if columns:
+                    yield _Rows(columns, [line for line, _ in numbered])
+
+    def _json_rows(
+        self, chunk: list[tuple[int, str]], on_bad: _Told | None
+    ) -> list[tuple[int, list[Any]]]:
         names = self._names
-        with self._opened() as file:
-            numbered = (
-                (number, self._json_values(number, line, names))
-                for number, line in enumerate(self._text_lines(file), 1)
-                if line.strip()
-            )
-            while chunk := list(islice(numbered, self._batch_examples)):
-                lines = [number for number, _ in chunk]
-                yield _Rows(tuple(list(c) for c in zip(*(v for _, v in chunk), strict=True)), lines)
+        found = []
+        for number, line in chunk:
+            try:
+                found.append((number, self._json_values(number, line, names)))
+            except SourceError as error:
+                if on_bad is None:
+                    raise
+                on_bad(error)
+        return found
 
     def _json_values(self, number: int, line: str, names: tuple[str, ...]) -> list[Any]:
         row = _json_object(line)
@@ -226,6 +413,22 @@ class Source:
             if name not in row:
                 raise SourceError(f"line {number} of {self.name} has no key {name!r}")
         return [row[name] for name in names]
+
+    def _checked(self, delimiter: str | None) -> str:
+        """Return what stands between cells; ValueError where that makes no sense."""
+        if self.format not in ("csv", "tsv"):
+            if delimiter is not None or not self._header:
+                raise ValueError("only CSV has a delimiter, and may lack a first line with names")
+            return ","
+        if not self._header and isinstance(self._fields, TableSchema):
+            raise ValueError(
+                "the stream knows its columns by name, so the file needs a first line with names"
+            )
+        if delimiter is None:
+            return "\t" if self.format == "tsv" else ","
+        if len(delimiter) != 1 or delimiter in '"\r\n':
+            raise ValueError("a delimiter is one character, and no quote and no end of a line")
+        return delimiter
 
     # --- binary -------------------------------------------------------------------------------
 
@@ -244,14 +447,13 @@ class Source:
         except (OSError, pyarrow.ArrowInvalid):
             raise SourceError(f"cannot read {self.name} as a Parquet file") from None
         names = self._names
+        self._place_of = self._whole
         with file:
             for name in names:
                 if name not in file.schema_arrow.names:
                     raise SourceError(f"{self.name} has no column named {name!r}")
             total, done = file.metadata.num_rows, 0
-            for batch in file.iter_batches(
-                self._batch_examples, columns=list(dict.fromkeys(names))
-            ):
+            for batch in file.iter_batches(self.batch_examples, columns=list(dict.fromkeys(names))):
                 columns = tuple(_arrow_column(batch.column(name)) for name in names)
                 yield _Rows(columns, range(done + 1, done + 1 + batch.num_rows))
                 done += batch.num_rows
@@ -264,9 +466,20 @@ class Source:
                     f"{self.name} was recorded with points of type {recording.x_type}, "
                     f"not {self._x_type}"
                 )
+            if self.path != STANDARD_INPUT:
+                self._place_of = self._whole
             for batch in recording.batches():
                 self._progress = recording.progress
                 yield batch
+
+    def _whole(self) -> tuple[int, str]:
+        """Return the size and the digest of the file."""
+        digest, size = blake2b(digest_size=DIGEST_BYTES), 0
+        with Path(self.path).open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+                size += len(block)
+        return size, digest.hexdigest()
 
     @property
     def _names(self) -> tuple[str, ...]:
@@ -310,7 +523,10 @@ def skip_examples(batches: Iterator[Batch], count: int) -> Iterator[Batch]:
 def _format_of(path: str) -> str:
     if path == STANDARD_INPUT:
         return "csv"
-    suffix = Path(path).suffix.lower()
+    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    while suffixes and (suffixes[-1] in _COMPRESSED or suffixes[-1][1:].isdigit()):
+        suffixes.pop()  # also of a log that was put aside: log.csv.2.gz
+    suffix = suffixes[-1] if suffixes else ""
     try:
         return _SUFFIXES[suffix]
     except KeyError:
@@ -319,8 +535,22 @@ def _format_of(path: str) -> str:
         ) from None
 
 
-def _picked(column: Column, kept: list[int]) -> Column:
-    return [column[i] for i in kept] if isinstance(column, list) else column[kept]
+def _picked(column: Column, kept: Sequence[int]) -> Column:
+    return [column[i] for i in kept] if isinstance(column, list) else column[list(kept)]
+
+
+def _line_by_line(lines: Lines) -> Iterator[tuple[int, str] | None]:
+    """Yield each line that is not blank with its number, and None for a pause."""
+    while True:
+        try:
+            line = next(lines)
+        except StopIteration:
+            return
+        except Pause:
+            yield None
+            continue
+        if line.strip():
+            yield lines.number, line
 
 
 def _json_object(line: str) -> dict[str, Any] | None:

@@ -253,11 +253,30 @@ def test_a_wrong_label_is_named_but_not_shown(column: Any) -> None:
 
 
 def test_a_label_may_be_a_word() -> None:
-    assert labels(["spam", " ham", "spam "], positive="spam") == [1, 0, 1]
-    assert labels([3, 4, 3.0], positive="3") == [1, 0, 0]
+    assert labels(["spam", " ham", "spam "], positive="spam", negative="ham") == [1, 0, 1]
+    assert labels([3, 4, 3], positive="3", negative="4") == [1, 0, 1]
+    several = {"positive": "A", "negative": ("B", "C")}
+    assert labels(["A", "B", "C", "0", 1, True], **several) == [1, 0, 0, 0, 1, 1]
     with pytest.raises(BadRow, match="is empty") as caught:
         labels(["spam", "NA"], positive="spam")
     assert caught.value.index == 1
+
+
+@pytest.mark.parametrize("negative", [None, "ham", ("ham", "eggs")])
+def test_a_word_that_nobody_named_is_no_label(negative: str | tuple[str, ...] | None) -> None:
+    with pytest.raises(BadRow, match="does not hold a label \\('spam', ") as caught:
+        labels(["spam", "smap"], positive="spam", negative=negative)
+    assert caught.value.index == 1
+    assert "smap" not in caught.value.reason
+    assert ("name the word that means 0" in caught.value.reason) == (negative is None)
+
+
+@pytest.mark.parametrize("negative", ["spam", ("ham", "spam")])
+def test_one_word_cannot_be_both_labels(negative: str | tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="another one for label 1"):
+        Fields("x", "y", positive="spam", negative=negative)
+    with pytest.raises(ValueError, match="another one for label 1"):
+        Fields("x", "y", negative=negative)
 
 
 def test_incomplete_rows_are_found_in_any_column() -> None:

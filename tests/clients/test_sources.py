@@ -1,9 +1,14 @@
 """Sources: every format read in bounded batches, every bad row named by its line, never shown."""
 
+import gzip
 import io
 import json
+import os
 import sys
+import threading
+import time
 from collections.abc import Iterable
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +19,7 @@ from hypothesis import strategies as st
 
 from littled_client.errors import RecordingError, SourceError
 from littled_client.recordings import RecordingWriter
-from littled_client.sources import Batch, Fields, Source, skip_examples
+from littled_client.sources import Batch, Fields, Mark, Source, skip_examples
 from littled_client.users import hash_users
 from support.batches import pair, triple
 
@@ -290,3 +295,198 @@ def test_a_row_with_more_cells_than_the_header_is_refused(tmp_path: Path) -> Non
     path.write_text("x,y\n1,0\n31,337,1\n")
     with pytest.raises(SourceError, match=r"^line 3 of .* has more columns than the first$"):
         list(Source(path, "u8", Fields("x", "y")))
+
+
+# --- Ways to write a table ------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "options"),
+    [
+        ("a.tsv", "delay\tlate\n7\t0\n200\t1\n", {}),
+        ("a.csv", "delay;late\n7;0\n200;1\n", {"delimiter": ";"}),
+        ("a.csv", "7,0\n200,1\n", {"header": False, "fields": Fields("1", "2")}),
+        ("a.tsv", "7\t0\n200\t1\n", {"header": False, "fields": Fields("1", "2")}),
+        ("a.data", "delay|late\n7|0\n200|1\n", {"delimiter": "|", "file_format": "csv"}),
+    ],
+)
+@pytest.mark.parametrize("packed", [False, True])
+def test_cells_stand_as_is_said(
+    tmp_path: Path, name: str, content: str, options: dict[str, Any], packed: bool
+) -> None:
+    path = tmp_path / (f"{name}.gz" if packed else name)
+    path.write_bytes(gzip.compress(content.encode()) if packed else content.encode())
+    fields = options.get("fields", FIELDS)
+    others = {key: value for key, value in options.items() if key != "fields"}
+    assert examples(Source(path, "u8", fields, **others)) == [(7, 0), (200, 1)]
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "sentence"),
+    [
+        ("7,0\n200,1\n", {"fields": Fields("7", "0")}, "holds numbers and no names of columns"),
+        ("7,,1.5\n", {}, "holds numbers and no names of columns"),
+        ("delay;late\n7;0\n", {}, "if ';' stands between its cells, say so with --delimiter"),
+        ("7,0\n", {"header": False}, "are 1 to 2, and 'delay' is none of them"),
+        ("7,0\n", {"header": False, "fields": Fields("1", "3")}, "'3' is none of them"),
+        ("7,0\n1\n", {"header": False, "fields": Fields("1", "2")}, "line 2 .* too few columns"),
+        ("7,0\n1,0,0\n", {"header": False, "fields": Fields("1", "2")}, "line 2 .* more columns"),
+    ],
+)
+def test_a_first_line_that_is_not_what_was_said_is_refused(
+    tmp_path: Path, content: str, options: dict[str, Any], sentence: str
+) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text(content)
+    fields = options.get("fields", FIELDS)
+    with pytest.raises(SourceError, match=sentence):
+        examples(Source(path, "u8", fields, header=options.get("header", True)))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("a.csv", {"delimiter": ""}),
+        ("a.csv", {"delimiter": ";;"}),
+        ("a.csv", {"delimiter": '"'}),
+        ("a.csv", {"delimiter": "\n"}),
+        ("a.jsonl", {"delimiter": ";"}),
+        ("a.parquet", {"header": False}),
+    ],
+)
+def test_a_delimiter_has_to_make_sense(name: str, options: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=r"delimiter"):
+        Source(name, "u8", FIELDS, **options)
+
+
+# --- All that is refused --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("batch_examples", [1, 3, 100])
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_every_bad_row_can_be_told_of_and_the_others_read(
+    tmp_path: Path, name: str, batch_examples: int
+) -> None:
+    path = tmp_path / name
+    if name == "a.csv":
+        path.write_text("delay,late\n1,0\n256,1\n3\n4,1\n5,maybe\n6,0\n7,0,0\n8,1\n")
+        wrong = ["line 3 of", "line 4 of", "line 6 of", "line 8 of"]
+    else:
+        rows: list[Any] = [[1, 0], [256, 1], None, [4, 1], [5, "maybe"], [6, 0], {}, [8, 1]]
+        lines = [
+            {"delay": row[0], "late": row[1]} if isinstance(row, list) else row for row in rows
+        ]
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        wrong = ["line 2 of", "line 3 of", "line 5 of", "line 7 of"]
+    told: list[SourceError] = []
+    source = Source(path, "u8", FIELDS, batch_examples=batch_examples)
+    assert examples(source.batches(told.append)) == [(1, 0), (4, 1), (6, 0), (8, 1)]
+    assert sorted(str(error)[:9] for error in told) == wrong
+
+
+# --- Places ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_a_mark_says_what_stands_before_it(tmp_path: Path, suffix: str, packed: bool) -> None:
+    path = write(tmp_path / f"a{suffix}", ROWS)
+    content = path.read_bytes()
+    if packed:
+        path = tmp_path / f"a{suffix}.gz"
+        path.write_bytes(gzip.compress(content))
+    source = Source(path, "u8", FIELDS, batch_examples=2)
+    assert source.mark() is None
+    marks = [source.mark() for _ in source]
+    first = 1 if suffix == ".csv" else 0
+    for count, mark in zip((2, 4, 5), marks, strict=True):
+        before = b"".join(content.splitlines(keepends=True)[: first + count])
+        assert mark == Mark(count, len(before), blake2b(before, digest_size=16).hexdigest())
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".littled"])
+def test_a_mark_of_a_binary_file_is_the_whole(tmp_path: Path, suffix: str) -> None:
+    path = write(tmp_path / f"a{suffix}", ROWS)
+    content = path.read_bytes()
+    source = Source(path, "u8", FIELDS, batch_examples=2)
+    digest = blake2b(content, digest_size=16).hexdigest()
+    marks = [source.mark() for _ in source]
+    assert marks == [Mark(count, len(content), digest) for count in (2, 4, 5)]
+
+
+# --- Pipes ----------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def pipe(tmp_path: Path) -> Path:
+    """A named pipe."""
+    path = tmp_path / "pipe.csv"
+    os.mkfifo(path)
+    return path
+
+
+def test_rows_of_a_pipe_are_handed_out_soon_however_few(pipe: Path) -> None:
+    source = Source(pipe, "u8", FIELDS)
+    batches = iter(source)
+
+    def write_later() -> None:
+        with pipe.open("w", buffering=1) as writer:
+            writer.write('name,late,delay\n"a\nb",0,7\n"c')
+            written.wait(5.0)
+            writer.write('d",1,200\n')
+
+    written = threading.Event()
+    thread = threading.Thread(target=write_later)
+    thread.start()
+    began = time.monotonic()
+    assert examples([next(batches)]) == [(7, 0)]
+    assert time.monotonic() - began < 1.0
+    assert source.waiting
+    mark = source.mark()
+    assert mark is not None
+    assert mark.bytes == len('name,late,delay\n"a\nb",0,7\n')
+    written.set()
+    assert examples(batches) == [(200, 1)]
+    thread.join()
+
+
+def test_a_pipe_that_is_stopped_gives_what_was_read(pipe: Path) -> None:
+    source = Source(pipe, "u8", FIELDS)
+    # Open for both, as nobody reads yet.
+    with os.fdopen(os.open(pipe, os.O_RDWR), "w", buffering=1) as writer:
+        writer.write("late,delay\n0,7\n1,20")
+        threading.Timer(0.05, source.stop).start()
+        assert examples(source) == [(7, 0)]
+    assert source.stopped
+
+
+@pytest.mark.parametrize("header", [True, False])
+def test_a_pipe_may_be_stopped_before_its_first_row(pipe: Path, header: bool) -> None:
+    source = Source(pipe, "u8", Fields("1", "2"), header=header)
+    threading.Timer(0.05, source.stop).start()
+    assert examples(source) == []
+
+
+def test_a_file_that_is_stopped_ends_behind_the_batch(tmp_path: Path) -> None:
+    source = Source(write(tmp_path / "a.csv", ROWS), "u8", FIELDS, batch_examples=2)
+    found = []
+    for batch in source:
+        found += examples([batch])
+        source.stop()
+    assert found == ROWS[:2]
+
+
+def test_a_pipe_has_to_begin_as_expected(pipe: Path) -> None:
+    content = b"late,delay\n0,7\n"
+    mark = Mark(1, len(content), blake2b(content, digest_size=16).hexdigest())
+    for row, fits in (("0,7\n", True), ("0,8\n", False)):
+        source = Source(pipe, "u8", FIELDS)
+        source.expect([mark])
+        thread = threading.Thread(target=pipe.write_text, args=(f"late,delay\n{row}1,9\n",))
+        thread.start()
+        if fits:
+            assert examples(source) == [(7, 0), (9, 1)]
+        else:
+            with pytest.raises(SourceError, match="does not begin with what was fed"):
+                examples(source)
+        thread.join()

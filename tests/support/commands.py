@@ -138,3 +138,11 @@ def flights_csv(path: Path, count: int, seed: int = 1) -> Path:
     lines = [f"{delay},{int(delay >= 24)}\n" for delay in delays]
     path.write_text("delay,late\n" + "".join(lines))
     return path
+
+
+def position(daemon: Daemon, stream: str = "flights") -> int:
+    """How many examples of a stream are durable."""
+    with Client(daemon.address) as client:
+        found = client.status()["streams"][stream]["position"]
+    assert isinstance(found, int)
+    return found

@@ -41,7 +41,7 @@ class SourceChoice:
     """A file and how to read examples from it, as far as that was said.
 
     fields: the columns that were named; None for a recording, and for a stream that knows its own.
-    offset: None for that of the stream.
+    offset: None for that of the stream. one_label: whether examples may all have one label.
     """
 
     file: str
@@ -49,6 +49,9 @@ class SourceChoice:
     offset: int | None
     file_format: str | None
     batch: int
+    delimiter: str | None = None
+    header: bool = True
+    one_label: bool = False
 
     def open(self, taken: StreamInput) -> Source:
         """The source, for a stream that takes this; Failure when format or columns do not fit."""
@@ -59,22 +62,25 @@ class SourceChoice:
                 self._fields(taken),
                 file_format=self.file_format,
                 batch_examples=self.batch,
+                delimiter=self.delimiter,
+                header=self.header,
             )
 
     def names_users(self, taken: StreamInput) -> bool | None:
         """Whether a column of users is read; None for a recording, which says it itself."""
-        if self._is_recording:
+        if self.is_recording:
             return None
         if self.fields is not None:
             return self.fields.user is not None
         return taken.schema is not None and taken.schema.user is not None
 
     @property
-    def _is_recording(self) -> bool:
+    def is_recording(self) -> bool:
+        """Whether the file is a recording, which knows its columns."""
         return _is_recording(self.file, self.file_format)
 
     def _fields(self, taken: StreamInput) -> Fields | TableSchema | None:
-        if self._is_recording:
+        if self.is_recording:
             return None
         if self.fields is None and taken.schema is None:
             raise Failure("name the columns with --x COL and --y COL", WRONG_USE)
@@ -88,9 +94,13 @@ class SourceChoice:
         words = taken.words
         offset = words.offset_of(taken.x_type) if self.offset is None else self.offset
         fields = replace(self.fields, offset=offset)
-        if fields.positive is not None or (words.positive, words.negative) == ("1", "0"):
+        if (words.positive, words.negative) == ("1", "0"):
             return fields
-        return replace(fields, positive=words.positive, negative=words.negative)
+        if fields.positive is None:
+            return replace(fields, positive=words.positive, negative=words.negative)
+        if not fields.negatives and words.negative != fields.positive:
+            return replace(fields, negative=words.negative)
+        return fields
 
 
 def _is_recording(file: str, file_format: str | None) -> bool:
@@ -109,33 +119,56 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
         offset: int | None,
         clip: tuple[int, int] | None,
         positive: str | None,
+        negatives: tuple[str, ...],
         skip_incomplete: bool,
         user: str | None,
         file_format: str | None,
         batch: int,
+        delimiter: str | None,
+        no_header: bool,
+        one_label: bool,
         **others: Any,
     ) -> Any:
         fields: Fields | None = None
         if x_names and y_name is not None:
             x = x_names[0] if len(x_names) == 1 else x_names
             with explained(ValueError, status=WRONG_USE):
-                fields = Fields(x, y_name, offset or 0, clip, positive, skip_incomplete, user)
+                _check_columns(x_names)
+                fields = Fields(
+                    x, y_name, offset or 0, clip, positive, skip_incomplete, user, negatives or None
+                )
         elif user is not None and _is_recording(file, file_format):
             raise Failure("a recording has its users; leave --user away", WRONG_USE)
         elif not _is_recording(file, file_format) and (
-            x_names or y_name is not None or clip or positive or user or skip_incomplete
+            x_names
+            or y_name is not None
+            or clip
+            or positive
+            or negatives
+            or user
+            or skip_incomplete
         ):
             raise Failure("name the columns with --x COL and --y COL", WRONG_USE)
-        return command(source=SourceChoice(file, fields, offset, file_format, batch), **others)
+        choice = SourceChoice(
+            file, fields, offset, file_format, batch, delimiter, not no_header, one_label
+        )
+        return command(source=choice, **others)
 
     return click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))(
         _column_options(wrapped)
     )
 
 
+def _check_columns(names: tuple[str, ...]) -> None:
+    """ValueError when one column is to give two features."""
+    for name in names:
+        if names.count(name) > 1:
+            raise ValueError(f"--x {name} is given twice; name each column of a row once")
+
+
 def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_options(
-        command,
+        _label_options(_format_options(command)),
         click.option(
             "--x",
             "x_names",
@@ -143,7 +176,9 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
             metavar="COL",
             help="Column with the points; repeat it for rows of several features.",
         ),
-        click.option("--y", "y_name", metavar="COL", help="Column with the labels, 0 or 1."),
+        click.option(
+            "--y", "y_name", metavar="COL", help="Column with the labels: words, or 0 and 1."
+        ),
         click.option(
             "--offset",
             type=int,
@@ -158,21 +193,55 @@ def _column_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Move every x into this range first.",
         ),
         click.option(
-            "--positive",
-            metavar="TEXT",
-            help="The text in the y column that means 1, every other 0; else the stream's words.",
-        ),
-        click.option(
             "--user",
             metavar="COL",
             help="Column with the user of each example, for a stream that protects users.",
         ),
         click.option("--skip-incomplete", is_flag=True, help="Leave out rows with empty cells."),
+    )
+
+
+def _label_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    return with_options(
+        command,
+        click.option(
+            "--positive",
+            metavar="TEXT",
+            help="The text in the y column that means 1; else the stream's word for it.",
+        ),
+        click.option(
+            "--negative",
+            "negatives",
+            multiple=True,
+            metavar="TEXT",
+            help="The text that means 0; repeat it for several. Any other text is refused.",
+        ),
+        click.option(
+            "--one-label",
+            is_flag=True,
+            help="Feed a file although its first examples all have one label.",
+        ),
+    )
+
+
+def _format_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    return with_options(
+        command,
         click.option(
             "--format",
             "file_format",
             type=click.Choice(FORMATS),
             help="Format of the file, if its suffix does not say.",
+        ),
+        click.option(
+            "--delimiter",
+            metavar="CHARACTER",
+            help="What stands between the cells of CSV; else a comma, or a tab in TSV.",
+        ),
+        click.option(
+            "--no-header",
+            is_flag=True,
+            help="The first line is an example; columns are named by their numbers, 1 and so on.",
         ),
         click.option(
             "--batch",

@@ -11,6 +11,7 @@ import csv
 import importlib.util
 import io
 import json
+import os
 import queue
 import subprocess
 import sys
@@ -389,6 +390,8 @@ class _Troupe:
                 stdout=subprocess.PIPE if name == "subscriber" else subprocess.DEVNULL,
                 stderr=errors,
                 text=True,
+                # What was fed is remembered there as well, and goes with the folder.
+                env=os.environ | {"XDG_STATE_HOME": str(self.folder.resolve())},
                 start_new_session=True,  # an interrupt from the terminal is the demo's alone
             )
         self.players.append(_Player(name, process, log))

@@ -4,6 +4,7 @@
 --record` does both). `replay` sends a recording's examples to a daemon.
 """
 
+from collections.abc import Iterator
 from itertools import chain, islice
 from pathlib import Path
 
@@ -12,9 +13,11 @@ import click
 from littled.cli.columns import SourceChoice, StreamInput, source_options
 from littled.cli.failures import Failure, explained
 from littled.cli.feeding import Manner, manner_options, pour
+from littled.cli.labelling import both_labels
 from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import console, number
 from littled_client.blocking import Feeder
+from littled_client.conversions import Batch
 from littled_client.errors import ClientError
 from littled_client.recordings import SUFFIX, RecordingReader, RecordingWriter
 from littled_client.sources import Source
@@ -46,7 +49,10 @@ def record(
     kind = taken.x_type
     count = 0
     with explained(ClientError, ProtocolError):
-        batches = iter(source.open(taken))
+        opened = source.open(taken)
+        batches: Iterator[Batch] = iter(opened)
+        if not (source.one_label or source.is_recording):
+            batches = both_labels(batches, opened)
         # The first batch says whether there are users, which stands at the recording's beginning.
         first = list(islice(batches, 1))
         names_users = any(len(batch) == 3 for batch in first)

@@ -40,3 +40,9 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     running = serve(folder)
     yield running
     assert running.stop() == 0
+
+
+@pytest.fixture(autouse=True)
+def _own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was fed is remembered within a test, and nowhere else."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
