@@ -58,7 +58,7 @@ class Fed:
         content: the file's digests, as `digests` returns them.
         """
         mark = self.mark_at(examples)
-        return mark is not None and content.get(mark.bytes) == mark.digest
+        return mark is not None and mark.examples > 0 and content.get(mark.bytes) == mark.digest
 
     def with_mark(self, mark: Mark, acknowledged: int) -> Fed:
         """Return this with one mark more; of those that are durable the last is enough."""
@@ -160,6 +160,23 @@ def digests(path: str, records: Sequence[Fed]) -> dict[int, str]:
     finally:
         blocks.close()
     return found
+
+
+def rest_after(path: str, record: Fed) -> bool | None:
+    """Return whether a file goes on after all that is known to be fed; None if it holds none of it.
+
+    path: of a regular file. Raises SourceError when it cannot be read.
+    """
+    mark = record.mark_at(record.acknowledged)
+    if mark is None or not record.is_in(digests(path, [record]), record.acknowledged):
+        return None
+    blocks, done = FileBlocks(path, lambda: False), 0
+    try:
+        while done <= mark.bytes and (block := blocks.read(None)):
+            done += len(block)
+    finally:
+        blocks.close()
+    return done > mark.bytes
 
 
 def _changed(path: Path) -> int:

@@ -28,6 +28,7 @@ from littled_client.conversions import (
 )
 from littled_client.encoder import Encoder
 from littled_client.errors import SourceError
+from littled_client.following import FollowedBlocks
 from littled_client.lines import DIGEST_BYTES, Lines
 from littled_client.recordings import SUFFIX as RECORDING_SUFFIX
 from littled_client.recordings import RecordingReader
@@ -99,7 +100,8 @@ class Source:
     TSV, a tab.
 
     Of a pipe a smaller batch is handed out 0.2 seconds after its first row was read. `stop` may be
-    called meanwhile, by a signal's handler or another thread.
+    called meanwhile, by a signal's handler or another thread. With `follow` the same goes for a
+    file of text, which then ends when another one is at its path, or when it was cut.
 
     Raises SourceError, when iterated, at the first row that holds no example; ValueError at once
     for fields or a format that make no sense.
@@ -115,6 +117,7 @@ class Source:
         batch_examples: int = BATCH_EXAMPLES,
         delimiter: str | None = None,
         header: bool = True,
+        follow: bool = False,
     ) -> None:
         """Prepare to read `path`; `file_format` (see FORMATS) follows from the suffix if None."""
         self.path = str(path)
@@ -128,7 +131,9 @@ class Source:
         self._fields = fields
         self._header = header
         self._delimiter = self._checked(delimiter)
-        self._opener: Callable[[], Blocks] = self._blocks
+        if follow and (self.path == STANDARD_INPUT or self.format in ("parquet", "recording")):
+            raise ValueError("only a file of CSV, TSV or JSON lines can be followed")
+        self._follow = follow
         self._progress: float | None = None
         self._stopping = False
         self._waiting = False
@@ -246,13 +251,14 @@ class Source:
     # --- text ---------------------------------------------------------------------------------
 
     def _blocks(self) -> Blocks:
-        return open_blocks(self.path, lambda: self._stopping)
+        opened = FollowedBlocks if self._follow else open_blocks
+        return opened(self.path, lambda: self._stopping)
 
     @contextmanager
     def _text(self) -> Iterator[tuple[Blocks, Lines]]:
         """Open the file, and keep what says which part of it was used."""
         try:
-            blocks = self._opener()
+            blocks = self._blocks()
         except OSError as error:
             raise SourceError(f"cannot read {self.name}: {error.strerror}") from None
         try:

@@ -53,7 +53,7 @@ class SourceChoice:
     header: bool = True
     one_label: bool = False
 
-    def open(self, taken: StreamInput) -> Source:
+    def open(self, taken: StreamInput, *, follow: bool = False) -> Source:
         """The source, for a stream that takes this; Failure when format or columns do not fit."""
         with explained(ValueError, status=WRONG_USE):
             return Source(
@@ -64,6 +64,7 @@ class SourceChoice:
                 batch_examples=self.batch,
                 delimiter=self.delimiter,
                 header=self.header,
+                follow=follow,
             )
 
     def names_users(self, taken: StreamInput) -> bool | None:

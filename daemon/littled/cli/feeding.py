@@ -1,12 +1,14 @@
 """`littled feed`: examples from a file or a pipe to a stream, each exactly once."""
 
+from __future__ import annotations
+
 import functools
 import sys
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import click
 from rich.progress import Progress, TaskID
@@ -17,12 +19,14 @@ from littled.cli.labelling import both_labels
 from littled.cli.options import DaemonChoice, daemon_options, with_options
 from littled.cli.output import console, notes, number, print_json
 from littled.cli.progress import feeding_progress
-from littled.cli.resuming import Keeper, Resuming, check_held
+from littled.cli.resuming import Chosen, Keeper, Resuming, check_held
 from littled.cli.stopping import Stopping
-from littled_client.blocking import Feeder
+from littled_client.blocking import Client, Feeder
 from littled_client.blocks import STANDARD_INPUT
 from littled_client.conversions import Batch
 from littled_client.errors import ClientError, SourceError
+from littled_client.fed import Fed, rest_after
+from littled_client.following import put_aside
 from littled_client.sources import Source, skip_examples
 from littled_protocol.errors import ProtocolError
 
@@ -39,6 +43,11 @@ class Manner:
     rate: float | None
     as_json: bool
     one_label: bool = True
+    follow: bool = False
+
+
+Reader = Callable[[str, Feeder, StreamInput, bool], Source]
+"""Gives the source of a path for a feeder's stream; the last says whether it is followed."""
 
 
 def manner_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -65,6 +74,11 @@ def manner_options(command: Callable[..., Any]) -> Callable[..., Any]:
 @source_options
 @manner_options
 @click.option(
+    "--follow",
+    is_flag=True,
+    help="Wait for more at the end, also of the next file where FILE is a log that is put aside.",
+)
+@click.option(
     "--check",
     "only_check",
     is_flag=True,
@@ -81,6 +95,7 @@ def feed(
     stream: str,
     source: SourceChoice,
     manner: Manner,
+    follow: bool,
     only_check: bool,
     recording: Path | None,
     daemon: DaemonChoice,
@@ -99,17 +114,16 @@ def feed(
         _check(stream, source, manner, daemon)
         return
 
-    def read(feeder: Feeder, taken: StreamInput) -> Source:
+    if follow and (manner.producer is not None or recording is not None):
+        raise Failure("--producer and --record are for one file; leave them away with --follow",
+                      WRONG_USE)  # fmt: skip
+
+    def read(path: str, feeder: Feeder, taken: StreamInput, followed: bool) -> Source:
         _check_users(stream, source.names_users(taken), feeder.names_users)
-        return source.open(taken)
+        return replace(source, file=path).open(taken, follow=followed)
 
-    pour(stream, source.file, read, manner_of(manner, source), daemon, recording)
-
-
-def manner_of(manner: Manner, source: SourceChoice) -> Manner:
-    """How a file of examples is fed; what a recording holds was looked at when it was made."""
-    one_label = source.one_label or source.is_recording
-    return Manner(manner.producer, manner.rate, manner.as_json, one_label)
+    manner = replace(manner, one_label=source.one_label or source.is_recording, follow=follow)
+    pour(stream, source.file, read, manner, daemon, recording)
 
 
 def _check_users(stream: str, read: bool | None, wanted: bool) -> None:
@@ -135,7 +149,8 @@ def _check(stream: str, choice: SourceChoice, manner: Manner, daemon: DaemonChoi
     source = choice.open(taken)
     refused: list[SourceError] = []
     counts = [0, 0]
-    with explained(ClientError), Stopping(source.stop) as stopping:
+    with explained(ClientError), Stopping() as stopping:
+        stopping.tell(source.stop)
         for batch in source.batches(refused.append):
             ones = int(batch[1].sum())
             counts[1] += ones
@@ -158,82 +173,179 @@ def _check(stream: str, choice: SourceChoice, manner: Manner, daemon: DaemonChoi
         raise Failure("stopped before the end", stopping.status)
     if refused:
         raise Failure(f"the first row that is refused is {refused[0]}")
-    if 0 in counts and not manner_of(manner, choice).one_label:
+    if 0 in counts and not (choice.one_label or choice.is_recording):
         raise Failure("all labels are the same; if that is right, say --one-label")
 
 
 def pour(
     stream: str,
     file: str,
-    read: Callable[[Feeder, StreamInput], Source],
+    read: Reader,
     manner: Manner,
     daemon: DaemonChoice,
     recording: Path | None = None,
 ) -> None:
     """Feed everything, wait for the last acknowledgement and print a summary.
 
-    `read` gives the source once it is known what the stream takes.
+    `read` gives the source of a path once it is known what the stream takes.
     """
     started = time.monotonic()
-    with explained(ClientError, ProtocolError), daemon.client() as client:
-        resuming = Resuming(client.instance or "", stream)
-        chosen = resuming.choose(file, manner.producer)
-        keeper = resuming.keeper(chosen)
-        with client.feed(stream, producer=chosen.producer, record=recording) as feeder:
-            before = feeder.next_sequence
-            taken = StreamInput.from_status(client.status()["streams"][stream])
-            source = read(feeder, taken)
-            check_held(chosen, before, source.name)
-            source.expect(chosen.expected(before))
-            if before:
-                where = "" if chosen.elsewhere is None else f", from {chosen.elsewhere}"
-                notes().print(
-                    f"{number(before)} examples were acknowledged before{where}; going on there"
-                )
-            else:
-                keeper.begin()
-            with Stopping(source.stop) as stopping:
-                _send_all(stream, source, feeder, manner, keeper, stopping)
-            acknowledged = feeder.acknowledged
+    again = "" if file == STANDARD_INPUT else "; the same command goes on there"
+    with Stopping() as stopping, explained(ClientError, ProtocolError):
+        try:
+            with daemon.client() as client:
+                pouring = Pouring(client, stream, file, read, manner, stopping, recording)
+                pouring.feed_all()
+        except KeyboardInterrupt:
+            if stopping.status is None:
+                raise
+            sentence = f"stopped before all that was read was acknowledged{again}"
+            raise Failure(sentence, stopping.status) from None
     if stopping.status is not None:
-        again = "" if file == STANDARD_INPUT else "; the same command goes on there"
-        raise Failure(f"stopped after {number(acknowledged)} acknowledged examples{again}",
-                      stopping.status)  # fmt: skip
+        done = number(pouring.acknowledged)
+        raise Failure(f"stopped after {done} acknowledged examples{again}", stopping.status)
     seconds = time.monotonic() - started
-    fed = acknowledged - before
     if manner.as_json:
         print_json(
             {
                 "stream": stream,
-                "producer": chosen.producer,
-                "examples": fed,
-                "acknowledged": acknowledged,
+                "producer": pouring.producer,
+                "examples": pouring.fed,
+                "acknowledged": pouring.acknowledged,
                 "seconds": round(seconds, 3),
             }
         )
         return
-    rate = number(round(fed / seconds))
-    console().print(f"{stream}: {number(fed)} examples acknowledged in {seconds:.1f} s ({rate}/s)")
+    rate = number(round(pouring.fed / seconds))
+    console().print(
+        f"{stream}: {number(pouring.fed)} examples acknowledged in {seconds:.1f} s ({rate}/s)"
+    )
 
 
-def _send_all(
-    stream: str,
-    source: Source,
-    feeder: Feeder,
-    manner: Manner,
-    keeper: Keeper,
-    stopping: Stopping,
-) -> None:
-    """Send what the daemon does not have yet, at the rate asked for, and wait for it."""
-    before, started = feeder.next_sequence, time.monotonic()
-    sent = 0
-    try:
+def parts_of(pouring: Pouring) -> Iterator[tuple[Chosen, bool]]:
+    """Which files are fed one after the other, and whether each is followed.
+
+    All but a file that is followed is one file alone.
+    """
+    file, resuming = pouring.file, pouring.resuming
+    chosen = resuming.choose(file, pouring.manner.producer)
+    if not pouring.manner.follow:
+        yield chosen, False
+        return
+    record = chosen.record
+    # What the same log held before has shown which words are labels.
+    pouring.looked_at_labels |= record is not None
+    if record is not None and not chosen.holds(record.acknowledged) and pouring.has(record):
+        yield from _put_aside(pouring, record)
+        chosen = resuming.choose(file, is_new=True)
+    while True:
+        yield chosen, True
+        yield from _put_aside(pouring, pouring.record)
+        while not Path(file).exists():
+            pouring.stopping.pause(0.1)
+            if pouring.stopping.status is not None:
+                return
+        chosen = resuming.choose(file, is_new=True)
+
+
+def _put_aside(pouring: Pouring, record: Fed | None) -> Iterator[tuple[Chosen, bool]]:
+    """What was put aside since a record of the same file was written, the oldest first."""
+    newer: list[str] = []
+    for path in [] if record is None else put_aside(pouring.file):
+        rest = rest_after(path, cast("Fed", record))
+        if rest is None:
+            newer.append(path)
+            continue
+        notes().print(f"{pouring.file} was put aside as {path}; going on with what came after")
+        if rest:
+            newer.append(path)
+        for other in reversed(newer):
+            yield pouring.resuming.choose(other, is_new=True), False
+        return
+    notes().print(f"{pouring.file} is a new file; what was fed of the old one is not beside it")
+
+
+class Pouring:
+    """Feeds files to a stream, each as a producer of its own.
+
+    fed: examples that were acknowledged since the beginning; acknowledged: those and what earlier
+    runs have fed of the same files. record: of the file that was fed last. looked_at_labels:
+    whether the examples may all have one label from now on.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        stream: str,
+        file: str,
+        read: Reader,
+        manner: Manner,
+        stopping: Stopping,
+        recording: Path | None,
+    ) -> None:
+        """Nothing is fed yet."""
+        self.resuming = Resuming(client.instance or "", stream)
+        self.file, self.manner, self.stopping = file, manner, stopping
+        self.fed = self.acknowledged = 0
+        self.producer = ""
+        self.record: Fed | None = None
+        self._client, self._stream, self._read = client, stream, read
+        self._recording = recording
+        self.looked_at_labels = manner.one_label
+
+    def feed_all(self) -> None:
+        """Feed the file, and when it is followed whatever comes after it, until a signal."""
+        for chosen, follow in parts_of(self):
+            self.feed(chosen, follow=follow)
+            if self.stopping.status is not None:
+                return
+
+    def has(self, record: Fed) -> bool:
+        """Whether the daemon has examples of this record's producer."""
+        with self._client.feed(self._stream, producer=record.producer) as feeder:
+            return feeder.next_sequence > 0
+
+    def feed(self, chosen: Chosen, *, follow: bool) -> None:
+        """Feed the rest of a file and wait until it is acknowledged."""
+        keeper = self.resuming.keeper(chosen, self.file if self.manner.follow else None)
+        self.producer = chosen.producer
+        with self._client.feed(
+            self._stream, producer=chosen.producer, record=self._recording
+        ) as feeder:
+            before = feeder.next_sequence
+            taken = StreamInput.from_status(self._client.status()["streams"][self._stream])
+            source = self._read(chosen.path, feeder, taken, follow)
+            check_held(chosen, before, source.name)
+            source.expect(chosen.expected(before))
+            if before:
+                where = "" if chosen.elsewhere is None else f", from {chosen.elsewhere}"
+                if not self.fed:
+                    notes().print(
+                        f"{number(before)} examples were acknowledged before{where}; going on there"
+                    )
+            else:
+                keeper.begin()
+            self.stopping.tell(source.stop)
+            try:
+                self._send_all(source, feeder, keeper)
+            finally:
+                keeper.end(feeder.acknowledged)
+            self.fed += feeder.acknowledged - before
+            self.acknowledged += feeder.acknowledged
+            if keeper.record.marks:
+                self.record = keeper.record
+
+    def _send_all(self, source: Source, feeder: Feeder, keeper: Keeper) -> None:
+        """Send what the daemon does not have yet, at the rate asked for, and wait for it."""
+        before, started = feeder.next_sequence, time.monotonic()
+        sent, rate = 0, self.manner.rate
         with feeding_progress() as progress:
-            task = progress.add_task(stream, total=1.0, acknowledged="0", since_start=0)
+            task = progress.add_task(self._stream, total=1.0, acknowledged="0", since_start=0)
             batches: Iterator[Batch] = skip_examples(iter(source), before)
-            if not (manner.one_label or before):
+            if not (self.looked_at_labels or before):
                 batches = both_labels(batches, source)
             for batch in batches:
+                self.looked_at_labels = True
                 keeper.read(source.mark(), feeder.acknowledged)
                 feeder.send(*batch)
                 sent += len(batch[1])
@@ -241,14 +353,13 @@ def _send_all(
                     # Nothing else is to do, and a connection that was lost is noticed now.
                     feeder.flush()
                 _show(progress, task, feeder.acknowledged, before, source.progress)
-                if manner.rate is not None:
-                    stopping.pause(started + sent / manner.rate - time.monotonic())
-            if stopping.status is not None and sys.stderr.isatty():
+                if rate is not None:
+                    self.stopping.pause(started + sent / rate - time.monotonic())
+            if self.stopping.status is not None and sys.stderr.isatty():
                 progress.print("stopping when all is acknowledged; once more to stop at once")
             feeder.flush()
+            keeper.read(source.mark(), feeder.acknowledged)
             _show(progress, task, feeder.acknowledged, before, 1.0)
-    finally:
-        keeper.end(feeder.acknowledged)
 
 
 def _show(

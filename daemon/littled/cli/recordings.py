@@ -80,8 +80,8 @@ def replay(file: str, stream: str | None, manner: Manner, daemon: DaemonChoice) 
     with explained(ClientError, ProtocolError), RecordingReader(file) as reader:
         target = stream or reader.stream
 
-    def read(feeder: Feeder, _: StreamInput) -> Source:
-        return Source(file, feeder.x_type, file_format="recording")
+    def read(path: str, feeder: Feeder, _: StreamInput, _follow: bool) -> Source:
+        return Source(path, feeder.x_type, file_format="recording")
 
     pour(target, file, read, manner, daemon)
 

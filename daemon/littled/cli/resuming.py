@@ -70,14 +70,18 @@ class Resuming:
         """Look it up; `files` for where it is kept, if that is not the usual place."""
         self._instance, self._stream = instance, stream
         self._files = files or FedFiles.usual()
-        self._records = [] if self._files is None else self._files.of(instance, stream)
 
-    def choose(self, file: str, producer: str | None) -> Chosen:
+    def records(self) -> list[Fed]:
+        """What is known, the newest first."""
+        return [] if self._files is None else self._files.of(self._instance, self._stream)
+
+    def choose(self, file: str, producer: str | None = None, *, is_new: bool = False) -> Chosen:
         """The producer of a file: the one given, or whose examples it holds, or that of its path.
 
-        Raises SourceError when the file cannot be read.
+        is_new: what was fed from the same path before was another file. Raises SourceError when the
+        file cannot be read.
         """
-        records = self._records
+        records = self.records()
         if producer is not None:
             records = [record for record in records if record.producer == producer]
         content = digests(file, records) if _is_regular(file) else None
@@ -90,6 +94,8 @@ class Resuming:
                 return Chosen(file, best.producer, best, content, elsewhere)
         if producer is not None:
             return Chosen(file, producer, records[0] if records else None, content)
+        if is_new:
+            return Chosen(file, _drawn(producer_name(self._stream, file)), None, content)
         if file != STANDARD_INPUT:
             for record in records:
                 if record.path == path:
@@ -99,12 +105,12 @@ class Resuming:
     def _new_name(self, file: str) -> str:
         """That of the path; with something drawn where a file that has moved on has that name."""
         name = producer_name(self._stream, file)
-        taken = {record.producer for record in self._records}
-        return f"{name}-{secrets.token_hex(4)}" if name in taken else name
+        taken = {record.producer for record in self.records()}
+        return _drawn(name) if name in taken else name
 
-    def keeper(self, chosen: Chosen) -> Keeper:
-        """What writes down how far a file was fed."""
-        path = _identity(chosen.path)
+    def keeper(self, chosen: Chosen, path: str | None = None) -> Keeper:
+        """What writes down how far a file was fed, from this path if it is not its own."""
+        path = _identity(path or chosen.path)
         record = Fed(self._instance, self._stream, chosen.producer, path, 0, ())
         if chosen.record is not None and chosen.record.producer == chosen.producer:
             record = replace(chosen.record, instance=self._instance, path=path)
@@ -124,9 +130,19 @@ class Keeper:
         """Forget what the record says: nothing of the file was fed to this store."""
         self._record = replace(self._record, acknowledged=0, marks=())
 
+    @property
+    def record(self) -> Fed:
+        """What was fed so far."""
+        return self._record
+
+    @property
+    def keeps(self) -> bool:
+        """Whether it could write down what it was told."""
+        return self._files is not None
+
     def read(self, mark: Mark | None, acknowledged: int) -> None:
         """Take note of a place up to which is sent next."""
-        if mark is None:
+        if mark is None or not mark.examples:
             return
         self._record = self._record.with_mark(mark, acknowledged)
         now = time.monotonic()
@@ -162,6 +178,10 @@ def check_held(chosen: Chosen, examples: int, name: str) -> None:
             f"{name} has changed in what was fed of it, {number(examples)} examples: put that "
             "back, or feed all of it as new examples, under another name: --producer NAME"
         )
+
+
+def _drawn(name: str) -> str:
+    return f"{name}-{secrets.token_hex(4)}"
 
 
 def _bytes(record: Fed) -> int:

@@ -14,12 +14,12 @@ _SIGNALLED = 128
 class Stopping:
     """While it is entered, SIGINT and SIGTERM ask to stop; the second one interrupts at once.
 
-    `on_signal` is called at the first one. Outside of the main thread signals stay as they are.
+    Outside of the main thread signals stay as they are.
     """
 
-    def __init__(self, on_signal: Callable[[], None]) -> None:
+    def __init__(self) -> None:
         """Nobody has asked yet."""
-        self._on_signal = on_signal
+        self._listener: Callable[[], None] | None = None
         self._asked = threading.Event()
         self._before: dict[signal.Signals, Any] = {}
         self.signal: signal.Signals | None = None
@@ -28,6 +28,15 @@ class Stopping:
     def status(self) -> int | None:
         """The exit status that says by which signal the command was stopped, if it was."""
         return None if self.signal is None else _SIGNALLED + self.signal
+
+    def tell(self, listener: Callable[[], None]) -> None:
+        """Call this at the first signal, and nothing that was to be called before.
+
+        Until there is something to call, a signal interrupts at once.
+        """
+        self._listener = listener
+        if self.signal is not None:
+            listener()
 
     def pause(self, seconds: float) -> None:
         """Sleep, but no longer than until a signal."""
@@ -50,8 +59,9 @@ class Stopping:
             signal.signal(number, handler)
 
     def _handle(self, number: int, _frame: FrameType | None) -> None:
-        if self.signal is not None:
-            raise KeyboardInterrupt
-        self.signal = signal.Signals(number)
+        first = self.signal is None
+        self.signal = self.signal or signal.Signals(number)
         self._asked.set()
-        self._on_signal()
+        if self._listener is None or not first:
+            raise KeyboardInterrupt
+        self._listener()

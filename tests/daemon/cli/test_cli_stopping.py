@@ -14,7 +14,8 @@ from littled.cli.stopping import SIGNALS, Stopping
 def test_the_first_signal_asks_and_the_second_interrupts(number: signal.Signals) -> None:
     before = [signal.getsignal(number_of) for number_of in SIGNALS]
     asked: list[str] = []
-    with Stopping(lambda: asked.append("stop")) as stopping:
+    with Stopping() as stopping:
+        stopping.tell(lambda: asked.append("stop"))
         statuses = [stopping.status]
         os.kill(os.getpid(), number)
         statuses.append(stopping.status)
@@ -26,7 +27,8 @@ def test_the_first_signal_asks_and_the_second_interrupts(number: signal.Signals)
 
 
 def test_a_pause_ends_with_a_signal() -> None:
-    with Stopping(lambda: None) as stopping:
+    with Stopping() as stopping:
+        stopping.tell(lambda: None)
         began = time.monotonic()
         stopping.pause(0.05)
         assert time.monotonic() - began >= 0.05
@@ -41,10 +43,19 @@ def test_another_thread_leaves_signals_alone() -> None:
     seen = []
 
     def enter() -> None:
-        with Stopping(lambda: None):
+        with Stopping():
             seen.append(signal.getsignal(signal.SIGTERM))
 
     thread = threading.Thread(target=enter)
     thread.start()
     thread.join()
     assert seen == [before]
+
+
+def test_who_begins_after_a_signal_stops_at_once_and_nobody_is_waited_for() -> None:
+    asked: list[str] = []
+    with Stopping() as stopping:
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGTERM)
+        stopping.tell(lambda: asked.append("stop"))
+        assert asked == ["stop"]
