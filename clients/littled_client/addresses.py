@@ -95,6 +95,11 @@ def _unix_address(text: str) -> UnixAddress:
 
 
 def _tcp_address(text: str) -> TcpAddress:
+    if text.startswith(("http://", "https://")):
+        raise AddressError(
+            f"the address {text!r} is one of HTTP, which clients do not speak; write HOST:PORT or "
+            "tls://HOST:PORT of the daemon's --tcp, or unix:PATH"
+        )
     host, colon, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]

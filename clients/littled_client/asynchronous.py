@@ -40,6 +40,7 @@ from littled_client.conversation import (
     given_up,
     greeting,
     is_passing,
+    naming,
     newest_version,
     random_producer,
     words_of,
@@ -590,7 +591,8 @@ class AsyncFeeder:
             await self._changed.wait()
 
     async def _open(self, link: _Link) -> None:
-        opened = await link.ask(Open(_CHANNEL, self.stream, self.producer), Opened)
+        with naming(self.stream):
+            opened = await link.ask(Open(_CHANNEL, self.stream, self.producer), Opened)
         welcome = cast("Welcome", link.conversation.welcome)
         self._outbox.opened(welcome, opened)
         if self._record is not None and self._recorder is None:

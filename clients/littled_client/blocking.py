@@ -38,6 +38,7 @@ from littled_client.conversation import (
     given_up,
     greeting,
     is_passing,
+    naming,
     newest_version,
     random_producer,
     words_of,
@@ -651,7 +652,8 @@ class Feeder:
         )
 
     def _open(self, link: _Link) -> None:
-        opened = link.ask(Open(_CHANNEL, self.stream, self.producer), Opened)
+        with naming(self.stream):
+            opened = link.ask(Open(_CHANNEL, self.stream, self.producer), Opened)
         welcome = cast("Welcome", link.conversation.welcome)
         self._outbox.opened(welcome, opened)
         if self._record is not None and self._recorder is None:

@@ -20,7 +20,14 @@ from zoneinfo import ZoneInfo
 import numpy as np
 from numpy.typing import NDArray
 
-from littled_client.conversions import MISSING_TEXTS, BadRow, ipv4_number, is_missing, sixteen_bytes
+from littled_client.conversions import (
+    MISSING_TEXTS,
+    BadRow,
+    how_missing,
+    ipv4_number,
+    is_missing,
+    sixteen_bytes,
+)
 from littled_client.conversions import Column as Cells
 from littled_protocol.encodings import (
     PARTS,
@@ -112,8 +119,9 @@ def _numbers(column: NumberColumn, cells: Cells) -> Rows:
     _refuse(wrong, column, "does not hold a number")
     missing = np.isnan(values)
     first = int(column.missing == "bucket")
-    if not first:
-        _refuse(missing, column, "is empty, and its missing values are refused")
+    if not first and missing.any():
+        what = how_missing(cells[int(missing.argmax())])
+        _refuse(missing, column, f"{what}, and its missing values are refused")
     if column.outside == "refuse" and column.least is not None and column.most is not None:
         _refuse(values < float(column.least), column, f"is below its least value, {column.least}")
         _refuse(values > float(column.most), column, f"is above its greatest value, {column.most}")
@@ -211,7 +219,7 @@ def _category(
     if is_missing(value):
         if first:
             return 0
-        sentence = "is empty, and its missing values are refused"
+        sentence = f"{how_missing(value)}, and its missing values are refused"
     elif column.other == "bucket":
         return first + len(column.values)
     else:

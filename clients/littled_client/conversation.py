@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
@@ -73,6 +73,18 @@ def given_up(address: Address, error: Exception) -> Exception:
     if isinstance(address, TcpAddress) and address.tls:
         hint = "is littled running, and does it take this program's certificate?"
     return UnreachableError(f"no daemon can be reached at {address} ({error}); {hint}")
+
+
+@contextmanager
+def naming(stream: str) -> Iterator[None]:
+    """Name the stream when the daemon says that it has none of its name."""
+    try:
+        yield
+    except RemoteProtocolError as error:
+        if error.code is not ErrorCode.UNKNOWN_STREAM:
+            raise
+        sentence = f"The daemon has no stream {stream!r}."
+        raise RemoteProtocolError(error.code, sentence) from None
 
 
 def newest_version(status: dict[str, Any], learner: str) -> int:

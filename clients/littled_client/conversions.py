@@ -129,9 +129,8 @@ class Converter:
         names = fields.x_names
         self._width = self.point_type.columns if x_type.startswith("u16x") else 1
         if len(names) not in (1, self._width):
-            raise ValueError(
-                f"points of type {x_type} need 1 or {self._width} columns, not {len(names)}"
-            )
+            wanted = "1 column" if self._width == 1 else f"1 or {self._width} columns"
+            raise ValueError(f"points of type {x_type} need {wanted}, not {len(names)}")
         if self.point_type.name == "u128" and (fields.offset or fields.clip is not None):
             raise ValueError("offset and clip do not apply to points of type u128")
 
@@ -256,8 +255,10 @@ class Converter:
         """Return the digests of users (n, 2)."""
         for index, value in enumerate(column):
             if is_missing(value) or user_text(value) is None:
+                name = str(self._fields.user)
                 wanted = "a user (a text or an integer)"
-                raise BadRow(index, _why_no(value, str(self._fields.user), wanted))
+                # What a table leaves empty arrives as NaN, and a user is no number.
+                raise BadRow(index, _why_no(None if is_missing(value) else value, name, wanted))
         return self._digests.array(column)
 
 
@@ -285,9 +286,16 @@ def is_missing(value: Any) -> bool:
     return value is None or (isinstance(value, float) and math.isnan(value))
 
 
+def how_missing(value: Any) -> str:
+    """Return what is wrong with a cell that holds nothing, as the end of a sentence."""
+    if isinstance(value, str):
+        return "is NaN, not a number" if value.strip().lower() == "nan" else "is empty"
+    return "is empty" if value is None else "is NaN, not a number"
+
+
 def _why_no(value: Any, name: str, wanted: str) -> str:
     if is_missing(value):
-        return f"column {name!r} is empty; give a value or skip incomplete rows"
+        return f"column {name!r} {how_missing(value)}; give a value or skip incomplete rows"
     return f"column {name!r} does not hold {wanted}"
 
 

@@ -16,7 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled_client.cells import cell_text, rows_of
-from littled_client.conversions import BadRow, Batch, is_missing, label_of, ready_labels
+from littled_client.conversions import (
+    BadRow,
+    Batch,
+    how_missing,
+    is_missing,
+    label_of,
+    ready_labels,
+)
 from littled_client.conversions import Column as Cells
 from littled_client.errors import ExampleError
 from littled_client.users import UserDigests, user_text
@@ -102,7 +109,7 @@ def labels_of(schema: TableSchema, cells: Cells) -> Labels:
             found = label_of(cell)
         if found is None:
             wanted = f"holds a label other than {schema.positive!r} and {schema.negative!r}"
-            what = "is empty" if is_missing(cell) else wanted
+            what = how_missing(cell) if is_missing(cell) else wanted
             raise BadRow(index, f"column {schema.label!r} {what}")
         labels[index] = found
     return np.frombuffer(labels, dtype=np.uint8)

@@ -56,6 +56,12 @@ def test_anything_else_is_refused_with_a_sentence(text: str) -> None:
     assert len(str(caught.value)) > 30
 
 
+@pytest.mark.parametrize("text", ["http://localhost:4040", "https://[::1]:4040/status"])
+def test_an_address_of_http_is_told_from_one_of_a_daemon(text: str) -> None:
+    with pytest.raises(AddressError, match="is one of HTTP, which clients do not speak"):
+        parse_address(text)
+
+
 def test_the_longest_socket_path_still_fits() -> None:
     assert parse_address("unix:" + "x" * 107) == UnixAddress("x" * 107)
 

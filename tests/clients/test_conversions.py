@@ -370,3 +370,28 @@ def test_what_is_no_user_is_refused_with_its_place(value: Any) -> None:
 def test_a_column_of_fractions_holds_no_users() -> None:
     with pytest.raises(BadRow):
         users(np.array([1.0, 2.0]))
+
+
+@pytest.mark.parametrize(
+    ("cell", "what"),
+    [
+        ("", "is empty"),
+        ("NA", "is empty"),
+        (None, "is empty"),
+        ("NaN", "is NaN, not a number"),
+        (math.nan, "is NaN, not a number"),
+        (np.float64("nan"), "is NaN, not a number"),
+    ],
+)
+def test_what_is_empty_and_what_is_not_a_number_are_told_apart(cell: Any, what: str) -> None:
+    converter = Converter("u8", Fields("x", "y"))
+    with pytest.raises(BadRow, match=f"^column 'x' {what}; give a value") as caught:
+        converter.convert([[1, cell]], [0, 1])
+    assert caught.value.index == 1
+
+
+def test_how_many_columns_points_need_is_said_once() -> None:
+    with pytest.raises(ValueError, match=r"^points of type u8 need 1 column, not 2$"):
+        Converter("u8", Fields(("a", "b"), "y"))
+    with pytest.raises(ValueError, match=r"^points of type u16x3 need 1 or 3 columns, not 2$"):
+        Converter("u16x3", Fields(("a", "b"), "y"))

@@ -24,16 +24,22 @@ class Failure(Exception):
 
 @contextmanager
 def explained(
-    *kinds: type[Exception], status: int = FAILED, before: str = "", cut: str = ""
+    *kinds: type[Exception],
+    status: int = FAILED,
+    before: str = "",
+    cut: str = "",
+    after: str = "",
 ) -> Iterator[None]:
     """Turn exceptions of these kinds, whose text is a sentence, into a Failure.
 
-    `before` is put in front of the sentence, once `cut` is taken from its beginning.
+    `before` is put in front of the sentence, once `cut` is taken from its beginning; `after` behind
+    it.
     """
     try:
         yield
     except kinds as error:
-        raise Failure(before + sentence_of(error).removeprefix(cut), status) from None
+        sentence = before + sentence_of(error).removeprefix(cut) + after
+        raise Failure(sentence, status) from None
 
 
 def sentence_of(error: Exception) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from littled.cli.failures import WRONG_USE, Failure, explained
+from littled.cli.hints import serve_command
 from littled.cli.options import StoreFiles, archive_option, store_options
 from littled.cli.output import console, number, print_json
 from littled.store.errors import StoreError
@@ -48,7 +49,7 @@ def restore(
     if as_json:
         print_json(facts(found), indent=2)
     else:
-        console().print(f"restored {store}; next: littled serve {store}")
+        console().print(f"restored {store}; next: {serve_command(store, files, archive)}")
 
 
 def confirm() -> None:
@@ -65,8 +66,8 @@ def lines(found: Restoring) -> Iterator[str]:
         marked = lost.marked
         yield (
             f"{lost.stream}: the copy ends at position {number(lost.position)}, in season "
-            f"{lost.season + 1}; its mark was at position {number(marked.position)}, in season "
-            f"{marked.season + 1}"
+            f"{lost.season}; its mark was at position {number(marked.position)}, in season "
+            f"{marked.season}"
         )
         yield (
             f"{lost.stream}: lost are {number(marked.records)} records, {number(marked.entries)} "
@@ -78,11 +79,11 @@ def lines(found: Restoring) -> Iterator[str]:
             if version > before:
                 yield f"{lost.stream}: lost are versions {before + 1} to {version} of {learner}"
         yield (
-            f"{lost.stream}: season {lost.season + 1} is closed and counts as having spent "
+            f"{lost.stream}: season {lost.season} is closed and counts as having spent "
             f"({lost.counted.in_words()}); the copy knows of ({lost.spent.in_words()})"
         )
         yield (
-            f"{lost.stream}: goes on with season {lost.next_season + 1} at position "
+            f"{lost.stream}: goes on with season {lost.next_season} at position "
             f"{number(lost.next_position)}, with a new budget for new examples"
         )
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from littled.cli.failures import STORE_NEEDS_ATTENTION, WRONG_USE, Failure, explained
+from littled.cli.hints import SOCKET
 from littled.cli.options import StoreFiles, archive_option, store_options
 from littled.service.access import Access, AccessError
 from littled.service.daemon import serve as serve_store
@@ -77,7 +78,8 @@ def serve(
 ) -> None:
     """Run the daemon on STORE until it is interrupted or terminated.
 
-    Without an address it listens where clients look by default: $XDG_RUNTIME_DIR/littled.sock, or
+    Without an address it listens where clients look by default: on the socket that
+    $LITTLED_ADDRESS names (unix:PATH), else $XDG_RUNTIME_DIR/littled.sock, or without a session
     /run/littled/littled.sock. Under systemd it takes over the sockets of its socket unit, and
     credentials: noise.key, and tokens, tls.crt, tls.key and tls-client-ca.crt for the options of
     the same meaning that are not given. On SIGHUP it reads tokens and its certificate again.
@@ -85,14 +87,20 @@ def serve(
     plain = style == "console" or (style == "auto" and sys.stderr.isatty())
     log = make_log("console" if plain else "json")
     guard_process(log)
+    if not store.is_dir():
+        raise Failure(
+            f"there is no store in {store}: make one with littled init", STORE_NEEDS_ATTENTION
+        )
+    hint = ""
     if unix is None and tcp is None and "LISTEN_FDS" not in os.environ:
-        unix = default_socket()
+        unix, hint = default_socket(), f"; say where to listen, such as --unix {SOCKET}"
     tokens = token_file or handed_over(os.environ, "tokens")
     cert = tls_cert or handed_over(os.environ, "tls.crt")
     cert_key = tls_key or handed_over(os.environ, "tls.key")
     authority = tls_client_ca or handed_over(os.environ, "tls-client-ca.crt")
     with (
-        explained(ListenError, AccessError, status=WRONG_USE),
+        explained(ListenError, status=WRONG_USE, after=hint),
+        explained(AccessError, status=WRONG_USE),
         explained(StoreError, status=STORE_NEEDS_ATTENTION),
     ):
         asyncio.run(

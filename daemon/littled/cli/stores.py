@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from littled.cli.failures import WRONG_USE, explained
+from littled.cli.hints import serve_command
 from littled.cli.options import StoreFiles, store_options
 from littled.cli.output import console, notes
 from littled.cli.presenting import hopeless, plan_notes, plan_tables
@@ -55,7 +56,7 @@ def init(store: Path, configuration: Path, files: StoreFiles) -> None:
                 f"note: streams.{plan.stream}.delta is greater than 1/horizon; one example of a "
                 "season might then be given away and the promise still be kept"
             )
-    screen.print(f"next: littled serve {store}")
+    screen.print(f"next: {serve_command(store, files)}")
 
 
 def planned(stream: StreamConfiguration) -> StreamPlan:

@@ -160,6 +160,6 @@ def restored_line(restored: Restored) -> str:
     if restored.season is None or restored.counted is None:
         return f"{line}; the season before it is closed when the daemon next starts"
     return (
-        f"{line}; season {restored.season + 1} is closed and counts as having spent "
+        f"{line}; season {restored.season} is closed and counts as having spent "
         f"({restored.counted.in_words()})"
     )

@@ -89,10 +89,12 @@ def stream_tables(name: str, stream: Mapping[str, Any]) -> Iterator[Table]:
     """A stream and its learners, for people; a table for each kind of them."""
     spent, budget = amount(epsilon_spent(stream)), amount(stream["epsilon"])
     whose = " for each user" if stream.get("unit") == "user" else ""
+    prepaid = stream.get("epsilon_prepaid", 0.0)
+    paid = f", {amount(prepaid)} of it in advance for the whole season" if prepaid else ""
     title = (
-        f"{name}: {number(stream['position'])} examples, season {stream['season'] + 1} of "
-        f"{number(stream['horizon'])} examples each, epsilon {spent} of {budget} spent{whose} "
-        f"(delta {amount(stream['delta'])})"
+        f"{name}: {number(stream['position'])} examples, season {stream['season']} of "
+        f"{number(stream['horizon'])} examples each, epsilon {spent} of {budget} spent{whose}"
+        f"{paid} (delta {amount(stream['delta'])})"
     )
     if stream.get("restores"):
         title += f"; restored from a copy, {number(stream['restores'])} times in all"

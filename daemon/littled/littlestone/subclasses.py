@@ -22,8 +22,14 @@ class CostExceeded(Exception):
 
 
 def as_class(matrix: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """`matrix` as booleans of shape (hypotheses, points); ValueError for any other shape."""
-    found = np.asarray(matrix, dtype=bool)
+    """`matrix` as booleans of shape (hypotheses, points).
+
+    ValueError for any other shape, and for what is neither True nor False, 1 nor 0.
+    """
+    given = np.asarray(matrix)
+    if given.dtype != np.bool_ and not np.isin(given, (0, 1)).all():
+        raise ValueError("a class is a matrix of True and False, or of 1 and 0")
+    found = given.astype(bool)
     if found.ndim != 2:
         raise ValueError(
             f"a class is a matrix of hypotheses by points, not an array of {found.ndim} dimensions"

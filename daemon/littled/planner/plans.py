@@ -107,8 +107,12 @@ class AnsweringPlan(Plan[P]):
 
 def season_cost(learner: Learner[Any]) -> Price:
     """What a season can cost in all: what is charged when it opens, and every call."""
-    fixed = sum((price(event) for event in learner.season_events()), Price.zero())
-    return fixed + price(learner.call_event()) * learner.calls_max
+    return opening_cost(learner) + price(learner.call_event()) * learner.calls_max
+
+
+def opening_cost(learner: Learner[Any]) -> Price:
+    """What a season is charged for a learner when it opens."""
+    return sum((price(event) for event in learner.season_events()), Price.zero())
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +175,13 @@ class StreamPlan:
     def words(self) -> dict[str, Words]:
         """For each learner the words in which its rules are described."""
         return {plan.name: plan.words for plan in self.plans}
+
+    @property
+    def prepaid(self) -> Price:
+        """What every season is charged when it opens, whatever its examples are."""
+        opened = sum((opening_cost(one.learner(self.stream)) for one in self.publishing),
+                     Price.zero())  # fmt: skip
+        return sum((one.season_cost(self.stream) for one in self.answering), opened)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; fractions as "numerator/denominator"."""

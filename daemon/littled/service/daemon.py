@@ -30,6 +30,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
+from littled.budget.price import Price
+from littled.budget.spending import epsilon_of
 from littled.engine import Engine
 from littled.engine.predictions import refusal
 from littled.limits import (
@@ -536,6 +538,7 @@ class Daemon:
                     "x_type": plan.x_type,
                     **({} if plan.schema is None else {"schema": plan.schema.to_dict()}),
                     **_protected(plan),
+                    **_spending(plan, self._status[plan.stream]),
                     "position": self.intake.position(plan.stream),
                     "learners": self._learners(plan.stream),
                 }
@@ -633,6 +636,15 @@ def _protected(plan: StreamPlan) -> dict[str, Any]:
     return plan.unit.to_dict() if plan.unit.is_user else {"unit": plan.unit.word}
 
 
+def _spending(plan: StreamPlan, status: Status) -> dict[str, float]:
+    """The budget that was spent, and the part of it that a season pays before any example."""
+    spent = Price.from_dict(status["spent"])
+    return {
+        "epsilon_spent": epsilon_of(spent, plan.delta_z),
+        "epsilon_prepaid": epsilon_of(plan.prepaid, plan.delta_z),
+    }
+
+
 def _example_schema(plan: StreamPlan, key: bytes) -> ExampleSchema:
     points = point_type(plan.x_type)
     users = UserHash(key, plan.stream) if plan.unit.is_user else None
@@ -661,3 +673,6 @@ def _budget_samples(stream: str, status: Status) -> Iterator[Sample]:
     for name, key in (("littled_stream_spent", "spent"), ("littled_stream_cap", "caps")):
         for part, amount in status[key].items():
             yield Sample(name, (stream, part), float(Fraction(amount)))
+    yield Sample("littled_stream_epsilon", (stream,), status["epsilon"])
+    for key in ("epsilon_spent", "epsilon_prepaid"):
+        yield Sample(f"littled_stream_{key}", (stream,), status[key])

@@ -2,6 +2,7 @@
 
 | path | answer |
 |---|---|
+| / | which pages there are |
 | /healthz | "ok", or 503 when commits have stopped |
 | /status | public facts about every stream, JSON |
 | /metrics | the same for Prometheus |
@@ -10,9 +11,9 @@
 | /rules/STREAM/LEARNER/events | releases as server-sent events; Last-Event-ID resumes |
 | POST /predict | private answers about points, JSON; see `littled.service.questions` |
 
-GET and nothing else, and no request bodies, except for questions. Every page is made of what
-subscribers are told and of lengths and numbers; none depends on an example in any other way, and an
-answer depends on them as the guarantee allows.
+GET and HEAD and nothing else, and no request bodies, except for questions. Every page is made of
+what subscribers are told and of lengths and numbers; none depends on an example in any other way,
+and an answer depends on them as the guarantee allows.
 
 Web pages get nothing by way of their visitors. A request that a browser makes for another site is
 refused, and on the loopback interface so is one that was sent to another host's name: such a name
@@ -65,6 +66,18 @@ _BEARER = "Bearer "
 _FETCH_SITE = "Sec-Fetch-Site"
 _OWN_SITES = ("none", "same-origin")
 _PREDICT = "/predict"
+_INDEX = """\
+littled: learns rules from private streams. Pages, all of public facts:
+
+/healthz                        whether the daemon works
+/status                         streams, learners and budgets, JSON
+/metrics                        the same for Prometheus
+/rules/STREAM/LEARNER           the last rule, JSON; ?format=text, sql or sql-function
+/rules/STREAM/LEARNER/events    rules as they come, server-sent events
+POST /predict                   questions to learners that answer
+
+The names of streams and learners are in /status. Examples are fed with "littled feed".
+"""
 _NOT_ALLOWED = "what you have shown does not allow this\n"
 # Pages that need a permission. Who has any may see the status of its streams.
 _PERMISSIONS = {
@@ -175,13 +188,15 @@ class HttpServer:
         application.on_response_prepare.append(sign)
         pages = self._pages
         for path, handler in {
+            "/": pages.index,
             "/healthz": pages.healthz,
             "/status": pages.status,
             "/metrics": pages.metrics,
             "/rules/{stream}/{learner}": pages.rule,
             "/rules/{stream}/{learner}/events": pages.events,
         }.items():
-            application.router.add_get(path, handler, allow_head=False)
+            # The head of a stream of events would be sent for ever.
+            application.router.add_get(path, handler, allow_head=not path.endswith("/events"))
         application.router.add_post(_PREDICT, pages.predict)
         return application
 
@@ -199,6 +214,9 @@ class _Pages:
         """End all streams of events; readers come back and resume where they were."""
         self._stopping.set()
         self._stopping = asyncio.Event()
+
+    async def index(self, _request: web.Request) -> web.Response:
+        return web.Response(text=_INDEX)
 
     async def healthz(self, _request: web.Request) -> web.Response:
         if self._surface.healthy():

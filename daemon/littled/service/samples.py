@@ -43,6 +43,15 @@ METRICS: Mapping[str, MetricName] = {
     "littled_stream_cap": MetricName(
         "gauge", "Budget of a season, by kind of price.", ("stream", "part"), "published"
     ),
+    "littled_stream_epsilon": MetricName(
+        "gauge", "Epsilon of a season, its budget.", ("stream",), "published"
+    ),
+    "littled_stream_epsilon_spent": MetricName(
+        "gauge", "Epsilon spent in the season.", ("stream",), "published"
+    ),
+    "littled_stream_epsilon_prepaid": MetricName(
+        "gauge", "The part of it that a season pays when it opens.", ("stream",), "published"
+    ),
     "littled_learner_version": MetricName(
         "gauge", "Version of the learner's last release.", ("learner",), "published"
     ),

@@ -148,7 +148,7 @@ def test_the_status_shows_windows(littled: Littled, asked: Daemon) -> None:
     assert "4,000 to 7,999" in said.out
     assert " of 40" in said.out
     assert "12,000 examples" in said.out
-    assert said.out.count("season 1 of 1,000,000 examples each") == 2
+    assert said.out.count("season 0 of 1,000,000 examples each") == 2
 
 
 # -- HTTP ------------------------------------------------------------------------------------------

@@ -101,14 +101,17 @@ def test_a_backup_is_refused_restored_and_served_again(littled: Littled, folder:
     assert (said.status, said.err) == (0, "")
     lines = said.out.splitlines()
     assert lines[0] == (
-        "flights: the copy ends at position 4,000, in season 1; its mark was at position 12,000, "
-        "in season 1"
+        "flights: the copy ends at position 4,000, in season 0; its mark was at position 12,000, "
+        "in season 0"
     )
     (versions,) = (line for line in lines if line.startswith("flights: lost are versions "))
     assert versions.endswith(f" to {last} of flights/late")
-    assert any("season 1 is closed and counts as having spent (epsilon_pure " in s for s in lines)
-    assert lines[-2].startswith("flights: goes on with season 2 at position 50,000, with a new")
-    assert lines[-1] == f"restored {folder / 'store'}; next: littled serve {folder / 'store'}"
+    assert any("season 0 is closed and counts as having spent (epsilon_pure " in s for s in lines)
+    assert lines[-2].startswith("flights: goes on with season 1 at position 50,000, with a new")
+    assert lines[-1] == (
+        f"restored {folder / 'store'}; next: littled serve {folder / 'store'} "
+        f"--mark {folder / 'mark'} --unix littled.sock"
+    )
     running = serve(folder, *marked(folder))
     status = littled("status", "-a", running.address, "--json").json
     shown = status["streams"]["flights"]
@@ -125,7 +128,7 @@ def test_a_backup_is_refused_restored_and_served_again(littled: Littled, folder:
     (event,) = facts["restored"]
     assert (event["position"], event["season_closed"]) == (HORIZON, 0)
     said = littled("verify", folder / "store", *marked(folder))
-    assert "flights: restored from a copy, went on at position 50,000; season 1 is" in said.out
+    assert "flights: restored from a copy, went on at position 50,000; season 0 is" in said.out
     # and once more, from the same backup
     put_back(folder, backup)
     refused(littled, folder)

@@ -23,7 +23,7 @@ def test_a_store_is_made_and_says_what_comes_next(littled: Littled, tmp_path: Pa
     said = littled("init", store, "--config", tmp_path / "littled.toml")
     assert (said.status, said.err) == (0, "")
     assert said.out.startswith(f"created {store}\n")
-    assert said.out.endswith(f"next: littled serve {store}\n")
+    assert said.out.endswith(f"next: littled serve {store} --unix littled.sock\n")
     assert "flights: epsilon 1, delta 1e-06 for each season of 1,000,000 examples" in said.out
     assert "prefixes:128" in said.out
     for name in WAYS_OF:

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from littled.cli.watching import stream_tables
 from littled_client import Client
 from littled_protocol.rules import PrefixRule, ThresholdRule, rule_from_dict
 from support.commands import Daemon, Littled, Said, flights_csv, start
@@ -62,9 +63,32 @@ def test_the_status_is_for_people_and_programs(littled: Littled, fed: Daemon) ->
     said = littled("status", "-a", fed.address)
     assert (said.status, said.err) == (0, "")
     assert f"littled at {fed.address}" in said.out
-    assert "flights: 20,000 examples, season 1 of 1,000,000 examples each, epsilon " in said.out
+    assert "flights: 20,000 examples, season 0 of 1,000,000 examples each, epsilon " in said.out
     assert stream["learners"]["late"]["rule"] in said.out
     assert "never 1" in said.out
+    spent, prepaid = stream["epsilon_spent"], stream["epsilon_prepaid"]
+    assert 0 <= prepaid <= spent <= stream["epsilon"] == 1.0
+    if prepaid:
+        assert f"{prepaid:.4g} of it in advance for the whole season" in said.out
+
+
+def test_what_is_paid_in_advance_is_told_from_what_is_spent() -> None:
+    stream = {
+        "position": 7,
+        "season": 0,
+        "horizon": 9,
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "epsilon_spent": 0.75,
+        "epsilon_prepaid": 0.5,
+        "learners": {},
+    }
+    learner = {"version": 1, "epoch": 0, "halted": False, "rule": "never 1"}
+    (table,) = stream_tables("s", {**stream, "learners": {"late": learner}})
+    assert "epsilon 0.75 of 1 spent, 0.5 of it in advance for the whole season" in str(table.title)
+    older = {**stream, "epsilon_prepaid": 0.0, "learners": {"late": learner}}
+    (table,) = stream_tables("s", older)
+    assert "in advance" not in str(table.title)
 
 
 def test_a_rule_is_shown(littled: Littled, fed: Daemon) -> None:

@@ -533,6 +533,7 @@ def test_what_windows_cost_is_charged_when_a_season_opens(executor: Any) -> None
         opening = [e for e in transcript.entries if e.position == season * HORIZON]
         assert [(e.learner, e.event["type"]) for e in opening] == expected
         assert {e.season for e in opening} == {season}
+        assert sum((e.price for e in opening), Price.zero()) == ANSWERING.prepaid
     spent = Price.zero()
     for entry in transcript.entries:
         spent = spent + entry.price if entry.season == 1 else spent

@@ -1,9 +1,12 @@
 """Bit sets of rows: numbering, parts, and the count of what a search visits."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 
+from littled.littlestone.dimension import littlestone_dimension
 from littled.littlestone.subclasses import CostExceeded, SubClasses
 from oracle.littlestone.subclasses import ListedSubClasses, bits_of
 from support.littlestone import Matrix, as_rows, classes, dimension_of, soa_of, thresholds
@@ -71,3 +74,14 @@ def test_steps_are_counted_up_to_the_limit() -> None:
 def test_a_class_is_a_matrix() -> None:
     with pytest.raises(ValueError, match="not an array of 1 dimensions"):
         SubClasses(np.array([True, False]))
+
+
+@pytest.mark.parametrize("rows", [[["a", "b"]], [[0, 2]], [[0.5, 1.0]], [[None, True]]])
+def test_a_class_says_yes_or_no(rows: Any) -> None:
+    with pytest.raises(ValueError, match="matrix of True and False"):
+        littlestone_dimension(rows)
+
+
+def test_a_class_may_be_written_in_ones_and_noughts() -> None:
+    rows: Any = [[0, 1], [1, 0]]
+    assert littlestone_dimension(rows) == 1

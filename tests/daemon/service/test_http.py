@@ -212,18 +212,47 @@ async def test_a_release_without_a_rule(site: Site) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/rules", "/rules/flights", "/rules/flights/early", "/rules/flights/late/other"]
+    "path",
+    [
+        "/index.html",
+        "/rules",
+        "/rules/flights",
+        "/rules/flights/early",
+        "/rules/flights/late/other",
+    ],
 )
 async def test_pages_that_are_not_there(site: Site, path: str) -> None:
     status, text, _ = await site.get(path)
     assert status == 404
-    assert path not in text or path == "/"
+    assert path not in text
 
 
-@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"])
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH", "OPTIONS"])
 async def test_nothing_but_get(site: Site, method: str) -> None:
     async with site.client.request(method, site.url("/status")) as response:
         assert response.status == 405
+
+
+@pytest.mark.parametrize("path", ["/", "/healthz", "/status", "/metrics", "/rules/flights/late"])
+async def test_the_head_of_a_page_is_that_of_the_page(site: Site, path: str) -> None:
+    site.daemon.releases.announce([stored(1, 3)])
+    async with site.client.get(site.url(path)) as whole, site.client.head(site.url(path)) as head:
+        assert (head.status, whole.status) == (200, 200)
+        assert await head.read() == b""
+        for name in ("Content-Type", "Cache-Control", "X-Content-Type-Options"):
+            assert head.headers[name] == whole.headers[name]
+
+
+async def test_streams_of_events_have_no_head_of_their_own(site: Site) -> None:
+    async with site.client.head(site.url("/rules/flights/late/events")) as response:
+        assert response.status == 405
+
+
+async def test_the_first_page_names_the_others(site: Site) -> None:
+    status, text, _ = await site.get("/")
+    assert status == 200
+    for page in ("/healthz", "/status", "/metrics", "/rules/STREAM/LEARNER/events", "/predict"):
+        assert page in text
 
 
 async def test_bodies_are_refused_unread(site: Site) -> None:

@@ -141,6 +141,7 @@ def test_the_status_holds_public_facts_and_nothing_else(peer: Peer) -> None:
         assert set(stream) == {
             *("stream", "x_type", "unit", "position", "season", "horizon"),
             *("epsilon", "delta", "spent", "caps", "learners"),
+            *("epsilon_spent", "epsilon_prepaid"),
         }
         for learner in stream["learners"].values():
             assert set(learner) == {"version", "epoch", "halted", "rule", "words"}
