@@ -19,6 +19,7 @@ from littled_protocol import limits
 from littled_protocol.connection import Connection, Role
 from littled_protocol.encodings import EncodingError, TableSchema
 from littled_protocol.errors import ErrorCode, ProtocolError, RemoteProtocolError
+from littled_protocol.foreign import HTTP_ANSWER, speaks_tls
 from littled_protocol.messages import (
     PROTOCOL_VERSION,
     Error,
@@ -72,6 +73,8 @@ def given_up(address: Address, error: Exception) -> Exception:
     hint = "is littled running?"
     if isinstance(address, TcpAddress) and address.tls:
         hint = "is littled running, and does it take this program's certificate?"
+    elif isinstance(address, TcpAddress) and "closed" in str(error):
+        hint = "is littled running, and is TLS spoken there (tls://HOST:PORT)?"
     return UnreachableError(f"no daemon can be reached at {address} ({error}); {hint}")
 
 
@@ -144,6 +147,17 @@ def schema_of(facts: object) -> TableSchema | None:
     return None
 
 
+def _check_ours(first: bytes) -> None:
+    """Raise RemoteProtocolError where the first bytes of an answer are of another protocol."""
+    sentence = ""
+    if first.startswith(HTTP_ANSWER):
+        sentence = "What answers speaks HTTP; a client needs the address of --unix or --tcp."
+    elif speaks_tls(first):
+        sentence = "What answers speaks TLS; write the address as tls://HOST:PORT."
+    if sentence:
+        raise RemoteProtocolError(ErrorCode.MALFORMED_FRAME, sentence)
+
+
 class Conversation:
     """The client's side of one connection: the greeting, and the daemon's errors as exceptions."""
 
@@ -152,12 +166,17 @@ class Conversation:
         self._connection = Connection(Role.CLIENT)
         self.send = self._connection.send
         self.welcome: Welcome | None = None
+        self._begun = False
 
     def receive(self, data: bytes) -> Iterator[Message]:
         """Yield the messages that arrived with `data`; what came before an error is still yielded.
 
-        Raises RemoteProtocolError for what the daemon must not send, and for an Error it sent.
+        Raises RemoteProtocolError for what the daemon must not send, and for an Error it sent; its
+        message says it where something else than a daemon answers.
         """
+        if not self._begun:
+            self._begun = True
+            _check_ours(data)
         self._connection.receive_data(data)
         while isinstance(event := self._connection.next_event(), Message):
             if isinstance(event, Error):

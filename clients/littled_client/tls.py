@@ -9,6 +9,10 @@ from pathlib import Path
 from littled_client.addresses import Address, TcpAddress
 from littled_client.errors import AddressError, ConnectionLostError, TlsError
 
+# Why OpenSSL ends a handshake with somebody who speaks no TLS at all, by its versions.
+_NO_TLS = frozenset({"wrong version number", "record layer failure", "http request",
+                     "unknown protocol", "packet length too long"})  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Tls:
@@ -72,4 +76,6 @@ def tls_failure(error: ssl.SSLError) -> Exception:
     reason = (error.reason or "").lower().replace("_", " ")
     if "alert" in reason:
         return TlsError(f"the daemon refuses this program's certificate or its TLS ({reason})")
+    if reason in _NO_TLS:
+        return TlsError("what answers speaks no TLS; write its address without tls://")
     return TlsError(f"what answers does not speak TLS as it should ({reason or 'no reason given'})")

@@ -573,7 +573,7 @@ class Daemon:
             yield Sample(
                 "littled_stream_position", (plan.stream,), self.intake.position(plan.stream)
             )
-            yield from _budget_samples(plan.stream, self._status[plan.stream])
+            yield from _budget_samples(plan, self._status[plan.stream])
         for learner in self.releases.learners:
             last = self.releases.latest(learner)
             if last is not None:
@@ -640,6 +640,7 @@ def _spending(plan: StreamPlan, status: Status) -> dict[str, float]:
     """The budget that was spent, and the part of it that a season pays before any example."""
     spent = Price.from_dict(status["spent"])
     return {
+        "epsilon": float(plan.epsilon),
         "epsilon_spent": epsilon_of(spent, plan.delta_z),
         "epsilon_prepaid": epsilon_of(plan.prepaid, plan.delta_z),
     }
@@ -669,10 +670,10 @@ def _window_samples(learner: str, facts: Status) -> Iterator[Sample]:
     yield Sample("littled_window_next", (learner,), facts["next_window"])
 
 
-def _budget_samples(stream: str, status: Status) -> Iterator[Sample]:
+def _budget_samples(plan: StreamPlan, status: Status) -> Iterator[Sample]:
+    stream = plan.stream
     for name, key in (("littled_stream_spent", "spent"), ("littled_stream_cap", "caps")):
         for part, amount in status[key].items():
             yield Sample(name, (stream, part), float(Fraction(amount)))
-    yield Sample("littled_stream_epsilon", (stream,), status["epsilon"])
-    for key in ("epsilon_spent", "epsilon_prepaid"):
-        yield Sample(f"littled_stream_{key}", (stream,), status[key])
+    for key, epsilon in _spending(plan, status).items():
+        yield Sample(f"littled_stream_{key}", (stream,), epsilon)

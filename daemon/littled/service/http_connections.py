@@ -25,12 +25,18 @@ from littled.limits import (
     SWEEP_SECONDS,
 )
 from littled_protocol import limits
+from littled_protocol.foreign import http_refusal
 
 # Pages that have slots of their own.
 WATCHED: Final = frozenset({b"/healthz", b"/metrics"})
 _HEAD_END: Final = b"\r\n\r\n"
 _EMPTY: Final = b"Content-Length: 0\r\nConnection: close\r\n\r\n"
 _TOO_LONG: Final = b"HTTP/1.1 431 Request Header Fields Too Large\r\n" + _EMPTY
+# Every method of HTTP begins with one; no frame of our own protocol does, and nothing of TLS.
+_LETTERS: Final = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+_NO_HTTP: Final = http_refusal(
+    "This port speaks HTTP; clients of littled need the address of --unix or --tcp."
+)
 _FULL: Final = b"HTTP/1.1 503 Service Unavailable\r\nRetry-After: 1\r\n" + _EMPTY
 
 
@@ -200,7 +206,11 @@ class HttpConnection(asyncio.Protocol):
             self._answer.data_received(data)
         elif self._transport is not None and not self._transport.is_closing():
             self._head += data
-            self._take_head(self._transport)
+            if self._head[0] in _LETTERS:
+                self._take_head(self._transport)
+            else:
+                self._transport.write(_NO_HTTP)
+                self._transport.close()
 
     def _take_head(self, transport: asyncio.Transport) -> None:
         """Hand the request over to who answers it, once its head is whole."""

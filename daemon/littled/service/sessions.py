@@ -47,6 +47,7 @@ from littled.service.writer import WriterStopped
 from littled_protocol import limits
 from littled_protocol.connection import CLOSED, NEED_DATA, Connection, Role, State
 from littled_protocol.errors import ErrorCode, ProtocolError
+from littled_protocol.foreign import asks_by_http, http_refusal
 from littled_protocol.messages import (
     PROTOCOL_VERSION,
     Examples,
@@ -67,6 +68,9 @@ from littled_protocol.messages import (
 )
 
 TransportName = Literal["unix", "tcp"]
+_NO_HTTP = http_refusal(
+    "This port speaks littled's own protocol; the daemon speaks HTTP at the address of --http."
+)
 P = ParamSpec("P")
 _Work = Callable[P, Coroutine[Any, Any, None]]
 # What messages cost out of a peer's allowance beside their bytes; examples have credit instead, and
@@ -166,6 +170,8 @@ class Session(Guest):
         self.has_work = False
         # Whether the peer has finished a long frame before.
         self._proven = False
+        # Whether the peer began like one of HTTP, and is answered in its words.
+        self._foreign = False
         self.ended = asyncio.Event()
         self._handlers: Mapping[type[Message], Callable[[Any], None]] = {
             Hello: self._hello,
@@ -210,6 +216,8 @@ class Session(Guest):
             return
         if not self._connection.frame_begun:
             self._frame_at = self._loop.time()
+            if self._connection.state is State.START:
+                self._foreign = asks_by_http(bytes(self._context.buffer[: min(nbytes, 4)]))
         self._connection.receive_data(self._context.buffer[:nbytes])
         turns = self._context.turns
         if self in turns:  # enough is waiting already
@@ -303,7 +311,9 @@ class Session(Guest):
         self._context.counters.errors[code.value] += 1
         if code is not ErrorCode.SHUTTING_DOWN:
             self._context.log.info("session ended", code=code.value, transport=self._transport_name)
-        if self._connection.state is not State.CLOSED:
+        if self._foreign:
+            self._transport.write(_NO_HTTP)
+        elif self._connection.state is not State.CLOSED:
             frame = self._connection.send(error_message(ProtocolError(code), channel))
             self._transport.write(frame)
         self._leave()

@@ -244,3 +244,57 @@ def test_a_store_opens_with_a_key_that_was_handed_over(tmp_path: Path) -> None:
     running.terminate()
     _, err = running.communicate(timeout=START_SECONDS)
     assert (asking.returncode, running.returncode) == (0, 0), err
+
+
+def answer_of(port: int, request: bytes) -> bytes:
+    """Everything that comes from a port after a request."""
+    with socket.create_connection(("127.0.0.1", port), START_SECONDS) as peer:
+        peer.sendall(request)
+        return b"".join(iter(lambda: peer.recv(4096), b""))
+
+
+def test_who_speaks_another_protocol_is_told_in_words(littled: Littled, tmp_path: Path) -> None:
+    """HTTP and TLS to the port of clients, clients and TLS to that of HTTP, and no TLS to TLS."""
+    make_store(tmp_path)
+    tcp, http = free_port(), free_port()
+    running = serve(tmp_path, "--tcp", f"127.0.0.1:{tcp}", "--http", f"127.0.0.1:{http}")
+    found = answer_of(tcp, b"GET /status HTTP/1.1\r\nHost: localhost\r\n\r\n")
+    assert found.startswith(b"HTTP/1.1 400 ")
+    assert found.endswith(b"the daemon speaks HTTP at the address of --http.\n")
+    assert littled("status", "-a", f"127.0.0.1:{http}").sentence == (
+        "malformed_frame: What answers speaks HTTP; a client needs the address of --unix or --tcp."
+    )
+    for port in (tcp, http):
+        said = littled("status", "-a", f"tls://127.0.0.1:{port}")
+        assert said.sentence == "what answers speaks no TLS; write its address without tls://"
+    assert littled("status", "-a", f"127.0.0.1:{tcp}").status == 0
+    assert running.stop() == 0
+
+
+def test_a_client_without_tls_is_told_that_a_port_has_it(littled: Littled, tmp_path: Path) -> None:
+    make_store(tmp_path)
+    server = Authority(tmp_path, "ours").issue("localhost", server=True)
+    port = free_port()
+    files = ["--tls-cert", str(server.certificate), "--tls-key", str(server.key)]
+    running = serve(tmp_path, "--tcp", f"127.0.0.1:{port}", *files)
+    said = littled("status", "-a", f"127.0.0.1:{port}")
+    assert said.sentence.endswith("is littled running, and is TLS spoken there (tls://HOST:PORT)?")
+    assert running.stop() == 0
+
+
+def test_pages_say_what_was_spent_as_a_number(littled: Littled, tmp_path: Path) -> None:
+    make_store(tmp_path)
+    port = free_port()
+    running = serve(tmp_path, "--http", f"127.0.0.1:{port}")
+    feed = ["feed", "flights", flights_csv(tmp_path / "flights.csv", 3_000)]
+    columns = ["--x", "delay", "--y", "late", "-a", running.address]
+    assert littled(*feed, *columns).status == 0
+    request = "GET {} HTTP/1.1\r\nHost: localhost\r\n\r\n"
+    status = answer_of(port, request.format("/status").encode()).partition(b"\r\n\r\n")[2]
+    facts = json.loads(status)["streams"]["flights"]
+    assert 0 <= facts["epsilon_prepaid"] <= facts["epsilon_spent"] <= facts["epsilon"] == 1.0
+    assert facts["epsilon_spent"] > 0
+    metrics = answer_of(port, request.format("/metrics").encode()).decode()
+    for key in ("epsilon", "epsilon_spent", "epsilon_prepaid"):
+        assert f'littled_stream_{key}{{stream="flights"}} {facts[key]}\n' in metrics
+    assert running.stop() == 0

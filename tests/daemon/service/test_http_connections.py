@@ -231,3 +231,12 @@ async def test_who_hangs_up_leaves_nothing_behind(site: Site) -> None:
         (await site.connect(data)).close()
     known = site.connections
     await site.until(lambda: not known.waiting and not any(known.slots.values()))
+
+
+@pytest.mark.parametrize(
+    "first", [b"\x00\x00\x00\x17\x82\xa4type", b"\x16\x03\x01\x02\x00", b"\r\n"]
+)
+async def test_who_does_not_speak_http_is_told_at_once(site: Site, first: bytes) -> None:
+    answer = await site.ask(first)
+    assert answer.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert answer.endswith(b"clients of littled need the address of --unix or --tcp.\n")

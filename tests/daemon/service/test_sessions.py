@@ -166,7 +166,7 @@ BEFORE_GREETING = {
     "version 0": (raw(type="hello", version=0, agent="a"), "unsupported_version"),
     "a missing field": (raw(type="hello", version=1), "malformed_frame"),
     "a wrong type": (raw(type="hello", version="1", agent="a"), "malformed_frame"),
-    "http": (b"GET / HTTP/1.1\r\n\r\n", "frame_too_large"),
+    "tls": (b"\x16\x03\x01\x02\x00\x01\x00", "frame_too_large"),
 }
 
 
@@ -177,6 +177,19 @@ def test_wrong_first_frames(daemon: Serving, name: str) -> None:
         peer.connection.send(Hello(1, "peer/1"))  # so that our own side takes the answer
         peer.write(data)
         assert peer.error() == code
+
+
+@pytest.mark.parametrize(
+    "request_line", ["GET / HTTP/1.1", "POST /predict HTTP/1.1", "PRI * HTTP/2.0"]
+)
+def test_who_speaks_http_is_answered_in_http(daemon: Serving, request_line: str) -> None:
+    with Peer.connect(daemon.unix) as peer:
+        peer.write(f"{request_line}\r\nHost: a\r\n\r\n".encode())
+        answer = b"".join(iter(lambda: peer.socket.recv(4096), b""))
+    head, _, body = answer.partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+    assert f"Content-Length: {len(body)}".encode() in head
+    assert b"the daemon speaks HTTP at the address of --http" in body
 
 
 AFTER_GREETING = {
