@@ -62,8 +62,9 @@ def test_each_fact_of_a_status_has_a_row(tmp_path: Path) -> None:
         assert isinstance(answer, Status)
     stream = answer.body["streams"][STREAM]
     assert said("status") == set(answer.body)
-    assert said("status of a stream") == set(stream)
-    assert said("status of a stream, where it applies") == {"user_examples_max", "restores"}
+    sometimes = {"user_examples_max", "restores", "x_greatest"}
+    assert said("status of a stream, where it applies") == sometimes
+    assert said("status of a stream") == set(stream) - sometimes
     assert said("status of a learner of rules") == set(stream["learners"]["late"])
     assert said("status of a learner of answers") == set(stream["learners"]["near"])
 

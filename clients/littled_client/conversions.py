@@ -116,15 +116,20 @@ class BadRow(Exception):
 class Converter:
     """Turns batches of raw columns into points of one type and labels.
 
-    `exact` refuses integers that are written with a fraction or an exponent, such as 24.0. Raises
+    `exact` refuses integers that are written with a fraction or an exponent, such as 24.0.
+    `greatest`: of a point or a feature, where a stream takes fewer than its type has. Raises
     ValueError when the fields do not suit the point type.
     """
 
-    def __init__(self, x_type: str, fields: Fields, *, exact: bool = False) -> None:
+    def __init__(
+        self, x_type: str, fields: Fields, *, exact: bool = False, greatest: int | None = None
+    ) -> None:
         """Prepare for points of type `x_type` from the columns that `fields` names."""
         self.point_type: PointType = point_type(x_type)
         self._fields = fields
         self._exact = exact
+        most = self.point_type.greatest
+        self._greatest = most if greatest is None else min(greatest, most)
         self._digests = UserDigests()
         names = fields.x_names
         self._width = self.point_type.columns if x_type.startswith("u16x") else 1
@@ -162,7 +167,7 @@ class Converter:
 
     def _scalars(self, column: Column, name: str) -> Points:
         """Return integers (n,) of the point type, clipped and shifted."""
-        greatest = self.point_type.greatest
+        greatest = self._greatest
         values = _fast_integers(column, exact=self._exact)
         if values is not None and len(values):
             if self._fields.clip is not None and values.dtype == np.int64:

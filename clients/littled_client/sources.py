@@ -97,7 +97,8 @@ class Source:
     CSV, TSV and JSON lines may be compressed with gzip or zstd, which their first bytes say. CSV
     has a first line with the names of its columns; with `header=False` it has none, and columns are
     named by their numbers from 1 on. `delimiter`: what stands between cells, else a comma or, in
-    TSV, a tab.
+    TSV, a tab. `greatest`: the greatest number that a point, or a feature of it, may have, as the
+    status of a stream says it (`x_greatest`); that of the type if None.
 
     Of a pipe a smaller batch is handed out 0.2 seconds after its first row was read. `stop` may be
     called meanwhile, by a signal's handler or another thread. With `follow` the same goes for a
@@ -118,6 +119,7 @@ class Source:
         delimiter: str | None = None,
         header: bool = True,
         follow: bool = False,
+        greatest: int | None = None,
     ) -> None:
         """Prepare to read `path`; `file_format` (see FORMATS) follows from the suffix if None."""
         self.path = str(path)
@@ -143,7 +145,7 @@ class Source:
         if self.format != "recording":
             if x_type is None or fields is None:
                 raise ValueError(f"reading {self.format} needs x_type and fields")
-            self._convert_cells = _conversion(x_type, fields)
+            self._convert_cells = _conversion(x_type, fields, greatest)
 
     @property
     def name(self) -> str:
@@ -495,13 +497,15 @@ class Source:
         return self._fields.names if self._fields is not None else ()
 
 
-def _conversion(x_type: str, fields: Fields | TableSchema) -> Callable[[Sequence[Column]], Batch]:
+def _conversion(
+    x_type: str, fields: Fields | TableSchema, greatest: int | None
+) -> Callable[[Sequence[Column]], Batch]:
     """What makes examples of rows, given as columns in the order of the fields."""
     if isinstance(fields, TableSchema):
         if fields.x_type != x_type:
             raise ValueError(f"the columns make points of type {fields.x_type}, not {x_type}")
         return Encoder(fields).convert
-    converter = Converter(x_type, fields)
+    converter = Converter(x_type, fields, greatest=greatest)
     width = len(converter.x_names)
     return lambda columns: converter.convert(columns[:width], *columns[width:])
 

@@ -390,6 +390,21 @@ def test_what_is_empty_and_what_is_not_a_number_are_told_apart(cell: Any, what: 
     assert caught.value.index == 1
 
 
+@pytest.mark.parametrize("cell", ["16", 16, "65535", "-1"])
+def test_a_number_that_a_stream_has_not_is_named_by_its_column(cell: Any) -> None:
+    converter = Converter("u16x2", Fields(("a", "b"), "y"), greatest=15)
+    assert converter.convert([["15", "0"], ["0", "15"]], [0, 1])[0].tolist() == [[15, 0], [0, 15]]
+    with pytest.raises(BadRow, match=r"^column 'b' is outside 0 to 15$") as caught:
+        converter.convert([["1", "2"], ["3", cell]], [0, 1])
+    assert caught.value.index == 1
+
+
+def test_no_stream_has_greater_points_than_its_type() -> None:
+    converter = Converter("u8", Fields("x", "y"), greatest=1000)
+    with pytest.raises(BadRow, match="outside 0 to 255"):
+        converter.convert([[256]], [0])
+
+
 def test_how_many_columns_points_need_is_said_once() -> None:
     with pytest.raises(ValueError, match=r"^points of type u8 need 1 column, not 2$"):
         Converter("u8", Fields(("a", "b"), "y"))

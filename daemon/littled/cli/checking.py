@@ -9,6 +9,7 @@ from littled.cli.failures import FAILED, WRONG_USE, Failure, explained
 from littled.cli.output import console, notes, number
 from littled.cli.presenting import hopeless, plan_notes, plan_tables
 from littled.cli.stores import planned
+from littled.cli.tabling import print_table
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
 from littled_client.cells import odd_cells
 from littled_client.conversions import BadRow
@@ -42,7 +43,7 @@ def check(
     for each in streams.values():
         plan, request = planned(each), each.request()
         for table in plan_tables(plan, request):
-            console().print(table)
+            print_table(table)
         for note in plan_notes(plan, request):
             notes().print(f"note: {note}")
         problems += hopeless(plan, request)

@@ -22,18 +22,21 @@ class StreamInput:
     """What a stream takes: the type of its points, and how people write points and labels.
 
     schema: its columns, where it takes tables; None for points, whose words are then `words`.
+    greatest: the greatest number of a point, or of its features, if that of the type is greater.
     """
 
     x_type: str
     words: Words = PLAIN
     schema: TableSchema | None = None
+    greatest: int | None = None
 
     @classmethod
     def from_status(cls, facts: Mapping[str, Any]) -> Self:
         """Of a stream in a daemon's status."""
         schema = TableSchema.from_dict(facts["schema"]) if "schema" in facts else None
         words = [Words.from_status(one["words"], schema) for one in facts["learners"].values()]
-        return cls(facts["x_type"], words[0] if words else PLAIN, schema)
+        words_of = words[0] if words else PLAIN
+        return cls(facts["x_type"], words_of, schema, facts.get("x_greatest"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +68,7 @@ class SourceChoice:
                 delimiter=self.delimiter,
                 header=self.header,
                 follow=follow,
+                greatest=taken.greatest,
             )
 
     def names_users(self, taken: StreamInput) -> bool | None:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from littled.budget.conversion import guarantee
 from littled.cli.output import amount, console, number, print_json, print_pairs
+from littled.cli.tabling import REMARK, print_table
 from littled.planner import StreamPlan, StreamRequest
 
 
@@ -58,7 +59,7 @@ class KindPresentation(ABC):
             return
         print_pairs(report.words)
         console().print()
-        console().print(report.comparison)
+        print_table(report.comparison)
 
     def table(self, stream: StreamPlan, title: str) -> Table:
         """The learners of this kind of a stream."""
@@ -78,7 +79,7 @@ def compared(title: str, what: str, figures: Sequence[str]) -> Table:
     table = titled_table(title, (what,))
     for figure in figures:
         table.add_column(figure, justify="right")
-    table.add_column("remark")
+    table.add_column(REMARK)
     return table
 
 

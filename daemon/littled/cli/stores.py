@@ -9,6 +9,7 @@ from littled.cli.hints import serve_command
 from littled.cli.options import StoreFiles, store_options
 from littled.cli.output import console, notes
 from littled.cli.presenting import hopeless, plan_notes, plan_tables
+from littled.cli.tabling import print_table
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
 from littled.planner import PlanError, StreamPlan, plan_stream
 from littled.store.errors import StoreError, StoreRefused
@@ -48,7 +49,7 @@ def init(store: Path, configuration: Path, files: StoreFiles) -> None:
     for plan in plans.values():
         request = wanted.streams[plan.stream].request()
         for table in plan_tables(plan, request):
-            screen.print(table)
+            print_table(table)
         for note in (*plan_notes(plan, request), *hopeless(plan, request)):
             notes().print(f"note: {note}")
         if plan.delta * plan.horizon > 1:

@@ -11,6 +11,7 @@ from littled.cli.failures import explained
 from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import amount, console, number, print_json
 from littled.cli.spending import epsilon_spent
+from littled.cli.tabling import print_table
 from littled.kinds import KINDS, USUAL, UnknownKind, kind_of, load
 from littled_client.conversation import newest_version
 from littled_client.errors import ClientError
@@ -82,7 +83,7 @@ def status(as_json: bool, daemon: DaemonChoice) -> None:
     console().print(f"littled at {daemon.address}")
     for name, stream in body["streams"].items():
         for table in stream_tables(name, stream):
-            console().print(table)
+            print_table(table)
 
 
 def stream_tables(name: str, stream: Mapping[str, Any]) -> Iterator[Table]:

@@ -30,6 +30,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
+import numpy as np
+
 from littled.budget.price import Price
 from littled.budget.spending import epsilon_of
 from littled.engine import Engine
@@ -267,6 +269,7 @@ class Daemon:
         self.intake = Intake(store, self._writer, self._loop, self._committed)
         self._engine_courses = Courses(ENGINE_THREADS, "littled-engines", observer.failed)
         self._answering_courses = Courses(ANSWERING_THREADS, "littled-answers", observer.failed)
+        self._domains = {plan.stream: _domain(plan) for plan in self._plans}
         self._hosts = [
             Host(plan, store, self._writer, observer, log, self._engine_courses, len(self._plans))
             for plan in self._plans
@@ -539,6 +542,7 @@ class Daemon:
                     **({} if plan.schema is None else {"schema": plan.schema.to_dict()}),
                     **_protected(plan),
                     **_spending(plan, self._status[plan.stream]),
+                    **self._domains[plan.stream],
                     "position": self.intake.position(plan.stream),
                     "learners": self._learners(plan.stream),
                 }
@@ -634,6 +638,31 @@ class _LoopObserver:
 def _protected(plan: StreamPlan) -> dict[str, Any]:
     """What the stream protects: single examples, or users with all their examples of a season."""
     return plan.unit.to_dict() if plan.unit.is_user else {"unit": plan.unit.word}
+
+
+def _domain(plan: StreamPlan) -> dict[str, int]:
+    """The greatest number that points, or their features, may have, where their type has greater.
+
+    With a point a domain has all that are not greater, so it is found by halving. Nothing is said
+    of points of 128 bits, whose numbers a message has no integers for, nor of tables.
+    """
+    points = point_type(plan.x_type)
+    classes = [learner_plan.hypotheses for learner_plan in plan.plans]
+    if plan.schema is not None or points.name == "u128":
+        return {}
+
+    def contains(number: int) -> bool:
+        shape = (1, points.columns) if points.columns > 1 else (1,)
+        point = np.full(shape, number, dtype=points.dtype)
+        return all(hypotheses.contains(point) for hypotheses in classes)
+
+    if contains(points.greatest):
+        return {}
+    least, most = 0, points.greatest
+    while most - least > 1:
+        middle = (least + most) // 2
+        least, most = (middle, most) if contains(middle) else (least, middle)
+    return {"x_greatest": least}
 
 
 def _spending(plan: StreamPlan, status: Status) -> dict[str, float]:

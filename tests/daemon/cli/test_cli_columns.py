@@ -275,3 +275,45 @@ def test_a_store_of_tables_replays_and_goes_on(littled: Littled, tmp_path: Path)
     said = littled("verify", again.store, "--replay")
     assert said.status == 0, said.err
     assert "sound" in said.out
+
+
+ROWS = """\
+[streams.rows]
+epsilon = 1.0
+delta = 1e-6
+horizon = 100_000
+
+[streams.rows.learners.wide]
+class = "stumps:3:64"
+
+[streams.rows.learners.narrow]
+class = "stumps:3:16"
+
+[streams.scores]
+epsilon = 1.0
+delta = 1e-6
+horizon = 100_000
+x = { offset = 10 }
+
+[streams.scores.learners.high]
+class = "thresholds:100"
+"""
+
+
+def test_a_bucket_that_no_learner_has_is_refused_with_its_column(
+    littled: Littled, tmp_path: Path
+) -> None:
+    make_store(tmp_path, ROWS)
+    running = serve(tmp_path)
+    file = tmp_path / "rows.csv"
+    feed = ["feed", "rows", file, "--x", "a", "--x", "b", "--x", "c", "--y", "y"]
+    file.write_text("a,b,c,y\n1,2,3,0\n1,16,3,1\n")
+    said = littled(*feed, "-a", running.address)
+    assert said.sentence == f"line 3 of {file}: column 'b' is outside 0 to 15"
+    file.write_text("a,b,c,y\n1,2,3,0\n1,15,3,1\n")
+    assert littled(*feed, "-a", running.address).status == 0
+    file.write_text("s,y\n10,0\n110,1\n")
+    scores = ["feed", "scores", file, "--x", "s", "--y", "y", "-a", running.address]
+    said = littled(*scores)
+    assert said.sentence == f"line 3 of {file}: column 's' less the offset 10 is outside 0 to 99"
+    assert running.stop() == 0
