@@ -13,6 +13,14 @@ settings.register_profile("ci", derandomize=True, deadline=None, database=None, 
 settings.load_profile("ci")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _state_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What commands remember of files stays out of the home of who runs the tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _hooks_of_this_process() -> Iterator[None]:
     """Put back the hooks that a command sets up for the process that it thinks is its own.

@@ -485,8 +485,9 @@ class AsyncFeeder:
     async def send_rest(self, batches: Iterable[Batch]) -> int:
         """Send a source from the first example on that the daemon does not have yet.
 
-        batches: all examples of this producer since its first, such as a `Source`. Returns how many
-        were sent. Raises SourceError when the source is shorter than what was fed before.
+        batches: all examples of this producer since its first, such as a `Source` of a file; one of
+        a pipe would hold up the loop. Returns how many were sent. Raises SourceError when the
+        source is shorter than what was fed before.
         """
         before = self.next_sequence
         for batch in skip_examples(iter(batches), before):

@@ -51,7 +51,7 @@ from littled_client.outbox import Outbox
 from littled_client.predictions import Predictions, Questions
 from littled_client.published import Published
 from littled_client.recordings import RecordingWriter
-from littled_client.sources import skip_examples
+from littled_client.sources import Source, skip_examples
 from littled_client.tails import Tail
 from littled_client.tls import Tls, secured, tls_failure
 from littled_client.unix import has_connected, pauses
@@ -475,11 +475,14 @@ class Feeder:
         """Send a source from the first example on that the daemon does not have yet.
 
         batches: all examples of this producer since its first, such as a `Source`. Returns how many
-        were sent. Raises SourceError when the source is shorter than what was fed before.
+        were sent. What has come by a pipe is waited for until it is durable, before more is read.
+        Raises SourceError when the source is shorter than what was fed before.
         """
         before = self.next_sequence
         for batch in skip_examples(iter(batches), before):
             self.send(*batch)
+            if isinstance(batches, Source) and batches.waiting:
+                self.flush()
         return self.next_sequence - before
 
     def flush(self) -> None:

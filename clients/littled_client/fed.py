@@ -112,6 +112,14 @@ class FedFiles:
             os.fsync(file.fileno())
         new.replace(self.folder / f"{name}.json")
 
+    def can_keep(self) -> bool:
+        """Whether records can be written."""
+        try:
+            self.folder.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
+        except OSError:
+            return False
+        return os.access(self.folder, os.W_OK | os.X_OK)
+
     def tidy(self) -> None:
         """Remove the oldest records where there are too many."""
         paths = sorted(self.folder.glob("*.json"), key=_changed, reverse=True)

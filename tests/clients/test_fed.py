@@ -10,7 +10,7 @@ import pytest
 
 from littled_client import fed
 from littled_client.errors import SourceError
-from littled_client.fed import Fed, FedFiles, digests
+from littled_client.fed import Fed, FedFiles, digests, rest_after
 from littled_client.sources import Mark
 
 ROWS = b"x,y\n1,0\n2,1\n3,1\n"
@@ -134,3 +134,19 @@ def test_marks_beyond_what_is_durable_are_kept_and_the_last_before_it() -> None:
     assert known.mark_at(1) == second, "the first of them, where none is so early"
     assert record().mark_at(5) is None
     assert not record().is_in({}, 0)
+
+
+def test_where_no_record_can_be_written_is_known_before(tmp_path: Path) -> None:
+    assert FedFiles(tmp_path / "state" / "fed").can_keep()
+    (tmp_path / "file").write_text("")
+    assert not FedFiles(tmp_path / "file" / "fed").can_keep()
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_what_comes_after_the_part_that_was_fed_is_found(tmp_path: Path, packed: bool) -> None:
+    path = tmp_path / "a.csv"
+    was = record(mark(3, ROWS), acknowledged=3)
+    for content, rest in ((ROWS, False), (ROWS + b"4,0\n", True), (ROWS[:-2], None)):
+        path.write_bytes(gzip.compress(content) if packed else content)
+        assert rest_after(str(path), was) is rest
+    assert rest_after(str(path), record()) is None

@@ -1,7 +1,10 @@
 """What a feeder promises, of both clients, against a small daemon over real sockets."""
 
 import asyncio
+import os
+import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -9,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from littled_client.blocking import Client
 from littled_client.errors import (
     ClientError,
     ExampleError,
@@ -456,3 +460,27 @@ async def test_a_tail_without_room_leaves_when_there_is_some(
         assert daemon.position["flights"] == 1900
         daemon.release_acks()
         await until(lambda: daemon.position["flights"] == 2100)
+
+
+def test_what_comes_by_a_pipe_is_durable_before_more_is_read(
+    daemon: SmallDaemon, address: str, tmp_path: Path
+) -> None:
+    """Of the blocking client, whose program may wait."""
+    pipe = tmp_path / "pipe.csv"
+    os.mkfifo(pipe)
+    source = Source(pipe, "u8", Fields("x", "y"))
+
+    def feed() -> int:
+        with Client(address) as client, client.feed("flights") as feeder:
+            return feeder.send_rest(source)
+
+    with ThreadPoolExecutor() as pool:
+        fed = pool.submit(feed)
+        with pipe.open("w", buffering=1) as writer:
+            writer.write("x,y\n1,0\n2,1\n")
+            deadline = time.monotonic() + 10.0
+            while daemon.position["flights"] < 2:
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+            source.stop()
+        assert fed.result(10.0) == 2

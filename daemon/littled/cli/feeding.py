@@ -232,6 +232,11 @@ def parts_of(pouring: Pouring) -> Iterator[tuple[Chosen, bool]]:
     if not pouring.manner.follow:
         yield chosen, False
         return
+    if not resuming.can_keep():
+        raise Failure(
+            "a log cannot be followed without a folder for what was fed of it: set XDG_STATE_HOME "
+            "to one that can be written"
+        )
     record = chosen.record
     # What the same log held before has shown which words are labels.
     pouring.looked_at_labels |= record is not None

@@ -75,6 +75,10 @@ class Resuming:
         """What is known, the newest first."""
         return [] if self._files is None else self._files.of(self._instance, self._stream)
 
+    def can_keep(self) -> bool:
+        """Whether what is fed can be written down."""
+        return self._files is not None and self._files.can_keep()
+
     def choose(self, file: str, producer: str | None = None, *, is_new: bool = False) -> Chosen:
         """The producer of a file: the one given, or whose examples it holds, or that of its path.
 
@@ -134,11 +138,6 @@ class Keeper:
     def record(self) -> Fed:
         """What was fed so far."""
         return self._record
-
-    @property
-    def keeps(self) -> bool:
-        """Whether it could write down what it was told."""
-        return self._files is not None
 
     def read(self, mark: Mark | None, acknowledged: int) -> None:
         """Take note of a place up to which is sent next."""

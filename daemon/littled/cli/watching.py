@@ -91,11 +91,11 @@ def stream_tables(name: str, stream: Mapping[str, Any]) -> Iterator[Table]:
     spent, budget = amount(epsilon_spent(stream)), amount(stream["epsilon"])
     whose = " for each user" if stream.get("unit") == "user" else ""
     prepaid = stream.get("epsilon_prepaid", 0.0)
-    paid = f", {amount(prepaid)} of it in advance for the whole season" if prepaid else ""
+    paid = f"; {amount(prepaid)} of it is paid in advance for the whole season" if prepaid else ""
     title = (
         f"{name}: {number(stream['position'])} examples, season {stream['season']} of "
-        f"{number(stream['horizon'])} examples each, epsilon {spent} of {budget} spent{whose}"
-        f"{paid} (delta {amount(stream['delta'])})"
+        f"{number(stream['horizon'])} examples each, epsilon {spent} of {budget} spent{whose} "
+        f"(delta {amount(stream['delta'])}){paid}"
     )
     if stream.get("restores"):
         title += f"; restored from a copy, {number(stream['restores'])} times in all"

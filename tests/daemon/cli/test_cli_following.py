@@ -220,3 +220,13 @@ def test_what_cannot_be_followed_is_said_in_one_sentence(
     words = [names.get(word, word) for word in options]
     said = littled("feed", "flights", *words, *COLUMNS, "-a", log.daemon.address, "--follow")
     assert (said.status, said.sentence.count(sentence)) == (status, 1)
+
+
+def test_without_a_folder_for_what_was_fed_no_log_is_followed(
+    littled: Littled, log: Log, tmp_path: Path
+) -> None:
+    """After a log was put aside nobody would know which rows were fed."""
+    (tmp_path / "state").write_text("a file where a folder would be")
+    feed = ["feed", "flights", log.path, *COLUMNS, "-a", log.daemon.address, "--follow"]
+    assert "set XDG_STATE_HOME to one that can be written" in littled(*feed).sentence
+    assert position(log.daemon) == log.before

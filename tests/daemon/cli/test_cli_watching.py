@@ -69,7 +69,7 @@ def test_the_status_is_for_people_and_programs(littled: Littled, fed: Daemon) ->
     spent, prepaid = stream["epsilon_spent"], stream["epsilon_prepaid"]
     assert 0 <= prepaid <= spent <= stream["epsilon"] == 1.0
     if prepaid:
-        assert f"{prepaid:.4g} of it in advance for the whole season" in said.out
+        assert f"{prepaid:.4g} of it is paid in advance for the whole season" in said.out
 
 
 def test_what_is_paid_in_advance_is_told_from_what_is_spent() -> None:
@@ -85,7 +85,9 @@ def test_what_is_paid_in_advance_is_told_from_what_is_spent() -> None:
     }
     learner = {"version": 1, "epoch": 0, "halted": False, "rule": "never 1"}
     (table,) = stream_tables("s", {**stream, "learners": {"late": learner}})
-    assert "epsilon 0.75 of 1 spent, 0.5 of it in advance for the whole season" in str(table.title)
+    assert str(table.title).endswith(
+        "epsilon 0.75 of 1 spent (delta 1e-06); 0.5 of it is paid in advance for the whole season"
+    )
     older = {**stream, "epsilon_prepaid": 0.0, "learners": {"late": learner}}
     (table,) = stream_tables("s", older)
     assert "in advance" not in str(table.title)
