@@ -21,7 +21,7 @@ import signal
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Collection, Iterator, MutableMapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
@@ -269,6 +269,7 @@ class Daemon:
         self.intake = Intake(store, self._writer, self._loop, self._committed)
         self._engine_courses = Courses(ENGINE_THREADS, "littled-engines", observer.failed)
         self._answering_courses = Courses(ANSWERING_THREADS, "littled-answers", observer.failed)
+        self._spending = {plan.stream: _Spending(plan) for plan in self._plans}
         self._domains = {plan.stream: _domain(plan) for plan in self._plans}
         self._hosts = [
             Host(plan, store, self._writer, observer, log, self._engine_courses, len(self._plans))
@@ -541,7 +542,7 @@ class Daemon:
                     "x_type": plan.x_type,
                     **({} if plan.schema is None else {"schema": plan.schema.to_dict()}),
                     **_protected(plan),
-                    **_spending(plan, self._status[plan.stream]),
+                    **self._spending[plan.stream].facts(self._status[plan.stream]),
                     **self._domains[plan.stream],
                     "position": self.intake.position(plan.stream),
                     "learners": self._learners(plan.stream),
@@ -577,7 +578,9 @@ class Daemon:
             yield Sample(
                 "littled_stream_position", (plan.stream,), self.intake.position(plan.stream)
             )
-            yield from _budget_samples(plan, self._status[plan.stream])
+            facts = self._status[plan.stream]
+            epsilons = self._spending[plan.stream].facts(facts)
+            yield from _budget_samples(plan.stream, facts, epsilons)
         for learner in self.releases.learners:
             last = self.releases.latest(learner)
             if last is not None:
@@ -665,14 +668,25 @@ def _domain(plan: StreamPlan) -> dict[str, int]:
     return {"x_greatest": least}
 
 
-def _spending(plan: StreamPlan, status: Status) -> dict[str, float]:
-    """The budget that was spent, and the part of it that a season pays before any example."""
-    spent = Price.from_dict(status["spent"])
-    return {
-        "epsilon": float(plan.epsilon),
-        "epsilon_spent": epsilon_of(spent, plan.delta_z),
-        "epsilon_prepaid": epsilon_of(plan.prepaid, plan.delta_z),
-    }
+class _Spending:
+    """The budget of a stream as numbers: worked out once, and then when something was charged."""
+
+    def __init__(self, plan: StreamPlan) -> None:
+        self._delta_z = plan.delta_z
+        self._spent: Mapping[str, str] = {}
+        self._facts = {
+            "epsilon": float(plan.epsilon),
+            "epsilon_spent": 0.0,
+            "epsilon_prepaid": epsilon_of(plan.prepaid, plan.delta_z),
+        }
+
+    def facts(self, status: Status) -> dict[str, float]:
+        """What there is, what was spent of it, and what a season pays before any example."""
+        if status["spent"] != self._spent:
+            self._spent = status["spent"]
+            spent = Price.from_dict(self._spent)
+            self._facts = self._facts | {"epsilon_spent": epsilon_of(spent, self._delta_z)}
+        return self._facts
 
 
 def _example_schema(plan: StreamPlan, key: bytes) -> ExampleSchema:
@@ -699,10 +713,9 @@ def _window_samples(learner: str, facts: Status) -> Iterator[Sample]:
     yield Sample("littled_window_next", (learner,), facts["next_window"])
 
 
-def _budget_samples(plan: StreamPlan, status: Status) -> Iterator[Sample]:
-    stream = plan.stream
+def _budget_samples(stream: str, status: Status, epsilons: Mapping[str, float]) -> Iterator[Sample]:
     for name, key in (("littled_stream_spent", "spent"), ("littled_stream_cap", "caps")):
         for part, amount in status[key].items():
             yield Sample(name, (stream, part), float(Fraction(amount)))
-    for key, epsilon in _spending(plan, status).items():
+    for key, epsilon in epsilons.items():
         yield Sample(f"littled_stream_{key}", (stream,), epsilon)

@@ -112,7 +112,7 @@ def test_a_request_without_a_name_gets_one_of_its_own() -> None:
         (body(learner="flights/l", x=[None]), 400, "x[0] is empty"),
         (body(learner="flights/l", x=[{}]), 400, "x[0] does not hold an integer"),
         (body(learner="flights/l", x=[[1]]), 400, "x[0] does not hold an integer"),
-        (body(learner="flights/l", x=[float("nan")]), 400, "x[0] is empty"),
+        (body(learner="flights/l", x=[float("nan")]), 400, "x[0] is NaN, not a number"),
         (
             body(learner="flights/l", x=[1, True]),
             400,
