@@ -19,6 +19,7 @@ from littled_client.errors import (
 from littled_client.predictions import Predictions
 from littled_client.published import Published
 from littled_client.recordings import RecordingReader, RecordingWriter
+from littled_client.rule import Rule
 from littled_client.sources import Fields, Source
 from littled_client.tls import Tls
 from littled_client.users import hash_users
@@ -42,6 +43,7 @@ __all__ = [
     "RecordingError",
     "RecordingReader",
     "RecordingWriter",
+    "Rule",
     "Source",
     "SourceError",
     "Tls",

@@ -1,1 +1,33 @@
-"""The littled daemon: private rules from streams of labelled queries."""
+"""The littled daemon: private rules from streams of labelled queries.
+
+For programs and notebooks, imported when they are asked for: `PrivateOnlineClassifier` (needs
+scikit-learn: `pip install 'littled[sklearn]'`), `Ledger`, `LedgerExceeded`, `plan_of`, `run`.
+"""
+
+from importlib import import_module
+from typing import Any
+
+_HOMES = {
+    "Ledger": "littled.spending",
+    "LedgerExceeded": "littled.spending",
+    "PrivateOnlineClassifier": "littled.estimator",
+    "plan_of": "littled.research",
+    "run": "littled.research",
+}
+__all__ = [  # noqa: PLE0604 - names that `__getattr__` finds
+    *_HOMES
+]
+
+
+def __getattr__(name: str) -> Any:
+    """What is imported on demand; ImportError with a sentence where an extra is missing."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'littled' has no attribute {name!r}")
+    try:
+        return getattr(import_module(_HOMES[name]), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] != "sklearn":
+            raise
+        raise ImportError(
+            f"{name} needs scikit-learn; install it with: pip install 'littled[sklearn]'"
+        ) from None

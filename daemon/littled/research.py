@@ -1,0 +1,77 @@
+"""A stream in a few lines, for research: what is published, how often it was wrong, what it cost.
+
+plan = plan_of("thresholds:256", epsilon=1, delta=1e-6, horizon=100_000)
+found = run(plan, [(x, y)], seed=1)
+found.mistakes, found.releases[-1].rule, found.charges
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+from littled.classes.hypothesis import HypothesisClass
+from littled.classes.names import class_from_name
+from littled.engine import PublishedRule, Runner, progressive
+from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
+from littled.spending import as_written
+from littled_protocol.columns import Labels, Points
+
+KEY_BYTES = 32
+LEARNER = "rule"
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What one learner did on a stream. `mistakes` is not private: no daemon tells it.
+
+    releases: everything published, the first rule first. mistakes: of the rule that was published
+    when each example came. charges: what was booked, in order, each a JSON-able map.
+    """
+
+    releases: tuple[PublishedRule, ...]
+    mistakes: int
+    charges: tuple[dict[str, Any], ...]
+
+
+def plan_of(
+    hypotheses: str | HypothesisClass,
+    *,
+    epsilon: float | Fraction,
+    delta: float | Fraction,
+    horizon: int,
+    noise_rate: float | Fraction = 0,
+    **asked: Any,
+) -> StreamPlan:
+    """The plan of a stream with one learner, named "rule".
+
+    Floats are taken as they are written. asked: further fields of
+    `littled.planner.OnlineRequest`, such as `selection` or `adversary`. Raises ClassError for a
+    class that there is not, PlanError where nothing can be planned.
+    """
+    found = class_from_name(hypotheses) if isinstance(hypotheses, str) else hypotheses
+    learner = OnlineRequest(LEARNER, found, noise_rate=as_written(noise_rate), **asked)
+    amounts = as_written(epsilon), as_written(delta)
+    return plan_stream(StreamRequest("stream", *amounts, horizon, (learner,)))
+
+
+def run(plan: StreamPlan, batches: Iterable[tuple[Points, Labels]], seed: int | None = None) -> Run:
+    """Run the first learner of a plan over batches of examples, in this process.
+
+    batches: points of the plan's type (n,) or (n, columns) and labels, uint8 (n,). seed: noise to
+    be seen again; without one it is new. Raises ProtocolError for examples that do not fit.
+    """
+    runner = Runner(plan, key_of(seed))
+    name = plan.publishing[0].name
+    progress = progressive(runner, batches)[name]
+    charges = tuple(dict(entry.event) for entry in runner.transcript.entries)
+    return Run(runner.published(name), progress.mistakes, charges)
+
+
+def key_of(seed: int | None) -> bytes:
+    """The noise key of a seed, or a new secret one."""
+    if seed is None:
+        return secrets.token_bytes(KEY_BYTES)
+    return hashlib.blake2b(str(seed).encode(), digest_size=KEY_BYTES, person=b"research").digest()

@@ -1,0 +1,64 @@
+"""A stream in three lines: releases, mistakes and charges are those of the engine."""
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import littled
+from littled.classes.base import ClassError
+from littled.planner import PlanError
+from littled.research import plan_of, run
+from littled_protocol.errors import ProtocolError
+
+X = np.random.default_rng(1).integers(0, 256, 20_000).astype(np.uint8)
+Y = (X >= 100).astype(np.uint8)
+
+
+def test_a_threshold_is_found() -> None:
+    plan = plan_of("thresholds:256", epsilon=1, delta=1e-6, horizon=20_000)
+    found = run(plan, [(X[:5000], Y[:5000]), (X[5000:], Y[5000:])], seed=1)
+    last = found.releases[-1].rule
+    assert np.mean(last.evaluate(X) != Y) < 0.02
+    wrong, start = 0, 0
+    for release, after in zip(found.releases, [*found.releases[1:], None], strict=True):
+        end = len(X) if after is None else after.position
+        wrong += int((release.rule.evaluate(X[start:end]) != Y[start:end]).sum())
+        start = end
+    assert found.mistakes == wrong
+    assert len(found.charges) >= len(found.releases)
+    assert run(plan, [(X, Y)], seed=2) != found
+
+
+def test_seeds_say_which_noise() -> None:
+    plan = plan_of("thresholds:256", epsilon=0.5, delta=1e-6, horizon=20_000, adversary="none")
+    assert float(plan.epsilon) == 0.5
+    first, second = (run(plan, [(X, Y)], seed=5) for _ in range(2))
+    assert first == second
+
+
+def test_what_cannot_be_is_said() -> None:
+    with pytest.raises(ClassError):
+        plan_of("circles:3", epsilon=1, delta=1e-6, horizon=100)
+    with pytest.raises(PlanError):
+        plan_of("thresholds:256", epsilon=1, delta=1e-6, horizon=100, selection="tally")
+    plan = plan_of("thresholds:256", epsilon=1, delta=1e-6, horizon=100)
+    with pytest.raises(ProtocolError):
+        run(plan, [(X[:3], Y[:2])])
+
+
+def test_what_the_package_offers_is_there() -> None:
+    for name in littled.__all__:
+        assert getattr(littled, name).__name__ == name
+    with pytest.raises(AttributeError, match="no attribute 'nothing'"):
+        _ = littled.nothing
+
+
+def test_scikit_learn_is_asked_for_where_it_is_used_only() -> None:
+    code = (
+        "import sys; sys.modules['sklearn'] = None; import littled; littled.run; littled.Ledger\n"
+    )
+    code += "try: littled.PrivateOnlineClassifier\nexcept ImportError as error: print(error)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "pip install 'littled[sklearn]'" in done.stdout
