@@ -2,8 +2,10 @@
 
 import copy
 import pickle
+import re
 from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -205,3 +207,17 @@ def test_threads_do_not_spend_a_ledger_twice() -> None:
 
     with ThreadPoolExecutor(6) as pool:
         assert sum(pool.map(train, range(6))) == 2
+
+
+PAGE = Path(__file__).parents[2] / "docs/python.md"
+
+
+def test_the_page_runs_as_it_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
+    assert len(blocks) == 4
+    names: dict[str, Any] = {}
+    for block in blocks:
+        exec(compile(block, PAGE.name, "exec"), names)  # noqa: S102 - our own page
+    printed = capsys.readouterr().out
+    assert re.search(r"yes if income < [56][0-9]+ EUR", printed)
+    assert "late if delay >= 23 min ['on time' 'late']" in printed

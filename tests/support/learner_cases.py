@@ -56,7 +56,7 @@ TALLY = replace(
 )  # fmt: skip
 CLOSURE_TALLY = replace(
     TALLY, selection="closure-tally", groups=GroupSettings(
-        groups=2, singles=3, later_singles=6, stable=1, renewed_after=8, next_score=4,
+        groups=3, singles=1, later_singles=1, stable=1, renewed_after=8, next_score=4,
         tested_every=2, forgets_after=16,
     ),
 )  # fmt: skip
