@@ -222,7 +222,7 @@ def test_independent_examples_cost_fewer_mistakes() -> None:
         )
         assert none.expected_mistakes is not None
         assert some.expected_mistakes is not None
-        assert none.expected_mistakes < 0.7 * some.expected_mistakes
+        assert none.expected_mistakes < 0.8 * some.expected_mistakes
         assert none.guaranteed_mistakes is None
 
 
