@@ -62,6 +62,9 @@ ARROWS: dict[str, set[str]] = {
         "kinds",
         "ways",
     },
+    "programs": {
+        *("littled_client", "littled_protocol", "configuration", "engine", "planner", "classes"),
+    },
     "auditing": {
         *("littled_protocol", "engine", "planner", "learners", "classes", "mechanisms", "budget"),
         "kinds",
@@ -82,6 +85,8 @@ IMPURE_MODULES = {
     *("random", "secrets", "socket", "sqlite3", "structlog", "subprocess", "tempfile", "threading"),
     *("time", "uuid"),
 }
+# Modules whose classes have a base class of an extra; whoever asks for one imports them.
+IMPORTED_LATE = {"littled.programs.estimator"}
 # The protocol is sans-IO as well, and has to be light enough for the smallest client.
 PROTOCOL_THIRD_PARTY = {"msgpack", "numpy"}
 
@@ -281,7 +286,11 @@ PUBLIC_API = {
     "littled_client.AsyncFeeder.send_rest": "README.md",
     "littled_client.Feeder.send_rest": "README.md",
     "littled_client.RecordingReader.first_sequence": "README.md",
+    "littled_client.Rule": "docs/python.md",
     "littled_client.hash_users": "docs/speed.md",
+    "littled.programs.estimator.PrivateOnlineClassifier": "docs/python.md",
+    "littled.programs.research.run": "docs/python.md",
+    "littled.programs.research.plan_of": "docs/python.md",
     "littled_protocol.Rule.to_json": "docs/rules.md",
     "littled_protocol.limits.learner_characters_max": "protocol/SPEC.md",
 }
@@ -348,7 +357,8 @@ def requirements() -> dict[str, list[str]]:
 
 def distributions(wanted: list[str]) -> set[str]:
     """Requirements without their versions, as the names of modules: {"prometheus_client"}."""
-    return {re.split(r"[^\w-]", each)[0].replace("-", "_") for each in wanted}
+    names = {re.split(r"[^\w-]", each)[0].replace("-", "_") for each in wanted}
+    return {"sklearn" if name == "scikit_learn" else name for name in names}
 
 
 def used_names(path: Path) -> Iterator[tuple[int, str]]:
@@ -494,15 +504,16 @@ def test_the_protocol_needs_only_msgpack_and_numpy() -> None:
 
 def test_what_is_installed_is_what_is_imported_and_the_rest_are_extras() -> None:
     own = set(PACKAGES) | set(sys.stdlib_module_names) | {"pydantic_core"}  # a part of pydantic
-    at_once = {name for path in SOURCES for name in imported_first(path)} - own
+    sources = [path for path in SOURCES if module_name(path) not in IMPORTED_LATE]
+    at_once = {name for path in sources for name in imported_first(path)} - own
     ever = {name.partition(".")[0] for path in SOURCES for name in imported_modules(path)} - own
     wanted = requirements()
     # tzdata is data, which `zoneinfo` reads where a system has none.
     assert at_once <= distributions(wanted[""]) - {"tzdata"} <= ever
-    assert {"parquet": {"pyarrow"}, "audit": {"scipy"}, "plots": {"matplotlib"}} == {
-        extra: distributions(wanted[extra]) for extra in ("parquet", "audit", "plots")
-    }
-    assert ever - distributions(wanted[""]) == {"pyarrow", "scipy", "matplotlib"}
+    extras = {"parquet": "pyarrow", "audit": "scipy", "plots": "matplotlib", "sklearn": "sklearn"}
+    found = {extra: distributions(wanted[extra]) for extra in extras}
+    assert found == {extra: {module} for extra, module in extras.items()}
+    assert ever - distributions(wanted[""]) == set(extras.values())
 
 
 def test_no_version_of_anything_is_ruled_out_by_being_new() -> None:

@@ -8,11 +8,11 @@ from importlib import import_module
 from typing import Any
 
 _HOMES = {
-    "Ledger": "littled.spending",
-    "LedgerExceeded": "littled.spending",
-    "PrivateOnlineClassifier": "littled.estimator",
-    "plan_of": "littled.research",
-    "run": "littled.research",
+    "Ledger": "littled.programs.ledgers",
+    "LedgerExceeded": "littled.programs.ledgers",
+    "PrivateOnlineClassifier": "littled.programs.estimator",
+    "plan_of": "littled.programs.research",
+    "run": "littled.programs.research",
 }
 __all__ = [  # noqa: PLE0604 - names that `__getattr__` finds
     *_HOMES

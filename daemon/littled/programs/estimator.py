@@ -5,7 +5,7 @@
     print(model.rule_)
 
 It runs the engine of the daemon (`littled.engine.Runner`), so a rule is published as a daemon would
-publish it. What a process cannot do is keep a budget: see `littled.spending.Ledger`.
+publish it. What a process cannot do is keep a budget: see `littled.programs.ledgers.Ledger`.
 """
 
 import json
@@ -24,8 +24,8 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 from littled.configuration import checked_configuration
 from littled.engine import Runner
 from littled.planner import StreamPlan, plan_stream
-from littled.research import key_of
-from littled.spending import Ledger, as_written
+from littled.programs.ledgers import Ledger, as_written
+from littled.programs.research import key_of
 from littled_client.encoder import Encoder, columns_of
 from littled_client.errors import ExampleError
 from littled_client.rule import Rule

@@ -16,7 +16,7 @@ from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_name
 from littled.engine import PublishedRule, Runner, progressive
 from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
-from littled.spending import as_written
+from littled.programs.ledgers import as_written
 from littled_protocol.columns import Labels, Points
 
 KEY_BYTES = 32

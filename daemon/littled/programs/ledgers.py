@@ -40,11 +40,6 @@ class Ledger:
         with self._lock:
             return tuple(self._spent)
 
-    @property
-    def epsilon_left(self) -> Fraction:
-        """What is left of epsilon."""
-        return self.epsilon - sum((epsilon for epsilon, _ in self.charges), Fraction(0))
-
     def spend(self, epsilon: Fraction, delta: Fraction) -> None:
         """Charge a training before it looks at any data; LedgerExceeded, and nothing, if it cannot.
 

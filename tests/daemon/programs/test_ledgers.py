@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from littled.spending import Ledger, LedgerExceeded, as_written
+from littled.programs.ledgers import Ledger, LedgerExceeded, as_written
 
 F = Fraction
 
@@ -19,9 +19,9 @@ def test_floats_are_what_is_written() -> None:
 
 def test_trainings_add_up_to_what_there_is_and_no_further() -> None:
     ledger = Ledger(0.3, 1e-6)
-    for left in (F(1, 5), F(1, 10), F(0)):
+    for count in (1, 2, 3):
         ledger.spend(F(1, 10), F(0))
-        assert ledger.epsilon_left == left
+        assert ledger.charges == ((F(1, 10), F(0)),) * count
     with pytest.raises(LedgerExceeded, match="by 3 trainings"):
         ledger.spend(F(1, 10**9), F(0))
     assert len(ledger.charges) == 3

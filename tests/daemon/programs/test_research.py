@@ -9,7 +9,7 @@ import pytest
 import littled
 from littled.classes.base import ClassError
 from littled.planner import PlanError
-from littled.research import plan_of, run
+from littled.programs.research import plan_of, run
 from littled_protocol.errors import ProtocolError
 
 X = np.random.default_rng(1).integers(0, 256, 20_000).astype(np.uint8)
