@@ -88,7 +88,7 @@ def odd_cells(column: Column, cells: Cells) -> dict[str, int]:
 
 
 def _odd_numbers(column: NumberColumn, cells: Cells) -> dict[str, NDArray[np.bool_]]:
-    values, wrong = _read_numbers(cells)
+    values, wrong = read_numbers(cells)
     found = {"missing": np.isnan(values) & ~wrong, "wrong": wrong}
     if column.least is not None and column.most is not None:
         found["below"] = values < float(column.least)
@@ -115,7 +115,7 @@ def _fits(column: Column, cell: Any) -> bool:
 
 
 def _numbers(column: NumberColumn, cells: Cells) -> Rows:
-    values, wrong = _read_numbers(cells)
+    values, wrong = read_numbers(cells)
     _refuse(wrong, column, "does not hold a number")
     missing = np.isnan(values)
     first = int(column.missing == "bucket")
@@ -132,7 +132,7 @@ def _numbers(column: NumberColumn, cells: Cells) -> Rows:
     return buckets.astype(np.uint16).reshape(-1, 1)
 
 
-def _read_numbers(cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def read_numbers(cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the values (n,), NaN for what is missing, and which of them are no numbers."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
         values = cells.astype(np.float64)
@@ -242,7 +242,7 @@ def cell_text(value: Any) -> str:
 
 
 def _times(column: TimeColumn, cells: Cells) -> Rows:
-    times, wrong = _read_times(cells, ZoneInfo(column.zone))
+    times, wrong = read_times(cells, ZoneInfo(column.zone))
     _refuse(wrong, column, "does not hold a time such as 2026-05-01 or 2026-05-01T13:45:00")
     missing = np.isnat(times)
     first = int(column.missing == "bucket")
@@ -256,7 +256,7 @@ def _times(column: TimeColumn, cells: Cells) -> Rows:
     return rows
 
 
-def _read_times(cells: Cells, zone: ZoneInfo) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+def read_times(cells: Cells, zone: ZoneInfo) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return local times (n,) as datetime64[s], NaT for what is missing, and which are no times."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "M":
         return cells.astype("datetime64[s]"), np.zeros(len(cells), dtype=np.bool_)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -34,7 +35,7 @@ from littled_client.recordings import SUFFIX as RECORDING_SUFFIX
 from littled_client.recordings import RecordingReader
 from littled_protocol.encodings import TableSchema
 
-__all__ = ["FORMATS", "Batch", "Fields", "Mark", "Source", "skip_examples"]
+__all__ = ["FORMATS", "Batch", "Fields", "FileColumns", "Mark", "Source", "skip_examples"]
 
 FORMATS = ("csv", "tsv", "jsonl", "parquet", "recording")
 BATCH_EXAMPLES = 10_000
@@ -81,6 +82,14 @@ class _Rows:
         return _Rows(columns, [self.lines[i] for i in kept])
 
 
+@dataclass(frozen=True, slots=True)
+class FileColumns:
+    """The columns of a file: `names` that every row has once, and others that not every row has."""
+
+    names: tuple[str, ...]
+    others: tuple[str, ...]
+
+
 class Source:
     """The examples of one file, as batches of at most `batch_examples`, in file order.
 
@@ -93,6 +102,7 @@ class Source:
     1. Iterating again reads the file again (standard input, written "-", and pipes only once).
     `x_type` and `fields` are needed for every format except a recording, which knows its own. With
     the schema of a stream in place of fields its columns are read, labels and all, by an `Encoder`.
+    With names of columns alone there are no examples, only `cells`.
 
     CSV, TSV and JSON lines may be compressed with gzip or zstd, which their first bytes say. CSV
     has a first line with the names of its columns; with `header=False` it has none, and columns are
@@ -112,7 +122,7 @@ class Source:
         self,
         path: str | Path,
         x_type: str | None = None,
-        fields: Fields | TableSchema | None = None,
+        fields: Fields | TableSchema | tuple[str, ...] | None = None,
         *,
         file_format: str | None = None,
         batch_examples: int = BATCH_EXAMPLES,
@@ -142,7 +152,7 @@ class Source:
         self._examples = 0
         self._place_of: Callable[[], tuple[int, str]] | None = None
         self._expected: list[Mark] = []
-        if self.format != "recording":
+        if self.format != "recording" and not isinstance(fields, tuple):
             if x_type is None or fields is None:
                 raise ValueError(f"reading {self.format} needs x_type and fields")
             self._convert_cells = _conversion(x_type, fields, greatest)
@@ -224,6 +234,24 @@ class Source:
         if self.format == "parquet":
             return self._parquet()
         return self._json_lines(on_bad) if self.format == "jsonl" else self._csv(on_bad)
+
+    def columns(self) -> FileColumns:
+        """Return the columns of the file, whatever the fields are.
+
+        Of JSON lines every line is read. Raises SourceError as iterating does, but for no cell;
+        ValueError for a recording, which has no columns.
+        """
+        finders = {
+            "csv": self._csv_names,
+            "tsv": self._csv_names,
+            "jsonl": self._json_names,
+            "parquet": self._parquet_names,
+        }
+        if self.format not in finders:
+            raise ValueError("a recording has no columns to look at")
+        counts, rows = finders[self.format]()
+        names = tuple(name for name, count in counts.items() if count == rows)
+        return FileColumns(names, tuple(name for name in counts if name not in names))
 
     def _convert(self, rows: _Rows, on_bad: _Told | None) -> Batch:
         if isinstance(self._fields, Fields) and self._fields.skip_incomplete:
@@ -362,6 +390,12 @@ class Source:
             on_bad(error)
         return kept
 
+    def _csv_names(self) -> tuple[Counter[str], int]:
+        with self._text() as (_, lines):
+            reader = csv.reader(lines, strict=True, delimiter=self._delimiter)
+            rows = (row for row in self._csv_rows(reader, lines) if row is not None)
+            return Counter(next(rows, (0, []))[1]), 1
+
     def _csv_rows(self, reader: Any, lines: Lines) -> Iterator[tuple[int, list[str]] | None]:
         """Yield each row that is not blank with the number of the line on which it ends."""
         while True:
@@ -413,10 +447,24 @@ class Source:
                 on_bad(error)
         return found
 
-    def _json_values(self, number: int, line: str, names: tuple[str, ...]) -> list[Any]:
+    def _json_names(self) -> tuple[Counter[str], int]:
+        counts: Counter[str] = Counter()
+        rows = 0
+        with self._text() as (blocks, lines):
+            for chunk in self._chunks(blocks, lines, _line_by_line(lines)):
+                rows += len(chunk)
+                for number, line in chunk:
+                    counts.update(self._json_row(number, line).keys())
+        return counts, rows
+
+    def _json_row(self, number: int, line: str) -> dict[str, Any]:
         row = _json_object(line)
         if row is None:
             raise SourceError(f"line {number} of {self.name} is not a JSON object")
+        return row
+
+    def _json_values(self, number: int, line: str, names: tuple[str, ...]) -> list[Any]:
+        row = self._json_row(number, line)
         for name in names:
             if name not in row:
                 raise SourceError(f"line {number} of {self.name} has no key {name!r}")
@@ -440,7 +488,9 @@ class Source:
 
     # --- binary -------------------------------------------------------------------------------
 
-    def _parquet(self) -> Iterator[_Rows]:
+    @contextmanager
+    def _parquet_opened(self) -> Iterator[Any]:
+        """Yield the open file of pyarrow."""
         if self.path == STANDARD_INPUT:
             raise SourceError("Parquet cannot be read from standard input; name a file")
         try:
@@ -454,9 +504,17 @@ class Source:
             file = parquet.ParquetFile(self.path)
         except (OSError, pyarrow.ArrowInvalid):
             raise SourceError(f"cannot read {self.name} as a Parquet file") from None
+        with file:
+            yield file
+
+    def _parquet_names(self) -> tuple[Counter[str], int]:
+        with self._parquet_opened() as file:
+            return Counter(file.schema_arrow.names), 1
+
+    def _parquet(self) -> Iterator[_Rows]:
         names = self._names
         self._place_of = self._whole
-        with file:
+        with self._parquet_opened() as file:
             for name in names:
                 if name not in file.schema_arrow.names:
                     raise SourceError(f"{self.name} has no column named {name!r}")
@@ -494,6 +552,8 @@ class Source:
         if isinstance(self._fields, TableSchema):
             user = () if self._fields.user is None else (self._fields.user,)
             return (*self._fields.names, self._fields.label, *user)
+        if isinstance(self._fields, tuple):
+            return self._fields
         return self._fields.names if self._fields is not None else ()
 
 

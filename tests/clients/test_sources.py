@@ -57,6 +57,39 @@ def write(path: Path, rows: list[tuple[int, int]]) -> Path:
     return path
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_the_columns_of_a_file_and_their_cells(tmp_path: Path, suffix: str) -> None:
+    path = write(tmp_path / f"some{suffix}", ROWS)
+    found = Source(path, fields=()).columns()
+    assert set(found.names) >= {"delay", "late"}
+    assert found.others == ()
+    cells = Source(path, fields=("late", "delay"), batch_examples=2).cells()
+    delays = [int(cell) for batch in cells for cell in batch[1]]
+    assert delays == [x for x, _ in ROWS]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "text"),
+    [
+        (".csv", "a,b,a\n1,2,3\n"),
+        (".jsonl", '{"b": 1, "a": 2}\n\n{"b": 3, "c": 4}\n'),
+    ],
+)
+def test_columns_that_not_every_row_has_once_are_told_apart(
+    tmp_path: Path, suffix: str, text: str
+) -> None:
+    path = tmp_path / f"some{suffix}"
+    path.write_text(text)
+    found = Source(path, fields=()).columns()
+    assert found.names == ("b",)
+    assert set(found.others) <= {"a", "c"}
+
+
+def test_a_recording_has_no_columns(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no columns"):
+        Source(write(tmp_path / "some.littled", ROWS), fields=()).columns()
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".ndjson", ".parquet", ".littled"])
 @pytest.mark.parametrize("batch_examples", [1, 2, 5, 100])
 def test_every_format_gives_the_same_examples(

@@ -29,6 +29,7 @@ COMMANDS = {
     "replay": ("recordings", "replay", "Feed a recording."),
     "plan": ("plans", "plan", "Show what a budget buys before anything is created."),
     "backtest": ("backtesting", "backtest", "Run learners over a file, and count their mistakes."),
+    "columns": ("drafting", "columns", "Draft the columns of a stream from a public sample."),
     "check": ("checking", "check", "Check a configuration, and a file, before they are used."),
     "dim": ("dimensions", "dim", "Show the dimensions of a table of rules."),
     "verify": ("verifying", "verify", "Check a store offline: chain, ledger, budget."),

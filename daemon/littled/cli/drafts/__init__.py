@@ -1,0 +1,1 @@
+"""Drafts of the columns of a configuration, made from a file that somebody may look at."""
