@@ -205,7 +205,16 @@ def test_every_command_and_configuration_is_understood(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    for name in ("year.csv", "loans.csv", "littled.toml", "flights.csv", "token", "ca.pem"):
+    files = (
+        "year.csv",
+        "loans.csv",
+        "sample.csv",
+        "littled.toml",
+        "flights.csv",
+        "token",
+        "ca.pem",
+    )
+    for name in files:
         (tmp_path / name).write_text("what a file has to hold is no matter of the command line")
     streams = {
         name: each.learners
