@@ -64,6 +64,7 @@ ARROWS: dict[str, set[str]] = {
     },
     "programs": {
         *("littled_client", "littled_protocol", "configuration", "engine", "planner", "classes"),
+        "budget",
     },
     "auditing": {
         *("littled_protocol", "engine", "planner", "learners", "classes", "mechanisms", "budget"),

@@ -2,7 +2,7 @@
 
 Amounts are exact fractions. What is irrational is bounded by a fraction on the safe side: `decimal`
 computes exp and ln correctly rounded to `DIGITS` digits, and the next number up or down is then a
-bound whatever the rounding was. Nothing here is a float.
+bound whatever the rounding was. Nothing here is computed with floats.
 """
 
 import re
@@ -72,3 +72,11 @@ def in_words(value: Fraction) -> str:
 
 def _quotient(context: Context, value: Fraction) -> Decimal:
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+def as_written(number: float | Fraction) -> Fraction:
+    """The number exactly; a float is the shortest decimal number that is written like it.
+
+    ValueError for infinity and for what is no number.
+    """
+    return Fraction(repr(float(number))) if isinstance(number, float) else Fraction(number)

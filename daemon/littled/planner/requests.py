@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
+from littled.budget.rounding import as_written
 from littled.budget.unit import EXAMPLE, Unit
 from littled.classes.hypothesis import HypothesisClass
 from littled_protocol.encodings import TableSchema
@@ -54,3 +55,8 @@ class StreamRequest:
     unit: Unit = EXAMPLE
     users_expected: int | None = None
     schema: TableSchema | None = None
+
+    def __post_init__(self) -> None:
+        """Take floats, of programs, as they are written."""
+        object.__setattr__(self, "epsilon", as_written(self.epsilon))
+        object.__setattr__(self, "delta", as_written(self.delta))

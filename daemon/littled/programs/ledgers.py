@@ -4,10 +4,7 @@ from fractions import Fraction
 from threading import Lock
 from typing import Any, NoReturn, Self
 
-
-def as_written(number: float | Fraction) -> Fraction:
-    """The number exactly; a float is the shortest decimal number that is written like it."""
-    return Fraction(str(number)) if isinstance(number, float) else Fraction(number)
+from littled.budget.rounding import as_written
 
 
 class LedgerExceeded(ValueError):

@@ -6,15 +6,9 @@ from fractions import Fraction
 
 import pytest
 
-from littled.programs.ledgers import Ledger, LedgerExceeded, as_written
+from littled.programs.ledgers import Ledger, LedgerExceeded
 
 F = Fraction
-
-
-def test_floats_are_what_is_written() -> None:
-    assert as_written(0.1) == F(1, 10)
-    assert as_written(1e-6) == F(1, 10**6)
-    assert as_written(3) == as_written(F(3)) == 3
 
 
 def test_trainings_add_up_to_what_there_is_and_no_further() -> None:

@@ -2,13 +2,15 @@
 
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import littled
 from littled.classes.base import ClassError
-from littled.planner import PlanError
+from littled.classes.names import class_from_name
+from littled.planner import OnlineRequest, PlanError, StreamRequest, plan_stream
 from littled.programs.research import plan_of, run
 from littled_protocol.errors import ProtocolError
 
@@ -36,6 +38,14 @@ def test_seeds_say_which_noise() -> None:
     assert float(plan.epsilon) == 0.5
     first, second = (run(plan, [(X, Y)], seed=5) for _ in range(2))
     assert first == second
+
+
+def test_the_planner_takes_floats_as_they_are_written() -> None:
+    learner = OnlineRequest("rule", class_from_name("thresholds:256"), noise_rate=0.1)  # type: ignore[arg-type]
+    request = StreamRequest("s", 0.1, 1e-6, 10**6, (learner,))  # type: ignore[arg-type]
+    assert (request.epsilon, request.delta) == (Fraction(1, 10), Fraction(1, 10**6))
+    assert learner.noise_rate == Fraction(1, 10)
+    assert plan_stream(request).epsilon == Fraction(1, 10)
 
 
 def test_what_cannot_be_is_said() -> None:

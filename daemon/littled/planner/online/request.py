@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Literal
 
+from littled.budget.rounding import as_written
 from littled.classes.hypothesis import HypothesisClass
 from littled.ways import Asked
 from littled_protocol.rules import Words
@@ -49,6 +50,12 @@ class OnlineRequest:
     failure_probability: Fraction = FAILURE_PROBABILITY
     paper: PaperConstants = field(default_factory=PaperConstants)
     words: Words = field(default_factory=Words)
+
+    def __post_init__(self) -> None:
+        """Take floats, of programs, as they are written."""
+        object.__setattr__(self, "noise_rate", as_written(self.noise_rate))
+        failure = as_written(self.failure_probability)
+        object.__setattr__(self, "failure_probability", failure)
 
     @property
     def leaves_open(self) -> bool:
