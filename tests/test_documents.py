@@ -248,7 +248,7 @@ def test_a_page_configures_its_own_class(page: Path, tmp_path: Path) -> None:
     (configuration,) = configurations(page, tmp_path)
     (stream,) = configuration.streams.values()
     (learner,) = stream.learners.values()
-    assert learner.class_name.partition(":")[0] == page.stem
+    assert str(learner.class_name).partition(":")[0] == page.stem
     assert stream.epsilon == 1
 
 

@@ -15,6 +15,7 @@ from littled.classes.hypothesis import HypothesisClass
 from littled.cli.columns import SourceChoice, StreamInput, source_options
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.output import amount, notes, number, print_json, print_pairs
+from littled.cli.presenting import chosen_notes
 from littled.cli.spending import epsilon_spent
 from littled.cli.stores import planned
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
@@ -116,6 +117,8 @@ def backtest(
     plan = planned(streams[stream])
     if not plan.publishing:
         raise Failure(f"{stream} has no learner that publishes rules", WRONG_USE)
+    for note in chosen_notes(streams[stream]):
+        notes().print(f"note: {note}")
     notes().print("note: this is not private; it tells how often rules were wrong about the file")
     runner = Runner(plan, _key(seed))
     started = time.monotonic()

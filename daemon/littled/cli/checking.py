@@ -7,7 +7,7 @@ import click
 
 from littled.cli.failures import FAILED, WRONG_USE, Failure, explained
 from littled.cli.output import console, notes, number
-from littled.cli.presenting import hopeless, plan_notes, plan_tables
+from littled.cli.presenting import chosen_notes, hopeless, plan_notes, plan_tables
 from littled.cli.stores import planned
 from littled.cli.tabling import print_table
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
@@ -44,7 +44,7 @@ def check(
         plan, request = planned(each), each.request()
         for table in plan_tables(plan, request):
             print_table(table)
-        for note in plan_notes(plan, request):
+        for note in (*chosen_notes(each), *plan_notes(plan, request)):
             notes().print(f"note: {note}")
         problems += hopeless(plan, request)
     if file is not None:

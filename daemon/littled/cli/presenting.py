@@ -9,7 +9,11 @@ from rich.table import Table
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.output import amount, number
 from littled.cli.presentation import KindPresentation
-from littled.configuration import ConfigurationError, checked_configuration
+from littled.configuration import (
+    ConfigurationError,
+    StreamConfiguration,
+    checked_configuration,
+)
 from littled.kinds import KINDS, Kind, kind_of, load
 from littled.planner import PlanError, StreamPlan, StreamRequest
 
@@ -44,6 +48,13 @@ def as_option(sentence: str) -> str:
     key, space, rest = sentence.partition(" ")
     name = key.removeprefix(f"{stream}learners.{LEARNER}.").removeprefix(stream)
     return f"--{name.replace('_', '-').replace('.', '-')}{space}{rest}"
+
+
+def chosen_notes(stream: StreamConfiguration) -> Iterator[str]:
+    """Which classes were chosen for learners that name none, in a sentence each."""
+    for name, chosen in stream.chosen_classes.items():
+        columns = ", ".join(stream.learners[name].columns or ())
+        yield f"{stream.name}/{name} names no class; {chosen} was chosen for its columns: {columns}"
 
 
 def plan_notes(stream: StreamPlan, request: StreamRequest) -> Iterator[str]:

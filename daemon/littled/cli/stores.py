@@ -1,5 +1,6 @@
 """`littled init`: stores before their first day."""
 
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -8,7 +9,7 @@ from littled.cli.failures import WRONG_USE, explained
 from littled.cli.hints import serve_command
 from littled.cli.options import StoreFiles, store_options
 from littled.cli.output import console, notes
-from littled.cli.presenting import hopeless, plan_notes, plan_tables
+from littled.cli.presenting import chosen_notes, hopeless, plan_notes, plan_tables
 from littled.cli.tabling import print_table
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
 from littled.planner import PlanError, StreamPlan, plan_stream
@@ -47,10 +48,12 @@ def init(store: Path, configuration: Path, files: StoreFiles) -> None:
     screen = console()
     screen.print(f"created {store}")
     for plan in plans.values():
-        request = wanted.streams[plan.stream].request()
+        stream = wanted.streams[plan.stream]
+        request = stream.request()
         for table in plan_tables(plan, request):
             print_table(table)
-        for note in (*plan_notes(plan, request), *hopeless(plan, request)):
+        said = (chosen_notes(stream), plan_notes(plan, request), hopeless(plan, request))
+        for note in chain(*said):
             notes().print(f"note: {note}")
         if plan.delta * plan.horizon > 1:
             notes().print(

@@ -8,7 +8,8 @@ one sentence that names the key by its dotted path, for example `streams.flights
 import difflib
 import tomllib
 import typing
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
@@ -18,6 +19,7 @@ from pydantic import (
     BaseModel,
     Field,
     GetCoreSchemaHandler,
+    PrivateAttr,
     ValidationError,
     field_validator,
     model_validator,
@@ -30,7 +32,7 @@ from littled.classes.base import ClassError
 from littled.configuration.columns import Columns
 from littled.configuration.parts import LearnerPart, Number, Part, SomeText, Text
 from littled.kinds import KINDS, USUAL, Kind, load
-from littled.planner import StreamRequest
+from littled.planner import StreamRequest, best_class
 from littled_protocol import limits
 from littled_protocol.encodings import EncodingError, TableSchema
 from littled_protocol.rules import Words
@@ -140,6 +142,9 @@ class StreamConfiguration(Part):
         min_length=1, max_length=LEARNERS_PER_STREAM_MAX
     )
 
+    # Of learners that name no class: what they may be.
+    _choices: dict[str, tuple[LearnerPart, ...]] = PrivateAttr(default_factory=dict)
+
     @field_validator("epsilon", mode="after")
     @classmethod
     def _sensible_epsilon(cls, epsilon: Decimal) -> Decimal:
@@ -175,7 +180,10 @@ class StreamConfiguration(Part):
             raise ValueError(f"has columns that cannot be together: {error}") from None
         for name, learner in self.learners.items():
             try:
-                learner.read(read)
+                if learner.class_name is None:
+                    self._choices[name] = learner.choices(read)
+                else:
+                    learner.read(read)
             except ClassError as error:
                 place = f".learners.{name}.class: {error}"
                 raise PydanticCustomError("class", "{place}", {"place": place}) from None
@@ -207,6 +215,24 @@ class StreamConfiguration(Part):
                 raise ValueError(problem)
         return self
 
+    @model_validator(mode="after")
+    def _choose_classes(self) -> Self:
+        """A learner without a class gets what the planner thinks best for its columns."""
+        for name, choices in self._choices.items():
+            alone = [self._alone(name, learner) for learner in choices]
+            self.learners[name] = choices[best_class(alone)]
+        return self
+
+    def _alone(self, name: str, learner: LearnerPart) -> StreamRequest:
+        """The stream with one learner only, and that one's part of the budget."""
+        whole, share = self._request({name: learner}), len(self.learners)
+        return replace(whole, epsilon=whole.epsilon / share, delta=whole.delta / share)
+
+    @property
+    def chosen_classes(self) -> dict[str, str]:
+        """The classes that were chosen, by the learners that named none."""
+        return {name: str(self.learners[name].class_name) for name in self._choices}
+
     @property
     def _protected(self) -> Unit:
         return Unit.of(self.unit, self.user_examples_max)
@@ -231,6 +257,9 @@ class StreamConfiguration(Part):
 
     def request(self) -> StreamRequest:
         """What the planner is asked for."""
+        return self._request(self.learners)
+
+    def _request(self, learners: Mapping[str, LearnerPart]) -> StreamRequest:
         return StreamRequest(
             name=self.name,
             epsilon=Fraction(self.epsilon),
@@ -239,8 +268,7 @@ class StreamConfiguration(Part):
             unit=self._protected,
             users_expected=self.users_expected,
             learners=tuple(
-                learner.request(name, self.words_of(learner))
-                for name, learner in self.learners.items()
+                learner.request(name, self.words_of(learner)) for name, learner in learners.items()
             ),
             schema=self.table_schema,
         )

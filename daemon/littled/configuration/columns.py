@@ -70,6 +70,21 @@ def reading_of(class_name: str, columns: Sequence[Column], names: Sequence[str] 
         raise ClassError(f"the columns of a learner of {kind} {error.sentence}") from None
 
 
+def columns_without_class(
+    columns: Sequence[Column], names: Sequence[str] | None
+) -> tuple[Column, ...]:
+    """What a learner that names no class reads of a stream's columns: those named, or all features.
+
+    Where there are only ids and addresses it reads those. Raises ClassError for no column.
+    """
+    if names is None:
+        return tuple(column for column in columns if column.features) or tuple(columns)
+    try:
+        return chosen_columns(columns, names)
+    except EncodingError as error:
+        raise ClassError(f"the columns of a learner {error.sentence}") from None
+
+
 def _first_reading(columns: tuple[Column, ...], forms: tuple[Form, ...]) -> Reading:
     """The columns in the first form that they have."""
     *others, last = forms

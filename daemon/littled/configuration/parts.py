@@ -22,9 +22,10 @@ from pydantic_core import PydanticCustomError
 
 from littled.budget.unit import Unit
 from littled.classes.base import ClassError
+from littled.classes.choices import fitting_classes
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_name, class_of_reading, reads_columns
-from littled.configuration.columns import reading_of
+from littled.configuration.columns import columns_without_class, reading_of
 from littled.kinds import KINDS
 from littled.planner.requests import Request
 from littled.tables import TABLE_PREFIX, TableFileError, read_table
@@ -68,9 +69,10 @@ class LearnerPart(Part, ABC):
 
     `class_name` is written `class` in a file: a name that `class_from_name` knows, such as
     `thresholds:256`, or `table:FILE`, where a relative FILE is looked for beside the configuration.
+    Without one the stream chooses among `choices`.
     """
 
-    class_name: str = Field(alias="class", min_length=1)
+    class_name: str | None = Field(default=None, alias="class", min_length=1)
     columns: tuple[str, ...] | None = Field(default=None, min_length=1, strict=False)
     noise_rate: Number = Field(default=Decimal(0), ge=0, lt=Decimal("0.5"))
 
@@ -79,28 +81,50 @@ class LearnerPart(Part, ABC):
 
     @field_validator("class_name", mode="after")
     @classmethod
-    def _exists(cls, name: str, info: ValidationInfo) -> str:
+    def _exists(cls, name: str | None, info: ValidationInfo) -> str | None:
         """Refuse a class that does not exist, here so that the error carries the key's name."""
-        if not reads_columns(name):
+        if name is not None and not reads_columns(name):
             find_class(name, folder_of(info))
         return name
 
     @model_validator(mode="after")
     def _remember_class(self, info: ValidationInfo) -> Self:
         """Keep the class that the name stands for, unless its sizes are those of columns."""
-        if not reads_columns(self.class_name):
+        if self.class_name is not None and not reads_columns(self.class_name):
             self._hypothesis_class = find_class(self.class_name, folder_of(info))
         return self
 
+    def choices(self, columns: Sequence[Column]) -> tuple[Self, ...]:
+        """The same learner with each class that it may have, those that can say most first.
+
+        `columns` are the stream's. ClassError where no class fits what the learner reads.
+        """
+        if not columns:
+            raise ClassError("name one, as the stream has no columns to choose one for")
+        read = columns_without_class(columns, self.columns)
+        found, reason = [], ""
+        for name in fitting_classes(read):
+            told = {"class_name": name, "columns": tuple(column.name for column in read)}
+            learner = self.model_copy(update=told)
+            try:
+                learner.read(columns)
+            except ClassError as error:
+                reason = str(error)
+            else:
+                found.append(learner)
+        if not found:
+            raise ClassError(reason)
+        return tuple(found)
+
     def read(self, columns: Sequence[Column]) -> None:
-        """Find the class for what the learner reads of a stream's columns; ClassError if none."""
+        """Find the named class for what is read of a stream's columns; ClassError if none."""
+        assert self.class_name is not None, "choices name one"
         if not columns:
             if self.columns is not None:
                 raise ClassError("there are no columns to read; name them in the stream")
             if reads_columns(self.class_name):
-                self._hypothesis_class = class_from_name(
-                    self.class_name
-                )  # which says what it lacks
+                # which says what it lacks
+                self._hypothesis_class = class_from_name(self.class_name)
             return
         reading = reading_of(self.class_name, columns, self.columns)
         if self.class_name.startswith(TABLE_PREFIX):

@@ -4,6 +4,7 @@ What is said of learners of one kind only is in that kind's folder, except for o
 usual ones, which are named here too.
 """
 
+from littled.planner.choosing import best_class
 from littled.planner.online.comparing import Comparison
 from littled.planner.online.plan import OnlinePlan
 from littled.planner.online.request import OnlineRequest, PaperConstants
@@ -20,6 +21,7 @@ __all__ = [
     "PlanError",
     "StreamPlan",
     "StreamRequest",
+    "best_class",
     "compare_ways",
     "plan_stream",
     "season_cost",

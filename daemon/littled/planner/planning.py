@@ -57,6 +57,13 @@ class Planning(ABC, Generic[R, E, P]):
         """What the request wants little of."""
 
     @abstractmethod
+    def is_worthwhile(self, request: R, estimate: E, stream: StreamRequest) -> bool:
+        """Whether a class that nobody named may be taken, as little is lost by it.
+
+        The learner is alone on `stream`.
+        """
+
+    @abstractmethod
     def why_not(self, request: R, stream: StreamRequest, budgets: tuple[Budget, ...]) -> str | None:
         """One sentence on why a learner has no plan by itself; None if that is not known.
 

@@ -132,3 +132,17 @@ def test_a_file_without_rows(littled: Littled, loans: Path, tmp_path: Path) -> N
     said = littled("check", loans, file)
     assert said.status == 1
     assert f"problem: {file} holds no row" in said.err
+
+
+def test_what_was_chosen_for_a_learner_without_a_class_is_said(
+    littled: Littled, loans: Path, tmp_path: Path
+) -> None:
+    loans.write_text(LOANS.replace('class = "stumps"', ""))
+    note = "loans/rule names no class; stumps was chosen for its columns: income, grade, opened"
+    assert note in littled("check", loans).err
+    (tmp_path / "loans.csv").write_text(HEAD + GOOD)
+    config = ["--config", loans]
+    assert note in littled("backtest", "loans", tmp_path / "loans.csv", *config).err
+    made = littled("init", tmp_path / "store", *config)
+    assert note in made.err
+    assert "stumps:3:12" in made.out

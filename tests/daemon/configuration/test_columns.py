@@ -271,6 +271,68 @@ def test_what_does_not_belong_together(text: str, sentence: str) -> None:
     assert sentence in refused(text)
 
 
+@pytest.mark.parametrize(
+    ("learner", "chosen", "names"),
+    [
+        ("", "stumps", ["income", "grade", "opened"]),
+        ('columns = ["grade"]', "conjunctions", ["grade"]),
+        ('columns = ["income"]', "thresholds", ["income"]),
+        ('columns = ["card"]', "sparse_sets:16", ["card"]),
+        ('kind = "batch"\nwindow = 5_000', "stumps", ["income", "grade", "opened"]),
+        (
+            'kind = "prediction"\nwindow = 5_000\ncolumns = ["grade", "income"]',
+            "stumps",
+            ["grade", "income"],
+        ),
+    ],
+)
+def test_a_learner_without_a_class_is_as_if_it_had_named_one(
+    learner: str, chosen: str, names: list[str]
+) -> None:
+    open_ = parsed(HEAD + TABLE + LEARNER + learner + "\n")
+    assert open_.streams["loans"].chosen_classes == {"rule": chosen}
+    kept = [line for line in learner.splitlines() if not line.startswith("columns")]
+    named = [f'class = "{chosen}"', f"columns = {names}".replace("'", '"'), *kept]
+    wanted = parsed(HEAD + TABLE + LEARNER + "\n".join(named) + "\n")
+    assert wanted.streams["loans"].chosen_classes == {}
+    # what is stored says what was chosen
+    assert open_.to_dict() == wanted.to_dict()
+    assert open_.streams["loans"].request() == wanted.streams["loans"].request()
+
+
+def test_each_of_several_is_chosen_for_its_part_of_the_budget() -> None:
+    """Half of epsilon pays for fewer members."""
+    cards = 'columns = ["card"]\n'
+    more = f"[streams.loans.learners.other]\n{cards}\n"
+    head = HEAD.replace("100_000", "50_000")
+    alone = parsed(head + TABLE + LEARNER + cards).streams["loans"].chosen_classes
+    both = parsed(head + TABLE + LEARNER + cards + more).streams["loans"]
+    assert alone == {"rule": "sparse_sets:16"}
+    assert both.chosen_classes["rule"] == "sparse_sets:4"
+    assert plan_stream(both.request()).epsilon == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (
+            HEAD + LEARNER,
+            "streams.loans.learners.rule.class: name one, as the stream has no column",
+        ),
+        (
+            HEAD + TABLE + LEARNER + 'columns = ["no"]\n',
+            "must be among income, grade, opened, card",
+        ),
+        (
+            HEAD + TABLE + LEARNER + 'columns = ["card", "grade"]\n',
+            "rule.class: rules read numbers, categories and times, or one id or address",
+        ),
+    ],
+)
+def test_where_no_class_can_be_chosen(text: str, sentence: str) -> None:
+    assert sentence in refused(text)
+
+
 def test_learners_of_one_stream_read_points_of_different_types() -> None:
     """Without columns they may not; see test_configuration.py."""
     more = '[streams.loans.learners.cards]\nclass = "points"\n'

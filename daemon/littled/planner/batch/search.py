@@ -41,6 +41,9 @@ STAGE_SHARE = Fraction(1, 4)
 TOLERANCES = 1_000_000
 # The least error is found up to this factor.
 ERROR_RATIO = 1.01
+# Classes that nobody named are not chosen with a larger error, or with fewer windows in a season.
+WORTHWHILE_ERROR = 1 / 20
+WORTHWHILE_WINDOWS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,15 @@ class BatchPlanning(Planning[BatchRequest, BatchEstimate, BatchPlan]):
         unproven, value = estimate.preference
         least = value if math.isfinite(value) else 1.0
         return Cost(logarithm=log(max(least, 1e-300)) + (1000.0 if unproven else 0.0))
+
+    def is_worthwhile(
+        self, request: BatchRequest, estimate: BatchEstimate, stream: StreamRequest
+    ) -> bool:
+        """Whether rules err by at most 1/20, or a season has ten windows and more."""
+        _, least = estimate.preference
+        if request.alpha is None:
+            return least <= WORTHWHILE_ERROR
+        return least * WORTHWHILE_WINDOWS <= stream.horizon
 
     def why_not(
         self, request: BatchRequest, stream: StreamRequest, budgets: tuple[Budget, ...]

@@ -15,6 +15,9 @@ from littled.planner.planning import Cost, Planning
 from littled.planner.requests import PlanError, StreamRequest
 from littled.planner.search import best_estimates, budgets_of
 
+# Classes that nobody named are not chosen where more than one example in so many may be a mistake.
+WORTHWHILE_SHARE = 50
+
 
 class OnlinePlanning(Planning[OnlineRequest, Estimate, OnlinePlan]):
     """How online learners are planned, and what they take."""
@@ -41,6 +44,12 @@ class OnlinePlanning(Planning[OnlineRequest, Estimate, OnlinePlan]):
     def cost(self, request: OnlineRequest, estimate: Estimate) -> Cost:
         """The mistakes that are expected."""
         return Cost(mistakes=preference(estimate))
+
+    def is_worthwhile(
+        self, request: OnlineRequest, estimate: Estimate, stream: StreamRequest
+    ) -> bool:
+        """Whether at most one example in 50 is expected to be a mistake on a bad stream."""
+        return self.cost(request, estimate).mistakes * WORTHWHILE_SHARE <= stream.horizon
 
     def why_not(
         self, request: OnlineRequest, stream: StreamRequest, budgets: tuple[Budget, ...]

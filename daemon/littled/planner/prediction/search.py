@@ -56,6 +56,10 @@ class PredictionEstimate:
         return self.plan.parameters.answers_max
 
 
+# Classes that nobody named are not chosen with a larger excess error.
+WORTHWHILE_ERROR = 1 / 20
+
+
 class PredictionPlanning(Planning[PredictionRequest, PredictionEstimate, PredictionPlan]):
     """How learners that answer questions are planned, and what they take."""
 
@@ -89,6 +93,13 @@ class PredictionPlanning(Planning[PredictionRequest, PredictionEstimate, Predict
     def cost(self, request: PredictionRequest, estimate: PredictionEstimate) -> Cost:
         """The excess error, or the inverse of the number of answers."""
         return Cost(logarithm=log(max(preference(request, estimate), 1e-300)))
+
+    def is_worthwhile(
+        self, request: PredictionRequest, estimate: PredictionEstimate, stream: StreamRequest
+    ) -> bool:
+        """Whether answers err by as much as is wanted, or by at most 1/20."""
+        wanted = float(request.excess_error or WORTHWHILE_ERROR)
+        return estimate.expected_excess_error <= wanted
 
     def why_not(
         self, request: PredictionRequest, stream: StreamRequest, budgets: tuple[Budget, ...]
