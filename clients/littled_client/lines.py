@@ -51,7 +51,7 @@ class Lines:
         self.number += 1
         self.taken.append(line)
         try:
-            return str(line, "utf-8-sig" if self.number == 1 else "utf-8")
+            return line.decode() if self.number > 1 else line.decode("utf-8-sig")
         except UnicodeDecodeError:
             pass
         raise SourceError(f"line {self.number} of {self._name} is not UTF-8 text")

@@ -33,7 +33,7 @@ from littled_client.following import FollowedBlocks
 from littled_client.lines import DIGEST_BYTES, Lines
 from littled_client.recordings import SUFFIX as RECORDING_SUFFIX
 from littled_client.recordings import RecordingReader
-from littled_protocol.encodings import TableSchema
+from littled_protocol.encodings import TableSchema, TimeColumn
 
 __all__ = ["FORMATS", "Batch", "Fields", "FileColumns", "Mark", "Source", "skip_examples"]
 
@@ -41,6 +41,7 @@ FORMATS = ("csv", "tsv", "jsonl", "parquet", "recording")
 BATCH_EXAMPLES = 10_000
 # How long the first row of a batch waits for others where they come one by one.
 LIVE_SECONDS = 0.2
+PART_ROWS = 256
 
 _COMPRESSED = (".gz", ".zst")
 _DELIMITERS = ";\t|,"
@@ -80,6 +81,26 @@ class _Rows:
         """Return the rows with these indices."""
         columns = tuple(_picked(column, kept) for column in self.columns)
         return _Rows(columns, [self.lines[i] for i in kept])
+
+
+class _Growing:
+    """Columns of raw rows, to which some rows are added at a time."""
+
+    def __init__(self, width: int) -> None:
+        self._columns: list[list[Any]] = [[] for _ in range(width)]
+        self._lines: list[int] = []
+
+    def add(self, lines: list[int], columns: Sequence[Iterable[Any]]) -> None:
+        """Take in the rows of these lines, given column by column."""
+        self._lines += lines
+        for column, more in zip(self._columns, columns, strict=True):
+            column.extend(more)
+
+    def taken(self) -> _Rows:
+        """Return the rows, and begin anew."""
+        rows = _Rows(tuple(self._columns), self._lines)
+        self._columns, self._lines = [[] for _ in self._columns], []
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -298,41 +319,49 @@ class Source:
         finally:
             blocks.close()
 
-    def _chunks(
+    def _parts(
         self, blocks: Blocks, lines: Lines, rows: Iterable[_Item | None]
-    ) -> Iterator[list[_Item]]:
-        """Yield lists of rows; None stands for a pause, after which `rows` goes on."""
-        chunk: list[_Item] = []
-        most = self.batch_examples
+    ) -> Iterator[tuple[list[_Item], bool]]:
+        """Yield rows in lists, and whether a batch ends with the list.
+
+        Lists are short, so that who takes rows apart finds them in the processor's cache, and the
+        garbage collector few of them. None stands for a pause, after which `rows` goes on.
+        """
+        part: list[_Item] = []
+        count, most = 0, self.batch_examples
         self._place_of = lambda: (lines.bytes_done, lines.digest)
         for row in rows:
             if row is None:
                 lines.until = None
-                if chunk:
-                    yield self._settled(blocks, lines, chunk, waiting=True)
-                    chunk = []
+                if count:
+                    yield self._settled(blocks, lines, part, waiting=True), True
+                    part, count = [], 0
                 if self._stopping:
                     return
                 continue
-            chunk.append(row)
-            if len(chunk) == 1 and blocks.live:
+            part.append(row)
+            count += 1
+            if count == 1 and blocks.live:
                 lines.until = time.monotonic() + LIVE_SECONDS
-            if len(chunk) == most:
-                yield self._settled(blocks, lines, chunk, waiting=False)
-                chunk = []
+            if count == most:
+                yield self._settled(blocks, lines, part, waiting=False), True
+                part, count = [], 0
                 lines.until = None
-        if chunk:
-            yield self._settled(blocks, lines, chunk, waiting=False)
+            elif len(part) == PART_ROWS:
+                yield part, False
+                part = []
+        if count:
+            yield self._settled(blocks, lines, part, waiting=False), True
         lines.settle()
         self._progress = None if blocks.part(lines.bytes_done) is None else 1.0
 
     def _settled(
-        self, blocks: Blocks, lines: Lines, chunk: list[_Item], *, waiting: bool
+        self, blocks: Blocks, lines: Lines, part: list[_Item], *, waiting: bool
     ) -> list[_Item]:
         lines.settle()
         self._waiting = waiting
         self._progress = blocks.part(lines.bytes_done)
-        return chunk
+        return part
 
     def _csv(self, on_bad: _Told | None) -> Iterator[_Rows]:
         with self._text() as (blocks, lines):
@@ -341,10 +370,14 @@ class Source:
             places, width = self._places(rows, lines)
             if not places:
                 return
-            for chunk in self._chunks(blocks, lines, rows):
-                whole = self._of_width(chunk, width, on_bad)
-                columns = tuple([row[place] for _, row in whole] for place in places)
-                yield _Rows(columns, [line for line, _ in whole])
+            found = _Growing(len(places))
+            for part, is_last in self._parts(blocks, lines, rows):
+                whole = self._of_width(part, width, on_bad)
+                if whole:
+                    by_place = list(zip(*(row for _, row in whole), strict=True))
+                    found.add([line for line, _ in whole], [by_place[place] for place in places])
+                if is_last:
+                    yield found.taken()
 
     def _places(
         self, rows: Iterator[tuple[int, list[str]] | None], lines: Lines
@@ -373,13 +406,13 @@ class Source:
         )
 
     def _of_width(
-        self, chunk: list[tuple[int, list[str]]], width: int, on_bad: _Told | None
+        self, part: list[tuple[int, list[str]]], width: int, on_bad: _Told | None
     ) -> list[tuple[int, list[str]]]:
         """Return the rows with so many cells; tell of others, or raise the first."""
-        if all(len(row) == width for _, row in chunk):
-            return chunk
+        if all(len(row) == width for _, row in part):
+            return part
         kept = []
-        for line, row in chunk:
+        for line, row in part:
             if len(row) == width:
                 kept.append((line, row))
                 continue
@@ -427,18 +460,21 @@ class Source:
 
     def _json_lines(self, on_bad: _Told | None) -> Iterator[_Rows]:
         with self._text() as (blocks, lines):
-            for chunk in self._chunks(blocks, lines, _line_by_line(lines)):
-                numbered = self._json_rows(chunk, on_bad)
-                columns = tuple(map(list, zip(*(row for _, row in numbered), strict=True)))
-                if columns:
-                    yield _Rows(columns, [line for line, _ in numbered])
+            found = _Growing(len(self._names))
+            for part, is_last in self._parts(blocks, lines, _line_by_line(lines)):
+                numbered = self._json_rows(part, on_bad)
+                if numbered:
+                    values = zip(*(row for _, row in numbered), strict=True)
+                    found.add([line for line, _ in numbered], list(values))
+                if is_last:
+                    yield found.taken()
 
     def _json_rows(
-        self, chunk: list[tuple[int, str]], on_bad: _Told | None
+        self, part: list[tuple[int, str]], on_bad: _Told | None
     ) -> list[tuple[int, list[Any]]]:
         names = self._names
         found = []
-        for number, line in chunk:
+        for number, line in part:
             try:
                 found.append((number, self._json_values(number, line, names)))
             except SourceError as error:
@@ -451,9 +487,9 @@ class Source:
         counts: Counter[str] = Counter()
         rows = 0
         with self._text() as (blocks, lines):
-            for chunk in self._chunks(blocks, lines, _line_by_line(lines)):
-                rows += len(chunk)
-                for number, line in chunk:
+            for part, _ in self._parts(blocks, lines, _line_by_line(lines)):
+                rows += len(part)
+                for number, line in part:
                     counts.update(self._json_row(number, line).keys())
         return counts, rows
 
@@ -518,12 +554,21 @@ class Source:
             for name in names:
                 if name not in file.schema_arrow.names:
                     raise SourceError(f"{self.name} has no column named {name!r}")
+            times = [self._is_time(name) for name in names]
             total, done = file.metadata.num_rows, 0
             for batch in file.iter_batches(self.batch_examples, columns=list(dict.fromkeys(names))):
-                columns = tuple(_arrow_column(batch.column(name)) for name in names)
+                columns = tuple(
+                    _arrow_column(batch.column(name), is_time)
+                    for name, is_time in zip(names, times, strict=True)
+                )
                 yield _Rows(columns, range(done + 1, done + 1 + batch.num_rows))
                 done += batch.num_rows
                 self._progress = done / total
+
+    def _is_time(self, name: str) -> bool:
+        """Whether this is a column of times of the stream."""
+        columns = self._fields.columns if isinstance(self._fields, TableSchema) else ()
+        return any(isinstance(one, TimeColumn) and one.name == name for one in columns)
 
     def _recorded(self) -> Iterator[Batch]:
         with RecordingReader(self.path) as recording:
@@ -631,12 +676,18 @@ def _json_object(line: str) -> dict[str, Any] | None:
     return row if isinstance(row, dict) else None
 
 
-def _arrow_column(column: Any) -> Column:
-    """Return an Arrow column as a numpy array when it is numbers throughout, else as a list."""
+def _arrow_column(column: Any, is_time: bool) -> Column:
+    """Return an Arrow column as a numpy array when it is numbers throughout, else as a list.
+
+    So it does for dates and times without a zone that are read as times.
+    """
     from pyarrow import types  # noqa: PLC0415 - only reached when it is installed
 
     numeric = types.is_integer(column.type) or types.is_floating(column.type)
-    if numeric and column.null_count == 0:
+    local = is_time and (
+        types.is_date(column.type) or (types.is_timestamp(column.type) and column.type.tz is None)
+    )
+    if local or (numeric and column.null_count == 0):
         array: Column = column.to_numpy(zero_copy_only=False)
         return array
     values: Column = column.to_pylist()

@@ -19,8 +19,9 @@ from hypothesis import strategies as st
 
 from littled_client.errors import RecordingError, SourceError
 from littled_client.recordings import RecordingWriter
-from littled_client.sources import Batch, Fields, Mark, Source, skip_examples
+from littled_client.sources import PART_ROWS, Batch, Fields, Mark, Source, skip_examples
 from littled_client.users import hash_users
+from littled_protocol.encodings import TableSchema, column_from_dict
 from support.batches import pair, triple
 
 FIELDS = Fields("delay", "late")
@@ -213,6 +214,67 @@ def test_parquet_columns_of_every_kind(tmp_path: Path) -> None:
     assert wide[0] == ([0, 1], 1)
     rows = examples(Source(path, "u16x3", Fields("row", "label")))
     assert rows[1] == ([1, 2, 3], 0)
+
+
+@pytest.mark.parametrize("kind", ["s", "ms", "us", "ns", "date", "zone", "text"])
+def test_times_of_a_parquet_file_are_those_of_its_texts(tmp_path: Path, kind: str) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    days = "date" in kind
+    texts = ["2026-05-01" if days else "2026-05-01T13:45:59", None, "1960-02-29", "2026-12-31"]
+    whole = ["2026-05-01T13:45:59", None, "1960-02-29T00:00:00", "2026-12-31T00:00:00"]
+    column = pa.array(texts if days else whole)
+    if kind in ("s", "ms", "us", "ns"):
+        column = column.cast(pa.timestamp(kind))
+    elif kind == "zone":
+        column = column.cast(pa.timestamp("us")).cast(pa.timestamp("us", "UTC"))
+    elif kind == "date":
+        column = column.cast(pa.timestamp("s")).cast(pa.date32())
+    file = tmp_path / "x.parquet"
+    parquet.write_table(pa.table({"at": column, "late": [1, 0, 1, 0]}), file)
+    parts = ["hour", "weekday", "month", "day", "minute"]
+    at = {"name": "at", "kind": "time", "parts": parts, "missing": "bucket"}
+    schema = TableSchema((column_from_dict(at),), "late", "1", "0")
+    (found,) = Source(file, schema.x_type, schema, batch_examples=10)
+    hour, minute = (1, 1) if days else (14, 46)
+    first = [hour, 5, 5, 1, minute]
+    # 29 February 1960 was a Monday, 31 December 2026 will be a Thursday
+    assert pair(found)[0].tolist() == [first, [0] * 5, [1, 1, 2, 29, 1], [1, 4, 12, 31, 1]]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl"])
+@pytest.mark.parametrize("batch", [1, PART_ROWS - 1, PART_ROWS, PART_ROWS + 1, 1000])
+def test_batches_are_full_whatever_their_size(tmp_path: Path, suffix: str, batch: int) -> None:
+    rows = [(number % 251, number % 2) for number in range(2 * PART_ROWS + 3)]
+    file = tmp_path / f"x{suffix}"
+    if suffix == ".csv":
+        file.write_text("a,b\n" + "".join(f"{x},{y}\n" for x, y in rows))
+    else:
+        file.write_text("".join(json.dumps({"a": x, "b": y}) + "\n" for x, y in rows))
+    fields = Fields(("a",), "b")
+    found = [pair(one) for one in Source(file, "u8", fields, batch_examples=batch)]
+    *full, last = [len(x) for x, _ in found]
+    assert set(full) <= {batch}
+    assert last == len(rows) - batch * len(full)
+    assert [(int(a), int(b)) for x, y in found for a, b in zip(x, y, strict=True)] == rows
+
+
+@pytest.mark.parametrize("row", [0, PART_ROWS - 1, PART_ROWS, 2 * PART_ROWS])
+@pytest.mark.parametrize("bad", ["1", "1,1,1", "300,1"])
+def test_a_bad_row_anywhere_in_a_batch_has_its_line(tmp_path: Path, row: int, bad: str) -> None:
+    lines = ["1,1"] * (3 * PART_ROWS)
+    lines[row] = bad
+    file = tmp_path / "x.csv"
+    file.write_text("\n".join(["a,b", *lines, ""]))
+    source = Source(file, "u8", Fields(("a",), "b"))
+    with pytest.raises(SourceError, match=rf"^line {row + 2} of "):
+        list(source)
+    told: list[str] = []
+    kept = sum(len(pair(one)[1]) for one in source.batches(lambda error: told.append(str(error))))
+    assert kept == len(lines) - 1
+    assert len(told) == 1
+    assert told[0].startswith(f"line {row + 2} of ")
 
 
 def test_incomplete_rows_are_left_out_only_when_asked(tmp_path: Path) -> None:
