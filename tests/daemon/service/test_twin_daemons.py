@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import product
 from pathlib import Path
 from typing import Any, cast
 
@@ -18,7 +19,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from littled.classes.names import class_from_name
+from littled.classes.names import class_from_name, class_of_reading
 from littled.engine import Engine
 from littled.learners.batch import BatchParameters
 from littled.learners.online import OnlineState
@@ -36,6 +37,7 @@ from littled.service.samples import METRICS, MetricName, Sample
 from littled.service.sessions import Session
 from littled.service.subscribers import Releases
 from littled.store.store import Store
+from littled_protocol.encodings import Form, Reading, TableSchema, chosen_columns, column_from_dict
 from littled_protocol.messages import Ack, Error, error_message
 from littled_protocol.rules import Words, rule_from_dict
 from support.twin_daemons import (
@@ -106,6 +108,17 @@ STREAMS: dict[str, tuple[str, Sequence[Any]]] = {
     "sets": ("points:3", [SETS]),
     "asked": ("thresholds:8", [ONLINE, NEAR, VOTES]),
     "windows": ("thresholds:8", [IN_WINDOWS]),
+    "loans": ("", [ONLINE, replace(ONLINE, buffer="mistakes")]),
+}
+# Of tables: the columns of the stream, and the class of each learner with what it reads.
+COLUMNS: dict[str, tuple[dict[str, Any], ...]] = {
+    "loans": (
+        {"name": "income", "kind": "number", "from": 0, "to": 9, "steps": 3, "missing": "bucket"},
+        {"name": "grade", "kind": "category", "values": ["A", "B"], "other": "refuse"},
+    ),
+}
+READ: dict[str, tuple[tuple[str, Form, tuple[str, ...]], ...]] = {
+    "loans": (("stumps", "row", ("income", "grade")), ("thresholds", "value", ("income",))),
 }
 KINDS_OF_PLANS: dict[type[Any], type[Any]] = {
     OnlineParameters: OnlinePlan, PredictionParameters: PredictionPlan, BatchParameters: BatchPlan,
@@ -115,13 +128,27 @@ KINDS_OF_PLANS: dict[type[Any], type[Any]] = {
 def plan_named(name: str) -> StreamPlan:
     """The plan of a stream as its store gives it back; "asked" has calls enough for one only."""
     kind, parameters = (STREAMS | USER_STREAMS)[name]
-    plans = [
-        KINDS_OF_PLANS[type(each)](f"l{number}", class_from_name(kind), each, Words())
-        for number, each in enumerate(parameters)
-    ]
+    schema = schema_of(name)
+    plans = []
+    for number, each in enumerate(parameters):
+        if schema is None:
+            words, hypotheses = Words(), class_from_name(kind)
+        else:
+            own, form, names = READ[name][number]
+            reading = Reading(chosen_columns(schema.columns, names), form)
+            words = Words(positive="yes", negative="no", reading=reading)
+            hypotheses = class_of_reading(own, reading)
+        plans.append(KINDS_OF_PLANS[type(each)](f"l{number}", hypotheses, each, words))
     share = Fraction(9, 10) if name == "asked" else Fraction(1)
-    plan = plan_of(plans, HORIZON, name=name, share=share)
+    plan = replace(plan_of(plans, HORIZON, name=name, share=share), schema=schema)
     return StreamPlan.from_dict(plan.to_dict())
+
+
+def schema_of(name: str) -> TableSchema | None:
+    """The columns of a stream of tables."""
+    if name not in COLUMNS:
+        return None
+    return TableSchema(tuple(map(column_from_dict, COLUMNS[name])), "defaulted", "yes", "no")
 
 
 # Streams that protect users, with c: mistakes that a trigger counts, secret words of users, ids,
@@ -144,6 +171,11 @@ USER_STREAMS: dict[str, tuple[str, Sequence[Any]]] = {
 
 
 def points(plan: StreamPlan) -> NDArray[Any]:
+    if plan.schema is not None:
+        sizes = [
+            range(feature.size) for column in plan.schema.columns for feature in column.features
+        ]
+        return np.array(list(product(*sizes)), dtype=np.uint16)
     return points_of(plan.plans[0].hypotheses, range(8))
 
 
@@ -385,7 +417,7 @@ def test_twin_daemons_show_the_same_bytes_everywhere(new_store: Path, lived: Liv
 
 @pytest.mark.campaign
 def test_a_thousand_twin_daemons_show_the_same_bytes_everywhere(new_store: Path) -> None:
-    assert check_twins(new_store, days=20, twins=10, seed=1) == 1200
+    assert check_twins(new_store, days=20, twins=10, seed=1) == 1400
 
 
 def test_twin_daemons_of_users_show_the_same_bytes_everywhere(user_store: Path) -> None:
