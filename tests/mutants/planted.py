@@ -1549,6 +1549,21 @@ BLOCKS = (
         (f"{LENGTHS_OF_BLOCKS}::test_after_a_bottom_shorter_lengths_are_left",),
     ),
     Mutant(
+        "a path that is left the sooner for an epoch's false positives",
+        "learners/online/selections/path.py",
+        "        memory, following = memory.moved(",
+        "        memory = replace(memory, back=memory.back + int(mistakes[0]))\n"
+        "        memory, following = memory.moved(",
+        (f"{BLOCKS_LAW}[path, left]",),
+    ),
+    Mutant(
+        "a path that is never left",
+        "learners/online/path_memory.py",
+        "if front + back >= len(offsets):",
+        "if front + back > 2 * len(offsets):",
+        (f"{PATH_MEMORY}::test_a_path_is_left_when_every_candidate_was_convicted",),
+    ),
+    Mutant(
         "the wrong side of a path convicted",
         "learners/online/path_memory.py",
         "offsets[slice(published + 1) if longer else slice(published, None)]",

@@ -18,21 +18,28 @@ from typing import Any, ClassVar, Self
 
 @dataclass(frozen=True, slots=True)
 class PublicValues(ABC):
-    """Integers, and lists of them, under a `word` that says of which way of selection they are."""
+    """Integers, and lists of them, under a `word` that says of which way of selection they are.
+
+    Fields that `came_later` are 0 where nothing is said of them, and left out then, so that what is
+    stored is as it was before they came.
+    """
 
     word: ClassVar[str]
+    came_later: ClassVar[frozenset[str]] = frozenset()
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; lists in place of tuples, and the word."""
-        return {"word": self.word, **{name: _lists(v) for name, v in asdict(self).items()}}
+        values = asdict(self)
+        said = {name: v for name, v in values.items() if v or name not in self.came_later}
+        return {"word": self.word, **{name: _lists(v) for name, v in said.items()}}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """What `to_dict` wrote; ValueError if fields are missing or unknown, or no integers."""
         names = {field.name for field in fields(cls)}
-        if set(values) != names | {"word"} or values["word"] != cls.word:
+        if set(values) | cls.came_later != names | {"word"} or values["word"] != cls.word:
             raise ValueError(f"a memory of {cls.word} selection has {', '.join(sorted(names))}")
-        return cls(**{name: _tuples(values[name]) for name in names})
+        return cls(**{name: _tuples(values.get(name, 0)) for name in names})
 
 
 @dataclass(frozen=True, slots=True)

@@ -45,15 +45,19 @@ class PathSettings(MemorySettings):
     - `longer`: how much less likely than the block that was found smaller ones inside it are.
     - `full_length`: epochs of more examples, on a path, propose blocks anew; shorter ones have few
       positives that the published block misses or holds.
+    - `leaves`: 1 where all blocks are searched for once every candidate of a path was convicted; 0
+      in stores of before.
     """
 
     word: ClassVar[str] = "path"
+    came_later: ClassVar[frozenset[str]] = frozenset({"leaves"})
 
     conviction: int
     floor: int
     bit: int
     longer: int
     full_length: int
+    leaves: int = 0
 
     def wrong(self) -> str | None:
         """The first value out of its range."""
@@ -63,6 +67,8 @@ class PathSettings(MemorySettings):
             return "bit and longer of a path must be from 0 to 2^40 scores"
         if not 1 <= self.full_length <= OFFSET_MAX:
             return "full_length of a path must be from 1 to 2^40 examples"
+        if self.leaves not in (0, 1):
+            return "leaves of a path must be 0 or 1"
         return None
 
 
@@ -73,10 +79,12 @@ class PathMemory(Memory):
     `mode`: `INHERITED`, `SEARCHING` or `ON_PATH`. While it searches, blocks are proposed from the
     length `shortest` on, and so many `bottoms` were drawn in a row. On a path, it is that of the
     block of the given `length` with the first bits `value`, as two words, and has no more bits;
-    `offsets` are of the candidates 0..length + 1, 0 or less, and 0 at the best.
+    `offsets` are of the candidates 0..length + 1, 0 or less, and 0 at the best. Since a block was
+    drawn, so many candidates at the `front` and at the `back` were convicted.
     """
 
     word: ClassVar[str] = "path"
+    came_later: ClassVar[frozenset[str]] = frozenset({"front", "back"})
 
     mode: int
     shortest: int = 0
@@ -84,6 +92,8 @@ class PathMemory(Memory):
     length: int = 0
     value: tuple[int, int] = (0, 0)
     offsets: tuple[int, ...] = ()
+    front: int = 0
+    back: int = 0
 
     def bottom(self) -> "PathMemory":
         """After a search that ended with bottom.
@@ -153,14 +163,31 @@ class PathMemory(Memory):
         block is convicted, with those on the other side. What is published next is the median of
         the weights. If that is "longer", blocks up to the `longest` are searched for that are
         longer than the last convicted one in front.
+
+        Where the settings say so, all blocks are searched for once every candidate was convicted.
+        The right one is elsewhere then: of a block that holds all positive examples, the block that
+        was drawn is an ancestor or a descendant, so that it is on the path. What is drawn after a
+        bottom does not count, as mistakes may be few there.
         """
         offsets = np.array(self.offsets, dtype=np.int64)
         offsets[slice(published + 1) if longer else slice(published, None)] -= settings.conviction
+        front, back = self.front, self.back
+        if settings.leaves and not self.bottoms:
+            front, back = self._convicted(published, longer=longer)
+        if front + back >= len(offsets):
+            return PathMemory(SEARCHING), None
         offsets = np.maximum(offsets - offsets.max(), -settings.floor)
         sums = np.cumsum(weights.of(offsets))
         median = int(np.searchsorted(2 * sums, sums[-1]))
         if median <= self.length:
-            return replace(self, bottoms=0, offsets=tuple(offsets.tolist())), median
+            known = tuple(offsets.tolist())
+            return replace(self, bottoms=0, offsets=known, front=front, back=back), median
         open_ones = np.flatnonzero(offsets[: self.length + 1] > -settings.conviction)
         shortest = int(open_ones[0]) if len(open_ones) else self.length + 1
         return PathMemory(SEARCHING, shortest=shortest if shortest <= longest else 0), None
+
+    def _convicted(self, published: int, *, longer: bool) -> tuple[int, int]:
+        """How many candidates at the front and at the back are, after a draw."""
+        if longer:
+            return max(self.front, published + 1), self.back
+        return self.front, max(self.back, self.length + 2 - published)

@@ -543,6 +543,13 @@ def blocks_of_paths() -> dict[str, Case]:
             )),
             examples(4), 1.09, 0, 16,
         ),
+        # both sides by turns, so that the path is left and blocks are proposed again
+        "path, left": Case(
+            planted(OnAPath, "prefixes:1", replace(
+                PATH, calls_max=3, bottom_score=2, memory=PathSettings(1, 2, 1, 0, 9, 1)
+            )),
+            examples(3), 0, 1.29,
+        ),
         # a block around several addresses that is found beside a published one, and then moved from
         "path, found again": Case(
             planted(OnAPath, "prefixes:2", replace(
@@ -588,8 +595,9 @@ def blocks_of_lengths() -> dict[str, Case]:
 BLOCKS = (
     "path, proposals", "path, two calls", "path, three calls", "path, of several addresses",
     "path, on it", "path, pairs", "path, long epochs", "path, bottoms on it",
-    "path, short and long epochs", "path, found again", "lengths, one", "lengths, equal", "lengths",
-    "lengths, three calls", "lengths, after a bottom", "lengths, on a path", "lengths, pairs",
+    "path, short and long epochs", "path, left", "path, found again", "lengths, one",
+    "lengths, equal", "lengths", "lengths, three calls", "lengths, after a bottom",
+    "lengths, on a path", "lengths, pairs",
 )  # fmt: skip
 
 

@@ -24,6 +24,7 @@ from littled.learners.online.path_memory import (
 from littled.learners.snapshot import pack, unpack
 
 SETTINGS = PathSettings(conviction=12, floor=26, bit=2, longer=16, full_length=160)
+LEAVING = replace(SETTINGS, leaves=1)
 LONGEST = 128
 
 
@@ -89,10 +90,15 @@ WEIGHTS = Weights(Fraction(3, 10))
 
 
 def moved(
-    memory: PathMemory, published: int, *, longer: bool, longest: int = LONGEST
+    memory: PathMemory,
+    published: int,
+    *,
+    longer: bool,
+    longest: int = LONGEST,
+    settings: PathSettings = SETTINGS,
 ) -> tuple[PathMemory, int | None]:
     return memory.moved(
-        published, longer=longer, longest=longest, settings=SETTINGS, weights=WEIGHTS
+        published, longer=longer, longest=longest, settings=settings, weights=WEIGHTS
     )
 
 
@@ -130,6 +136,46 @@ def test_beyond_the_path_lengths_are_open_that_are_not_convicted() -> None:
     assert (after, length) == (PathMemory(SEARCHING, shortest=0), None)
 
 
+def test_a_path_is_left_when_every_candidate_was_convicted() -> None:
+    """No block of a path makes false positives and is missed: what is right lies elsewhere."""
+    first, following = moved(path(0, 0, 0, 0, -16), 2, longer=True, settings=LEAVING)
+    assert (first.front, first.back, following) == (3, 0, 3)
+    left, following = moved(first, 3, longer=False, settings=LEAVING)
+    assert (left, following) == (PathMemory(SEARCHING), None)
+    # of what comes after a bottom, noise may be the cause
+    late = replace(first, bottoms=1)
+    assert moved(late, 3, longer=False, settings=LEAVING)[0].back == 0
+    # "longer" is left, though it is not published yet
+    some, following = moved(first, 3, longer=True, settings=LEAVING)
+    assert (some.mode, some.front, some.back, following) == (ON_PATH, 4, 0, 3)
+
+
+@pytest.mark.parametrize("length", [0, 3, 60, 128])
+def test_a_path_is_kept_while_its_block_is_right(length: int) -> None:
+    """Draws that say on which side it is never convict it."""
+    memory, published = PathMemory(SEARCHING).found(1, 128, LEAVING), 128
+    while published != length:
+        memory, following = moved(memory, published, longer=published < length, settings=LEAVING)
+        assert following is not None
+        assert memory.front <= length < memory.length + 2 - memory.back
+        published = following
+
+
+def test_a_block_that_is_drawn_begins_anew() -> None:
+    known = replace(path(0, -12, 0), front=1, back=1)
+    after = known.found_again(1, 0b1, 1, LEAVING)
+    assert (after.front, after.back) == (0, 0)
+    assert (known.bottom().front, known.bottom().back) == (1, 1)
+
+
+def test_stores_of_before_never_leave_a_path() -> None:
+    memory = path(0, 0, -16)
+    for turn in range(100):
+        memory, _ = moved(memory, turn % 2, longer=turn % 2 == 0)
+        assert memory.mode == ON_PATH
+    assert not {"front", "back"} & set(memory.to_dict())
+
+
 def test_a_bottom_on_a_path_keeps_what_is_known_and_lets_the_next_call_move() -> None:
     memory = path(0, -12, 0)
     told = memory.bottom()
@@ -163,24 +209,41 @@ def test_a_block_that_is_found_again_keeps_what_is_known_of_lengths() -> None:
 OFFSETS = st.lists(st.integers(-26, 0), min_size=2, max_size=12)
 
 
-@given(offsets=OFFSETS, data=st.data())
-def test_moves_are_those_of_the_definition(offsets: list[int], data: st.DataObject) -> None:
+@given(offsets=OFFSETS, data=st.data(), leaves=st.integers(0, 1))
+def test_moves_are_those_of_the_definition(
+    offsets: list[int], data: st.DataObject, leaves: int
+) -> None:
     published = data.draw(st.integers(0, len(offsets) - 2))
     longer, longest = data.draw(st.booleans()), data.draw(st.integers(len(offsets) - 2, 12))
     bottoms = data.draw(st.integers(0, 1))
-    memory = replace(path(*offsets), value=(3, 5), bottoms=bottoms)
-    after, following = moved(memory, published, longer=longer, longest=longest)
+    # of which so many at the front and at the back were convicted before
+    front = data.draw(st.integers(0, (len(offsets) - 1) * leaves))
+    back = data.draw(st.integers(0, (len(offsets) - 1 - front) * leaves))
+    convicted = {*range(front), *range(len(offsets) - back, len(offsets))}
+    memory = replace(path(*offsets), value=(3, 5), bottoms=bottoms, front=front, back=back)
+    settings = replace(SETTINGS, leaves=leaves)
+    after, following = moved(memory, published, longer=longer, longest=longest, settings=settings)
     expected = list(offsets)
     for place in range(len(offsets)):
         wrong = place <= published if longer else place >= published
         expected[place] -= 12 if wrong else 0
+        convicted |= {place} if wrong and not bottoms else set()
+    if leaves and len(convicted) == len(offsets):
+        assert (after, following) == (PathMemory(SEARCHING), None)
+        return
     expected = [max(offset - max(expected), -26) for offset in expected]
     each = [int(weight) for weight in WEIGHTS.of(np.array(expected))]
     # the first candidate with at least half of the weight up to it
     median = next(n for n in range(len(each)) if 2 * sum(each[: n + 1]) >= sum(each))
     if median < len(offsets) - 1:
         assert following == median
-        assert after == replace(memory, bottoms=0, offsets=tuple(expected))
+        assert replace(after, front=0, back=0) == replace(
+            memory, bottoms=0, offsets=tuple(expected), front=0, back=0
+        )
+        left = set(range(after.front, len(offsets) - after.back))
+        assert left == (
+            set(range(len(offsets))) - convicted if leaves else set(range(len(offsets)))
+        )
         return
     open_ones = [place for place, offset in enumerate(expected[:-1]) if offset > -12]
     shortest = min([*open_ones, len(offsets) - 1])
@@ -248,6 +311,7 @@ def test_offsets_are_never_positive_whatever_is_drawn(
         PathMemory(SEARCHING, shortest=3),
         PathMemory(SEARCHING, bottoms=2),
         PathMemory(SEARCHING).found((1 << 128) - 1, 128, SETTINGS),
+        replace(PathMemory(SEARCHING).found(1, 128, SETTINGS), front=3, back=1),
     ],
 )
 def test_a_memory_is_stored_and_read(memory: PathMemory) -> None:
@@ -266,12 +330,15 @@ def test_settings_are_stored_and_read() -> None:
         "full_length": 160,
     }
     assert settings_from_dict(values) == SETTINGS
+    assert settings_from_dict(LEAVING.to_dict()) == LEAVING
+    assert LEAVING.to_dict() == {**values, "leaves": 1}
 
 
 @pytest.mark.parametrize(
     "changes",
     [
         {"conviction": 0}, {"floor": 0}, {"bit": -1}, {"longer": -1}, {"full_length": 0},
+        {"leaves": -1}, {"leaves": 2},
         *({name: OFFSET_MAX + 1} for name in ("conviction", "floor", "bit", "longer")),
         {"full_length": OFFSET_MAX + 1},
     ],

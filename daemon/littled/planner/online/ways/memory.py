@@ -221,6 +221,7 @@ def _path(draft: Draft) -> Iterator[Estimate]:
         bit=round(LN2 / float(rate)),
         longer=math.ceil(LONGER * down),
         full_length=FULL_LENGTH * down,
+        leaves=1,
     )
     ladder = tuple(map(EpochSettings, (down, 2 * up, 4 * up, 8 * up)))
     parameters = draft.fresh(up, bottom, ladder, cap, memory=memory)
