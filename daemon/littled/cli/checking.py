@@ -20,7 +20,12 @@ from littled_protocol.encodings import CategoryColumn, Column, NumberColumn, Tab
 
 TABLES = [name for name in FORMATS if name != "recording"]
 # What becomes of a cell, by what is odd about it: that it is taken all the same, or refused.
-TAKEN = {"missing": "a bucket of its own", "below": "clipped", "above": "clipped", "other": "other"}
+TAKEN = {
+    "missing": "a bucket of its own",
+    "below": "clipped",
+    "above": "clipped",
+    "other": "in one bucket",
+}
 
 
 @click.command()

@@ -57,7 +57,7 @@ def test_a_good_configuration_and_file(littled: Littled, loans: Path, tmp_path: 
     assert said.out.splitlines()[-4:] == [
         f"{file}: 4 rows",
         "  income: 25 % above, clipped; 25 % below, clipped",
-        "  grade: 25 % missing, a bucket of its own; 25 % other, other",
+        "  grade: 25 % missing, a bucket of its own; 25 % other, in one bucket",
         "  opened: every cell is read as it is",
     ]
     assert not (tmp_path / "store").exists()
