@@ -274,6 +274,19 @@ def test_names_that_no_configuration_can_hold() -> None:
     assert "\x1b" not in text
 
 
+def test_ids_are_learned_as_a_list_and_addresses_as_blocks(
+    littled: Littled, tmp_path: Path
+) -> None:
+    columns = {name: KINDS[name] for name in ("mail", "address", "host", "defaulted")}
+    said = littled("columns", write_csv(tmp_path / "loans.csv", columns))
+    learners = tomllib.loads(said.out)["streams"]["loans"]["learners"]
+    assert learners == {
+        "ids": {"class": "sparse_sets:16", "columns": ["mail"]},
+        "blocks1": {"class": "prefixes", "columns": ["address"]},
+        "blocks2": {"class": "prefixes", "columns": ["host"]},
+    }
+
+
 def test_values_that_few_rows_have_are_left_to_the_others() -> None:
     cells = ["common"] * 200 + ["usual"] * 100 + ["rare"] * 4
     (column,) = drafted_columns([profile_of(cells)])

@@ -60,18 +60,25 @@ def _table(stream: str, column: DraftedColumn) -> Iterator[str]:
 
 def _learners(stream: str, columns: Sequence[DraftedColumn]) -> Iterator[str]:
     """A learner for the columns that rules can compare, and one for each of the others."""
-    wide = [c.name for c in columns if c.table.get("kind") in ("id", "address")]
-    features = [c.name for c in columns if c.table and c.name not in wide]
+    ids = [c.name for c in columns if c.table.get("kind") == "id"]
+    addresses = [c.name for c in columns if c.table.get("kind") == "address"]
+    features = [c.name for c in columns if c.table and c.name not in ids + addresses]
     if features:
         yield ""
         yield f"[streams.{stream}.learners.rule]"
         yield f"class = {_value(_class_of(features, columns))}"
         yield f"columns = {_value(features)}"
         yield 'adversary = "none"  # nobody chooses the order of the examples'
-    for place, name in enumerate(wide):
+    yield from _alone(stream, "ids", "sparse_sets:16", ids)
+    yield from _alone(stream, "blocks", "prefixes", addresses)
+
+
+def _alone(stream: str, learner: str, rules: str, names: Sequence[str]) -> Iterator[str]:
+    """A learner for each of these columns, numbered where there are several."""
+    for place, name in enumerate(names, start=1):
         yield ""
-        yield f"[streams.{stream}.learners.ids{place + 1 if len(wide) > 1 else ''}]"
-        yield 'class = "sparse_sets:16"'
+        yield f"[streams.{stream}.learners.{learner}{place if len(names) > 1 else ''}]"
+        yield f"class = {_value(rules)}"
         yield f"columns = {_value([name])}"
 
 
