@@ -73,7 +73,7 @@ $(VENV)/.installed: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
 	PYTHONWARNINGS='ignore:Editable installation' \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[audit,demo,parquet,test]'
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[audit,demo,gallery,parquet,test]'
 	@touch $@
 
 demo: venv

@@ -186,7 +186,7 @@ def commands(page: Path) -> Iterator[list[str]]:
     for shown in blocks(page, "sh"):
         for line in shown.replace("\\\n", " ").splitlines():
             if line.startswith("littled "):
-                yield shlex.split(line.removesuffix(" &").partition(" > ")[0])[1:]
+                yield shlex.split(re.split(r" 2?> | &$", line)[0])[1:]
 
 
 def parse(arguments: list[str]) -> click.Context:
@@ -213,6 +213,8 @@ def test_every_command_and_configuration_is_understood(
         "flights.csv",
         "token",
         "ca.pem",
+        *("cancer.csv", "phishing.csv", "diamonds.csv", "january.csv", "domains.csv"),
+        *("addresses.csv", "all-columns.toml", "american.toml"),
     )
     for name in files:
         (tmp_path / name).write_text("what a file has to hold is no matter of the command line")
