@@ -31,8 +31,9 @@ def init(store: Path, configuration: Path, files: StoreFiles) -> None:
     """Create STORE, a new folder, for the streams of a configuration.
 
     Budgets and learners are fixed here for good; what other ways of selection would do with the
-    same budget is shown for each learner, as by `littled plan`. The noise key is drawn here too:
-    keep a copy of it somewhere safe, since nobody can add to the store without it.
+    same budget is shown for each learner, where they are possible; `littled plan` says why the
+    rest are not. The noise key is drawn here too: keep a copy of it somewhere safe, since nobody
+    can add to the store without it.
     """
     with explained(ConfigurationError, status=WRONG_USE):
         wanted = load_configuration(configuration)

@@ -29,6 +29,7 @@ def test_a_store_is_made_and_says_what_comes_next(littled: Littled, tmp_path: Pa
     for name in WAYS_OF:
         assert f"ways of selection for {name}" in said.out
     assert said.out.count("chosen: fewest expected mistakes") == len(WAYS_OF)
+    assert "needs to be asked for" not in said.out  # littled plan says that
     assert stat.S_IMODE(store.stat().st_mode) == 0o700
     assert stat.S_IMODE((store / "noise.key").stat().st_mode) == 0o600
 

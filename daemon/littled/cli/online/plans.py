@@ -90,9 +90,12 @@ class OnlinePresentation(KindPresentation):
                 )
 
     def comparisons(self, stream: StreamPlan, request: StreamRequest) -> Iterator[Table]:
-        """For each learner, what other ways of selection would do with the same budget."""
+        """For each learner, what other ways of selection would do, if they are possible."""
         for plan in stream.of(OnlinePlan):
-            yield ways_table(compare_ways(request, plan.name), f"{stream.stream}/{plan.name}")
+            possible = [
+                way for way in compare_ways(request, plan.name) if way.calls_max is not None
+            ]
+            yield ways_table(possible, f"{stream.stream}/{plan.name}")
 
 
 def plan_facts(stream: StreamPlan, learner: OnlinePlan, chosen: Comparison) -> dict[str, Any]:
