@@ -38,6 +38,28 @@ def test_a_plan_is_told_in_words(littled: Littled) -> None:
     assert "mistakes beyond 10 % of the examples" in said.out
 
 
+@pytest.mark.parametrize(
+    ("name", "more", "line"),
+    [
+        ("thresholds:256", [], "about 52 more mistakes each time another rule fits from then on"),
+        ("points:64", [], "about 38 more mistakes for each id that comes or goes"),
+        (
+            "conjunctions:64",
+            [],
+            "mistakes may not end before the season does if another rule fits later",
+        ),
+        ("thresholds:256", ["--adversary", "none"], None),
+    ],
+)
+def test_what_a_change_of_the_best_rule_costs_is_said(
+    littled: Littled, name: str, more: list[str], line: str | None
+) -> None:
+    said = littled("plan", "--class", name, *BUDGET, *more).out.partition("\n\n")[0]
+    assert ("a change" in said) == (line is not None)
+    # lines may be broken
+    assert line is None or line in " ".join(said.split())
+
+
 def test_every_way_of_selection_has_a_row_with_a_number_or_a_reason(littled: Littled) -> None:
     ways = littled("plan", "--class", "thresholds:256", *BUDGET, "--json").json["ways"]
     assert [each["way"] for each in ways] == [

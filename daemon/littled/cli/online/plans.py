@@ -123,6 +123,7 @@ def plan_facts(stream: StreamPlan, learner: OnlinePlan, chosen: Comparison) -> d
         "mistakes_expected": chosen.expected_mistakes,
         "mistakes_guaranteed": chosen.guaranteed_mistakes,
         "mistakes_if_chosen": chosen.mistakes_if_chosen,
+        "mistakes_a_change": chosen.mistakes_a_change,
         "users_needed": needed_by(learner, chosen),
         "paper_threshold_needed": threshold_needed_by(stream, learner),
     }
@@ -157,8 +158,23 @@ def facts_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
         f"{'' if facts['schedule_first'] is None else ' of independent examples'}, "
         f"{bound(facts['mistakes_guaranteed'], facts['failure_probability'])}"
         f"{lemma_of_the_paper(facts['paper_threshold_needed'])}",
+        **changes_in_words(facts),
         **adversary_in_words(facts),
     }
+
+
+def changes_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
+    """What to expect where the rule that fits becomes another one; nothing if not known."""
+    count = facts["mistakes_a_change"]
+    if count is None:
+        return {}
+    if count >= facts["horizon"]:
+        return {
+            "a change": "mistakes may not end before the season does if another rule fits later"
+        }
+    tally = facts["selection"] == "tally"
+    when = "for each id that comes or goes" if tally else "each time another rule fits from then on"
+    return {"a change": f"about {mistakes(count)} more mistakes {when}"}
 
 
 def adversary_in_words(facts: Mapping[str, Any]) -> dict[str, str]:

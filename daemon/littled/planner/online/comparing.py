@@ -27,7 +27,8 @@ class Comparison:
     for the failure probability; None where nothing is known. `retrain_seconds` and `memory_bytes`
     are models of one joint training on one core of a usual machine. `mistakes_if_chosen`: expected
     where somebody who sees each published rule chooses the examples; the horizon where they may
-    never end.
+    never end. `mistakes_a_change`: further ones each time the rule that fits changes, as
+    `Way.mistakes_a_change` says.
     """
 
     way: str
@@ -35,6 +36,7 @@ class Comparison:
     expected_mistakes: float | None = None
     guaranteed_mistakes: float | None = None
     mistakes_if_chosen: float | None = None
+    mistakes_a_change: float | None = None
     calls_max: int | None = None
     retrain_seconds: float | None = None
     memory_bytes: int | None = None
@@ -58,12 +60,14 @@ def compared(
 
 def _row(estimate: Estimate, *, chosen: bool, remark: str = "") -> Comparison:
     parameters = estimate.plan.parameters
+    users = parameters.user_examples_max is not None
     return Comparison(
         way=estimate.way,
         chosen=chosen,
         expected_mistakes=estimate.expected_mistakes,
         guaranteed_mistakes=estimate.guaranteed_mistakes,
         mistakes_if_chosen=estimate.mistakes_if_chosen,
+        mistakes_a_change=None if users else WAYS[estimate.way].mistakes_a_change(estimate),
         calls_max=parameters.calls_max,
         retrain_seconds=retrain_seconds(estimate.plan),
         memory_bytes=retrain_memory_bytes(estimate.plan),

@@ -117,6 +117,15 @@ class Way(ABC):
         """The request as if it left this way open, for comparisons."""
         return replace(request, teachers=None)
 
+    def mistakes_a_change(self, estimate: Estimate) -> float | None:
+        """Further mistakes that are expected each time the rule that fits becomes another one.
+
+        Of a tally each time an id comes or goes. The horizon where later rules may never be found,
+        None where it is not known, as where users are protected. Shares of what is expected of one
+        rule were measured (docs/planning.md, "When the best rule changes").
+        """
+        return None
+
     def budgets(self, request: StreamRequest, budgets: Sequence[Budget]) -> Sequence[Budget]:
         """Those of the ways to divide the stream's budget that matter to this way."""
         return budgets

@@ -51,6 +51,10 @@ class ClosureTallyWay(Way):
         """Where closures are tested one by one."""
         return isinstance(selection, ClosureTally)
 
+    def mistakes_a_change(self, estimate: Estimate) -> float | None:
+        """Rules only grow in a season."""
+        return float(estimate.plan.parameters.horizon)
+
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class without closures."""
         if (

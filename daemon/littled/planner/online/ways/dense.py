@@ -44,6 +44,10 @@ class DenseWay(TriggeredWay):
         """Dense, and not fresh."""
         return isinstance(selection, Dense) and not selection.parameters.fresh
 
+    def mistakes_a_change(self, estimate: Estimate) -> float | None:
+        """All that was true before speaks against the new rule."""
+        return float(estimate.plan.parameters.horizon)
+
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class with too many rules."""
         return super().refusal(request) or too_many_rules(request, self.name)

@@ -49,6 +49,10 @@ POOL_GROWTH, POOL_LADDER = 1 / 16, 64
 GROWTH_CALLS = 30
 
 
+# Of what is expected of one rule, for each change.
+CHANGE_SHARE = 0.5
+
+
 class FreshWay(ScheduledWay):
     """All rules are weighed by the examples of one epoch."""
 
@@ -63,6 +67,13 @@ class FreshWay(ScheduledWay):
     def is_of(self, selection: Selection) -> bool:
         """Dense and fresh."""
         return isinstance(selection, Dense) and selection.parameters.fresh
+
+    def mistakes_a_change(self, estimate: Estimate) -> float | None:
+        """What came before is forgotten, but for the pool; a schedule does not notice."""
+        parameters = estimate.plan.parameters
+        if parameters.schedule_first is not None or parameters.noise_rate:
+            return None
+        return CHANGE_SHARE * estimate.expected_mistakes
 
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class with too many rules."""

@@ -52,6 +52,9 @@ MEDIAN_AFTER = 4
 # An epoch of up to so many times U examples has hardly been ended by noise.
 FULL_LENGTH = 4
 
+# Of what is expected of one rule, for each change: in a chain, and among the blocks of paths.
+CHANGE_SHARE, PATH_CHANGE_SHARE = 0.25, 0.5
+
 NO_CHAIN = "what a release says of other rules is known only where they form a chain"
 
 
@@ -71,6 +74,11 @@ class MemoryWay(TriggeredWay):
         return isinstance(selection, Path) or (
             isinstance(selection, Chain) and selection.draws_rules
         )
+
+    def mistakes_a_change(self, estimate: Estimate) -> float | None:
+        """What was released speaks for the old rule, but never for long."""
+        in_chain = estimate.plan.hypotheses.nested is not None
+        return (CHANGE_SHARE if in_chain else PATH_CHANGE_SHARE) * estimate.expected_mistakes
 
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class without chains."""

@@ -35,6 +35,10 @@ class TallyWay(Way):
         """Where ids are watched."""
         return isinstance(selection, Tally)
 
+    def mistakes_a_change(self, estimate: Estimate) -> float | None:
+        """An id that goes makes as many mistakes as one that comes; d is how many a set has."""
+        return estimate.expected_mistakes / estimate.plan.hypotheses.littlestone_dimension
+
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class of other rules than sets."""
         if (reason := super().refusal(request)) or request.hypotheses.id_sets is not None:
