@@ -42,13 +42,17 @@ ARROWS: dict[str, set[str]] = {
     "limits": set(),
     "portable": set(),
     "ways": set(),
+    "written": set(),
     "kinds": set(),  # it names the parts of kinds, for their rooms to load
     "littlestone": set(),
     "classes": {"littled_protocol", "littlestone"},
-    "mechanisms": set(),
+    "mechanisms": {"written"},
     "budget": {"portable", "kinds"},
-    "learners": {"littled_protocol", "classes", "mechanisms", "budget"},
-    "planner": {"littled_protocol", "classes", "learners", "budget", "portable", "kinds", "ways"},
+    "learners": {"littled_protocol", "classes", "mechanisms", "budget", "written"},
+    "planner": {
+        *("littled_protocol", "classes", "learners", "budget", "portable", "kinds", "ways"),
+        "written",
+    },
     "store": {"littled_protocol", "budget", "limits"},
     "engine": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
     "predictions": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
@@ -64,7 +68,7 @@ ARROWS: dict[str, set[str]] = {
     },
     "programs": {
         *("littled_client", "littled_protocol", "configuration", "engine", "planner", "classes"),
-        "budget",
+        "written",
     },
     "auditing": {
         *("littled_protocol", "engine", "planner", "learners", "classes", "mechanisms", "budget"),
@@ -289,6 +293,7 @@ PUBLIC_API = {
     "littled_client.RecordingReader.first_sequence": "README.md",
     "littled_client.Rule": "docs/python.md",
     "littled_client.hash_users": "docs/speed.md",
+    "littled.learners.given.examples_of": "docs/python.md",
     "littled.programs.estimator.PrivateOnlineClassifier": "docs/python.md",
     "littled.programs.research.run": "docs/python.md",
     "littled.programs.research.plan_of": "docs/python.md",

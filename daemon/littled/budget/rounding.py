@@ -72,11 +72,3 @@ def in_words(value: Fraction) -> str:
 
 def _quotient(context: Context, value: Fraction) -> Decimal:
     return context.divide(Decimal(value.numerator), Decimal(value.denominator))
-
-
-def as_written(number: float | Fraction) -> Fraction:
-    """The number exactly; a float is the shortest decimal number that is written like it.
-
-    ValueError for infinity and for what is no number.
-    """
-    return Fraction(repr(float(number))) if isinstance(number, float) else Fraction(number)

@@ -10,6 +10,7 @@ cost limit.
 """
 
 from collections.abc import Iterable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,15 +27,25 @@ def as_class(matrix: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
     ValueError for any other shape, and for what is neither True nor False, 1 nor 0.
     """
-    given = np.asarray(matrix)
-    if given.dtype != np.bool_ and not np.isin(given, (0, 1)).all():
+    try:
+        given = np.asarray(matrix)
+    except ValueError:
+        raise ValueError("the rows of a class need the same length, one label a point") from None
+    if given.dtype != np.bool_ and not _is_zero_or_one(given):
         raise ValueError("a class is a matrix of True and False, or of 1 and 0")
-    found = given.astype(bool)
-    if found.ndim != 2:
+    if given.ndim != 2:
         raise ValueError(
-            f"a class is a matrix of hypotheses by points, not an array of {found.ndim} dimensions"
+            f"a class is a matrix of hypotheses by points, not an array of {given.ndim} dimensions"
         )
-    return found
+    return given.astype(bool)
+
+
+def _is_zero_or_one(array: NDArray[Any]) -> bool:
+    """Whether all entries are numbers 0 and 1; text of digits is none."""
+    if array.dtype.kind == "O":
+        numbers = all(isinstance(entry, int | float | np.number | np.bool_) for entry in array.flat)
+        return numbers and bool(np.isin(array.astype(float), (0, 1)).all())
+    return array.dtype.kind in "iuf" and bool(np.isin(array, (0, 1)).all())
 
 
 class SubClasses:

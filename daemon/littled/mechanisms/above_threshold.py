@@ -45,6 +45,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
+from littled.written import write_exactly
 
 # Steps of a run that are looked at one by one, rather than in two shorter runs: at least so many,
 # and one in so many of a long run.
@@ -65,7 +66,8 @@ class AboveThreshold:
     WORDS: ClassVar[int] = DiscreteLaplace.WORDS
 
     def __post_init__(self) -> None:
-        """Refuse rates that are not exact or out of range."""
+        """Take floats as they are written; refuse what is no rate."""
+        write_exactly(self, "rate", "threshold_rate")
         _ = self._noise, self.threshold_law
 
     @cached_property

@@ -41,6 +41,7 @@ from numpy.typing import NDArray
 
 from littled.mechanisms.above_threshold import Gaps, first_above, first_fire
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
+from littled.written import write_exactly
 
 
 @dataclass(frozen=True)
@@ -50,7 +51,8 @@ class CohenLyuTest:
     rate: Fraction
 
     def __post_init__(self) -> None:
-        """Refuse rates that are not exact or out of range."""
+        """Take floats as they are written; refuse what is no rate."""
+        write_exactly(self, "rate")
         _ = self._noise
 
     @cached_property

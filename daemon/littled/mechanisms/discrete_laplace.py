@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.mechanisms.powers import check_rate, scaled_exponential, survival_floors
+from littled.written import write_exactly
 
 SURVIVAL_BITS = 64
 # Precision of the products that a sample is compared with.
@@ -45,7 +46,8 @@ class DiscreteLaplace:
     WORDS: ClassVar[int] = 3
 
     def __post_init__(self) -> None:
-        """Refuse rates that are not exact or out of range."""
+        """Take floats as they are written; refuse what is no rate."""
+        write_exactly(self, "rate")
         check_rate(self.rate)
 
     # -- tails -------------------------------------------------------------------------------

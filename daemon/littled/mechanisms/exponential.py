@@ -38,6 +38,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.mechanisms.powers import check_rate, weight_floors
+from littled.written import write_exactly
 
 WEIGHT_BITS = 127
 UNIFORM_BITS = 256
@@ -62,7 +63,8 @@ class ExponentialMechanism:
     WORDS: ClassVar[int] = 4
 
     def __post_init__(self) -> None:
-        """Refuse rates that are not exact or out of range."""
+        """Take floats as they are written; refuse what is no rate."""
+        write_exactly(self, "rate")
         check_rate(self.rate)
 
     def sample(self, scores: NDArray[np.int64], words: NDArray[np.uint64]) -> int:

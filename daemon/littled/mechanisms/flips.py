@@ -18,6 +18,7 @@ probability 2^-64, and so on; how many it reads does not depend on data but thro
 from fractions import Fraction
 
 from littled.mechanisms.noise import Address, NoiseSource
+from littled.written import as_written
 
 WORD_BITS = 64
 
@@ -26,10 +27,9 @@ def toss(probability: Fraction, noise: NoiseSource, address: Address) -> bool:
     """Whether a uniform number on [0, 1), read from this address, is below the probability.
 
     Word for word: the uniform number's next 64 digits decide unless they are the probability's own.
-    TypeError unless the probability is a Fraction, ValueError outside 0 to 1.
+    A float is taken as it is written. TypeError for what is no number, ValueError outside 0 to 1.
     """
-    if not isinstance(probability, Fraction):
-        raise TypeError("the probability of a toss must be a Fraction, so that it is exact")
+    probability = as_written(probability)
     if not 0 <= probability <= 1:
         raise ValueError("the probability of a toss must be from 0 to 1")
     if probability == 1:

@@ -47,6 +47,7 @@ from numpy.typing import NDArray
 
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
 from littled.mechanisms.powers import scaled_exponential
+from littled.written import write_exactly
 
 Noise = Literal["laplace", "concentrated"]
 
@@ -65,7 +66,8 @@ PIECE = ONE >> 5
 class NoisyMajority:
     """The answer to the votes of `voters` at rate v, with either law of noise.
 
-    ValueError for no voters at all, or a rate that is out of range; TypeError for an inexact one.
+    rate: a float is taken as it is written. ValueError for no voters at all, or a rate that is out
+    of range; TypeError for one that is no number.
     """
 
     rate: Fraction
@@ -74,6 +76,7 @@ class NoisyMajority:
 
     def __post_init__(self) -> None:
         """Refuse what no votes can be counted with."""
+        write_exactly(self, "rate")
         _ = self._law
         if self.voters < 1:
             raise ValueError("a vote needs at least one voter")
@@ -116,7 +119,8 @@ class LaplaceCounts:
     words: ClassVar[int] = 2 * DiscreteLaplace.WORDS
 
     def __post_init__(self) -> None:
-        """Refuse rates that are not exact or out of range."""
+        """Take floats as they are written; refuse what is no rate."""
+        write_exactly(self, "rate")
         _ = self._noise
 
     @cached_property
@@ -150,7 +154,8 @@ class ConcentratedLead:
     total_variation: ClassVar[Fraction] = Fraction(1, 1 << 63)
 
     def __post_init__(self) -> None:
-        """Refuse rates that are not exact or out of range."""
+        """Take floats as they are written; refuse what is no rate."""
+        write_exactly(self, "rate")
         if not isinstance(self.rate, Fraction):
             raise TypeError("a rate must be a Fraction, so that it is exact")
         if not RATE_MIN <= self.rate <= RATE_MAX:

@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.mechanisms.exponential import ExponentialMechanism
+from littled.written import write_exactly
 
 # Scores and B are int64; this leaves room for every comparison.
 BOTTOM_SCORE_MAX = 1 << 62
@@ -57,6 +58,7 @@ class SparseSample:
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
+        write_exactly(self, "rate")
         _ = self._mechanism
         if self.list_cap < 1:
             raise ValueError("sparse sampling needs lists of at least one candidate")

@@ -40,6 +40,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
+from littled.written import write_exactly
 
 # Scores and B are int64; this leaves room for every comparison.
 THRESHOLD_MAX = 1 << 62
@@ -54,6 +55,7 @@ class StableHistogram:
 
     def __post_init__(self) -> None:
         """Refuse parameters that mean nothing."""
+        write_exactly(self, "rate")
         _ = self._noise
         if not 0 <= self.threshold <= THRESHOLD_MAX:
             raise ValueError("the threshold of a stable histogram must be from 0 to 2^62")

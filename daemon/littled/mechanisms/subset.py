@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.mechanisms.noise import Address, NoiseSource
+from littled.written import write_exactly
 
 # Indices and their lanes have at most so many bits.
 COUNT_MAX = 1 << 32
@@ -56,8 +57,8 @@ _Values = NDArray[np.integer[Any]]
 class BernoulliSubset:
     """The subset of 0..count-1 that has each index with probability `rate`, independently.
 
-    TypeError unless the rate is a Fraction; ValueError for one outside 0 to 1, or a count outside
-    0 to 2^32.
+    rate: a float is taken as it is written. TypeError for what is no number; ValueError for a rate
+    outside 0 to 1, or a count outside 0 to 2^32.
     """
 
     count: int
@@ -65,6 +66,7 @@ class BernoulliSubset:
 
     def __post_init__(self) -> None:
         """Refuse what is not exact or out of range."""
+        write_exactly(self, "rate")
         if not isinstance(self.rate, Fraction):
             raise TypeError("the rate of a subset must be a Fraction, so that it is exact")
         if not 0 <= self.rate <= 1:

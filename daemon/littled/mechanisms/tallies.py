@@ -42,6 +42,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.mechanisms.powers import check_rate, scaled_exponential, weight_floors
+from littled.written import write_exactly
 
 # A draw compares a number of so many bits, two words, with a table's.
 DRAW_BITS = 128
@@ -64,7 +65,8 @@ class TallyTests:
     steps: int
 
     def __post_init__(self) -> None:
-        """Refuse rates that are not exact or out of range, and no steps or too many."""
+        """Take floats as they are written; refuse what is no rate, and no steps or too many."""
+        write_exactly(self, "rate", "threshold_rate")
         check_rate(self.rate)
         check_rate(self.threshold_rate)
         if not 1 <= self.steps <= STEPS_MAX:

@@ -31,6 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.mechanisms.powers import check_rate, weight_floors
+from littled.written import write_exactly
 
 PROBABILITY_BITS = 64
 ODDS_BITS = 128
@@ -42,7 +43,8 @@ PRECISION = Fraction(1, 1 << 63)
 class VoteCoin:
     """Answers from the votes of `voters`, at rate v = `rate` for each vote.
 
-    ValueError for no voters at all, or a rate that is not exact or out of range.
+    rate: a float is taken as it is written. ValueError for no voters at all, or a rate that is out
+    of range; TypeError for one that is no number.
     """
 
     rate: Fraction
@@ -50,6 +52,7 @@ class VoteCoin:
 
     def __post_init__(self) -> None:
         """Refuse what no votes can be counted with."""
+        write_exactly(self, "rate")
         check_rate(self.rate)
         if self.voters < 1:
             raise ValueError("a vote needs at least one voter")

@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Protocol
 
-from littled.budget.rounding import as_written
 from littled.budget.unit import EXAMPLE, Unit
 from littled.classes.hypothesis import HypothesisClass
+from littled.written import as_written
 from littled_protocol.encodings import TableSchema
 from littled_protocol.rules import Words
 

@@ -21,12 +21,12 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from littled.budget.rounding import as_written
 from littled.configuration import checked_configuration
 from littled.engine import Runner
 from littled.planner import StreamPlan, plan_stream
 from littled.programs.ledgers import Ledger
 from littled.programs.research import key_of
+from littled.written import as_written
 from littled_client.encoder import Encoder, columns_of
 from littled_client.errors import ExampleError
 from littled_client.rule import Rule

@@ -4,7 +4,7 @@ from fractions import Fraction
 from threading import Lock
 from typing import Any, NoReturn, Self
 
-from littled.budget.rounding import as_written
+from littled.written import as_written
 
 
 class LedgerExceeded(ValueError):

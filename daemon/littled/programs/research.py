@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from littled.budget.rounding import as_written
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_name
 from littled.engine import PublishedRule, Runner, progressive
 from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
+from littled.written import as_written
 from littled_protocol.columns import Labels, Points
 
 KEY_BYTES = 32

@@ -3,14 +3,12 @@
 from fractions import Fraction
 
 import mpmath
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from littled.budget.rounding import (
     GRID,
-    as_written,
     exp_upper,
     from_text,
     in_words,
@@ -99,12 +97,3 @@ def test_other_text_is_refused(text: object) -> None:
 def test_words_are_short_and_never_less(value: Fraction, words: str) -> None:
     assert in_words(value) == words
     assert Fraction(words) >= value
-
-
-def test_floats_are_what_is_written() -> None:
-    assert as_written(0.1) == Fraction(1, 10)
-    assert as_written(np.float64(1e-6)) == Fraction(1, 10**6)
-    assert as_written(3) == as_written(Fraction(3)) == 3
-    for odd in (float("nan"), float("inf")):
-        with pytest.raises(ValueError, match="Fraction"):
-            as_written(odd)

@@ -1,8 +1,10 @@
 """Bit sets of rows: numbering, parts, and the count of what a search visits."""
 
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 
@@ -76,12 +78,33 @@ def test_a_class_is_a_matrix() -> None:
         SubClasses(np.array([True, False]))
 
 
-@pytest.mark.parametrize("rows", [[["a", "b"]], [[0, 2]], [[0.5, 1.0]], [[None, True]]])
+@pytest.mark.parametrize(
+    "rows",
+    [
+        *([["a", "b"]], [[0, 2]], [[0.5, 1.0]], [[None, True]], [["0", "1"]], [[b"1"]]),
+        *([[float("nan"), 1]], [[1j, 1]], [["0", 1]], [[Fraction(1, 2), 1]], [[0, -1]]),
+        np.array([["1", 0]], dtype=object),
+    ],
+)
 def test_a_class_says_yes_or_no(rows: Any) -> None:
     with pytest.raises(ValueError, match="matrix of True and False"):
         littlestone_dimension(rows)
 
 
-def test_a_class_may_be_written_in_ones_and_noughts() -> None:
-    rows: Any = [[0, 1], [1, 0]]
+def test_rows_of_a_class_have_one_length() -> None:
+    rows: Any = [[0, 1], [1]]
+    with pytest.raises(ValueError, match="rows of a class need the same length"):
+        littlestone_dimension(rows)
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [[0, 1], [1, 0]],
+        [[0.0, 1.0], [1.0, 0.0]],
+        pd.DataFrame({"low": [True, False], "high": [0, 1]}),
+        np.array([[False, 1], [True, 0]], dtype=object),
+    ],
+)
+def test_a_class_may_be_written_in_ones_and_noughts(rows: Any) -> None:
     assert littlestone_dimension(rows) == 1

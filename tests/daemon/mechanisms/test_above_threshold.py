@@ -370,11 +370,13 @@ def test_other_columns_are_refused(
         AboveThreshold(RATE).first_above(gaps, words)
 
 
-def test_inexact_rates_are_refused_at_once() -> None:
+def test_floats_are_rates_as_they_are_written_and_text_is_none() -> None:
+    tenth = Fraction(1, 10)
+    assert AboveThreshold(0.1, 0.1) == AboveThreshold(tenth, tenth)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Fraction"):
-        AboveThreshold(0.5)  # type: ignore[arg-type]
+        AboveThreshold("0.1")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Fraction"):
-        AboveThreshold(RATE, 0.5)  # type: ignore[arg-type]
+        AboveThreshold(RATE, "0.1")  # type: ignore[arg-type]
 
 
 # --- runs of steps --------------------------------------------------------------------------------

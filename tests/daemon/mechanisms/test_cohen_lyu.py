@@ -254,6 +254,7 @@ def test_beyond_its_reach_no_word_is_above() -> None:
     assert test.first_above(np.array([test.reach + 1, test.reach]), zeros) == 1
 
 
-def test_inexact_rates_are_refused_at_once() -> None:
+def test_floats_are_rates_as_they_are_written_and_text_is_none() -> None:
+    assert CohenLyuTest(0.1) == CohenLyuTest(Fraction(1, 10))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Fraction"):
-        CohenLyuTest(0.5)  # type: ignore[arg-type]
+        CohenLyuTest("0.1")  # type: ignore[arg-type]

@@ -166,6 +166,7 @@ def test_other_words_are_refused(words: NDArray[np.uint64]) -> None:
         DiscreteLaplace(Fraction(1)).sample(words)
 
 
-def test_inexact_rates_are_refused() -> None:
+def test_floats_are_rates_as_they_are_written_and_text_is_none() -> None:
+    assert DiscreteLaplace(0.1) == DiscreteLaplace(Fraction(1, 10))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Fraction"):
-        DiscreteLaplace(0.5)  # type: ignore[arg-type]
+        DiscreteLaplace("0.1")  # type: ignore[arg-type]

@@ -256,8 +256,12 @@ def test_other_arguments_are_refused(
         ExponentialMechanism(Fraction(1)).sample(scores, words)
 
 
-def test_inexact_rates_and_negative_counts_are_refused() -> None:
+def test_floats_are_rates_as_they_are_written_and_text_is_none() -> None:
+    assert ExponentialMechanism(0.1) == ExponentialMechanism(Fraction(1, 10))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Fraction"):
-        ExponentialMechanism(0.5)  # type: ignore[arg-type]
+        ExponentialMechanism("0.1")  # type: ignore[arg-type]
+
+
+def test_negative_counts_are_refused() -> None:
     with pytest.raises(ValueError, match="negative"):
         ExponentialMechanism(Fraction(1)).total_variation(-1)

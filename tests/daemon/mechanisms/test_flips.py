@@ -102,6 +102,9 @@ def test_what_is_no_probability_is_refused(probability: Fraction) -> None:
         toss(probability, Digits(0), ADDRESS)
 
 
-def test_an_inexact_probability_is_refused() -> None:
+def test_a_float_is_a_probability_as_it_is_written_and_text_is_none() -> None:
+    below = (1 << 64) // 10  # the first digits of one tenth; those of the float are larger
+    assert toss(0.1, Digits(below - 1), ADDRESS)  # type: ignore[arg-type]
+    assert not toss(0.1, Digits(below + 1), ADDRESS)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Fraction"):
-        toss(0.5, Digits(0), ADDRESS)  # type: ignore[arg-type]
+        toss("0.1", Digits(0), ADDRESS)  # type: ignore[arg-type]

@@ -237,6 +237,6 @@ def test_other_arguments_are_refused(noise: Noise) -> None:
         with pytest.raises(ValueError, match="a rate must be from"):
             NoisyMajority(rate, 2, noise)
     with pytest.raises(TypeError, match="Fraction"):
-        NoisyMajority(0.5, 2, noise)  # type: ignore[arg-type]
+        NoisyMajority("0.1", 2, noise)  # type: ignore[arg-type]
     with pytest.raises(ValueError, match="at least one voter"):
         NoisyMajority(Fraction(1), 0, noise)

@@ -232,6 +232,8 @@ def test_other_scores_are_refused(scores: NDArray[np.int64]) -> None:
         SparseSample(Fraction(1), list_cap=1, bottom_score=3).sample(scores, words_of(0))
 
 
-def test_inexact_rates_are_refused_at_once() -> None:
+def test_floats_are_rates_as_they_are_written_and_text_is_none() -> None:
+    made = SparseSample(0.1, list_cap=1, bottom_score=3)  # type: ignore[arg-type]
+    assert made == SparseSample(Fraction(1, 10), list_cap=1, bottom_score=3)
     with pytest.raises(TypeError, match="Fraction"):
-        SparseSample(0.5, list_cap=1, bottom_score=3)  # type: ignore[arg-type]
+        SparseSample("0.1", list_cap=1, bottom_score=3)  # type: ignore[arg-type]

@@ -259,6 +259,7 @@ def test_other_arrays_are_refused(
         StableHistogram(Fraction(1), 3).passing(scores, words)
 
 
-def test_inexact_rates_are_refused_at_once() -> None:
+def test_floats_are_rates_as_they_are_written_and_text_is_none() -> None:
+    assert StableHistogram(0.1, 3) == StableHistogram(Fraction(1, 10), 3)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Fraction"):
-        StableHistogram(0.5, 3)  # type: ignore[arg-type]
+        StableHistogram("0.1", 3)  # type: ignore[arg-type]

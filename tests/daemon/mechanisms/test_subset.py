@@ -167,6 +167,7 @@ def test_other_parameters_are_refused(count: int, rate: Fraction, sentence: str)
         BernoulliSubset(count, rate)
 
 
-def test_an_inexact_rate_is_refused() -> None:
+def test_floats_are_rates_as_they_are_written_and_text_is_none() -> None:
+    assert BernoulliSubset(3, 0.1) == BernoulliSubset(3, Fraction(1, 10))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Fraction"):
-        BernoulliSubset(3, 0.5)  # type: ignore[arg-type]
+        BernoulliSubset(3, "0.1")  # type: ignore[arg-type]

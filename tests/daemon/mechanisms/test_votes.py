@@ -114,4 +114,8 @@ def test_coins_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match="at least one voter"):
         VoteCoin(Fraction(1), 0)
     with pytest.raises(TypeError, match="Fraction"):
-        VoteCoin(0.5, 3)  # type: ignore[arg-type]
+        VoteCoin("0.1", 3)  # type: ignore[arg-type]
+
+
+def test_floats_are_rates_as_they_are_written_a() -> None:
+    assert VoteCoin(0.1, 3) == VoteCoin(Fraction(1, 10), 3)  # type: ignore[arg-type]

@@ -214,10 +214,13 @@ PAGE = Path(__file__).parents[3] / "docs/python.md"
 
 def test_the_page_runs_as_it_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     names: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block, PAGE.name, "exec"), names)  # noqa: S102 - our own page
     printed = capsys.readouterr().out
     assert re.search(r"yes if income < [56][0-9]+ EUR", printed)
     assert "late if delay >= 23 min ['on time' 'late']" in printed
+    assert re.search(r"after [0-9]+ examples it asks for PrepaidSelection", printed)
+    assert re.search(r"^1 if x >= (9|10)[0-9]$", printed, re.MULTILINE)
+    assert "Bounds(lower=2, upper=2)\npoint 1 = 0\n" in printed

@@ -9,6 +9,7 @@ from typing import Any, Literal, Self, get_args
 from littled.budget.events import Accounting
 from littled.budget.unit import USER_EXAMPLES_MAX
 from littled.learners.online.parameters import plain_values, stored_values
+from littled.written import write_exactly
 
 Method = Literal["dense", "histogram", "proposals", "closure", "teachers"]
 
@@ -75,6 +76,7 @@ class BatchParameters:
 
     def __post_init__(self) -> None:
         """Say the first thing that is wrong, if anything is."""
+        write_exactly(self, *_FRACTIONS)
         # one after the other: amounts are compared only if they are amounts
         for problem in chain(_wrong_types(self), _wrong_values(self), _wrong_combinations(self)):
             raise ValueError(problem)

@@ -21,6 +21,7 @@ from littled.learners.online.values import (
     Tests,
     scheduled_calls,
 )
+from littled.written import write_exactly
 from littled_protocol.limits import majority_members_max
 
 # Thresholds of a trigger, either way: with every count and noise added, 63 bits hold them.
@@ -38,6 +39,7 @@ class OnlineParameters(ParameterValues):
 
     def __post_init__(self) -> None:
         """Say the first thing that is wrong, if anything is."""
+        write_exactly(self, *_FRACTIONS)
         problems = chain(_wrong_values(self), _wrong_combinations(self), _wrong_schedule(self))
         for problem in problems:
             raise ValueError(problem)

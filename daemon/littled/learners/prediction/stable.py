@@ -29,6 +29,7 @@ from littled.learners.prediction.parts import Draw, check_window, draws
 from littled.mechanisms.exponential import ExponentialMechanism
 from littled.mechanisms.noise import Address, NoiseSource
 from littled.mechanisms.subset import BernoulliSubset
+from littled.written import write_exactly
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class StablePredictor:
 
     def __post_init__(self) -> None:
         """Check the parameters against the class."""
+        write_exactly(self, "rate", "subset_rate")
         _ = self._selection
         if self.hypotheses.window_labelings is None:
             raise ValueError(f"{self.hypotheses.name} cannot list the labelings of a subset")

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from littled.budget.rounding import as_written
 from littled.classes.hypothesis import HypothesisClass
 from littled.ways import Asked
+from littled.written import as_written
 from littled_protocol.rules import Words
 
 Adversary = Literal["none", "oblivious", "adaptive"]

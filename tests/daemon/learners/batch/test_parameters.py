@@ -33,6 +33,14 @@ def test_parameters_are_read_as_they_were_stored(parameters: BatchParameters) ->
     assert BatchParameters.from_dict(stored) == parameters
 
 
+def test_floats_are_amounts_as_they_are_written() -> None:
+    half: Any = 0.5
+    assert replace(DENSE, rate=half).to_dict() == DENSE.to_dict()
+    floats: dict[str, Any] = {"epsilon": 1, "rate": 0.1, "tolerance": 0.05, "stage_rate": 0.25}
+    written = replace(TEACHERS, **floats)
+    assert written.to_dict() == replace(TEACHERS, rate=F(1, 10)).to_dict()
+
+
 def test_parameters_that_came_later_have_defaults_and_unknown_ones_are_named() -> None:
     stored = {name: value for name, value in DENSE.to_dict().items() if name != "stage_rate"}
     assert BatchParameters.from_dict(stored) == DENSE
@@ -46,8 +54,8 @@ def test_parameters_that_came_later_have_defaults_and_unknown_ones_are_named() -
 WRONG: dict[str, tuple[BatchParameters, dict[str, Any]]] = {
     "method must be one of": (DENSE, {"method": "closest"}),
     "accounting must be one of": (DENSE, {"accounting": "renyi"}),
-    "rate must be a Fraction": (DENSE, {"rate": 0.5}),
-    "stage_rate must be a Fraction": (TEACHERS, {"stage_rate": 1}),
+    "rate must be a Fraction": (DENSE, {"rate": "0.5"}),
+    "stage_rate must be a Fraction": (TEACHERS, {"stage_rate": "1"}),
     "window must be an integer": (DENSE, {"window": 3.0}),
     "noise_rate must not be negative": (DENSE, {"noise_rate": F(-1)}),
     "window must be at least 1": (DENSE, {"window": 0}),

@@ -342,6 +342,12 @@ def test_written_parameters_are_read_again(parameters: OnlineParameters) -> None
     assert OnlineParameters.from_dict(written) == parameters
 
 
+def test_floats_are_amounts_as_they_are_written() -> None:
+    floats: dict[str, Any] = {"epsilon": 1, "noise_rate": 0.1, "selection_rate": 0.25}
+    made = replace(DENSE, **floats)
+    assert made.to_dict() == replace(DENSE, noise_rate=Fraction(1, 10)).to_dict()
+
+
 def test_parameters_are_written_like_this_for_ever() -> None:
     written = CLOSURE.to_dict()
     assert written["ladder"] == [

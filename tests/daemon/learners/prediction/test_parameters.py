@@ -48,6 +48,12 @@ def test_what_came_later_may_lack_and_what_is_unknown_may_not_be_there() -> None
         PredictionParameters.from_dict({n: v for n, v in written.items() if n != "epsilon"})
 
 
+def test_floats_are_amounts_as_they_are_written() -> None:
+    made = parameters("stability", epsilon=1, rate=0.1, subset_rate=0.1, flip=0.1)
+    assert made == parameters("stability")
+    assert made.to_dict() == parameters("stability").to_dict()
+
+
 @pytest.mark.parametrize(
     ("method", "name"), [(method, name) for method, given in EXAMPLES.items() for name in given]
 )
@@ -76,8 +82,8 @@ def test_relabelling_may_flip() -> None:
     [
         ({"method": "guessing"}, "method must be one of dense, stability"),
         ({"accounting": "free"}, "accounting must be one of pure, zcdp"),
-        ({"rate": 0.1}, "rate must be a Fraction"),
-        ({"epsilon": 1}, "epsilon must be a Fraction"),
+        ({"rate": "0.1"}, "rate must be a Fraction"),
+        ({"epsilon": None}, "epsilon must be a Fraction"),
         ({"window": 9.0}, "window must be an integer"),
         ({"chunks": True}, "chunks must be an integer"),
         ({"rate": Fraction(-1)}, "rate must not be negative"),

@@ -88,4 +88,4 @@ def test_classes_and_windows_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match="use a smaller subset_rate"):
         StablePredictor("s/l", Many(all_rows(3)), 100, RATE, Q)
     with pytest.raises(TypeError, match="Fraction"):
-        StablePredictor("s/l", Thresholds(3), 9, 0.5, Q)  # type: ignore[arg-type]
+        StablePredictor("s/l", Thresholds(3), 9, "0.5", Q)  # type: ignore[arg-type]
