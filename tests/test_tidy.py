@@ -68,7 +68,7 @@ ARROWS: dict[str, set[str]] = {
     },
     "programs": {
         *("littled_client", "littled_protocol", "configuration", "engine", "planner", "classes"),
-        "written",
+        *("budget", "written"),
     },
     "auditing": {
         *("littled_protocol", "engine", "planner", "learners", "classes", "mechanisms", "budget"),
@@ -297,6 +297,7 @@ PUBLIC_API = {
     "littled.programs.estimator.PrivateOnlineClassifier": "docs/python.md",
     "littled.programs.research.run": "docs/python.md",
     "littled.programs.research.plan_of": "docs/python.md",
+    "littled.programs.spending.spending_of_statuses": "docs/python.md",
     "littled_protocol.Rule.to_json": "docs/rules.md",
     "littled_protocol.limits.learner_characters_max": "protocol/SPEC.md",
 }

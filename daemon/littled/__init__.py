@@ -1,7 +1,8 @@
 """The littled daemon: private rules from streams of labelled queries.
 
 For programs and notebooks, imported when they are asked for: `PrivateOnlineClassifier` (needs
-scikit-learn: `pip install 'littled[sklearn]'`), `Ledger`, `LedgerExceeded`, `plan_of`, `run`.
+scikit-learn: `pip install 'littled[sklearn]'`), `Ledger`, `LedgerExceeded`, `plan_of`, `run`, and
+`plot_rules`, `plot_budget` and `plot_mistakes`, which need matplotlib when they draw.
 """
 
 from importlib import import_module
@@ -12,7 +13,11 @@ _HOMES = {
     "LedgerExceeded": "littled.programs.ledgers",
     "PrivateOnlineClassifier": "littled.programs.estimator",
     "plan_of": "littled.programs.research",
+    "plot_budget": "littled.programs.plots",
+    "plot_mistakes": "littled.programs.plots",
+    "plot_rules": "littled.programs.plots",
     "run": "littled.programs.research",
+    "spending_of_statuses": "littled.programs.spending",
 }
 __all__ = [  # noqa: PLE0604 - names that `__getattr__` finds
     *_HOMES

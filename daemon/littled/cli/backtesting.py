@@ -5,6 +5,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,8 @@ from littled.configuration import ConfigurationError, StreamConfiguration, load_
 from littled.engine import Progress, Runner, progressive
 from littled.planner import StreamPlan
 from littled.planner.plans import PublishingPlan
+from littled.programs.plots import plot_budget, plot_mistakes, plot_rules
+from littled.programs.spending import spending_of
 from littled_client.errors import ClientError
 from littled_client.sources import Batch
 from littled_protocol.columns import Labels, Points
@@ -30,8 +33,6 @@ from littled_protocol.rules import Rule
 SEED_MAX = 2**63 - 1
 KEY_BYTES = 32
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
-# Points of the curve of a plot; more could not be told apart.
-PLOT_POINTS = 1000
 
 
 @dataclass(slots=True)
@@ -90,7 +91,7 @@ class Kept:
 @click.option(
     "--plot",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Draw errors over time into this new file (.png, .svg or .pdf); needs matplotlib.",
+    help="Draw mistakes, rules and budget into this new file (.png, .svg, .pdf); needs matplotlib.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each learner.")
 def backtest(
@@ -153,13 +154,8 @@ def _check(stream: StreamConfiguration, source: SourceChoice, plot: Path | None)
         raise Failure(f"--plot needs a file that ends in {', '.join(PLOT_SUFFIXES)}", WRONG_USE)
     if plot.exists():
         raise Failure(f"{plot} exists; name a new file", WRONG_USE)
-    try:
-        import matplotlib as mpl  # noqa: PLC0415 - an extra
-    except ImportError:
-        raise Failure(
-            "drawing needs matplotlib; install it with: pip install 'littled[plots]'"
-        ) from None
-    mpl.use("Agg")
+    if find_spec("matplotlib") is None:
+        raise Failure("drawing needs matplotlib; install it with: pip install 'littled[plots]'")
 
 
 def _key(seed: int | None) -> bytes:
@@ -233,26 +229,26 @@ def _percent(share: float) -> str:
 def draw(
     file: Path, stream: str, runner: Runner, found: dict[str, Progress], majority: float
 ) -> None:
-    """Draw the progressive error of each learner over the positions, with its releases."""
-    from matplotlib import pyplot  # noqa: PLC0415 - an extra
+    """Draw mistakes over the positions, the rules of each learner, and the budget."""
+    from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
 
-    figure, axes = pyplot.subplots(figsize=(8, 4.5), layout="constrained")
+    rows = 2 + len(found)
+    figure = Figure(figsize=(8, 3 * rows), layout="constrained")
+    panels = figure.subplots(rows)
+    figure.suptitle(stream)
     for index, (name, progress) in enumerate(found.items()):
         wrong = np.concatenate(progress.wrong)
-        shown = np.unique(np.linspace(1, len(wrong), PLOT_POINTS).astype(np.int64))
-        share = np.cumsum(wrong)[shown - 1] / shown
-        (line,) = axes.plot(shown, 100 * share, label=name)
-        for release in runner.published(name):
-            if release.kind == "rule" and release.position < len(wrong):
-                place = min(int(np.searchsorted(shown, release.position)), len(share) - 1)
-                height = 100 * share[place]
-                axes.plot([release.position], [height], "o", color=line.get_color(), markersize=4)
-        if index == 0:
-            axes.axhline(100 * majority, color="grey", linestyle="--", label="always the same")
-    axes.set_title(f"{stream}: mistakes of the published rule so far", loc="left")
-    axes.set_xlabel("examples (a dot is a new rule)")
-    axes.set_ylabel("mistakes, % of examples so far")
-    axes.set_ylim(bottom=0)
-    axes.legend()
+        plot_mistakes(wrong, label=name, color=f"C{index}", axes=panels[0])
+        learner = next(plan for plan in runner.plan.publishing if plan.name == name)
+        rules = panels[1 + index]
+        plot_rules(
+            runner.published(name), words=learner.words, end=runner.position, axes=rules
+        )  # fmt: skip
+        if len(found) > 1:
+            rules.set_title(f"{name}: {rules.get_title(loc='left')}", loc="left")
+    top = panels[0].get_ylim()[1]
+    panels[0].set_ylim(0, max(top, 120 * majority))
+    panels[0].axhline(100 * majority, color="grey", linestyle="--", label="always the same")
+    panels[0].legend(frameon=False)
+    plot_budget(spending_of(runner), axes=panels[-1])
     figure.savefig(file)
-    pyplot.close(figure)

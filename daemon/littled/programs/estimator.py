@@ -22,10 +22,11 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
 from littled.configuration import checked_configuration
-from littled.engine import Runner
+from littled.engine import PublishedRule, Runner
 from littled.planner import StreamPlan, plan_stream
 from littled.programs.ledgers import Ledger
 from littled.programs.research import key_of
+from littled.programs.spending import Spending, spending_of
 from littled.written import as_written
 from littled_client.encoder import Encoder, columns_of
 from littled_client.errors import ExampleError
@@ -203,6 +204,18 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         """Everything that was booked in this training, JSON-able, in order."""
         check_is_fitted(self)
         return tuple(dict(entry.event) for entry in self._runner.transcript.entries)
+
+    @property
+    def releases_(self) -> tuple[PublishedRule, ...]:
+        """Everything that was published in this training, the first rule first."""
+        check_is_fitted(self, "_runner")
+        return self._runner.published(LEARNER)
+
+    @property
+    def spending_(self) -> Spending:
+        """What of the training's budget was spent at which position."""
+        check_is_fitted(self, "_runner")
+        return spending_of(self._runner)
 
     # -- tables ------------------------------------------------------------------------------
 

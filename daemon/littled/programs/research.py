@@ -8,14 +8,18 @@ found.mistakes, found.releases[-1].rule, found.charges
 import hashlib
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_name
 from littled.engine import PublishedRule, Runner, progressive
 from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
+from littled.programs.spending import Spending, spending_of
 from littled.written import as_written
 from littled_protocol.columns import Labels, Points
 
@@ -28,12 +32,15 @@ class Run:
     """What one learner did on a stream. `mistakes` is not private: no daemon tells it.
 
     releases: everything published, the first rule first. mistakes: of the rule that was published
-    when each example came. charges: what was booked, in order, each a JSON-able map.
+    when each example came. charges: what was booked, in order, each a JSON-able map. spending: the
+    same in epsilons, by position. wrong: bool (n,), where the mistakes were; not private either.
     """
 
     releases: tuple[PublishedRule, ...]
     mistakes: int
     charges: tuple[dict[str, Any], ...]
+    spending: Spending
+    wrong: NDArray[np.bool_] = field(repr=False, compare=False)
 
 
 def plan_of(
@@ -67,7 +74,8 @@ def run(plan: StreamPlan, batches: Iterable[tuple[Points, Labels]], seed: int | 
     name = plan.publishing[0].name
     progress = progressive(runner, batches)[name]
     charges = tuple(dict(entry.event) for entry in runner.transcript.entries)
-    return Run(runner.published(name), progress.mistakes, charges)
+    wrong = np.concatenate([np.zeros(0, dtype=np.bool_), *progress.wrong])
+    return Run(runner.published(name), progress.mistakes, charges, spending_of(runner), wrong)
 
 
 def key_of(seed: int | None) -> bytes:

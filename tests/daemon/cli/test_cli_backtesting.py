@@ -103,7 +103,6 @@ def test_a_class_of_too_many_rules_has_no_best_one(littled: Littled, tmp_path: P
 
 
 def test_a_plot_is_drawn(littled: Littled, configuration: Path, tmp_path: Path) -> None:
-    pytest.importorskip("matplotlib")
     file = flights_csv(tmp_path / "flights.csv", 2000)
     plot = tmp_path / "errors.png"
     command = ["backtest", "flights", file, *COLUMNS, "--config", configuration, "--plot", plot]

@@ -212,9 +212,12 @@ def test_threads_do_not_spend_a_ledger_twice() -> None:
 PAGE = Path(__file__).parents[3] / "docs/python.md"
 
 
-def test_the_page_runs_as_it_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_runs_as_it_is_printed(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 6
     names: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block, PAGE.name, "exec"), names)  # noqa: S102 - our own page
@@ -223,4 +226,5 @@ def test_the_page_runs_as_it_is_printed(capsys: pytest.CaptureFixture[str]) -> N
     assert "late if delay >= 23 min ['on time' 'late']" in printed
     assert re.search(r"after [0-9]+ examples it asks for PrepaidSelection", printed)
     assert re.search(r"^1 if x >= (9|10)[0-9]$", printed, re.MULTILINE)
+    assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
     assert "Bounds(lower=2, upper=2)\npoint 1 = 0\n" in printed
