@@ -91,7 +91,7 @@ IMPURE_MODULES = {
     *("time", "uuid"),
 }
 # Modules whose classes have a base class of an extra; whoever asks for one imports them.
-IMPORTED_LATE = {"littled.programs.estimator"}
+IMPORTED_LATE = {"littled.programs.estimator", "littled.programs.streaming"}
 # The protocol is sans-IO as well, and has to be light enough for the smallest client.
 PROTOCOL_THIRD_PARTY = {"msgpack", "numpy"}
 
@@ -295,6 +295,7 @@ PUBLIC_API = {
     "littled_client.hash_users": "docs/speed.md",
     "littled.learners.given.examples_of": "docs/python.md",
     "littled.programs.estimator.PrivateOnlineClassifier": "docs/python.md",
+    "littled.programs.streaming.PrivateRiverClassifier": "docs/python.md",
     "littled.programs.research.run": "docs/python.md",
     "littled.programs.research.plan_of": "docs/python.md",
     "littled.programs.spending.spending_of_statuses": "docs/python.md",
@@ -517,10 +518,15 @@ def test_what_is_installed_is_what_is_imported_and_the_rest_are_extras() -> None
     wanted = requirements()
     # tzdata is data, which `zoneinfo` reads where a system has none.
     assert at_once <= distributions(wanted[""]) - {"tzdata"} <= ever
-    extras = {"parquet": "pyarrow", "audit": "scipy", "plots": "matplotlib", "sklearn": "sklearn"}
-    found = {extra: distributions(wanted[extra]) for extra in extras}
-    assert found == {extra: {module} for extra, module in extras.items()}
-    assert ever - distributions(wanted[""]) == set(extras.values())
+    extras = {
+        "parquet": {"pyarrow"},
+        "audit": {"scipy"},
+        "plots": {"matplotlib"},
+        "river": {"river", "sklearn"},
+        "sklearn": {"sklearn"},
+    }
+    assert {extra: distributions(wanted[extra]) for extra in extras} == extras
+    assert ever - distributions(wanted[""]) == set[str]().union(*extras.values())
 
 
 def test_no_version_of_anything_is_ruled_out_by_being_new() -> None:

@@ -1,7 +1,8 @@
 """The littled daemon: private rules from streams of labelled queries.
 
 For programs and notebooks, imported when they are asked for: `PrivateOnlineClassifier` (needs
-scikit-learn: `pip install 'littled[sklearn]'`), `Ledger`, `LedgerExceeded`, `plan_of`, `run`, and
+scikit-learn: `pip install 'littled[sklearn]'`), `PrivateRiverClassifier` (needs River as well:
+`pip install 'littled[river]'`), `Ledger`, `LedgerExceeded`, `plan_of`, `run`, and
 `plot_rules`, `plot_budget` and `plot_mistakes`, which need matplotlib when they draw.
 """
 
@@ -12,6 +13,7 @@ _HOMES = {
     "Ledger": "littled.programs.ledgers",
     "LedgerExceeded": "littled.programs.ledgers",
     "PrivateOnlineClassifier": "littled.programs.estimator",
+    "PrivateRiverClassifier": "littled.programs.streaming",
     "plan_of": "littled.programs.research",
     "plot_budget": "littled.programs.plots",
     "plot_mistakes": "littled.programs.plots",
@@ -19,6 +21,8 @@ _HOMES = {
     "run": "littled.programs.research",
     "spending_of_statuses": "littled.programs.spending",
 }
+# What a package that is missing is called, and the extra that brings it.
+_EXTRAS = {"sklearn": ("scikit-learn", "sklearn"), "river": ("River", "river")}
 __all__ = [  # noqa: PLE0604 - names that `__getattr__` finds
     *_HOMES
 ]
@@ -31,8 +35,10 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(_HOMES[name]), name)
     except ModuleNotFoundError as error:
-        if (error.name or "").partition(".")[0] != "sklearn":
+        extra = _EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
             raise
+        needed, package = extra
         raise ImportError(
-            f"{name} needs scikit-learn; install it with: pip install 'littled[sklearn]'"
+            f"{name} needs {needed}; install it with: pip install 'littled[{package}]'"
         ) from None

@@ -58,7 +58,8 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     (n_features,)); what is outside counts as the nearest. **Bounds are public: never take them from
     the data.**
     epsilon, delta, horizon: of a season. noise_rate, adversary, selection: as in a configuration.
-    classes: (negative, positive), for `learn_one` and where a first batch has one label only.
+    classes: both labels, for `learn_one` and where a first batch has one only; the one that sorts
+    last is positive.
     ledger: a `Ledger` that several estimators share. budget: "shared", or "each" where the data is
     public and every training may have a budget of its own.
     random_state: an integer, for noise that can be seen again, and so hides nothing; None for
