@@ -25,7 +25,8 @@ from littled_protocol.rules import Words
 class Rule:
     """A rule and what its points and labels stand for. Immutable, and can be pickled.
 
-    It has what scikit-learn asks of a fitted classifier: `predict` and `classes_`.
+    It is a fitted classifier for scikit-learn, to be the last step of a pipeline, to be scored, or
+    in a `FrozenEstimator`: it has `classes_`, `predict`, and a `fit` that learns nothing.
     """
 
     rule: rules.Rule
@@ -92,6 +93,22 @@ class Rule:
         """Return the sentence."""
         return self.describe()
 
+    def fit(self, values: Any, labels: Any = None) -> Self:
+        """Return the rule itself, which learns nothing: it is frozen."""
+        return self
+
     def __sklearn_is_fitted__(self) -> bool:
         """Return that it can predict."""
         return True
+
+    def __sklearn_tags__(self) -> Any:
+        """Return what scikit-learn asks of it: a classifier for two labels."""
+        from sklearn.utils import ClassifierTags, InputTags, Tags, TargetTags  # noqa: PLC0415
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=False),
+            classifier_tags=ClassifierTags(multi_class=False),
+            input_tags=InputTags(),
+            requires_fit=False,
+        )

@@ -5,7 +5,14 @@ import pickle
 from dataclasses import FrozenInstanceError, replace
 
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import cross_val_predict, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 
 from littled_client import ClientError, ExampleError, Published, Rule
 from littled_protocol import rules
@@ -57,3 +64,39 @@ def test_without_words_it_means_nothing() -> None:
         Rule.of(replace(PUBLISHED, words=None))
     with pytest.raises(ClientError, match="carries no rule"):
         Rule.of(replace(PUBLISHED, rule=None))
+
+
+TABLE = {"debt": [10, 60], "income": [1, 1]}
+COLUMNS = tuple(
+    column_from_dict({"name": name, "kind": "number", "from": 0, "to": 100, "steps": 4})
+    for name in ("income", "debt")
+)
+DEBTS = Rule(
+    StumpRule(2, 4, 1, 2, True),
+    Words(positive="yes", negative="no", reading=Reading(COLUMNS, "row")),
+)
+FRAME = pd.DataFrame(TABLE)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [FRAME, pl.DataFrame(TABLE), pa.table(TABLE), TABLE, FRAME.to_dict("records")],
+    ids=["pandas", "polars", "arrow", "columns", "rows"],
+)
+def test_frames_of_every_kind_are_asked(table: object) -> None:
+    assert DEBTS.predict(table).tolist() == ["no", "yes"]
+
+
+def test_it_is_a_fitted_classifier_of_scikit_learn() -> None:
+    many, labels = pd.concat([FRAME] * 4), ["no", "yes"] * 4
+    for last in (DEBTS, FrozenEstimator(DEBTS)):
+        steps = make_pipeline(FunctionTransformer(), last)
+        assert steps.predict(FRAME).tolist() == ["no", "yes"]
+        assert get_scorer("accuracy")(last, FRAME, ["no", "no"]) == 0.5
+    assert DEBTS.fit(FRAME, ["yes", "no"]) is DEBTS
+    # a pipeline writes on what it fits, and a rule is immutable: there it needs the wrapper
+    frozen = FrozenEstimator(DEBTS)
+    steps = make_pipeline(FunctionTransformer(), frozen)
+    assert steps.fit(FRAME, ["yes", "no"]).predict(FRAME).tolist() == ["no", "yes"]
+    assert cross_val_score(frozen, many, labels, cv=2, scoring="accuracy").tolist() == [1, 1]
+    assert cross_val_predict(frozen, many, labels, cv=2).tolist() == labels
