@@ -271,7 +271,7 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
             "tests/daemon/planner/test_search.py",
             "what is chosen, and every row of a comparison",
         )
-        for name in ("choosing", "comparing")
+        for name in ("choosing",)
     },
     "daemon/littled/classes/memory.py": (
         "tests/daemon/planner/online/test_costs.py",
