@@ -107,9 +107,10 @@ def run_section(section: Section, folder: Path) -> list[tuple[int, list[str]]]:
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("LITTLED_", "XDG_RUNTIME"))}
     path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
     # Whatever happens, the daemon in the background ends with the shell.
-    script = "exec 2>&1\ntrap 'kill $(jobs -p) 2>/dev/null' EXIT\n" + "".join(
-        f'{block.script}echo "@@ $?"\n' for block in section.blocks
-    )
+    script = "exec 2>&1\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
+    for block in section.blocks:
+        strict = "set -euo pipefail" if block.status == 0 else "set +e"
+        script += f'{strict}\n{block.script}echo "@@ $?"\n'
     done = subprocess.run(
         ["/bin/bash", "-c", script],
         cwd=folder,
@@ -122,7 +123,8 @@ def run_section(section: Section, folder: Path) -> list[tuple[int, list[str]]]:
     parts = re.split(r"^@@ (\d+)\n", done.stdout, flags=re.MULTILINE)
     return [
         (int(status), said.splitlines())
-        for said, status in zip(parts[::2], parts[1::2], strict=False)
+        for said, status in zip(parts[::2], [*parts[1::2], done.returncode], strict=True)
+        if said or status  # nothing is said after the last block
     ]
 
 
@@ -165,7 +167,7 @@ def test_a_section_goes_from_a_file_to_sql(title: str) -> None:
 def test_a_section_runs_as_it_stands(title: str, tmp_path: Path) -> None:
     section, expected = SECTIONS[title], LEARNED[title]
     said = run_section(section, tmp_path)
-    assert len(said) == len(section.blocks), said
+    assert len(said) == len(section.blocks), said[-1:]
     for block, (status, lines) in zip(section.blocks, said, strict=True):
         told = "\n".join([block.script, *lines])
         assert status == block.status, told
@@ -298,6 +300,16 @@ def test_blocks_know_their_status_and_whether_noise_changes_them() -> None:
     assert second == Block("c\n", ("y",), once=True)
     assert third == Block("d\n", ("z",), by=("name 1.2", "other 3"))
     assert [block.status for block in (first, second, third)] == [1, 0, 0]
+
+
+def test_a_section_ends_where_a_command_fails(tmp_path: Path) -> None:
+    fails = Block("python -c 'import nothing_of_this_name' > rows.csv\necho fed\n", ())
+    refused = Block("# exits with 3\n(exit 3)\n", ())
+    section = Section("One", (Block("echo begun\n", ()), refused, fails, Block("echo on\n", ())))
+    first, second, (status, said) = run_section(section, tmp_path)
+    assert (first, second) == ((0, ["begun"]), (3, []))
+    assert status == 1
+    assert said[-1].startswith("ModuleNotFoundError: ")
 
 
 def test_newer_data_change_numbers_and_rules_alone() -> None:
