@@ -50,7 +50,8 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     refused (LedgerExceeded). But a process that is started again knows nothing of it. Where a
     budget has to hold, feed a daemon.
 
-    rules: the kind of the class: "stumps", "conjunctions", "table:...", "thresholds" and others.
+    rules: the kind of the class: "stumps", "conjunctions", "table:...", "thresholds" and others;
+    None for the one that the planner thinks best for the columns.
     columns: tables as in a configuration, by name: `{"income": {"kind": "number", "from": 0, ...}}`
     (docs/columns.md). X is then a table with these columns: a frame of pandas, polars or Arrow, a
     dict of columns, or rows that are dicts. Without it X is an array or frame of numbers, each of
@@ -79,7 +80,7 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     def __init__(
         self,
         *,
-        rules: str = "stumps",
+        rules: str | None = "stumps",
         columns: Mapping[str, Mapping[str, Any]] | None = None,
         bounds: tuple[Any, Any] = (-4.0, 4.0),
         steps: int = 64,
@@ -146,6 +147,11 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         """Learn n rows; all are checked, and a new training is paid for, before one is learned."""
         if begin:
             self._names = names
+        elif "_runner" not in self.__dict__:
+            raise ValueError(
+                "a pickle holds the rule and not its training, which cannot go on; begin another "
+                "one with fit"
+            )
         cells = self._cells(table, reset=begin)
         labels = column_or_1d(y, warn=True)
         check_classification_targets(labels)
@@ -203,7 +209,7 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     @property
     def charges_(self) -> tuple[dict[str, Any], ...]:
         """Everything that was booked in this training, JSON-able, in order."""
-        check_is_fitted(self)
+        check_is_fitted(self, "_runner")
         return tuple(dict(entry.event) for entry in self._runner.transcript.entries)
 
     @property
@@ -282,7 +288,7 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             "horizon": self.horizon,
             "label": {"column": label, "negative": words[0], "positive": words[1]},
             "columns": columns,
-            "learners": {LEARNER: {k: v for k, v in learner.items() if v != 0}},
+            "learners": {LEARNER: {k: v for k, v in learner.items() if v not in (0, None)}},
         }
         raw = json.loads(json.dumps({"streams": {STREAM: stream}}, default=_plain),
                          parse_float=Decimal)  # fmt: skip

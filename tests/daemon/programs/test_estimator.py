@@ -179,6 +179,17 @@ def test_a_public_classifier_predicts_after_it_was_pickled() -> None:
     again = pickle.loads(pickle.dumps(learned))  # noqa: S301 - our own
     assert (again.predict(FRAME) == learned.predict(FRAME)).all()
     assert again.rule_ == learned.rule_
+    for learn in (again.partial_fit, lambda *rows: again.learn_one({}, True)):
+        with pytest.raises(ValueError, match="begin another one with fit"):
+            learn(FRAME, PAID)
+    with pytest.raises(NotFittedError):
+        assert not again.charges_
+    assert again.fit(FRAME, PAID).charges_
+
+
+def test_a_class_is_chosen_for_the_columns() -> None:
+    chosen = model(rules=None).fit(FRAME, PAID)
+    assert chosen.rule_ == model(rules="stumps").fit(FRAME, PAID).rule_
 
 
 def test_settings_that_make_no_sense_are_said() -> None:
