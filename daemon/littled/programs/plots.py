@@ -58,9 +58,10 @@ def plot_rules(
 
     releases: in their order, of one learner: of `run`, a `Runner`, `releases_` of a classifier, or
     what `client.subscribe` gave. Thresholds are a line over the positions of the stream; of other
-    rules each version has a bar from its position to the next one's, with its text, the last 12 of
-    them. words: what points stand for; else those of the last release that has any. end: the
-    position of the stream, where the last version's line stops. ValueError for no rule at all.
+    rules each has a bar from its position to the next one's, with its text and its versions, the
+    last 12 of them; what was published again is the same rule. words: what points stand for; else
+    those of the last release that has any. end: the position of the stream, where the last
+    version's line stops. ValueError for no rule at all.
     """
     with_rules = [release for release in releases if release.rule is not None]
     if not with_rules:
@@ -77,9 +78,16 @@ def plot_rules(
     if len(thresholds) == len(rules) and words.reading is None:
         _thresholds(axes, thresholds, [*starts, stop], words)
     else:
-        versions = [release.version for release in with_rules]
         texts = [rule.describe(words) for rule in rules]
-        _timeline(axes, texts, versions, [*starts, stop])
+        firsts = [n for n, text in enumerate(texts) if not n or text != texts[n - 1]]
+        versions = [release.version for release in with_rules]
+        ends = [versions[n - 1] for n in [*firsts[1:], len(texts)]]
+        shown = [
+            str(versions[n]) if versions[n] == newest else f"{versions[n]} to {newest}"
+            for n, newest in zip(firsts, ends, strict=True)
+        ]
+        edges = [*(starts[n] for n in firsts), stop]
+        _timeline(axes, [texts[n] for n in firsts], shown, edges)
     halts = [release.position for release in releases if release.kind == "halt"]
     for number, position in enumerate(halts):
         label = "no further rule in the season" if not number else None
@@ -105,9 +113,9 @@ def _thresholds(
 
 
 def _timeline(
-    axes: Any, texts: Sequence[str], versions: Sequence[int], edges: Sequence[int]
+    axes: Any, texts: Sequence[str], versions: Sequence[str], edges: Sequence[int]
 ) -> None:
-    """One row for each version, the newest at the bottom, with the rule written above its bar."""
+    """One row for each rule, the newest at the bottom, with the rule written above its bar."""
     first = max(0, len(texts) - RULES_WRITTEN_MAX)
     stop = edges[-1]
     for row, number in enumerate(range(first, len(texts))):
@@ -119,7 +127,7 @@ def _timeline(
         place = start if left else stop
         axes.text(place, row - 0.17, shown, fontsize=9, va="bottom", ha="left" if left else "right")
     rows = len(texts) - first
-    axes.set_yticks(range(rows), [str(version) for version in versions[first:]])
+    axes.set_yticks(range(rows), versions[first:])
     axes.set_ylim(rows - 0.6, -0.8)
     axes.set_ylabel("version")
     hidden = f", the last {rows} of {len(texts)}" if first else ""

@@ -95,6 +95,15 @@ def test_other_rules_are_written_beside_their_versions(count: int) -> None:
     assert picture(axes).shape[2] == 4
 
 
+def test_a_rule_that_is_published_again_keeps_its_bar() -> None:
+    first, second = StumpRule(8, 64, 1, 9, True), StumpRule(8, 64, 2, 9, True)
+    axes = plot_rules(published([first, second, second, second, first]), end=500)
+    assert [tick.get_text() for tick in axes.get_yticklabels()] == ["1", "2 to 4", "5"]
+    assert [text.get_text() for text in axes.texts] == [
+        rule.describe() for rule in (first, second, first)
+    ]
+
+
 def test_long_rules_are_cut_and_stay_inside() -> None:
     words = Words(positive="approved by the committee " * 5)
     axes = plot_rules(published([StumpRule(8, 64, 1, 9, True)] * 3), words=words)
