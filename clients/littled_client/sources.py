@@ -10,8 +10,8 @@ import csv
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -229,16 +229,15 @@ class Source:
         """
         self._progress, self._place_of, self._waiting = None, None, False
         self._examples = 0
-        if self.format == "recording":
-            found = self._recorded()
-        else:
-            found = (self._convert(rows, on_bad) for rows in self._rows(on_bad))
-        for batch in found:
-            if len(batch[1]):
-                self._examples += len(batch[1])
-                yield batch
-            if self._stopping:
-                return
+        found = self._recorded() if self.format == "recording" else self._rows(on_bad)
+        with closing(found):  # and so the file, whoever still has the traceback of an error
+            for some in found:
+                batch = self._convert(some, on_bad) if isinstance(some, _Rows) else some
+                if len(batch[1]):
+                    self._examples += len(batch[1])
+                    yield batch
+                if self._stopping:
+                    return
 
     def cells(self) -> Iterator[tuple[Column, ...]]:
         """Yield the cells of each batch as they stand in the file, by columns in the fields' order.
@@ -248,10 +247,11 @@ class Source:
         """
         if self.format == "recording":
             raise ValueError("a recording has no columns to look at")
-        for rows in self._rows(None):
-            yield rows.columns
+        with closing(self._rows(None)) as found:
+            for rows in found:
+                yield rows.columns
 
-    def _rows(self, on_bad: _Told | None) -> Iterator[_Rows]:
+    def _rows(self, on_bad: _Told | None) -> Generator[_Rows, None, None]:
         if self.format == "parquet":
             return self._parquet()
         return self._json_lines(on_bad) if self.format == "jsonl" else self._csv(on_bad)
@@ -363,7 +363,7 @@ class Source:
         self._progress = blocks.part(lines.bytes_done)
         return part
 
-    def _csv(self, on_bad: _Told | None) -> Iterator[_Rows]:
+    def _csv(self, on_bad: _Told | None) -> Generator[_Rows, None, None]:
         with self._text() as (blocks, lines):
             reader = csv.reader(lines, strict=True, delimiter=self._delimiter)
             rows = self._csv_rows(reader, lines)
@@ -458,7 +458,7 @@ class Source:
             hint = f"; if {other[0]!r} stands between its cells, say so with --delimiter"
         raise SourceError(f"the first line of {self.name} {what} named {name!r}{hint}")
 
-    def _json_lines(self, on_bad: _Told | None) -> Iterator[_Rows]:
+    def _json_lines(self, on_bad: _Told | None) -> Generator[_Rows, None, None]:
         with self._text() as (blocks, lines):
             found = _Growing(len(self._names))
             for part, is_last in self._parts(blocks, lines, _line_by_line(lines)):
@@ -547,7 +547,7 @@ class Source:
         with self._parquet_opened() as file:
             return Counter(file.schema_arrow.names), 1
 
-    def _parquet(self) -> Iterator[_Rows]:
+    def _parquet(self) -> Generator[_Rows, None, None]:
         names = self._names
         self._place_of = self._whole
         with self._parquet_opened() as file:
@@ -570,7 +570,7 @@ class Source:
         columns = self._fields.columns if isinstance(self._fields, TableSchema) else ()
         return any(isinstance(one, TimeColumn) and one.name == name for one in columns)
 
-    def _recorded(self) -> Iterator[Batch]:
+    def _recorded(self) -> Generator[Batch, None, None]:
         with RecordingReader(self.path) as recording:
             if self._x_type is not None and recording.x_type != self._x_type:
                 raise SourceError(

@@ -260,6 +260,17 @@ def test_batches_are_full_whatever_their_size(tmp_path: Path, suffix: str, batch
     assert [(int(a), int(b)) for x, y in found for a, b in zip(x, y, strict=True)] == rows
 
 
+@pytest.mark.parametrize("name", ["x.csv", "x.jsonl"])
+def test_a_file_is_closed_while_its_error_is_kept(tmp_path: Path, name: str) -> None:
+    file = tmp_path / name
+    file.write_text("a,b\n300,1\n" if name == "x.csv" else '{"a": 300, "b": 1}\n')
+    with pytest.raises(SourceError) as raised:
+        list(Source(file, "u8", Fields(("a",), "b")))
+    assert raised.tb is not None
+    opened = {one.readlink() for one in Path("/proc/self/fd").iterdir() if one.exists()}
+    assert file not in opened
+
+
 @pytest.mark.parametrize("row", [0, PART_ROWS - 1, PART_ROWS, 2 * PART_ROWS])
 @pytest.mark.parametrize("bad", ["1", "1,1,1", "300,1"])
 def test_a_bad_row_anywhere_in_a_batch_has_its_line(tmp_path: Path, row: int, bad: str) -> None:
