@@ -12,6 +12,7 @@ import hashlib
 import math
 import re
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from decimal import Decimal
 from itertools import compress, repeat
 from typing import Any, Final
@@ -199,6 +200,8 @@ def _categories(column: CategoryColumn, cells: Cells) -> Rows:
     values = cells.tolist() if isinstance(cells, np.ndarray) else cells
     first = int(column.missing == "bucket")
     known: dict[Any, int] = {text: first + i for i, text in enumerate(column.values)}
+    with suppress(KeyError, TypeError):  # often every cell is one of the texts, as it stands there
+        return np.fromiter(map(known.__getitem__, values), np.uint16, len(values)).reshape(-1, 1)
     kinds = set(map(type, values))
     if kinds <= {str, type(None)}:  # 1, 1.0 and True would be one key
         buckets = list(map(known.get, values, repeat(_UNKNOWN)))
