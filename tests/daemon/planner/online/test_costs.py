@@ -86,7 +86,8 @@ def test_no_essential_list_takes_more_memory_than_the_model(name: str, epochs: i
         data = [(x[a:b], y[a:b]) for a, b in pairwise(cuts)]
         listing = partial(spaces.essential_list, data, Fraction(1, 12), 256)
         spaces.essential_list(data[:1], Fraction(1, 12), 4)  # what is made once for all
-        worst = max(worst, peak_bytes(listing))
+        # the lesser of two, as a collection of garbage may be due in one of them
+        worst = max(worst, min(peak_bytes(listing) for _ in range(2)))
     assert worst <= spaces.space_bytes(count, epochs)
 
 

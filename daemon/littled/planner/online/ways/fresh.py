@@ -121,6 +121,7 @@ class FreshWay(ScheduledWay):
         rate = draft.budget.selection_rate(1)
         if rate <= 0:
             return
+        least = first_threshold(rules, float(rate))
         for exceedances, margin in product(EXCEEDANCES, MARGINS):
             threshold = math.ceil(draft.trigger.reach(exceedances) + margin / float(rate))
             usual = fires_beyond(
@@ -129,15 +130,26 @@ class FreshWay(ScheduledWay):
             calls = calls_expected(usual)
             growth = (math.ceil(threshold * (1 + step / 2)) for step in range(1, GROWTH_CALLS + 1))
             ladder = tuple(map(EpochSettings, (*[threshold] * math.floor(calls), *growth)))
-            parameters = draft.parameters(1, threshold, fresh=True, ladder=ladder, **keep)
+            first = max(threshold, least)
+            parameters = draft.parameters(1, first, fresh=True, ladder=ladder, **keep)
             parameters = replace(parameters, calls_max=draft.fresh_calls)
-            yield draft.made(parameters, calls * threshold, None, draft.endless)
+            expected = first + (calls - 1) * threshold
+            yield draft.made(parameters, expected, None, draft.endless)
 
     def scheduled(self, draft: ScheduledDraft) -> Estimate:
         """All rules by weight; mistakes beyond the noise rate."""
         rules = float(needed(draft.request.hypotheses.dense).rule_count)
         first, expected = planned(draft.budget.horizon, _laws, (rules, draft.decay), (USUAL_SHARE,))
         return draft.made(first, expected, buffer="examples")
+
+
+def first_threshold(rules: float, decay: float) -> int:
+    """U of a first epoch, half of whose examples are mistakes, before rules are told apart.
+
+    rules: the logarithm of their number. It is half as many mistakes as a rule that errs on half of
+    all examples needs to be drawn no longer, whichever it is.
+    """
+    return math.ceil((rules + 1) / (2 * (LN2 - log1p(exp(-decay)))))
 
 
 def pool_slots(hypotheses: HypothesisClass) -> int:
@@ -160,10 +172,9 @@ def pool_calls(hypotheses: HypothesisClass) -> float:
 def _pooled(draft: Draft, slots: int) -> Iterator[Estimate]:
     """Each call sees its epoch and what earlier ones have held back for it.
 
-    The first epoch has nothing held back, and half of its examples are mistakes at first: it waits
-    for so many that a rule that errs on half of all examples is no longer drawn, whichever it is.
-    Later ones can be shorter, as a draw that noise alone has brought about does no harm: the pool
-    speaks for the rule that is right. They grow slowly, for streams that no rule fits.
+    The first epoch has nothing held back, so it waits until rules are told apart. Later ones can be
+    shorter, as a draw that noise alone has brought about does no harm: the pool speaks for the rule
+    that is right. They grow slowly, for streams that no rule fits.
     """
     rate = draft.budget.selection_rate(1)
     if rate <= 0:
@@ -172,7 +183,7 @@ def _pooled(draft: Draft, slots: int) -> Iterator[Estimate]:
     calls = pool_calls(hypotheses)
     rules = log(needed(hypotheses.dense).rule_count)
     later = math.ceil(draft.trigger.reach(POOL_EXCEEDANCES) + 1 / decay)
-    first = max(later, math.ceil((rules + 1) / (2 * (LN2 - log1p(exp(-decay))))))
+    first = max(later, first_threshold(rules, decay))
     usual = math.floor(calls)
     growth = (math.ceil(later * (1 + step * POOL_GROWTH)) for step in range(1, POOL_LADDER + 1))
     pool = PoolSettings(slots, POOL_OWN * later, POOL_ONE_IN, math.ceil(calls * POOL_CALLS))
