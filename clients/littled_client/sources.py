@@ -41,6 +41,7 @@ FORMATS = ("csv", "tsv", "jsonl", "parquet", "recording")
 BATCH_EXAMPLES = 10_000
 # How long the first row of a batch waits for others where they come one by one.
 LIVE_SECONDS = 0.2
+# Rows that are taken apart together.
 PART_ROWS = 256
 
 _COMPRESSED = (".gz", ".zst")

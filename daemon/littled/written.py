@@ -14,6 +14,8 @@ def as_written(number: float | Real | Decimal) -> Fraction:
 
     ValueError for infinity and for what is not a number, TypeError for what has another type.
     """
+    if isinstance(number, Fraction):
+        return number
     if isinstance(number, Rational):
         # integers of numpy, which overflow, become integers of Python
         return Fraction(int(number.numerator), int(number.denominator))
@@ -32,5 +34,5 @@ def write_exactly(values: object, *names: str) -> None:
     """
     for name in names:
         given = getattr(values, name)
-        if not isinstance(given, Fraction) and isinstance(given, Real | Decimal):
+        if isinstance(given, Real | Decimal):
             object.__setattr__(values, name, as_written(given))

@@ -23,7 +23,7 @@ from littled.configuration import ConfigurationError, StreamConfiguration, load_
 from littled.engine import Progress, Runner, progressive
 from littled.planner import StreamPlan
 from littled.planner.plans import PublishingPlan
-from littled.programs.plots import plot_budget, plot_mistakes, plot_rules
+from littled.programs.plots import NO_MATPLOTLIB, plot_budget, plot_mistakes, plot_rules
 from littled.programs.spending import spending_of
 from littled_client.errors import ClientError
 from littled_client.sources import Batch
@@ -155,7 +155,7 @@ def _check(stream: StreamConfiguration, source: SourceChoice, plot: Path | None)
     if plot.exists():
         raise Failure(f"{plot} exists; name a new file", WRONG_USE)
     if find_spec("matplotlib") is None:
-        raise Failure("drawing needs matplotlib; install it with: pip install 'littled[plots]'")
+        raise Failure(NO_MATPLOTLIB)
 
 
 def _key(seed: int | None) -> bytes:

@@ -25,6 +25,7 @@ RULES_WRITTEN_MAX = 12
 RULE_CHARACTERS = 70
 # Points of a curve; more could not be told apart.
 POINTS = 1000
+NO_MATPLOTLIB = "drawing needs matplotlib; install it with: pip install 'littled[plots]'"
 
 
 class Release(Protocol):
@@ -207,7 +208,5 @@ def _axes(axes: Any) -> Any:
     try:
         from matplotlib.figure import Figure  # noqa: PLC0415 - an extra
     except ImportError:
-        raise ImportError(
-            "drawing needs matplotlib; install it with: pip install 'littled[plots]'"
-        ) from None
+        raise ImportError(NO_MATPLOTLIB) from None
     return Figure(figsize=(8, 4), layout="constrained").subplots()

@@ -44,7 +44,7 @@ class PrivateRiverClassifier(base.Classifier):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        rules: str = "stumps",
+        rules: str | None = "stumps",
         columns: Mapping[str, Mapping[str, Any]] | None = None,
         bounds: tuple[Any, Any] = (-4.0, 4.0),
         steps: int = 64,

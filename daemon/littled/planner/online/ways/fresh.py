@@ -47,8 +47,6 @@ POOL_EXCEEDANCES = 8.0
 POOL_GROWTH, POOL_LADDER = 1 / 16, 64
 # Fresh dense selections beyond the expected number, over which epochs grow by half of U each.
 GROWTH_CALLS = 30
-
-
 # Of what is expected of one rule, for each change.
 CHANGE_SHARE = 0.5
 
