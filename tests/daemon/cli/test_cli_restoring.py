@@ -5,6 +5,7 @@ import pty
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +59,21 @@ def fed(littled: Littled, running: Daemon, count: int) -> None:
     assert facts["acknowledged"] == count
 
 
+def version_at(littled: Littled, running: Daemon) -> int:
+    """The last version that a daemon has published."""
+    shown = littled("status", "-a", running.address, "--json").json
+    version: int = shown["streams"]["flights"]["learners"]["late"]["version"]
+    return version
+
+
+def wait_for_release(littled: Littled, running: Daemon, version: int) -> None:
+    """Wait for a version above this one: what is acknowledged need not be learned yet."""
+    deadline = time.monotonic() + START_SECONDS
+    while version_at(littled, running) <= version:
+        assert time.monotonic() < deadline, "nothing was published"
+        time.sleep(0.1)
+
+
 def verified(littled: Littled, folder: Path) -> dict[str, Any]:
     said = littled("verify", folder / "store", *marked(folder), "--replay", "--json")
     assert said.status == 0, said.err
@@ -81,10 +97,13 @@ def refused(littled: Littled, folder: Path) -> Said:
 def test_a_backup_is_refused_restored_and_served_again(littled: Littled, folder: Path) -> None:
     running = serve(folder, *marked(folder))
     fed(littled, running, 4_000)
+    wait_for_release(littled, running, 0)
     assert running.stop() == 0
     backup = Path(shutil.copytree(folder / "store", folder / "backup"))
     running = serve(folder, *marked(folder))
+    version = version_at(littled, running)
     fed(littled, running, 12_000)
+    wait_for_release(littled, running, version)
     assert running.stop() == 0
     with Store.open(folder / "store", mark_path=folder / "mark", read_only=True) as store:
         names = {store.instance}
