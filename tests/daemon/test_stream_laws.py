@@ -69,6 +69,14 @@ ONLINE: dict[str, Case] = {
         ),
         [ANY] * 3, 1.86, 1.01,
     ),
+    # an example is in one epoch of each, and these overlap
+    "dense, capped": Case(
+        stream_of(
+            online_plan("late", THRESHOLDS, replace(SCHEDULED, schedule_cap=1, calls_max=3)),
+            online_plan("table", TABLE, ONE_CALL),
+        ),
+        [ANY] * 3, 1.38,
+    ),
     # both triggers count the same examples
     "triggers": Case(
         stream_of(online_plan("late", ONE_POINT, TRIGGERED), online_plan("low", ONE_POINT, LOW)),

@@ -633,6 +633,23 @@ DATA = (
         (TWO_STREAMS,),
     ),
     Mutant(
+        "an epoch with a cap that keeps the examples of the one before",
+        "learners/online/learner.py",
+        "        if self.parameters.fresh:\n"
+        "            published = self._keeping.next_epoch(published)\n",
+        "        if self.parameters.fresh and self.parameters.schedule_cap is None:\n"
+        "            published = self._keeping.next_epoch(published)\n",
+        (f"{SELECTIONS}[dense, three capped calls]", f"{SEASONS}[capped rules]", TWO_STREAMS),
+    ),
+    Mutant(
+        "a cap that looks at the labels",
+        "learners/online/trigger.py",
+        "return Looked(mistake, len(part.y), len(part.y) == self._left(state, part))",
+        "left = (self._left(state, part) or 0) - (self.parameters.schedule_cap is not None and "
+        "bool(part.y[-1]))\n        return Looked(mistake, len(part.y), len(part.y) >= left)",
+        (f"{SEASONS}[capped rules]", TWO_STREAMS),
+    ),
+    Mutant(
         "a fresh learner that remembers",
         "learners/online/learner.py",
         "        if self.parameters.fresh:\n"

@@ -67,6 +67,8 @@ SCHEDULE: dict[str, Any] = {
     "calls_max": 3,
 }  # fmt: skip
 KEPT = SCHEDULE | {"mistakes_max": 12}
+# Epochs of 2 examples, 2, 4, and then 5 each.
+CAPPED = SCHEDULE | {"schedule_first": 2, "schedule_cap": 5, "calls_max": 7}
 CHAIN = replace(
     DENSE, selection="chain", fresh=True, calls_max=9, trigger_threshold=2,
     ladder=(EpochSettings(3),), memory=ChainSettings(3, 7, 0, 1000, 20, 0),
@@ -129,6 +131,10 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
         "thresholds", replace(CHAIN, memory=ChainSettings(0, 0, 0, 1000, 0, 0), ladder=()),
     ),
 }  # fmt: skip
+WITH_A_CAP: dict[str, tuple[str, OnlineParameters]] = {
+    "dense capped": ("stumps", replace(DENSE, **CAPPED)),
+    "histogram capped": ("points", replace(SETS, **CAPPED, mistakes_max=12)),
+}
 WINDOW: dict[str, Any] = {"epsilon": Fraction(30), "window": 12, "answers_max": 9}
 E, Q, A, V = Fraction(1, 3), Fraction(1, 5), Fraction(1, 10), Fraction(1, 2)
 RELABELLING = PredictionParameters(
@@ -191,7 +197,7 @@ BATCH: dict[str, tuple[str, BatchParameters]] = {
 
 def of_users(case: str, most: int, **changes: Any) -> tuple[str, OnlineParameters]:
     """The same learner where users are protected, with fewer mistakes to an epoch."""
-    of_class, parameters = ONLINE[case]
+    of_class, parameters = {**ONLINE, **WITH_A_CAP}[case]
     threshold = min(parameters.trigger_threshold, 3)
     changes = {"trigger_threshold": threshold, **changes}
     return of_class, replace(parameters, user_examples_max=most, **changes)
@@ -229,6 +235,8 @@ USERS: dict[str, tuple[str, OnlineParameters]] = {
     "chain halving, users 1": of_users("chain halving", 1),
     "dense background, users 1": of_users("dense fresh", 1, **TWO_RATES, background_max=2),
     "dense background, users 2": of_users("dense fresh", 2, **TWO_RATES, background_max=5),
+    "dense capped, users 2": of_users("dense capped", 2),
+    "dense capped background, users 1": of_users("dense capped", 1, background_max=3),
 }
 
 
@@ -273,9 +281,9 @@ POOLS: dict[str, tuple[str, OnlineParameters]] = {
 }  # fmt: skip
 TOGETHER = ("dense", "dense draws", "answers, dense", "answers, relabelling")
 LEARNERS: dict[str, tuple[str, Any]] = {
-    **ONLINE, **PREDICTIONS, **USERS, **BATCH, **BATCH_USERS, **POOLS
+    **ONLINE, **PREDICTIONS, **USERS, **BATCH, **BATCH_USERS, **POOLS, **WITH_A_CAP,
 }  # fmt: skip
-CASES = [*ONLINE, *PREDICTIONS, *BATCH, "a small budget", "one stream for all", *POOLS]
+CASES = [*ONLINE, *PREDICTIONS, *BATCH, "a small budget", "one stream for all", *POOLS, *WITH_A_CAP]
 
 
 @dataclass(frozen=True)

@@ -363,6 +363,8 @@ def test_fresh_noise_and_schedules_have_their_own_opening() -> None:
     assert opening.segment is None
     assert isinstance(opening.selection[0], SparseSelection)
     assert opening.call == PrepaidSelection(1)
+    # more epochs, of a public length: no more is charged
+    assert Charges.of(online({**scheduled, "schedule_cap": 40})) == opening
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,8 @@ of a call:
    trigger says fire or not (Algorithm 3, lines 9 to 15). At the first fire the rest of the batch
    is left unconsumed and `CallRequested` names the price of the call. With a schedule there is
    no trigger and nothing is tested: epochs end once the season has had `schedule_first`
-   examples, twice as many, four times, and so on.
+   examples, twice as many, four times, and so on; with a `schedule_cap`, once so many more have
+   come from where that is less.
 2. The engine asks the filter. `CallAdmitted`: the teachers are trained jointly and the selection
    is published. `CallRefused`: the learner halts; its last rule stays published.
 

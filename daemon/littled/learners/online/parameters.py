@@ -27,7 +27,7 @@ from littled_protocol.limits import majority_members_max
 # Thresholds of a trigger, either way: with every count and noise added, 63 bits hold them.
 THRESHOLD_MAX = 1 << 62
 # Parameters that are not written where they are None: there were plans before there were these.
-LEFT_OUT = frozenset({"memory", "threshold_rate", "pool", "groups"})
+LEFT_OUT = frozenset({"memory", "threshold_rate", "pool", "groups", "schedule_cap"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,14 +198,23 @@ def _wrong_schedule(p: OnlineParameters) -> Iterator[str]:
     if p.schedule_first is None:
         if p.mistakes_max:
             yield "only an epoch of a schedule has a mistakes_max; a trigger bounds its mistakes"
+        if p.schedule_cap is not None:
+            yield "only epochs of a schedule have a schedule_cap; it needs a schedule_first"
         return
+    cap = p.schedule_cap
+    if cap is not None and not (type(cap) is int and cap >= p.schedule_first):
+        yield "schedule_cap must be an integer of at least schedule_first"
     if not p.fresh:
         yield "a schedule needs fresh selections"
     rates = p.trigger_rate or p.threshold_rate
     if rates or p.trigger_threshold or p.ladder or p.tests != "above_threshold":
         yield "a schedule has no trigger: neither rate nor threshold, ladder or tests with failure"
-    calls = scheduled_calls(p.schedule_first, p.horizon)
+    calls = scheduled_calls(p.schedule_first, p.horizon, cap)
     if p.calls_max != calls:
-        yield f"a schedule from {p.schedule_first} over {p.horizon} examples has calls_max {calls}"
+        capped = "" if cap is None else f", with epochs of at most {cap},"
+        yield (
+            f"a schedule from {p.schedule_first} over {p.horizon} examples{capped} has "
+            f"calls_max {calls}"
+        )
     if selection_of(p).keeps_rows and p.keeps_mistakes and not p.mistakes_max:
         yield "epochs of a schedule that keep mistakes need a mistakes_max"

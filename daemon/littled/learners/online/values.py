@@ -60,6 +60,9 @@ class ParameterValues:
     - `schedule_first`: epochs end at public times instead of when a trigger fires: once the season
       has had so many examples, twice as many, four times, and so on; or None for a trigger.
       `calls_max` is then the number of these times before the season's last example.
+    - `schedule_cap`: with a schedule, the most examples of an epoch, at least `schedule_first`:
+      epochs double only until they would be longer, and each one after that is as long as this.
+      None where they double for ever; plans that have none are stored without it.
     - `mistakes_max`: with a schedule, about how many mistakes an epoch keeps at the most: those at
       a public share of its positions, which secret words choose.
     - `user_examples_max`: c of "User-level privacy" (PRIVACY.md): of one user and season so many
@@ -103,6 +106,7 @@ class ParameterValues:
     threshold_rate: Fraction | None = None
     pool: PoolSettings | None = None
     groups: GroupSettings | None = None
+    schedule_cap: int | None = None
 
     @property
     def has_tallies(self) -> bool:
@@ -150,12 +154,23 @@ class ParameterValues:
 
         A call after the season's last example would be of no use. Public.
         """
-        first = self.schedule_first
-        if first is None or first << calls >= self.horizon:
+        first, cap = self.schedule_first, self.schedule_cap
+        if first is None or calls >= scheduled_calls(first, self.horizon, cap):
             return None
-        return first << max(calls - 1, 0)
+        doubled = first << max(min(calls, self.horizon.bit_length()) - 1, 0)
+        return doubled if cap is None else min(doubled, cap)
 
 
-def scheduled_calls(first: int, horizon: int) -> int:
-    """Calls of a season with a schedule: at first, 2 first, 4 first, ... below the horizon."""
-    return (-(-horizon // first) - 1).bit_length()
+def scheduled_calls(first: int, horizon: int, cap: int | None = None) -> int:
+    """Calls of a season with a schedule: at first, 2 first, 4 first, ... below the horizon.
+
+    With a `cap` epochs that would be longer have so many examples.
+    """
+    doublings = (-(-horizon // first) - 1).bit_length()
+    if cap is None:
+        return doublings
+    doubled = 1 + (cap // first).bit_length()  # the epochs that a cap leaves as they are
+    if doubled > doublings:
+        return doublings
+    end = first << (doubled - 1)
+    return doubled + (horizon - 1 - end) // cap

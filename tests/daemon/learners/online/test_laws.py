@@ -75,6 +75,8 @@ ONE_CALL = OnlineParameters(
 )  # fmt: skip
 THREE = replace(ONE_CALL, schedule_first=3, horizon=4)
 TWO_CALLS = replace(ONE_CALL, schedule_first=1, horizon=3, calls_max=2)
+# An epoch of one example, and then one of each single example.
+CAPPED_AT_ONE = replace(TWO_CALLS, horizon=4, schedule_cap=1, calls_max=3)
 TRIGGERED = replace(
     ONE_CALL, schedule_first=None, fresh=False, trigger_rate=F(3), trigger_threshold=1, horizon=8
 )
@@ -208,6 +210,7 @@ SELECTIONS: dict[str, Case] = {
     "histogram, points": case_of(LAWS["histogram, points"]),
     # an example is in one of two calls, and each of them sees one example
     "dense, two calls": Case(one("thresholds:2", TWO_CALLS), examples(3), 1.53),
+    "dense, three capped calls": Case(one("thresholds:2", CAPPED_AT_ONE), examples(3), 1.53),
     "dense, three draws": Case(
         one("thresholds:1", replace(THREE, draws=3)), examples(3, ONE_POINT), 1.25
     ),

@@ -1,6 +1,7 @@
 """Epochs that end at public times: where they end, what they keep, what they cost."""
 
 import itertools
+from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -50,6 +51,9 @@ DENSE = OnlineParameters(
     fresh=True,
     schedule_first=10,
 )
+# Epochs of 10, 10, 20, 40, 80, 160 and then 300 examples each.
+CAP: dict[str, Any] = {"schedule_cap": 300, "calls_max": 21}
+CAPPED = replace(DENSE, **CAP)
 CLOSURE = replace(
     DENSE, selection="closure", selection_rate=Fraction(1), buffer="mistakes", mistakes_max=1000,
     list_cap=1, bottom_score=12, teachers=16,
@@ -61,7 +65,9 @@ PATHS = replace(
 CASES: dict[str, tuple[HypothesisClass, OnlineParameters]] = {
     "dense": (Thresholds(16), DENSE),
     "dense with noise": (Thresholds(16), replace(DENSE, noise_rate=Fraction(1, 10))),
+    "dense with a cap": (Thresholds(16), CAPPED),
     "closures": (Cubes(4), CLOSURE),
+    "closures with a cap": (Cubes(4), replace(CLOSURE, **CAP)),
     "few mistakes": (Cubes(4), replace(CLOSURE, mistakes_max=9)),
     "paths": (class_from_name("prefixes:8"), PATHS),
     "background": (class_from_name("prefixes:8"), replace(PATHS, buffer="examples")),
@@ -71,6 +77,7 @@ CASES: dict[str, tuple[HypothesisClass, OnlineParameters]] = {
     ),
 }
 ENDS = [10 << number for number in range(9)]
+CAPPED_ENDS = [10, 20, 40, 80, 160, 320, *range(620, HORIZON, 300)]
 
 
 def examples(count: int, seed: int = 1) -> Any:
@@ -91,16 +98,38 @@ def test_calls_of_a_schedule_are_counted_exactly(first: int, horizon: int) -> No
     assert list(itertools.accumulate(each or 0 for each in lengths)) == ends
 
 
+@given(first=st.integers(1, 50), more=st.integers(0, 200), horizon=st.integers(1, 3000))
+def test_calls_of_a_schedule_with_a_cap_are_counted_exactly(
+    first: int, more: int, horizon: int
+) -> None:
+    cap = first + more
+    ends = list(itertools.takewhile(lambda end: end < horizon, ends_with_cap(first, cap)))
+    assert scheduled_calls(first, horizon, cap) == len(ends)
+    p = replace(DENSE, horizon=horizon, schedule_first=first, schedule_cap=cap, calls_max=len(ends))
+    lengths = [p.epoch_length(calls) for calls in range(len(ends) + 1)]
+    assert lengths.pop() is None
+    assert list(itertools.accumulate(each or 0 for each in lengths)) == ends
+
+
+def ends_with_cap(first: int, cap: int) -> Iterator[int]:
+    """Ends of epochs: each doubles what there was, or has `cap` examples if these are fewer."""
+    end = first
+    while True:
+        yield end
+        end += min(end, cap)
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_epochs_end_at_the_scheduled_positions(case: str) -> None:
     hypotheses, parameters = CASES[case]
     x, y = examples(HORIZON)
     learner = OnlineLearner("s/l", hypotheses, parameters)
     state, out, before = run(learner, column(hypotheses, x), y, TapeNoise(2), [100, 3000])
-    assert [each.position for each in out] == [0, *ENDS]
-    assert [each.kind for each in out] == ["rule"] * 10
-    assert [each.epoch_position for each in before] == [0, *ENDS[:-1]]
-    assert (state.halted, state.calls, state.mistakes) == (False, 9, 0)
+    ends = ENDS if parameters.schedule_cap is None else CAPPED_ENDS
+    assert [each.position for each in out] == [0, *ends]
+    assert {each.kind for each in out} == {"rule"}
+    assert [each.epoch_position for each in before] == [0, *ends[:-1]]
+    assert (state.halted, state.calls, state.mistakes) == (False, len(ends), 0)
 
 
 def test_no_call_comes_with_the_last_example_of_a_season() -> None:
@@ -180,6 +209,19 @@ def test_a_scheduled_learner_finds_the_threshold() -> None:
     assert state.rule == ThresholdRule(size=16, threshold=5)
 
 
+def test_a_cap_lets_a_learner_follow_a_change() -> None:
+    """From half time on another threshold fits: what doubles for ever has heard too much before."""
+    x, y = examples(HORIZON)
+    half = HORIZON // 2
+    y[half:] = x[half:] >= 12
+    states = {
+        parameters: run(OnlineLearner("s/l", Thresholds(16), parameters), x, y, TapeNoise(3), [])[0]
+        for parameters in (DENSE, CAPPED)
+    }
+    assert states[DENSE].rule == ThresholdRule(size=16, threshold=5)
+    assert states[CAPPED].rule == ThresholdRule(size=16, threshold=12)
+
+
 def test_scheduled_closures_find_the_target() -> None:
     hypotheses = Cubes(4)
     target = hypotheses.smallest([0b0010, 0b1011])
@@ -248,7 +290,9 @@ def test_an_epoch_keeps_a_public_share_of_its_positions(most: int) -> None:
     seed=st.integers(0, 20),
     position=st.integers(0, 399),
     other=st.tuples(st.integers(0, 15), st.integers(0, 1)),
-    case=st.sampled_from(["closures", "few mistakes", "paths", "background", "ids"]),
+    case=st.sampled_from(
+        ["closures", "closures with a cap", "few mistakes", "paths", "background", "ids"]
+    ),
 )
 def test_neighbours_with_one_transcript_differ_in_one_element(
     seed: int, position: int, other: tuple[int, int], case: str
@@ -295,6 +339,13 @@ def kept(learner: OnlineLearner, state: OnlineState) -> set[tuple[int, ...]]:
         ({"schedule_first": None}, "a trigger bounds its mistakes"),
         ({"mistakes_max": -1}, "mistakes_max must be an integer of at least 0"),
         ({"mistakes_max": 0}, "need a mistakes_max"),
+        ({"schedule_cap": 9}, "schedule_cap must be an integer of at least schedule_first"),
+        ({"schedule_cap": 300.0}, "schedule_cap must be an integer of at least schedule_first"),
+        ({"schedule_cap": 300}, "5000 examples, with epochs of at most 300, has calls_max 21"),
+        (
+            {"schedule_cap": 300, "schedule_first": None, "mistakes_max": 0},
+            "only epochs of a schedule have a schedule_cap",
+        ),
     ],
 )
 def test_a_schedule_refuses_what_does_not_go_with_it(
@@ -306,6 +357,9 @@ def test_a_schedule_refuses_what_does_not_go_with_it(
 
 def test_parameters_survive_storage_and_older_ones_have_no_schedule() -> None:
     assert OnlineParameters.from_dict(CLOSURE.to_dict()) == CLOSURE
+    assert "schedule_cap" not in CLOSURE.to_dict()
+    assert CAPPED.to_dict()["schedule_cap"] == 300
+    assert OnlineParameters.from_dict(CAPPED.to_dict()) == CAPPED
     triggered = replace(
         DENSE, schedule_first=None, trigger_rate=Fraction(1, 2), trigger_threshold=9
     )

@@ -80,6 +80,8 @@ ONCE = OnlineParameters(
 )
 # Epochs end after 1, 2 and 4 examples.
 SCHEDULED = replace(ONCE, schedule_first=1, calls_max=3)
+# Each example is an epoch.
+CAPPED = replace(SCHEDULED, schedule_cap=1, calls_max=7)
 TRIGGERED = replace(
     ONCE, schedule_first=None, mistakes_max=0, trigger_rate=Fraction(1), trigger_threshold=1,
     selection_rate=Fraction(3, 4), calls_max=2, fresh=False,
@@ -152,6 +154,16 @@ CASES: dict[str, tuple[Any, OnlineParameters]] = {
         Thresholds(3),
         replace(SCHEDULED, selection="dense", buffer="examples", mistakes_max=0),
     ),
+    "capped rules": (
+        Thresholds(3), replace(CAPPED, selection="dense", buffer="examples", mistakes_max=0)
+    ),
+    "capped rules by a background": (
+        Thresholds(3),
+        replace(
+            CAPPED, selection="dense", buffer="examples", mistakes_max=0, background_max=1,
+            schedule_first=2, schedule_cap=2, calls_max=3,
+        ),
+    ),
     "rules of a chain": (Thresholds(3), CHAIN),
     "halving": (
         Thresholds(3), replace(CHAIN, memory=ChainSettings(0, 5, 0, 1000, 10, 0), ladder=())
@@ -217,7 +229,9 @@ FACTORS: dict[tuple[str, int], tuple[float, float]] = {
     ("scheduled histograms", 1): (0, 2.01), ("histograms with vetoes", 1): (5.75, 2.0),
     ("two histograms with vetoes", 1): (0, 2.01), ("rules", 1): (1.79, 0),
     ("rules by mistakes", 1): (3.03, 0), ("fresh rules", 1): (1.55, 0),
-    ("scheduled rules", 1): (1.43, 0), ("proposals", 1): (0, 2.48),
+    ("scheduled rules", 1): (1.43, 0), ("capped rules", 1): (1.43, 0),
+    ("capped rules by a background", 1): (1.43, 0), ("capped rules", 2): (1.43, 0),
+    ("proposals", 1): (0, 2.48),
     ("fresh proposals", 1): (0, 3.08), ("scheduled proposals", 1): (0, 1.01),
     ("closures of users", 1): (7.39, 2.22), ("closures of teachers", 1): (0, 2.04),
     ("fresh closures", 1): (13.18, 2.81), ("scheduled closures", 1): (0, 2.01),
