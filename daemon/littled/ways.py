@@ -9,6 +9,7 @@ Asked = Literal[
     "auto",
     "dense",
     "fresh",
+    "capped",
     "memory",
     "halving",
     "sparse",

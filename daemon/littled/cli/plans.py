@@ -51,8 +51,9 @@ def kind_options(command: Command) -> Command:
               help="Examples of one user that a season uses, with --unit user.")  # fmt: skip
 @click.option("--users-expected", type=click.IntRange(min=1),
               help="About how many users a season has, with --unit user.")  # fmt: skip
-@click.option("--noise-rate", type=DecimalParameter(), default="0", show_default=True,
-              help="Share of labels that may contradict the best rule.")  # fmt: skip
+@click.option("--noise-rate", type=DecimalParameter(),
+              help="Share of labels that may contradict the best rule; without it rules come at "
+                   "public times if the class allows it, else it is 0.")  # fmt: skip
 @kind_options
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
 def plan(
@@ -64,17 +65,18 @@ def plan(
     unit: str,
     user_examples_max: int | None,
     users_expected: int | None,
-    noise_rate: Decimal,
+    noise_rate: Decimal | None,
     as_json: bool,
     **more: Any,
 ) -> None:
     """Show what a learner could do with a budget: nothing is created, no data is needed.
 
     The guarantee of privacy holds whatever the data are. Numbers of mistakes are for a stream that
-    some rule of the class fits (up to the noise rate): "expected" on a stream that is bad for this
-    way of selection, "at most" except with the failure probability. Errors of answers are how
-    much more often they are wrong than the best rule, by a model of a bad stream. Where users are
-    protected, both are for streams in which no user gives more examples than are used.
+    some rule of the class fits (up to the noise rate, if it is given): "expected" on a stream that
+    is bad for this way of selection, "at most" except with the failure probability. Errors of
+    answers are how much more often they are wrong than the best rule, by a model of a bad stream.
+    Where users are protected, both are for streams in which no user gives more examples than are
+    used.
     """
     stream = {
         "epsilon": epsilon,
@@ -82,7 +84,9 @@ def plan(
         "horizon": horizon,
         **users_table(unit, user_examples_max, users_expected, kind),
     }
-    learner = {"noise_rate": noise_rate, **learner_table(class_name, kind, more)}
+    learner = learner_table(class_name, kind, more)
+    if noise_rate is not None:
+        learner["noise_rate"] = noise_rate
     from littled.cli.presenting import show_plan  # noqa: PLC0415 - imports the planner
 
     show_plan(stream, learner, as_json=as_json)

@@ -41,7 +41,7 @@ class BatchConfiguration(LearnerPart):
             alpha=None if self.alpha is None else Fraction(self.alpha),
             beta=Fraction(self.beta),
             method=self.method,
-            noise_rate=Fraction(self.noise_rate),
+            noise_rate=Fraction(self.noise_rate or 0),
             positives=Fraction(self.positives),
             words=words,
         )

@@ -54,7 +54,8 @@ class LearnerConfiguration(LearnerPart):
         return OnlineRequest(
             name=name,
             hypotheses=self.hypothesis_class,
-            noise_rate=Fraction(self.noise_rate),
+            noise_rate=Fraction(self.noise_rate or 0),
+            nothing_told=self.noise_rate is None,
             selection=self.selection,
             teachers=self.teachers,
             adversary=self.adversary,

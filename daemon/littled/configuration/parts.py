@@ -67,6 +67,8 @@ class Part(BaseModel):
 class LearnerPart(Part, ABC):
     """What learners of all kinds have: a class of rules, and the share of labels against it.
 
+    What it means not to give `noise_rate` is up to the kind.
+
     `class_name` is written `class` in a file: a name that `class_from_name` knows, such as
     `thresholds:256`, or `table:FILE`, where a relative FILE is looked for beside the configuration.
     Without one the stream chooses among `choices`.
@@ -74,7 +76,7 @@ class LearnerPart(Part, ABC):
 
     class_name: str | None = Field(default=None, alias="class", min_length=1)
     columns: tuple[str, ...] | None = Field(default=None, min_length=1, strict=False)
-    noise_rate: Number = Field(default=Decimal(0), ge=0, lt=Decimal("0.5"))
+    noise_rate: Number | None = Field(default=None, ge=0, lt=Decimal("0.5"))
 
     _hypothesis_class: HypothesisClass = PrivateAttr()
     _reading: Reading | None = PrivateAttr(default=None)

@@ -42,7 +42,7 @@ class PredictionConfiguration(LearnerPart):
             name=name,
             hypotheses=self.hypothesis_class,
             window=self.window,
-            noise_rate=Fraction(self.noise_rate),
+            noise_rate=Fraction(self.noise_rate or 0),
             excess_error=wanted if self.answers is None else None,
             answers=self.answers,
             method=self.method,

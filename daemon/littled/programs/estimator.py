@@ -58,7 +58,8 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     which is put into one of `steps` buckets of equal width between `bounds` (low, high; scalars or
     (n_features,)); what is outside counts as the nearest. **Bounds are public: never take them from
     the data.**
-    epsilon, delta, horizon: of a season. noise_rate, adversary, selection: as in a configuration.
+    epsilon, delta, horizon: of a season. noise_rate, adversary, selection: as in a configuration;
+    a noise_rate of None tells nothing of the stream, 0.0 that a rule fits it.
     classes: both labels, for `learn_one` and where a first batch has one only; the one that sorts
     last is positive.
     ledger: a `Ledger` that several estimators share. budget: "shared", or "each" where the data is
@@ -87,7 +88,7 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         epsilon: float | Fraction = 1.0,
         delta: float | Fraction = 1e-6,
         horizon: int = 1_000_000,
-        noise_rate: float = 0.0,
+        noise_rate: float | None = None,
         adversary: str = "oblivious",
         selection: str = "auto",
         classes: Sequence[Any] | None = None,
@@ -288,7 +289,7 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             "horizon": self.horizon,
             "label": {"column": label, "negative": words[0], "positive": words[1]},
             "columns": columns,
-            "learners": {LEARNER: {k: v for k, v in learner.items() if v not in (0, None)}},
+            "learners": {LEARNER: {k: v for k, v in learner.items() if v is not None}},
         }
         raw = json.loads(json.dumps({"streams": {STREAM: stream}}, default=_plain),
                          parse_float=Decimal)  # fmt: skip

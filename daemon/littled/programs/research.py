@@ -49,17 +49,19 @@ def plan_of(
     epsilon: float | Fraction,
     delta: float | Fraction,
     horizon: int,
-    noise_rate: float | Fraction = 0,
+    noise_rate: float | Fraction | None = None,
     **asked: Any,
 ) -> StreamPlan:
     """The plan of a stream with one learner, named "rule".
 
-    Floats are taken as they are written. asked: further fields of
+    Floats are taken as they are written. noise_rate: as in a configuration; None if nothing is told
+    of the stream. asked: further fields of
     `littled.planner.OnlineRequest`, such as `selection` or `adversary`. Raises ClassError for a
     class that there is not, PlanError where nothing can be planned.
     """
     found = class_from_name(hypotheses) if isinstance(hypotheses, str) else hypotheses
-    learner = OnlineRequest(LEARNER, found, noise_rate=as_written(noise_rate), **asked)
+    asked.setdefault("nothing_told", noise_rate is None)
+    learner = OnlineRequest(LEARNER, found, noise_rate=as_written(noise_rate or 0), **asked)
     amounts = as_written(epsilon), as_written(delta)
     return plan_stream(StreamRequest("stream", *amounts, horizon, (learner,)))
 

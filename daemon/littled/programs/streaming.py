@@ -51,7 +51,7 @@ class PrivateRiverClassifier(base.Classifier):  # type: ignore[misc]
         epsilon: float = 1.0,
         delta: float = 1e-6,
         horizon: int = 1_000_000,
-        noise_rate: float = 0.0,
+        noise_rate: float | None = None,
         adversary: str = "oblivious",
         selection: str = "auto",
         classes: Sequence[Any] | None = None,

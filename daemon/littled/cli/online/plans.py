@@ -52,6 +52,7 @@ class OnlinePresentation(KindPresentation):
         facts["users_expected"] = request.users_expected
         assert isinstance(learner, OnlineRequest)
         facts["failure_probability"] = float(learner.failure_probability)
+        facts["nothing_told"] = learner.nothing_told
         facts["ways"] = [asdict(way) for way in ways]
         return PlanReport(facts, facts_in_words(facts), ways_table(ways))
 
@@ -113,6 +114,7 @@ def plan_facts(stream: StreamPlan, learner: OnlinePlan, chosen: Comparison) -> d
         "trigger_rate": float(parameters.trigger_rate),
         "threshold_rate": float(parameters.threshold_rate or parameters.trigger_rate),
         "schedule_first": parameters.schedule_first,
+        "schedule_cap": parameters.schedule_cap,
         "selection_rate": float(parameters.selection_rate),
         "teachers": [
             settings.teachers for settings in parameters.all_settings if settings.teachers
@@ -154,13 +156,35 @@ def facts_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
         "selection": f"{facts['selection']}: {WORDS[facts['selection']]}",
         "new rules": f"at most {number(facts['rules_max'])} in a season, "
         f"{occasions(facts, beyond)}",
-        "mistakes": f"about {mistakes(facts['mistakes_expected'])}{beyond} on a bad stream"
-        f"{'' if facts['schedule_first'] is None else ' of independent examples'}, "
+        "mistakes": f"about {mistakes(facts['mistakes_expected'])}{beyond} {on_which(facts)}, "
         f"{bound(facts['mistakes_guaranteed'], facts['failure_probability'])}"
         f"{lemma_of_the_paper(facts['paper_threshold_needed'])}",
         **changes_in_words(facts),
         **adversary_in_words(facts),
+        **told_in_words(facts),
     }
+
+
+def on_which(facts: Mapping[str, Any]) -> str:
+    """What a stream has to be for the number of mistakes that is expected."""
+    if facts["schedule_cap"] is not None:
+        return "if one rule fits independent examples, else those of the best rules besides"
+    independent = "" if facts["schedule_first"] is None else " of independent examples"
+    return f"on a bad stream{independent}"
+
+
+def told_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
+    """What it means that nothing is told of the stream; nothing where something is."""
+    if not facts["nothing_told"]:
+        return {}
+    if facts["selection"] == "capped":
+        means = (
+            "so nothing is tested: labels may contradict every rule and the best rule may change; "
+            "0 says that one rule fits"
+        )
+    else:
+        means = "and taken as 0: one rule has to fit all labels"
+    return {"noise rate": f"not given, {means}"}
 
 
 def changes_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
@@ -230,7 +254,12 @@ def occasions(facts: Mapping[str, Any], beyond: str) -> str:
         return f"each after about {number(facts['bottom_score'])} votes for one rule"
     if first is None:
         return f"each after about {number(facts['trigger_threshold'])} mistakes{beyond}"
-    return f"after {number(first)} examples, {number(2 * first)}, {number(4 * first)} and so on"
+    cap = facts["schedule_cap"]
+    if cap is None:
+        return f"after {number(first)} examples, {number(2 * first)}, {number(4 * first)} and so on"
+    return (
+        f"after {number(first)} examples, {number(2 * first)} and so on, then every {number(cap)}"
+    )
 
 
 def mistakes(count: float | None) -> str:

@@ -52,6 +52,8 @@ def compared(
     """
     asked = not learner.leaves_open or learner.teachers is not None
     remark = "chosen: asked for" if asked else "chosen: fewest expected mistakes"
+    if WAYS[best.way].is_usual(learner):
+        remark = "chosen: noise_rate is not given"
     others = (
         _other(request, learner, way, budgets) for way in WAYS.values() if way.name != best.way
     )
@@ -96,6 +98,9 @@ def _other(
     if fitting is None:
         return Comparison(way.name, False, remark=misfit(found[0].plan) or "")
     remark = "users may run out" if fitting.shortage > 1 else ""
+    if any(each.is_usual(learner) for each in WAYS.values()):
+        remark = "if a rule fits the stream: noise_rate = 0"
+    remark = remark or way.other_remark(learner)
     return _row(fitting, chosen=False, remark=remark)
 
 

@@ -37,7 +37,13 @@ class PaperConstants:
 
 @dataclass(frozen=True, slots=True)
 class OnlineRequest:
-    """What a configuration asks of one online learner."""
+    """What a configuration asks of one online learner.
+
+    `nothing_told`: neither how many labels contradict the best rule nor that one fits; the plan is
+    then "capped" where a class has it. Elsewhere it is made for a `noise_rate` of 0, as it is
+    wherever a program names none. Whoever takes settings from people says `nothing_told` where they
+    leave the noise rate out.
+    """
 
     kind: ClassVar[str] = "online"
 
@@ -50,6 +56,7 @@ class OnlineRequest:
     failure_probability: Fraction = FAILURE_PROBABILITY
     paper: PaperConstants = field(default_factory=PaperConstants)
     words: Words = field(default_factory=Words)
+    nothing_told: bool = False
 
     def __post_init__(self) -> None:
         """Take floats, of programs, as they are written."""

@@ -70,25 +70,29 @@ def planned(
     return first, max(season_mistakes(first, horizon, p, *laws(p, *facts)) for p in shares)
 
 
-def season_mistakes(first: int, horizon: int, share: float, found: Share, error: Share) -> float:
+def season_mistakes(
+    first: int, horizon: int, share: float, found: Share, error: Share, cap: int | None = None
+) -> float:
     """Expected mistakes of a season whose epochs end at first, 2 first, 4 first, ...
 
+    Epochs that would be longer than a `cap` are as long as that.
     `share` of the examples are mistakes until something is found; `found(n)` is the chance of it
     after an epoch of n examples, `error(n)` the share of mistakes of what is found then.
     """
     missing, total = 1.0, min(first, horizon) * share
-    for seen, following in epochs(first, horizon):
+    for seen, following in epochs(first, horizon, cap):
         missing *= 1 - found(seen)
         total += following * (share * missing + (1 - missing) * min(share, error(seen)))
     return total
 
 
-def epochs(first: int, horizon: int) -> Iterator[tuple[int, int]]:
+def epochs(first: int, horizon: int, cap: int | None = None) -> Iterator[tuple[int, int]]:
     """Examples that each call sees, and those that its rule is published for."""
-    seen, end = first, first
+    seen, end, most = first, first, horizon if cap is None else cap
     while end < horizon:
-        yield seen, min(end, horizon - end)
-        seen, end = end, 2 * end
+        following = min(end, most)
+        yield seen, min(following, horizon - end)
+        seen, end = following, end + following
 
 
 def spread_error(rules: float, decay: float, examples: float) -> float:

@@ -8,11 +8,11 @@ each. So it needs about
 
     (M + b max(1, M / U)) / c
 
-users. With a schedule each epoch keeps b examples, too. A learner that counts every example, and
-forgets them with their epoch, needs a user for each c of a season; one that remembers them does
-not, as there is little that it needs at the end of a season. Measured on streams of 1,000,000
-examples, a fresh dense learner over 257 rules does well with 0.7 times as many users as this, and
-badly with 0.3 times.
+users. With a schedule each epoch keeps b examples, too, and no mistakes if it has a cap. A learner
+that counts every example, and forgets them with their epoch, needs a user for each c of a season;
+one that remembers them does not, as there is little that it needs at the end of a season. Measured
+on streams of 1,000,000 examples, a fresh dense learner over 257 rules does well with 0.7 times as
+many users as this, and badly with 0.3 times.
 """
 
 import math
@@ -29,7 +29,9 @@ def users_needed(plan: OnlinePlan, mistakes: float) -> int:
     if p.user_examples_max is None:
         raise ValueError("a plan that protects examples needs no users")
     kept = mistakes
-    if p.schedule_first is not None:
+    if p.schedule_cap is not None:
+        kept = p.calls_max * p.background_max
+    elif p.schedule_first is not None:
         kept += p.calls_max * p.background_max
     else:
         kept += p.background_max * max(1.0, mistakes / max(1, p.trigger_threshold))

@@ -92,6 +92,10 @@ class Way(ABC):
         """Whether the request asks for this way, or leaves it to the planner."""
         return request.teachers is None if request.leaves_open else request.asks_for(self.name)
 
+    def is_usual(self, request: OnlineRequest) -> bool:
+        """Whether it alone is to be taken, as nothing is told of the stream."""
+        return False
+
     def refusal(self, request: OnlineRequest) -> str | None:
         """How a request that asks for this way contradicts itself; None if it does not."""
         if request.teachers is not None:
@@ -125,6 +129,10 @@ class Way(ABC):
         rule were measured (docs/planning.md, "When the best rule changes").
         """
         return None
+
+    def other_remark(self, request: OnlineRequest) -> str:
+        """What to say of it where another way is chosen; "" for its words."""
+        return ""
 
     def budgets(self, request: StreamRequest, budgets: Sequence[Budget]) -> Sequence[Budget]:
         """Those of the ways to divide the stream's budget that matter to this way."""

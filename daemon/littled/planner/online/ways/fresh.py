@@ -63,8 +63,12 @@ class FreshWay(ScheduledWay):
     }
 
     def is_of(self, selection: Selection) -> bool:
-        """Dense and fresh."""
-        return isinstance(selection, Dense) and selection.parameters.fresh
+        """Dense and fresh, without a cap on its epochs."""
+        return (
+            isinstance(selection, Dense)
+            and selection.parameters.fresh
+            and selection.parameters.schedule_cap is None
+        )
 
     def mistakes_a_change(self, estimate: Estimate) -> float | None:
         """What came before is forgotten, but for the pool; a schedule does not notice."""

@@ -4,6 +4,7 @@ from littled.learners.online.selections.base import Selection
 from littled.planner.online.paper import PaperWay
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.ways.base import Way
+from littled.planner.online.ways.capped import CappedWay
 from littled.planner.online.ways.closure import ClosureWay
 from littled.planner.online.ways.closure_tally import ClosureTallyWay
 from littled.planner.online.ways.dense import DenseWay
@@ -18,15 +19,27 @@ from littled.planner.requests import PlanError
 WAYS: dict[str, Way] = {
     way.name: way
     for way in (
-        *(DenseWay(), FreshWay(), MemoryWay(), HalvingWay(), SparseWay(), ClosureWay()),
+        *(
+            DenseWay(),
+            FreshWay(),
+            CappedWay(),
+            MemoryWay(),
+            HalvingWay(),
+            SparseWay(),
+            ClosureWay(),
+        ),
         *(HistogramWay(), TallyWay(), ClosureTallyWay(), TeachersWay(), PaperWay()),
     )
 }
 
 
 def allowed_ways(request: OnlineRequest) -> tuple[Way, ...]:
-    """The ways of selection that the request leaves open; PlanError for a contradiction."""
-    ways = tuple(way for way in WAYS.values() if way.is_open(request))
+    """The ways of selection that the request leaves open; PlanError for a contradiction.
+
+    Where nothing is told of the stream there is one, if the class has it.
+    """
+    ways = tuple(way for way in WAYS.values() if way.is_usual(request))
+    ways = ways or tuple(way for way in WAYS.values() if way.is_open(request))
     if not request.leaves_open:
         for way in ways:
             if reason := way.refusal(request):

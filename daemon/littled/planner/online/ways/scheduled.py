@@ -95,7 +95,7 @@ class ScheduledDraft:
             selection=self.selection,
             selection_accounting=self.budget.accounting,
             draws=1,
-            calls_max=scheduled_calls(first, horizon),
+            calls_max=scheduled_calls(first, horizon, more.get("schedule_cap")),
             fresh=True,
             schedule_first=first,
             user_examples_max=self.budget.user_examples_max,
