@@ -27,6 +27,7 @@ delta = 1e-6
 horizon = 100000
 [streams.flights.learners.late]
 class = "thresholds:16"
+noise_rate = 0
 """
 # What MemoryDenyWriteExecute=yes does to a process, on kernels that know prctl 65 (PR_SET_MDWE).
 DENY_WRITE_EXECUTE = """

@@ -30,6 +30,7 @@ epsilon = 1.0
 delta = 1e-6
 horizon = 1000000
 learners.rule.class = "thresholds:65536"
+learners.rule.noise_rate = 0
 
 [streams.users]
 epsilon = 1.0
@@ -37,6 +38,7 @@ delta = 1e-6
 horizon = 1000000
 unit = "user"
 learners.rule.class = "thresholds:65536"
+learners.rule.noise_rate = 0
 """
 WAITS = Waits(connect_seconds=30.0, delay_least_seconds=0.01, delay_most_seconds=0.05)
 STEPS = st.lists(

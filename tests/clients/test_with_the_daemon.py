@@ -20,6 +20,7 @@ horizon = 1000000
 
 [streams.flights.learners.late]
 class = "thresholds:256"
+noise_rate = 0
 """
 WAITS = Waits(connect_seconds=30.0, delay_most_seconds=0.2)
 COUNT = 30_000

@@ -21,7 +21,7 @@ delta = 1e-6
 horizon = 1_000_000
 x = { name = "departure delay", unit = "min", offset = -30 }
 y = { positive = "late", negative = "not late" }
-learners.late = { class = "thresholds:256" }
+learners.late = { class = "thresholds:256", noise_rate = 0 }
 
 [streams.addresses]
 epsilon = 1.0

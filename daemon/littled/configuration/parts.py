@@ -52,6 +52,7 @@ def _printable(text: str) -> str:
 
 Number = Annotated[Decimal, BeforeValidator(_decimal)]
 Share = Annotated[Number, Field(gt=0, lt=1)]
+NoiseRate = Annotated[Decimal, Field(ge=0, lt=Decimal("0.5")), BeforeValidator(_decimal)]
 Text = Annotated[str, Field(max_length=WORDS_CHARACTERS_MAX), AfterValidator(_printable)]
 SomeText = Annotated[
     str, Field(min_length=1, max_length=WORDS_CHARACTERS_MAX), AfterValidator(_printable)
@@ -76,7 +77,7 @@ class LearnerPart(Part, ABC):
 
     class_name: str | None = Field(default=None, alias="class", min_length=1)
     columns: tuple[str, ...] | None = Field(default=None, min_length=1, strict=False)
-    noise_rate: Number | None = Field(default=None, ge=0, lt=Decimal("0.5"))
+    noise_rate: NoiseRate | None = None
 
     _hypothesis_class: HypothesisClass = PrivateAttr()
     _reading: Reading | None = PrivateAttr(default=None)

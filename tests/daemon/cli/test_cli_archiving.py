@@ -14,7 +14,7 @@ CONFIGURATION = """
 epsilon = 1.0
 delta = 1e-6
 horizon = 50000
-learners.late = { class = "thresholds:256" }
+learners.late = { class = "thresholds:256", noise_rate = 0 }
 """
 COLUMNS = ["--x", "delay", "--y", "late"]
 

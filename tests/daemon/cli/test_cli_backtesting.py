@@ -12,7 +12,7 @@ import pytest
 from support.commands import CONFIGURATION, Littled, flights_csv
 
 COLUMNS = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
-TWO = CONFIGURATION + '[streams.flights.learners.other]\nclass = "thresholds:200"\n'
+TWO = CONFIGURATION + '[streams.flights.learners.other]\nclass = "thresholds:200"\nnoise_rate = 0\n'
 PREFIXES = """\
 [streams.flights]
 epsilon = 1.0

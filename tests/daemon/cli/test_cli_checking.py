@@ -36,6 +36,7 @@ parts = ["month"]
 
 [streams.loans.learners.rule]
 class = "stumps"
+noise_rate = 0
 """
 HEAD = "income,grade,opened,note,defaulted\n"
 GOOD = "5,A,2026-01-01,x,yes\n-3,NA,2026-01-02,x,no\n200,,2026-01-03,x,0\n7,Z,2026-01-04,x,1\n"

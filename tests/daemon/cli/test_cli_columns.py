@@ -49,17 +49,20 @@ kind = "id"
 
 [streams.loans.learners.rule]
 class = "stumps"
+noise_rate = 0
 
 [streams.loans.learners.cards]
 class = "points"
 
 [streams.loans.learners.grades]
 class = "conjunctions"
+noise_rate = 0
 columns = ["grade"]
 
 [streams.loans.learners.ask]
 kind = "prediction"
 class = "thresholds"
+noise_rate = 0
 columns = ["income"]
 window = 5_000
 answers = 8  # so few that each is as good as certain
@@ -285,9 +288,11 @@ horizon = 100_000
 
 [streams.rows.learners.wide]
 class = "stumps:3:64"
+noise_rate = 0
 
 [streams.rows.learners.narrow]
 class = "stumps:3:16"
+noise_rate = 0
 
 [streams.scores]
 epsilon = 1.0
@@ -297,6 +302,7 @@ x = { offset = 10 }
 
 [streams.scores.learners.high]
 class = "thresholds:100"
+noise_rate = 0
 """
 
 

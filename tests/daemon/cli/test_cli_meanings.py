@@ -312,7 +312,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
         f'x = {{ name = "delay", unit = "min", offset = {OFFSET} }}\ny = {{ positive = "bad" }}\n'
     )
     tables = [
-        f'{stream(name)}{words}learners.it = {{ class = "{of_class}" }}\n'
+        f'{stream(name)}{words}learners.it = {{ class = "{of_class}", noise_rate = 0 }}\n'
         for name, (of_class, _) in STREAMS.items()
     ]
     (folder / "littled.toml").write_text("\n".join(tables))

@@ -11,6 +11,8 @@ from littled.planner.prediction.request import METHODS
 from support.commands import Littled
 
 BUDGET = ["--epsilon", "1", "--delta", "1e-6", "--horizon", "1000000"]
+# One rule fits the stream.
+FITS = ["--noise-rate", "0"]
 
 
 def test_options_offer_what_the_planner_knows() -> None:
@@ -19,7 +21,7 @@ def test_options_offer_what_the_planner_knows() -> None:
 
 
 def test_a_plan_keeps_its_promise(littled: Littled) -> None:
-    facts = littled("plan", "--class", "thresholds:256", *BUDGET, "--json").json
+    facts = littled("plan", "--class", "thresholds:256", *BUDGET, *FITS, "--json").json
     assert (facts["class"], facts["littlestone_dimension"]) == ("thresholds:256", 8)
     assert (facts["selection"], facts["noise_rate"]) == ("memory", 0)
     assert facts["mistakes_expected"] < facts["mistakes_if_chosen"] < facts["mistakes_guaranteed"]
@@ -41,7 +43,7 @@ def test_a_plan_is_told_in_words(littled: Littled) -> None:
 @pytest.mark.parametrize(
     ("name", "more", "line"),
     [
-        ("thresholds:256", [], "about 52 more mistakes each time another rule fits from then on"),
+        ("thresholds:256", FITS, "about 52 more mistakes each time another rule fits from then on"),
         ("points:64", [], "about 38 more mistakes for each id that comes or goes"),
         (
             "conjunctions:64",
@@ -61,23 +63,46 @@ def test_what_a_change_of_the_best_rule_costs_is_said(
 
 
 def test_every_way_of_selection_has_a_row_with_a_number_or_a_reason(littled: Littled) -> None:
-    ways = littled("plan", "--class", "thresholds:256", *BUDGET, "--json").json["ways"]
+    ways = littled("plan", "--class", "thresholds:256", *BUDGET, *FITS, "--json").json["ways"]
     assert [each["way"] for each in ways] == [
-        *("memory", "dense", "fresh", "halving", "sparse", "closure", "histogram", "tally"),
-        *("closure-tally", "teachers", "paper", "experts"),
+        *("memory", "dense", "fresh", "capped", "halving", "sparse", "closure", "histogram"),
+        *("tally", "closure-tally", "teachers", "paper", "experts"),
     ]
-    assert [each["chosen"] for each in ways] == [True] + 11 * [False]
+    assert [each["chosen"] for each in ways] == [True] + 12 * [False]
     for each in ways:
         assert each["expected_mistakes"] or each["remark"]
     assert ways[1]["expected_mistakes"] < ways[1]["guaranteed_mistakes"]
     assert (
         ways[0]["expected_mistakes"] < ways[1]["expected_mistakes"] < ways[-1]["expected_mistakes"]
     )
-    said = littled("plan", "--class", "thresholds:256", *BUDGET).out
+    said = littled("plan", "--class", "thresholds:256", *BUDGET, *FITS).out
     assert "chosen: fewest expected mistakes" in said
     assert "the first retrain would come after U = 665,886,446 mistakes" in " ".join(
         said.replace("│", " ").split()
     )
+
+
+def test_where_nothing_is_told_a_plan_says_what_it_does(littled: Littled) -> None:
+    asked = ["plan", "--class", "thresholds:256", *BUDGET]
+    facts = littled(*asked, "--json").json
+    assert (facts["selection"], facts["noise_rate"], facts["nothing_told"]) == (
+        "capped",
+        None,
+        True,
+    )
+    assert facts["schedule_cap"] == 33_334
+    said = " ".join(littled(*asked).out.split())
+    assert "after 32 examples, 64 and so on, then every 33,334" in said
+    assert "mistakes about 46 if one rule fits independent examples, else those of the best" in said
+    assert "a change about 17,000 more mistakes each time another rule fits from then on" in said
+    assert "noise rate not given, so nothing is tested" in said
+    told = littled(*asked, *FITS, "--json").json
+    assert (told["selection"], told["noise_rate"], told["nothing_told"]) == ("memory", 0, False)
+    ids = ["plan", "--class", "points:16", *BUDGET]
+    assert "noise rate not given, and taken as 0" in " ".join(littled(*ids).out.split())
+    assert "noise rate" not in littled(*ids, *FITS).out
+    both = (littled(*ids, *more, "--json").json for more in ((), FITS))
+    assert len({str(each["plan"]) for each in both}) == 1
 
 
 def test_paper_mode_takes_the_papers_constants(littled: Littled) -> None:
@@ -159,7 +184,7 @@ def test_a_plan_for_users_says_what_is_used_of_them(littled: Littled) -> None:
 
 
 def test_a_plan_says_whether_users_may_run_out(littled: Littled) -> None:
-    users = ["plan", "--class", "thresholds:256", *BUDGET, "--unit", "user"]
+    users = ["plan", "--class", "thresholds:256", *BUDGET, *FITS, "--unit", "user"]
     plain = littled(*users, "--json").json
     assert (plain["selection"], plain["users_expected"]) == ("fresh", None)
     assert 5000 < plain["users_needed"] < 20_000

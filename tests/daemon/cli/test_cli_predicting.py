@@ -24,7 +24,7 @@ delta = 1e-6
 horizon = 1_000_000
 x = { name = "departure delay", unit = "min", offset = -30 }
 y = { positive = "late", negative = "not late" }
-learners.late = { class = "thresholds:256" }
+learners.late = { class = "thresholds:256", noise_rate = 0 }
 learners.ask = { kind = "prediction", class = "thresholds:256", window = 4_000, answers = 40 }
 
 [streams.blocks]

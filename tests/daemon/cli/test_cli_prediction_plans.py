@@ -14,7 +14,7 @@ BOTH = """
 epsilon = 1.0
 delta = 1e-6
 horizon = 1_000_000
-learners.late = { class = "thresholds:256" }
+learners.late = { class = "thresholds:256", noise_rate = 0 }
 learners.ask = { kind = "prediction", class = "thresholds:256", window = 5000, answers = 50 }
 
 [streams.ids]

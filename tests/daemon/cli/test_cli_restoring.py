@@ -21,7 +21,7 @@ CONFIGURATION = f"""
 epsilon = 1.0
 delta = 1e-6
 horizon = {HORIZON}
-learners.late = {{ class = "thresholds:256" }}
+learners.late = {{ class = "thresholds:256", noise_rate = 0 }}
 """
 COLUMNS = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
 

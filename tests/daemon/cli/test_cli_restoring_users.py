@@ -27,7 +27,7 @@ delta = 1e-6
 horizon = 50_000
 unit = "user"
 user_examples_max = 2
-learners.late = { class = "thresholds:256" }
+learners.late = { class = "thresholds:256", noise_rate = 0 }
 """
 
 

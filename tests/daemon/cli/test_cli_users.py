@@ -20,13 +20,13 @@ delta = 1e-6
 horizon = 100_000
 unit = "user"
 user_examples_max = 3
-learners.late = { class = "thresholds:256" }
+learners.late = { class = "thresholds:256", noise_rate = 0 }
 
 [streams.flights]
 epsilon = 1.0
 delta = 1e-6
 horizon = 100_000
-learners.late = { class = "thresholds:256" }
+learners.late = { class = "thresholds:256", noise_rate = 0 }
 """
 COLUMNS = ["--x", "x", "--y", "y"]
 USERS = ["ann", "17", "canary-4711", "ann"]

@@ -201,7 +201,7 @@ LEARNER = "streams.flights.learners.late"
         (
             GOOD + 'selection = "odd"',
             f"{LEARNER}.selection",
-            "must be 'auto', 'dense', 'fresh', 'memory', 'halving', 'sparse', 'closure', "
+            "must be 'auto', 'dense', 'fresh', 'capped', 'memory', 'halving', 'sparse', 'closure', "
             "'histogram', 'tally', 'closure-tally' or 'paper'",
         ),
         (GOOD + "teachers = 1", f"{LEARNER}.teachers", "must be at least 2, not 1"),

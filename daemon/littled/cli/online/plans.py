@@ -53,6 +53,8 @@ class OnlinePresentation(KindPresentation):
         assert isinstance(learner, OnlineRequest)
         facts["failure_probability"] = float(learner.failure_probability)
         facts["nothing_told"] = learner.nothing_told
+        if WAYS[ways[0].way].is_usual(learner):
+            facts["noise_rate"] = None
         facts["ways"] = [asdict(way) for way in ways]
         return PlanReport(facts, facts_in_words(facts), ways_table(ways))
 
@@ -147,7 +149,7 @@ def threshold_needed_by(stream: StreamPlan, learner: OnlinePlan) -> int | None:
 
 def facts_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
     """The same for people."""
-    noise = facts["noise_rate"]
+    noise = facts["noise_rate"] or 0
     beyond = f" beyond {amount(100 * noise)} % of the examples" if noise else ""
     return {
         "class": f"{facts['class']}, Littlestone dimension {facts['littlestone_dimension']}",

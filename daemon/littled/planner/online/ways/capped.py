@@ -44,7 +44,7 @@ class CappedWay(Way):
 
     name, selection = "capped", "dense"
     words = "among all rules of the class, at public times, each call by examples of its own"
-    small: ClassVar[Mapping[str, Small]] = {"capped": ("thresholds:2", {"selection": "capped"})}
+    small: ClassVar[Mapping[str, Small]] = {"capped": ("thresholds:8", {"selection": "capped"})}
 
     def is_of(self, selection: Selection) -> bool:
         """Dense, with a cap on its epochs."""
