@@ -41,7 +41,7 @@ FOLDER = Path(__file__).parent
 PAGES = sorted(FOLDER.rglob("*.md"))
 # The facts of a plan that pages are about; the others follow from the command.
 LINES = (
-    *("class", "selection", "new rules", "mistakes", "a change", "adversary"),
+    *("class", "selection", "new rules", "mistakes", "a change", "adversary", "noise"),
     *("windows", "method", "answers", "errors", "instead"),
 )
 QUOTATION = re.compile(

