@@ -243,7 +243,7 @@ def test_a_single_id_is_hardly_ever_released() -> None:
     threshold = 1 + 2 * math.log(1e6)
     assert math.exp(-(threshold - 1) / 2) / 2 <= float(baselines.DELTA) / 2 * (1 + 1e-9)
     rng = np.random.default_rng(0)
-    noisy = baselines._noisy_counts(np.array([0, 1, 100, 5] * 1000), 1.0, rng).reshape(-1, 4)
+    noisy = baselines.noisy_counts(np.array([0, 1, 100, 5] * 1000), 1.0, rng).reshape(-1, 4)
     assert not np.isfinite(noisy[:, [0, 1, 3]]).any()
     assert np.isfinite(noisy[:, 2]).all()
 

@@ -143,21 +143,37 @@ class PeriodicExponential(Baseline):
             *({"every": every, "data": "fresh"} for every in (300, 1000, 3000, 10_000, 30_000)),
         )
 
+    def __init__(self, epsilon: Fraction = EPSILON) -> None:
+        """`epsilon` is in the place of EPSILON above."""
+        self.epsilon = epsilon
+
     def positions(self, horizon: int, variant: Variant) -> list[int]:
         """Public positions at which a rule is drawn."""
         return list(range(int(variant["every"]), horizon, int(variant["every"])))
 
     def run(self, stream: Stream, variant: Variant, rng: np.random.Generator) -> Outcome:
-        """Draw, predict a slice, count it."""
-        rules = finite_class(stream)
-        drawn = self.positions(len(stream), variant)
+        """Weigh the rules of the stream's class."""
+        return self.run_on(finite_class(stream), stream.y, variant, rng)
+
+    def run_on(
+        self,
+        rules: FiniteClass,
+        labels: Labels,
+        variant: Variant,
+        rng: np.random.Generator,
+        first_rule: int | None = None,
+    ) -> Outcome:
+        """Draw, predict a slice, count it; the first rule is drawn from no data, or given."""
+        drawn = self.positions(len(labels), variant)
         fresh = variant["data"] == "fresh"
-        rate = float(EPSILON) / 2 if fresh else math.sqrt(2 * _rho(EPSILON) / max(1, len(drawn)))
-        losses = rules.losses(rules.cells[:0], stream.y[:0])
+        composed = math.sqrt(2 * _rho(self.epsilon) / max(1, len(drawn)))
+        rate = float(self.epsilon) / 2 if fresh else composed
+        losses = rules.losses(rules.cells[:0], labels[:0])
         outcome, first = Outcome(publications=len(drawn) + 1), 0
-        for end in [*drawn, len(stream)]:
-            group = rules.drawn(losses, rate, rng)
-            cells, y = rules.cells[first:end], stream.y[first:end]
+        for end in [*drawn, len(labels)]:
+            given = first_rule if first == 0 else None
+            group = rules.drawn(losses, rate, rng) if given is None else given
+            cells, y = rules.cells[first:end], labels[first:end]
             outcome.add(first, rules.labels(group, cells) != y)
             seen = rules.losses(cells, y)
             losses = seen if fresh else losses + seen
@@ -518,13 +534,13 @@ class StableHistogram(Baseline):
             seen = missed[positions[missed] < end]
             outcome.wrong.append(positions[seen])
             counts = np.bincount(ids[seen], minlength=len(known))
-            known |= np.isfinite(_noisy_counts(counts, share, rng))
+            known |= np.isfinite(noisy_counts(counts, share, rng))
             outcome.publications += 1
             first = end
         return outcome
 
 
-def _noisy_counts(counts: Numbers, epsilon: float, rng: np.random.Generator) -> NDArray[np.float64]:
+def noisy_counts(counts: Numbers, epsilon: float, rng: np.random.Generator) -> NDArray[np.float64]:
     """The released counts of one stable histogram, minus infinity where nothing is released."""
     noisy = counts + rng.laplace(0, 2 / epsilon, len(counts))
     threshold = 1 + 2 * math.log(1 / float(DELTA)) / epsilon
@@ -616,7 +632,7 @@ class SubsampleAggregate(Baseline):
                 for teacher in np.unique(missed % teachers)
             )
             rules = list(votes)
-            noisy = _noisy_counts(
+            noisy = noisy_counts(
                 np.array(list(votes.values()), dtype=np.int64), float(EPSILON), rng
             )
             if rules and np.isfinite(noisy.max()):
@@ -711,7 +727,7 @@ class PrivateGradient(Baseline):
             weights = weights if len(weights) else np.zeros(features.shape[1])
             score = features @ weights
             outcome.add(first, (score > 0) != y)
-            gradient = _clipped_gradient(features, y, score)
+            gradient = clipped_gradient(features, y, score)
             noisy = gradient + rng.normal(0, deviation, len(weights))
             step = float(variant["step"]) / (1 + number) ** float(variant["decay"])
             weights = weights - step * noisy / batch
@@ -730,7 +746,7 @@ def _features(stream: Stream, part: slice) -> NDArray[np.float64]:
     return np.concatenate((columns, np.ones((len(x), 1))), axis=1)
 
 
-def _clipped_gradient(
+def clipped_gradient(
     features: NDArray[np.float64], y: Labels, score: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Sum of the logistic loss's gradients, each of norm at most 1."""

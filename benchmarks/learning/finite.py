@@ -10,18 +10,26 @@ Points are encoded once a stream (`cells`); slices of cells are then handed back
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from benchmarks.learning.streams import Flags, Numbers, Stream, parsed, table_matrix
+from benchmarks.learning.streams import Flags, Numbers, Points, Stream, parsed, table_matrix
 
 Cells = NDArray[np.integer[Any]]
 Labels = NDArray[np.uint8]
 
 # Conjunctions of more bits have too many rules to list.
 CONJUNCTION_BITS_MAX = 12
+
+
+class HasPoints(Protocol):
+    """Whatever has points: a stream of this benchmark or of another one."""
+
+    @property
+    def x(self) -> Points:
+        """Points, (n,) or (n, features)."""
 
 
 class FiniteClass(ABC):
@@ -127,7 +135,7 @@ class FiniteStumps(FiniteClass):
     Groups: feature * (buckets - 1) + t - 1; all opposites in the same order; always 1; always 0.
     """
 
-    def __init__(self, stream: Stream, features: int, buckets: int) -> None:
+    def __init__(self, stream: HasPoints, features: int, buckets: int) -> None:
         """Cells are the rows with each feature moved to a range of its own."""
         self.features, self.buckets = features, buckets
         self.stumps = features * (buckets - 1)

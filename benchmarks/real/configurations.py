@@ -1,0 +1,169 @@
+"""How the columns of each stream are configured: public edges, without a look at the data.
+
+Ranges are what a column means (a share, a scale of a questionnaire, an hour), what nature or law
+allow, or round numbers that are surely wide enough; lists are those of the trade or the form.
+Whatever lies outside is taken for the nearest bucket.
+"""
+
+from benchmarks.real.tables import GENRES
+
+STATES = [
+    "Alabama", "Alaska", "Arizona", "Arkansas", "California", "Colorado", "Connecticut",
+    "Delaware", "District of Columbia", "Florida", "Georgia", "Hawaii", "Idaho", "Illinois",
+    "Indiana", "Iowa", "Kansas", "Kentucky", "Louisiana", "Maine", "Maryland", "Massachusetts",
+    "Michigan", "Minnesota", "Mississippi", "Missouri", "Montana", "Nebraska", "Nevada",
+    "New Hampshire", "New Jersey", "New Mexico", "New York", "North Carolina", "North Dakota",
+    "Ohio", "Oklahoma", "Oregon", "Pennsylvania", "Rhode Island", "South Carolina",
+    "South Dakota", "Tennessee", "Texas", "Utah", "Vermont", "Virginia", "Washington",
+    "West Virginia", "Wisconsin", "Wyoming",
+]  # fmt: skip
+CARRIERS = '["9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV"]'  # noqa: E501
+PARTS = '["month", "weekday", "hour"]'
+
+
+def _number(least: float, most: float, steps: int, more: str = "") -> str:
+    return f'{{ kind = "number", from = {least}, to = {most}, steps = {steps}{more} }}'
+
+
+def _edges(*edges: float, more: str = "") -> str:
+    return f'{{ kind = "number", edges = {list(edges)}{more} }}'
+
+
+def _scale(most: int, more: str = "") -> str:
+    """Answers 1 to `most`."""
+    return _edges(*(answer + 0.5 for answer in range(1, most)), more=more)
+
+
+def _category(values: str, more: str = "") -> str:
+    return f'{{ kind = "category", values = {values}{more} }}'
+
+
+MISSING = ', missing = "bucket"'
+_FLAG = _edges(0.5)
+_KNOWN_FLAG = _edges(0.5, more=MISSING)
+
+_DIAMONDS = {
+    "carat": _number(0, 5, 50),
+    "cut": _category('["Fair", "Good", "Very Good", "Premium", "Ideal"]'),
+    "color": _category('["J", "I", "H", "G", "F", "E", "D"]'),
+    "clarity": _category('["I1", "SI2", "SI1", "VS2", "VS1", "VVS2", "VVS1", "IF"]'),
+    "depth": _number(50, 75, 25),
+    "table": _number(40, 80, 40),
+    "x": _number(0, 12, 60),
+    "y": _number(0, 12, 60),
+    "z": _number(0, 8, 40),
+}
+_FLIGHT = {
+    "scheduled": f'{{ kind = "time", parts = {PARTS}, zone = "America/New_York" }}',
+    "origin": _category('["EWR", "JFK", "LGA"]'),
+    "carrier": _category(CARRIERS),
+    "distance": _number(0, 5000, 50),
+}
+
+COLUMNS: dict[str, dict[str, str]] = {
+    "diamonds": _DIAMONDS,
+    "flights": {
+        **_FLIGHT,
+        "temp": _number(0, 110, 22, MISSING),
+        "humid": _number(0, 100, 20, MISSING),
+        "wind_speed": _number(0, 60, 30, MISSING),
+        "precip": _edges(0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, more=MISSING),
+        "pressure": _number(980, 1050, 35, MISSING),
+        "visib": _number(0, 10, 20, MISSING),
+        "previous_delay": _number(-30, 120, 50, MISSING),
+    },
+    "arrivals": {**_FLIGHT, "dep_delay": _number(-30, 120, 75)},
+    "ballots": {
+        "state": _category(str(STATES).replace("'", '"')),
+        "age": _number(18, 98, 40),
+        "female": _FLAG,
+        "collegeed": _FLAG,
+        "racef": _category('["White", "Black", "Hispanic", "Asian"]'),
+        "famincr": _scale(12, MISSING),
+        "ideo": _scale(5, MISSING),
+        "pid7na": _scale(7, MISSING),
+        "bornagain": _KNOWN_FLAG,
+        "religimp": _scale(4, MISSING),
+        "churchatd": _scale(6, MISSING),
+        "prayerfreq": _scale(7, MISSING),
+        "angryracism": _scale(5, MISSING),
+        "whiteadv": _scale(5, MISSING),
+        "fearraces": _scale(5, MISSING),
+        "racerare": _scale(5, MISSING),
+    },
+    "wages": {
+        "gender": _category('["female", "male"]'),
+        "age": _number(16, 76, 30),
+        "region": _category('["Northeast", "Midwest", "South", "West"]'),
+        "education": _number(5, 21, 16),
+    },
+    "stops": {
+        "date": f'{{ kind = "time", parts = {PARTS}, zone = "America/Chicago" }}',
+        "MDC": _category('["MDC", "other"]'),
+        "race": _category(
+            '["Black", "White", "East African", "Latino", "Native American", "Asian"]', MISSING
+        ),
+        "gender": _category('["Female", "Male", "Unknown"]', MISSING),
+        "lat": _number(44.89, 45.06, 34),
+        "long": _number(-93.33, -93.19, 28),
+        "policePrecinct": _category('["1", "2", "3", "4", "5"]'),
+    },
+    "movies": {
+        "year": _number(1890, 2010, 60),
+        "length": _number(0, 240, 48),
+        "votes": '{ kind = "number", from = 1, to = 1000000, steps = 40, scale = "log" }',
+        "budget": '{ kind = "number", from = 1000, to = 1000000000, steps = 24, scale = "log", missing = "bucket" }',  # noqa: E501
+        "mpaa": _category('["PG", "PG-13", "R", "NC-17"]', MISSING),
+        "Action": _FLAG,
+        "Animation": _FLAG,
+        "Comedy": _FLAG,
+        "Drama": _FLAG,
+        "Documentary": _FLAG,
+        "Romance": _FLAG,
+        "Short": _FLAG,
+    },
+    "ratings": {
+        "rated": f'{{ kind = "time", parts = {PARTS} }}',
+        "year": _number(1900, 2020, 60, MISSING),
+        **dict.fromkeys(GENRES, _FLAG),
+    },
+    "lectures": {
+        "studage": _edges(3, 5, 7),
+        "lectage": _scale(6),
+        "service": _FLAG,
+        "dept": _category(str([str(number) for number in range(1, 16)]).replace("'", '"')),
+    },
+    "shuttle": {
+        "f1": _number(0, 128, 64),
+        **{f"f{number}": _number(-128, 128, 64) for number in range(2, 10)},
+    },
+    "networks": {
+        "address": '{ kind = "address", bits = 32 }',
+        "first": _number(0, 256, 256),
+        "second": _number(0, 256, 256),
+    },
+    "flights-change": {"dep_delay": _number(-30, 226, 256)},
+    "diamonds-flipped": _DIAMONDS,
+}
+
+
+def configuration(name: str, rows: int, epsilon: str, delta: str, learner: str) -> str:
+    """The configuration of a stream with one learner, whose further keys are TOML; one season."""
+    columns = "\n".join(f'"{column}" = {table}' for column, table in COLUMNS[name].items())
+    return f"""\
+[streams."{name}"]
+epsilon = {epsilon}
+delta = {delta}
+horizon = {rows}
+
+[streams."{name}".label]
+column = "label"
+positive = "True"
+negative = "False"
+
+[streams."{name}".columns]
+{columns}
+
+[streams."{name}".learners.rule]
+{learner}
+"""
