@@ -7,6 +7,7 @@
     python -m benchmarks.learning      # mistakes, beside other methods
     python -m benchmarks.marks         # what the high-water mark costs
     python -m benchmarks.prediction    # private answers: errors, numbers, time
+    python -m benchmarks.real          # error on real streams of tables, beside peers
     python -m benchmarks.retrain       # joint trainings, and acknowledgements beside them
     python -m benchmarks.service       # the daemon, beside a bare server and others
     python -m benchmarks.tables        # columns of tables: encoding, reading, backtests

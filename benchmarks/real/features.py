@@ -41,7 +41,7 @@ def names_of(stream: RealStream) -> list[str]:
     return found
 
 
-@lru_cache(maxsize=3)
+@lru_cache(maxsize=1)
 def matrix_of(stream: RealStream, form: str) -> Matrix:
     """Features (n, d) of a stream, each row of Euclidean length at most 1, with a constant.
 

@@ -145,23 +145,20 @@ class PrivateLeader(Method):
     def wrong(self, stream: RealStream, epsilon: str, seed: int, setting: Setting) -> Flags:
         """Predict a batch with the weights published before it, then learn from it."""
         batch, shrink = int(setting["batch"]), float(setting["shrink"])
-        features, y = _matrix(stream, setting), stream.y
+        features, y = matrix_of(stream, str(setting["features"])), stream.y
         batches = -(-len(stream) // batch)
         noise = _prefix_noise(batches, features.shape[1], epsilon, self.rng(stream, seed))
         wrong = np.zeros(len(stream), dtype=np.bool_)
         gradients, weights = np.zeros(features.shape[1]), np.zeros(features.shape[1])
         for number in range(batches):
             part = slice(number * batch, (number + 1) * batch)
-            score = features[part] @ weights
+            x = features[part].astype(np.float64)
+            score = x @ weights
             wrong[part] = (score > 0) != y[part]
-            gradients += clipped_gradient(features[part], y[part], score)
+            gradients += clipped_gradient(x, y[part], score)
             rate = float(setting["rate"]) / (1 + shrink * (number + 1) * batch)
             weights = -rate * (gradients + noise[number])
         return wrong
-
-
-def _matrix(stream: RealStream, setting: Setting) -> Floats:
-    return matrix_of(stream, str(setting["features"])).astype(np.float64)
 
 
 def _prefix_noise(batches: int, width: int, epsilon: str, rng: np.random.Generator) -> Floats:
@@ -197,14 +194,15 @@ class PrivateDescent(Method):
     def wrong(self, stream: RealStream, epsilon: str, seed: int, setting: Setting) -> Flags:
         """Predict a batch with the weights published before it, then learn from it."""
         batch, rng = int(setting["batch"]), self.rng(stream, seed)
-        features, y = _matrix(stream, setting), stream.y
+        features, y = matrix_of(stream, str(setting["features"])), stream.y
         deviation = 2 * gaussian_deviation(float(epsilon), float(DELTA))
         wrong, weights = np.zeros(len(stream), dtype=np.bool_), np.zeros(features.shape[1])
         for number, first in enumerate(range(0, len(stream), batch)):
             part = slice(first, first + batch)
-            score = features[part] @ weights
+            x = features[part].astype(np.float64)
+            score = x @ weights
             wrong[part] = (score > 0) != y[part]
-            gradient = clipped_gradient(features[part], y[part], score)
+            gradient = clipped_gradient(x, y[part], score)
             noisy = gradient + rng.normal(0, deviation, len(weights))
             step = float(setting["step"]) / (1 + number) ** float(setting["decay"])
             weights = weights - step * noisy / batch

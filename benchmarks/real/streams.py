@@ -59,11 +59,6 @@ class RealStream:
         return len(self.y)
 
     @property
-    def family(self) -> str:
-        """The data that it is made of."""
-        return _FAMILIES.get(self.name, self.name)
-
-    @property
     def change(self) -> int | None:
         """The position at which the labels change their meaning, if they do."""
         return len(self) // 2 if self.name in CHANGING else None
@@ -99,6 +94,11 @@ def stream_of(name: str, rows: int | None = None) -> RealStream:
     x, y, *_ = Encoder(schema).examples(table.assign(label=table.label.astype(str)))
     features = tuple(feature for column in schema.columns for feature in column.features)
     return RealStream(name, schema, x, _feature_rows(schema, x), features, y)
+
+
+def family_of(name: str) -> str:
+    """The data that a stream is made of."""
+    return _FAMILIES.get(name, name)
 
 
 def _feature_rows(schema: TableSchema, x: Points) -> Rows:
