@@ -149,8 +149,6 @@ def test_settings_come_from_streams_of_other_data() -> None:
     settings = METHODS["dp-sgd"].settings
     assert choices["dp-sgd", "1", "diamonds-flipped"] == settings[5]
     assert choices["dp-sgd", "1", "wages"] == settings[3]
-    with pytest.raises(ValueError, match="no tuning stream is of other data than wages"):
-        measuring.chosen(asked(), {("dp-sgd", "1"): {"wages": errors["wages"]}})
 
 
 def test_runs_are_kept_and_not_run_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -201,7 +199,20 @@ def _without_asked(line: str) -> dict[str, Any]:
     return {name: value for name, value in json.loads(line).items() if name != "asked"}
 
 
-def test_a_budget_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (["--epsilons", "none"], "--epsilons: 'none' is not a number above 0"),
+        (["--tuning-streams", "wages"], "--tuning-streams: none is of other data than wages"),
+        (
+            ["--streams", "flights-change", "--tuning-streams", "flights", "arrivals"],
+            "--tuning-streams: none is of other data than flights-change",
+        ),
+    ],
+)
+def test_what_cannot_be_measured_is_refused(
+    arguments: list[str], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
-        command.parsed_arguments(["--epsilons", "none"])
-    assert "--epsilons: 'none' is not a number above 0" in capsys.readouterr().err
+        command.parsed_arguments(arguments)
+    assert sentence in capsys.readouterr().err

@@ -11,7 +11,7 @@ from benchmarks.pool import Pool
 from benchmarks.real.measuring import Asked, Kept, measured
 from benchmarks.real.methods import METHODS
 from benchmarks.real.report import Figures, figures, markdown
-from benchmarks.real.streams import NAMES, QUICK_ROWS
+from benchmarks.real.streams import NAMES, QUICK_ROWS, family_of
 from benchmarks.real.tables import TABLES
 
 QUICK_SEEDS = 1
@@ -40,6 +40,10 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
     for epsilon in found.epsilons:
         if not _is_positive(epsilon):
             parser.error(f"--epsilons: {epsilon!r} is not a number above 0")
+    families = {family_of(name) for name in found.tuning_streams}
+    for name in found.streams:
+        if families <= {family_of(name)}:
+            parser.error(f"--tuning-streams: none is of other data than {name}")
     return found
 
 
