@@ -1,6 +1,7 @@
 """The benchmark of real streams: its streams, the choice of settings, and the command."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 from benchmarks.learning.baselines import gaussian_deviation
 from benchmarks.pool import Pool
 from benchmarks.real import __main__ as command
-from benchmarks.real import features, measuring, private
+from benchmarks.real import features, measuring, private, report
 from benchmarks.real.configurations import COLUMNS
 from benchmarks.real.hindsight import least_error, stumps_of
 from benchmarks.real.measuring import Asked, Kept, Refusal, Run, Task
@@ -165,6 +166,15 @@ def test_runs_are_kept_and_not_run_again(tmp_path: Path, monkeypatch: pytest.Mon
     assert path.read_text() == ""
 
 
+def test_the_page_quotes_sections_that_there_are() -> None:
+    page = (Path(__file__).parent.parent / "docs" / "real-streams.md").read_text()
+    quoted = re.findall("<!-- measured: (.+) -->", page)
+    streams = ["--streams", "wages", "diamonds-flipped"]  # one of each sort
+    given = command.asked_of(command.parsed_arguments(streams))
+    assert set(quoted) <= set(report.sections([], [], given))
+    assert quoted[0] == "Streams"
+
+
 def test_parts_are_those_around_the_change() -> None:
     stream = stream_of("diamonds-flipped")
     wrong = np.zeros(len(stream), dtype=np.bool_)
@@ -180,14 +190,19 @@ def test_the_command_writes_tables_and_figures(tmp_path: Path) -> None:
     found = tmp_path / "found.json"
     streams = ["--streams", "wages", "diamonds-flipped", "--tuning-streams", "wages", "lectures"]
     methods = ["--methods", "majority", "best-stump", "stumps", "dp-sgd", "scorecard"]
-    output = ["--output", str(tmp_path), "--json", str(found), "--jobs", "1", "--epsilons", "1"]
-    command.main(["--quick", *streams, *methods, *output])
-    report = (tmp_path / "real.md").read_text()
-    assert "| wages | 4,000 | 4 | 34." in report
-    assert "## After a change at half time, epsilon 1" in report
+    page = tmp_path / "page.md"
+    page.write_text("A\n<!-- measured: Epsilon 1 -->\nold\n<!-- end -->\nB\n")
+    output = ["--output", str(tmp_path), "--json", str(found), "--page", str(page)]
+    command.main(["--quick", *streams, *methods, *output, "--jobs", "1", "--epsilons", "1"])
+    written = (tmp_path / "real.md").read_text()
+    assert "| wages | 4,000 | 4 | 34." in written
+    assert "## After a change at half time, epsilon 1" in written
+    table = written.partition("## Epsilon 1\n\n")[2].partition("\n\n##")[0]
+    quoted = f"A\n<!-- measured: Epsilon 1 -->\n{table}\n<!-- end -->\nB\n"
+    assert page.read_text() == quoted
     rows = {(row["stream"], row["method"]): row for row in json.loads(found.read_text())}
     majority = rows["wages", "majority"]["error"]
-    assert f"| wages | {100 * majority:.1f} |" in report
+    assert f"| wages | {100 * majority:.1f} |" in written
     assert rows["wages", "best-stump"]["error"] < rows["wages", "stumps"]["error"] < majority + 0.03
     assert set(rows["diamonds-flipped", "dp-sgd"]["parts"]) == {"before", "after"}
     runs = (tmp_path / "runs.jsonl").read_text().splitlines()

@@ -2,7 +2,7 @@
 
     python -m benchmarks.real [--quick] [--streams diamonds ...] [--methods dp-ftrl ...]
         [--epsilons 0.1 1 4] [--seeds 5] [--tuning-streams flights ...] [--again METHOD ...]
-        [--jobs 2] [--json FILE] [--output build/real]
+        [--jobs 2] [--json FILE] [--page docs/real-streams.md] [--output build/real]
 
 Streams come from installed packages (extra `benchmarks`), in their order, with a configuration of
 their columns and nothing else (`streams.py`). Every method predicts each example before it learns
@@ -18,5 +18,6 @@ of output:
   so that what was broken off goes on; after a change of a method name it with `--again`;
 - `over-time-EPSILON.png`: figures, if matplotlib is installed (extra `plots`).
 
-With `--quick` streams have 4,000 rows, and there is one seed.
+`docs/real-streams.md` quotes the tables; `--page` writes them anew there. With `--quick` streams
+have 4,000 rows, and there is one seed.
 """

@@ -10,7 +10,7 @@ from benchmarks import real
 from benchmarks.pool import Pool
 from benchmarks.real.measuring import Asked, Kept, measured
 from benchmarks.real.methods import METHODS
-from benchmarks.real.report import Figures, figures, markdown
+from benchmarks.real.report import Figures, figures, markdown, renewed, sections
 from benchmarks.real.streams import NAMES, QUICK_ROWS, family_of
 from benchmarks.real.tables import TABLES
 
@@ -30,6 +30,7 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
     parser.add_argument("--again", nargs="+", default=[], choices=list(METHODS), metavar="METHOD")
     parser.add_argument("--jobs", type=int, default=2, help="processes")
     parser.add_argument("--json", type=Path, help="a file for the figures")
+    parser.add_argument("--page", type=Path, help="a page that quotes tables, to be renewed")
     parser.add_argument("--output", type=Path, default=Path("build/real"))
     parser.add_argument(
         "--quick", action="store_true", help=f"{QUICK_SEEDS} seed, {QUICK_ROWS:,} rows"
@@ -89,11 +90,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     runs, refusals = measured(asked, kept, pool)
     pool.close()
     found = figures(runs)
-    report = markdown(found, refusals, asked)
+    parts = sections(found, refusals, asked)
+    report = markdown(parts, asked)
     (output / "real.md").write_text(report, encoding="utf-8")
     if given.json is not None:
         rows = [each.to_dict() for each in found]
         given.json.write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    if given.page is not None:
+        page = given.page.read_text(encoding="utf-8")
+        given.page.write_text(renewed(page, parts), encoding="utf-8")
     print(report)
     draw(found, asked, output)
 

@@ -18,7 +18,7 @@ METHODS: dict[str, Method] = {
         BestStump(),
         Littled("scorecard", "littled, scorecards", "scorecard"),
         Littled("stumps", "littled, stumps", "stumps"),
-        Littled("stumps-told", "littled, stumps, told the noise rate", "stumps", told=True),
+        Littled("stumps-told", "littled, stumps, told", "stumps", told=True),
         PrivateLeader(),
         PrivateDescent(),
         PeriodicStumps(),

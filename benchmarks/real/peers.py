@@ -55,7 +55,7 @@ class RiverPeer(Peer):
 class RiverLogistic(RiverPeer):
     """Logistic regression by stochastic gradient descent; numbers go through StandardScaler."""
 
-    name, title = "river-logistic", "River, logistic regression"
+    name, title = "river-logistic", "River, logistic"
 
     @property
     def settings(self) -> tuple[Setting, ...]:
@@ -85,7 +85,7 @@ class RiverLogistic(RiverPeer):
 class RiverTree(RiverPeer):
     """A Hoeffding tree."""
 
-    name, title = "hoeffding-tree", "River, Hoeffding tree"
+    name, title = "hoeffding-tree", "Hoeffding tree"
 
     @property
     def settings(self) -> tuple[Setting, ...]:

@@ -53,15 +53,16 @@ def over_time(path: Path, found: Sequence[Figures], streams: Sequence[str], epsi
     lines = [handles[title] for title in titles]
     figure.legend(lines, titles, loc="lower center", ncols=4, frameon=False)
     figure.suptitle(f"Error over time, epsilon {epsilon}; dashed: without privacy, or told")
-    figure.tight_layout(rect=(0, 0.9 / figure.get_figheight(), 1, 1))
-    figure.savefig(path, dpi=110)
+    height = figure.get_figheight()
+    figure.tight_layout(rect=(0, 0.9 / height, 1, 1 - 0.1 / height))
+    figure.savefig(path, dpi=80)
     plt.close(figure)
 
 
 def _panel(axis: Any, found: Sequence[Figures]) -> dict[str, Any]:
     """One stream; returns what the legend shows."""
     handles: dict[str, Any] = {}
-    highest = 0.0
+    shown: list[float] = []
     for each in sorted(found, key=lambda figures: list(METHODS).index(figures.method)):
         x = np.arange(WINDOW, TIMELINE_POINTS + 1, WINDOW) * each.rows / TIMELINE_POINTS
         mistakes = np.diff([0.0, *each.timeline[WINDOW - 1 :: WINDOW]])
@@ -70,8 +71,9 @@ def _panel(axis: Any, found: Sequence[Figures]) -> dict[str, Any]:
         (handles[METHODS[each.method].title],) = axis.plot(
             x, errors, line, color=colour, linewidth=2.4 if each.method == "scorecard" else 1.3
         )
-        highest = max(highest, float(np.median(errors)))
-    axis.set_ylim(0, max(1.0, 1.6 * highest))
+        shown += errors.tolist()
+    least, most = np.quantile(shown, (0, 0.99))
+    axis.set_ylim(0.9 * least, 1.05 * most)
     axis.xaxis.set_major_formatter(lambda value, _: f"{value:,.0f}")
     axis.xaxis.set_major_locator(mpl.ticker.MaxNLocator(4))
     axis.grid(color="#eeeeee")

@@ -40,13 +40,13 @@ class PeriodicStumps(Method):
     Source and guarantee: `benchmarks.learning.baselines.PeriodicExponential`.
     """
 
-    name, title = "exponential", "exponential mechanism, fixed periods"
+    name, title = "exponential", "exponential mechanism"
 
     @property
     def settings(self) -> tuple[Setting, ...]:
         """Lengths of periods, and the data that a draw sees."""
         return (
-            *({"every": every, "data": "all"} for every in (300, 1000, 3000, 10_000)),
+            *({"every": every, "data": "all"} for every in (100, 300, 1000, 3000, 10_000)),
             *({"every": every, "data": "fresh"} for every in (100, 300, 1000, 3000, 10_000)),
         )
 
@@ -131,12 +131,13 @@ class PrivateLeader(Method):
     (epsilon, delta)-DP for one Gaussian mechanism (Balle and Wang).
     """
 
-    name, title = "dp-ftrl", "DP-FTRL, linear"
+    name, title = "dp-ftrl", "DP-FTRL"
 
     @property
     def settings(self) -> tuple[Setting, ...]:
         """Features, batches, rates, and how weights shrink."""
-        grid = product(FORMS, (64, 256), (0.003, 0.01, 0.03, 0.1, 0.3, 1.0), (0.0, 3e-5))
+        rates = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3)
+        grid = product(FORMS, (64, 256, 1024), rates, (0.0, 3e-5))
         return tuple(
             {"features": form, "batch": batch, "rate": rate, "shrink": shrink}
             for form, batch, rate, shrink in grid
@@ -180,12 +181,12 @@ class PrivateDescent(Method):
     length at most 1.
     """
 
-    name, title = "dp-sgd", "DP-SGD, linear"
+    name, title = "dp-sgd", "DP-SGD"
 
     @property
     def settings(self) -> tuple[Setting, ...]:
         """Features, batches, steps and how they fall."""
-        grid = product(FORMS, (300, 1000), (1.0, 4.0, 16.0, 64.0, 256.0), (0.0, 0.5))
+        grid = product(FORMS, (300, 1000, 3000), (1.0, 4.0, 16.0, 64.0, 256.0), (0.0, 0.5))
         return tuple(
             {"features": form, "batch": batch, "step": step, "decay": decay}
             for form, batch, step, decay in grid

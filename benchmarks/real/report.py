@@ -1,5 +1,6 @@
 """From runs to figures, tables in Markdown and JSON."""
 
+import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
@@ -65,35 +66,52 @@ def _figures(runs: Sequence[Run]) -> Figures:
 Index = dict[tuple[str, str, str], Figures]
 
 
-def markdown(found: Sequence[Figures], refusals: Sequence[Refusal], asked: Asked) -> str:
-    """The report."""
+def sections(found: Sequence[Figures], refusals: Sequence[Refusal], asked: Asked) -> dict[str, str]:
+    """The tables by their titles."""
     index: Index = {(each.stream, each.method, each.epsilon): each for each in found}
     steady = [name for name in asked.streams if name not in CHANGING]
     changing = [name for name in asked.streams if name in CHANGING]
-    parts = [
-        "# Error on real streams",
-        f"Progressive error in %: each example is predicted before it is learned. Private methods "
-        f"keep (epsilon, {DELTA})-differential privacy for the replacement of one example. Means "
-        f"over {asked.seeds} seeds, with the least and the most in brackets. Settings are chosen "
-        "for each method and budget on the streams of other data.",
-        "## Streams",
-        _streams(asked),
-    ]
+    parts = {"Streams": _streams(asked)}
     for epsilon in asked.epsilons:
         if steady:
-            parts += [f"## Epsilon {epsilon}", _errors(index, steady, asked.methods, epsilon)]
+            parts[f"Epsilon {epsilon}"] = _errors(index, steady, asked.methods, epsilon)
         if changing:
-            title = f"## After a change at half time, epsilon {epsilon}"
-            parts += [title, _PARTS, _changes(index, changing, asked.methods, epsilon)]
-    parts += ["## Settings that were chosen", _settings(found)]
+            title = f"After a change at half time, epsilon {epsilon}"
+            parts[title] = _changes(index, changing, asked.methods, epsilon)
+    parts["Settings that were chosen"] = _settings(found)
     if refusals:
-        parts += ["## What did not run", _refusals(refusals)]
-    return "\n\n".join(part for part in parts if part) + "\n"
+        parts["What did not run"] = _refusals(refusals)
+    return parts
+
+
+def markdown(parts: dict[str, str], asked: Asked) -> str:
+    """The report, from its sections."""
+    about = (
+        "Progressive error in %: each example is predicted before it is learned. Private methods "
+        f"keep (epsilon, {DELTA})-differential privacy for the replacement of one example. Means "
+        f"over {asked.seeds} seeds, with the least and the most in brackets. Settings are chosen "
+        "for each method and budget on the streams of other data."
+    )
+    text = "\n\n".join(f"## {title}\n\n{body}" for title, body in parts.items())
+    return f"# Error on real streams\n\n{about} {_PARTS}\n\n{text}\n"
+
+
+def renewed(page: str, parts: dict[str, str]) -> str:
+    """A page whose quoted sections are those of the report.
+
+    One is quoted between `<!-- measured: TITLE -->` and `<!-- end -->`; KeyError for a title that
+    the report does not have.
+    """
+
+    def section(match: re.Match[str]) -> str:
+        return f"{match[1]}\n{parts[match[2]]}\n{match[3]}"
+
+    return re.sub(r"(<!-- measured: (.+?) -->)\n.*?(<!-- end -->)", section, page, flags=re.DOTALL)
 
 
 _PARTS = (
-    "before: from a quarter of the stream to the change; after: from the change on; settled: the "
-    "same without the first examples after the change, "
+    "Where labels change, before: from a quarter of the stream to the change; after: from the "
+    "change on; settled: the same without the first examples after the change, "
     + ", ".join(f"{count:,} for {name}" for name, count in SETTLED.items())
     + "."
 )
