@@ -137,14 +137,14 @@ def _at(index: Index, stream: str, method: str, epsilon: str) -> Figures | None:
 
 
 def _errors(index: Index, streams: Sequence[str], methods: Sequence[str], epsilon: str) -> str:
-    """A row for each stream; the least error of a private method is bold."""
+    """A row for each stream; the least error of a private method, as it is shown, is bold."""
     shown = [m for m in methods if any(_at(index, s, m, epsilon) for s in streams)]
     lines = [_row(["stream", *(METHODS[method].title for method in shown)])]
     lines.append(_row(["---", *("---:" for _ in shown)]))
     for stream in streams:
         here = {method: _at(index, stream, method, epsilon) for method in shown}
         private = [each.error for m, each in here.items() if each and METHODS[m].private]
-        least = min(private, default=-1.0)
+        least = _percent(min(private, default=-1.0))
         lines.append(_row([stream, *(_cell(each, least) for each in here.values())]))
     means = ["mean"]
     for method in shown:
@@ -154,13 +154,13 @@ def _errors(index: Index, streams: Sequence[str], methods: Sequence[str], epsilo
     return "\n".join([*lines, _row(means)])
 
 
-def _cell(each: Figures | None, least: float) -> str:
+def _cell(each: Figures | None, least: str) -> str:
     if each is None:
         return "-"
     shown = _percent(each.error)
     if not METHODS[each.method].private:
         return shown
-    shown = f"**{shown}**" if each.error == least else shown
+    shown = f"**{shown}**" if shown == least else shown
     return f"{shown} ({_percent(each.least)}-{_percent(each.most)})" if each.seeds > 1 else shown
 
 
