@@ -162,6 +162,10 @@ def test_runs_are_kept_and_not_run_again(tmp_path: Path, monkeypatch: pytest.Mon
         patched.setattr(measuring, "perform", None)
         (again,) = measuring.performed([task], Kept.opened(path, ()), pool, "test")
     assert again == first
+    whole = path.read_text()
+    path.write_text(whole + whole[:50])  # broken off in the middle of a line
+    assert Kept.opened(path, ()).of(task) == first
+    assert path.read_text() == whole
     assert Kept.opened(path, ["majority"]).of(task) is None
     assert path.read_text() == ""
 

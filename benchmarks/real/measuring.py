@@ -145,9 +145,13 @@ class Kept:
 
     @classmethod
     def opened(cls, path: Path, again: Iterable[str]) -> "Kept":
-        """The runs of a file, if there is one, without those of the methods `again`."""
+        """The runs of a file, if there is one, without those of the methods `again`.
+
+        A last line that is not whole was being written when the measurement was broken off.
+        """
         found = cls(path)
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        text = path.read_text(encoding="utf-8") if path.exists() else ""
+        lines = text[: text.rfind("\n") + 1].splitlines()
         kept = [line for line in lines if json.loads(line)["method"] not in set(again)]
         for line in kept:
             values = json.loads(line)
@@ -155,8 +159,9 @@ class Kept:
             values["timeline"] = tuple(values["timeline"])
             run = Run(**values)
             found.runs[_key(run, asked)] = run
-        if len(kept) < len(lines):
-            path.write_text("".join(f"{line}\n" for line in kept), encoding="utf-8")
+        whole = "".join(f"{line}\n" for line in kept)
+        if whole != text:
+            path.write_text(whole, encoding="utf-8")
         return found
 
     def add(self, runs: Iterable[Run], asked: int | None) -> None:
