@@ -33,6 +33,9 @@ class Kind:
     - `presentation`: its plans for people (`littled.cli.presentation.KindPresentation`).
     - `status`: its facts for people (`littled.cli.watching.KindStatus`).
     - `audits`: what is audited of it (`littled.auditing.subjects.KindAudits`).
+
+    `classes`: the classes of rules that no other kind learns; a learner of one of these need not
+    say its kind.
     """
 
     name: str
@@ -44,10 +47,12 @@ class Kind:
     presentation: str
     status: str
     audits: str
+    classes: tuple[str, ...] = ()
 
     def parts(self) -> Iterator[str]:
         """Every part, as it is written here."""
-        return (getattr(self, field.name) for field in fields(self) if field.name != "name")
+        others = ("name", "classes")
+        return (getattr(self, field.name) for field in fields(self) if field.name not in others)
 
 
 KINDS: dict[str, Kind] = {
@@ -86,6 +91,18 @@ KINDS: dict[str, Kind] = {
             status="littled.cli.batch.status:BatchStatus",
             audits="littled.auditing.subjects.batch:BatchAudits",
         ),
+        Kind(
+            "scorecard",
+            configuration="littled.configuration.scorecard:ScorecardConfiguration",
+            plan="littled.planner.scorecard.plan:ScorecardPlan",
+            planning="littled.planner.scorecard.search:ScorecardPlanning",
+            charges="littled.budget.charges.scorecard:ScorecardCharges",
+            options="littled.cli.scorecard.options:ScorecardOptions",
+            presentation="littled.cli.scorecard.plans:ScorecardPresentation",
+            status="littled.cli.scorecard.status:ScorecardStatus",
+            audits="littled.auditing.subjects.scorecard:ScorecardAudits",
+            classes=("scorecard",),
+        ),
     )
 }
 
@@ -97,6 +114,12 @@ def kind_of(name: object) -> Kind:
         known = " and ".join(KINDS)
         raise UnknownKind(f"it has the unknown kind {name!r}; this version knows {known}")
     return kind
+
+
+def kind_for(class_name: object) -> str:
+    """The kind of a learner of this class that does not say its kind."""
+    head = class_name.partition(":")[0] if isinstance(class_name, str) else ""
+    return next((kind.name for kind in KINDS.values() if head in kind.classes), USUAL)
 
 
 @cache

@@ -15,6 +15,7 @@ from littled.classes.conjunctions import Conjunctions
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.points import PointFunctions
 from littled.classes.prefixes import Prefixes
+from littled.classes.scorecard import Scorecards
 from littled.classes.sparse_sets import SparseSets
 from littled.classes.stumps import Stumps
 from littled.classes.table import Table
@@ -50,9 +51,12 @@ class ClassCase:
     - `streams`: with the points of streams, by a name of their own, for twins and growing streams;
     - `laws`: what selections among its rules cost;
     - `named`: as a configuration writes it, where it can (`classes/test_names.py`).
+
+    A class that has a kind of learner of its own is in no suite, as nothing selects among its
+    rules: its tests, and its learner's laws, have files of their own.
     """
 
-    suite: HypothesisClass
+    suite: HypothesisClass | None
     small: tuple[Small, ...]
     streams: Mapping[str, tuple[HypothesisClass, Any]]
     laws: tuple[Law, ...]
@@ -113,6 +117,13 @@ CASES: dict[str, ClassCase] = {
         # three examples cannot make two candidates that both exceed bottom
         laws=(Law("closures", AffineSubspaces(2, 1), (2.42, 1.14)),),
         named={"affine:64:3": AffineSubspaces(64, 3)},
+    ),
+    "scorecard": ClassCase(
+        suite=None,
+        small=(),
+        streams={"scorecard": (Scorecards("3x2c"), [[a, b] for a in range(3) for b in range(2)])},
+        laws=(),
+        named={"scorecard:64x7cox2": Scorecards("64x7cox2")},
     ),
     "stumps": ClassCase(
         suite=Stumps(3, 2),

@@ -279,6 +279,29 @@ class TallySeason(PrivacyEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class ScorecardSeason(PrivacyEvent):
+    """All that the scorecard learner releases in a season (PRIVACY.md, section 16).
+
+    Squared lengths by which the rows of neighbours differ at the most, in all: `warmup` those of
+    the warm-up's rows, `moments` of its mean, `rest` of the rows after it. Each entry of each row
+    has discrete Gaussian noise of parameter `variance`. It costs
+    max(warmup + moments, rest) / (2 variance) in zCDP.
+    """
+
+    name: ClassVar[str] = "scorecard_season"
+    warmup: int
+    moments: int
+    rest: int
+    variance: int
+
+    def __post_init__(self) -> None:
+        """Also ValueError without noise."""
+        PrivacyEvent.__post_init__(self)
+        if not self.variance:
+            raise ValueError(f"variance of {self.name} must be above 0")
+
+
+@dataclass(frozen=True, slots=True)
 class PredictionAnswersDense(PrivacyEvent):
     """Answers h(x), each with a fresh h drawn at rate e from one score per rule of the class.
 

@@ -29,6 +29,7 @@ from littled.budget.events import (
     PrepaidSelection,
     PrivacyEvent,
     RestoredSeason,
+    ScorecardSeason,
     SparseSelection,
     StageTest,
     TallySeason,
@@ -119,6 +120,12 @@ def _histogram_selection(event: HistogramSelection) -> Price:
 @_prices(TallySeason)
 def _tally_season(event: TallySeason) -> Price:
     return _pure(event.rate + event.threshold_rate) + Price(Fraction(0), Fraction(0), event.failure)
+
+
+@_prices(ScorecardSeason)
+def _scorecard_season(event: ScorecardSeason) -> Price:
+    most = max(event.warmup + event.moments, event.rest)
+    return Price(Fraction(0), round_up(Fraction(most, 2 * event.variance)), Fraction(0))
 
 
 @_prices(PredictionAnswersDense)

@@ -14,6 +14,8 @@
 - `intersection_closed`: there is a smallest rule around any positive examples;
 - `version_spaces`: the essential hypotheses (Lyu, Definition 4.3) of the rules that are
   approximately consistent with one teacher's data sets can be listed;
+- `additive`, rules that add up points for the bucket of each column: they are learned as weights
+  of public features;
 - `window_labelings`: the labelings of a subset of a window can be listed, a rule for each, for
   stable predictions (Dagan and Feldman 2020).
 
@@ -23,7 +25,7 @@ Each says what its lists take: bytes are upper bounds, whatever the examples are
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +35,7 @@ from littled.classes.memory import CLOSED_BYTES, INTEGER_BYTES, digits
 from littled_protocol.rules import Rule
 
 Capability = TypeVar("Capability")
+Integers = NDArray[np.int64]
 
 
 def needed(capability: Capability | None) -> Capability:
@@ -266,6 +269,45 @@ class VersionSpaces(ABC):
     @abstractmethod
     def space_bytes(self, examples: int, epochs: int) -> int:
         """Most bytes of one teacher's version space, of so many examples in so many epochs."""
+
+
+class AdditiveRules(ABC):
+    """Rules that add up points for the bucket of each column, and say 1 above 0.
+
+    What is learned are the weights of features, integers that are public functions of a bucket: the
+    points of a bucket are the weighted sum of its features. The first of the `dimensions` is the
+    constant, the same number for every row.
+    """
+
+    # Euclidean length of the features of a usual row.
+    USUAL_LENGTH: ClassVar[int] = 1024
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """Buckets of each column."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> tuple[Integers, ...]:
+        """Of each column the features of its buckets, int64 (size, count)."""
+
+    @property
+    @abstractmethod
+    def constant(self) -> int:
+        """The feature of the constant, a positive integer."""
+
+    @property
+    def dimensions(self) -> int:
+        """Features of a row, the constant counted."""
+        return 1 + sum(len(table.T) for table in self.tables)
+
+    @abstractmethod
+    def rule_of(self, weights: Integers, unit: int) -> Rule:
+        """The rule whose points are the weighted sums of features, divided by `unit` and rounded.
+
+        weights: int64 (dimensions,), the constant's first. Sums stay below 2^62.
+        """
 
 
 class WindowLabelings(ABC):

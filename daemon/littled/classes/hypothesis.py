@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from littled.classes.base import Ballot, Labels, Points, members_of_chunks, sauer_shelah
 from littled.classes.capabilities import (
+    AdditiveRules,
     IdSets,
     IntersectionClosed,
     NestedRules,
@@ -123,6 +124,11 @@ class HypothesisClass(ABC):
     def version_spaces(self) -> VersionSpaces | None:
         """Its version spaces, where their essential hypotheses can be listed."""
         return self if isinstance(self, VersionSpaces) else None
+
+    @property
+    def additive(self) -> AdditiveRules | None:
+        """Its features and points, where rules add up points for buckets."""
+        return self if isinstance(self, AdditiveRules) else None
 
     @property
     def window_labelings(self) -> WindowLabelings | None:

@@ -7,10 +7,11 @@ from typing import Any, get_args
 from littled.classes.base import ClassError
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.registry import CLASSES, all_written
-from littled_protocol.encodings import Form, Reading
+from littled_protocol.encodings import CategoryFeature, Feature, Form, Reading
 
 # The parameters of classes that follow from a reading.
-_SIZES: dict[str, Callable[[Reading], int]] = {
+_SIZES: dict[str, Callable[[Reading], int | str]] = {
+    "COLUMNS": lambda reading: "x".join(map(_written, reading.features)),
     "SIZE": lambda reading: reading.size,
     "BITS": lambda reading: reading.bits,
     "FEATURES": lambda reading: len(reading.features),
@@ -28,12 +29,17 @@ def class_from_name(name: str) -> HypothesisClass:
     entry = CLASSES.get(kind)
     if entry is None or entry.from_file:
         raise ClassError(f"there is no class {name!r}; the classes are {all_written()}")
+    of_columns = entry.parameters == ("COLUMNS",)
     whole = all(number.isascii() and number.isdigit() and len(number) < 20 for number in numbers)
-    if len(numbers) != len(entry.parameters) or not whole:
+    if len(numbers) != len(entry.parameters) or not (whole or of_columns):
         several = len(entry.parameters) > 1
         what = f"{len(entry.parameters)} whole numbers" if several else "a whole number"
+        if of_columns:
+            what = "the buckets of each column as 64x2x7c"
         raise ClassError(f"the class {kind} is written {entry.written}, {what}, not {name!r}")
-    made: HypothesisClass = resolve_name(entry.made_by)(*map(int, numbers))
+    made: HypothesisClass = resolve_name(entry.made_by)(
+        *(numbers if of_columns else map(int, numbers))
+    )
     return made
 
 
@@ -69,12 +75,21 @@ def class_of_reading(name: str, reading: Reading) -> HypothesisClass:
         numbers = [str(sizes[p]) if p in sizes else next(own) for p in entry.parameters]
     found = class_from_name(":".join((kind, *numbers)))
     for parameter, number in zip(entry.parameters, numbers, strict=True):
-        if sizes.get(parameter, int(number)) != int(number):
+        if str(sizes.get(parameter, number)) != number:
             raise ClassError(
                 f"the columns of {name} make {parameter} {sizes[parameter]}, not {number}; leave "
                 f"the sizes away: {kind}"
             )
     return found
+
+
+def _written(feature: Feature) -> str:
+    """A column as a class is written: its buckets, and which of them are missing or other."""
+    column = getattr(feature, "column", None)
+    missing = getattr(column, "missing", "") == "bucket"
+    is_category = isinstance(feature, CategoryFeature)
+    has_other = is_category and getattr(column, "other", "") == "bucket"
+    return f"{'m' * missing}{feature.size}{'c' * is_category}{'o' * has_other}"
 
 
 def forms_of(name: str) -> tuple[Form, ...]:

@@ -49,6 +49,12 @@ CLASSES: dict[str, Entry] = {
             ("number", "bits"),
         ),
         Entry("stumps", ("FEATURES", "BUCKETS"), "littled.classes.stumps:Stumps", ("row",)),
+        Entry(
+            "scorecard",
+            ("COLUMNS",),
+            "littled.classes.scorecard:Scorecards",
+            ("row", "value"),
+        ),
         Entry("conjunctions", ("BITS",), "littled.classes.conjunctions:Conjunctions", ("bits",)),
         Entry("table", ("FILE",), "littled.classes.table:Table", ("cell",), from_file=True),
     )

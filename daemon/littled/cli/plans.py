@@ -14,7 +14,7 @@ from littled.classes.registry import CLASSES
 from littled.cli.decimals import DecimalParameter
 from littled.cli.failures import WRONG_USE, Failure
 from littled.cli.kinds import all_options, kinds_with, options_of
-from littled.kinds import KINDS, USUAL
+from littled.kinds import KINDS, kind_for
 
 Command = TypeVar("Command", bound=Callable[..., None])
 
@@ -42,7 +42,7 @@ def kind_options(command: Command) -> Command:
 @click.option("--epsilon", required=True, type=DecimalParameter(), help="Budget of a season.")
 @click.option("--delta", required=True, type=DecimalParameter(), help="Failure mass of a season.")
 @click.option("--horizon", required=True, type=int, help="Examples in a season.")
-@click.option("--kind", default=USUAL, show_default=True, type=click.Choice(list(KINDS)),
+@click.option("--kind", show_default="what the class needs", type=click.Choice(list(KINDS)),
               help=f"Whether {' or '.join(options_of(kind).does for kind in KINDS)}."
               )  # fmt: skip
 @click.option("--unit", default="example", show_default=True, type=click.Choice(UNITS),
@@ -61,7 +61,7 @@ def plan(
     epsilon: Decimal,
     delta: Decimal,
     horizon: int,
-    kind: str,
+    kind: str | None,
     unit: str,
     user_examples_max: int | None,
     users_expected: int | None,
@@ -78,6 +78,7 @@ def plan(
     Where users are protected, both are for streams in which no user gives more examples than are
     used.
     """
+    kind = kind or kind_for(class_name)
     stream = {
         "epsilon": epsilon,
         "delta": delta,

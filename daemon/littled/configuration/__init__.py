@@ -31,7 +31,7 @@ from littled.budget.unit import USER_EXAMPLES_MAX, Unit
 from littled.classes.base import ClassError
 from littled.configuration.columns import Columns
 from littled.configuration.parts import LearnerPart, Number, Part, SomeText, Text
-from littled.kinds import KINDS, USUAL, Kind, load
+from littled.kinds import KINDS, USUAL, Kind, kind_for, load
 from littled.planner import StreamRequest, best_class
 from littled_protocol import limits
 from littled_protocol.encodings import EncodingError, TableSchema
@@ -119,6 +119,8 @@ def _table_of(kind: Kind) -> type[LearnerPart]:
 
 def _kind(value: Any) -> str:
     """Which kind of learner a table of a file means."""
+    if isinstance(value, dict) and "kind" not in value:
+        return kind_for(value.get("class"))
     kind = value.get("kind") if isinstance(value, dict) else getattr(value, "kind", None)
     return kind if isinstance(kind, str) and kind in KINDS else USUAL
 

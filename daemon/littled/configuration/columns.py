@@ -101,7 +101,8 @@ def _all_that_fit(kind: str, columns: Sequence[Column], forms: tuple[Form, ...])
     bucketed = tuple(column for column in columns if column.features)
     for form in forms:
         fitting = wide if form == "number" else bucketed
-        if not fitting:
+        alone = sum(len(column.features) for column in fitting) == 1
+        if not fitting or (form == "row" and alone and "value" in forms):
             continue
         if form in ("number", "value") and len(fitting) > 1:
             names = ", ".join(column.name for column in fitting)

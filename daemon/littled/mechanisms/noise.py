@@ -45,6 +45,8 @@ Purpose = Literal[
     "select",
     "tally",
     "tally-spell",
+    "scorecard",
+    "scorecard-moments",
     "predict",  # the place of a question, from which nothing is drawn itself
     "predict/subset",
     "predict/select",

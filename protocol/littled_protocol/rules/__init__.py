@@ -19,6 +19,7 @@ from littled_protocol.rules.functions import DIALECTS, sql_function
 from littled_protocol.rules.kinds import MajorityRule, rule_from_dict
 from littled_protocol.rules.points import PointsRule
 from littled_protocol.rules.prefixes import PrefixRule
+from littled_protocol.rules.scorecards import ScorecardRule
 from littled_protocol.rules.stumps import StumpRule
 from littled_protocol.rules.tables import TableRule
 from littled_protocol.rules.thresholds import ThresholdRule
@@ -34,6 +35,7 @@ __all__ = [
     "PrefixRule",
     "Rule",
     "RuleError",
+    "ScorecardRule",
     "StumpRule",
     "TableRule",
     "ThresholdRule",

@@ -18,6 +18,7 @@ from littled_protocol.rules.base import LISTED_MAX, Rule, RuleError, Words
 from littled_protocol.rules.conjunctions import ConjunctionRule
 from littled_protocol.rules.points import PointsRule
 from littled_protocol.rules.prefixes import PrefixRule
+from littled_protocol.rules.scorecards import ScorecardRule
 from littled_protocol.rules.stumps import StumpRule
 from littled_protocol.rules.tables import TableRule
 from littled_protocol.rules.thresholds import ThresholdRule
@@ -107,6 +108,7 @@ _READERS: Final[MappingProxyType[str, _Reader]] = MappingProxyType(
         ),
         "affine": (frozenset({"bits", "basis", "offset"}), AffineRule._from_fields),
         "conjunction": (frozenset({"bits", "ones", "zeros"}), ConjunctionRule._from_fields),
+        "scorecard": (frozenset({"constant", "tables"}), ScorecardRule._from_fields),
     }
 )
 """Every kind of rule; append-only."""

@@ -1,0 +1,71 @@
+"""What a scorecard learner may be charged, derived from its stored parameters."""
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from littled.budget.charges import Charges
+from littled.budget.events import PrepaidSelection, ScorecardSeason
+from littled.budget.rounding import from_text
+
+# What one example adds to a batch's sum at the most, in length, and what a row of features has.
+EXAMPLE_LENGTH, ROW_LENGTH = 1 << 22, 1 << 10
+# Four discrete Gaussians of standard deviation 1024, times 1, 400, 400^2 and 400^3.
+NOISE_VARIANCE = (1 << 20) * sum(400 ** (2 * part) for part in range(4))
+
+
+class ScorecardCharges:
+    """How the parameters of scorecard learners are read."""
+
+    def season(self, parameters: Mapping[str, Any]) -> Charges:
+        """All rows of noise of a season, and rules that cost nothing more."""
+        horizon, batch = _count(parameters, "horizon", 1), _count(parameters, "batch", 1)
+        warmup, decay = _count(parameters, "warmup", 0), from_text(parameters["decay"])
+        most = parameters.get("user_examples_max")
+        if most is not None and (type(most) is not int or most < 1):
+            raise ValueError("user_examples_max")
+        apart, batches = (2 * EXAMPLE_LENGTH * (most or 1)) ** 2, horizon // batch
+        season = ScorecardSeason(
+            warmup=apart * _squares(warmup, decay, _count(parameters, "warmup_scale", 0)),
+            moments=5 * (_count(parameters, "moments_scale", 0) * ROW_LENGTH * (most or 1)) ** 2,
+            rest=apart * _squares(batches - warmup, decay, _count(parameters, "scale", 1)),
+            variance=NOISE_VARIANCE,
+        )
+        return Charges(
+            trigger=(season,),
+            segment=None,
+            selection=(),
+            epsilon=from_text(parameters["epsilon"]),
+            call=PrepaidSelection(draws=1),
+            calls_max=sum(1 for number in range(1, batches + 1) if _is_published(number, batches)),
+        )
+
+    def windows(self, parameters: Mapping[str, Any]) -> None:
+        """None: no requests are answered."""
+
+
+def _squares(count: int, decay: Fraction, scale: int) -> int:
+    """The sum of floor(scale r_k)^2 over k < count: r_0 = 1, r_k = r_(k-1) decay (2k - 1) / 2k.
+
+    The r_k are rounded down to multiples of 2^-64, one after the other.
+    """
+    found, current = 0, 1 << 64
+    for k in range(1, count + 1):
+        found += (scale * current >> 64) ** 2
+        current = current * (2 * k - 1) * decay.numerator // (2 * k * decay.denominator)
+    return found
+
+
+def _is_published(number: int, batches: int) -> bool:
+    """Whether the batch of this number, from 1, ends with a rule: see PRIVACY.md, section 16."""
+    most, between = max(1, -(-batches // 2048)), 1
+    while between * 16 <= number and between < most:
+        between *= 2
+    return number % min(between, most) == 0
+
+
+def _count(parameters: Mapping[str, Any], name: str, least: int) -> int:
+    value = parameters[name]
+    if type(value) is not int or value < least:
+        raise TypeError(name)
+    return value

@@ -1,0 +1,32 @@
+"""The table of scorecard learners in a status."""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from rich.table import Table
+
+from littled.cli.output import number
+
+
+class ScorecardStatus:
+    """The public facts of scorecard learners, for people."""
+
+    heading: ClassVar[str] = "scorecards"
+
+    def table(self, title: str, learners: Mapping[str, Any]) -> Table:
+        """Learners that publish scorecards."""
+        table = Table(title=title, title_justify="left", title_style="bold")
+        table.add_column("learner")
+        for column in ("batch", "version"):
+            table.add_column(column, justify="right")
+        for column in ("rule", ""):
+            table.add_column(column)
+        for learner, facts in learners.items():
+            table.add_row(
+                learner,
+                f"{number(facts['batch_examples'])} examples",
+                str(facts["version"]),
+                facts["rule"],
+                "halted: the budget is spent" if facts["halted"] else "learning",
+            )
+        return table

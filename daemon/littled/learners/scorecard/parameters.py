@@ -1,0 +1,141 @@
+"""Public parameters of the scorecard learner: fixed before any data, recorded in the store."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Self
+
+from littled.budget.unit import USER_EXAMPLES_MAX
+from littled.learners.online.parameters import plain_values, stored_values
+from littled.written import write_exactly
+
+# Euclidean length that one example has in a batch's sum at the most; two of them apart, twice this.
+LENGTH_MAX = 1 << 22
+# Steps of half of the greatest residual, 1/2: a residual is an integer from -64 to 64.
+RESIDUAL_STEPS = 64
+# Coefficients are multiples of 2^-64 before they are scaled.
+_COEFFICIENT_BITS = 64
+# Products of sums and coefficients stay below 2^63, and a season's sums below some hundred MB.
+SCALE_MAX, BATCHES_MAX, BATCH_MAX = 1 << 12, 1 << 12, 1 << 30
+
+# Low bits of a release that the weights do without, so that their products stay below 2^63.
+DROPPED_BITS = 14
+
+_FRACTIONS = ("epsilon", "decay", "learning_rate")
+_INTEGERS = ("horizon", "batch", "warmup", "warmup_scale", "moments_scale", "scale")
+
+
+@dataclass(frozen=True, slots=True)
+class ScorecardParameters:
+    """Public parameters of the scorecard learner.
+
+    Privacy-critical (they set prices): all but `learning_rate`.
+
+    - `epsilon`: what is promised for all that is released about an example; finite precision is
+      charged for it.
+    - `horizon`: examples in a season. `batch`: examples of a batch, at whose end a row is released.
+    - `warmup`: batches of the warm-up, at the end of which the mean of the features is released; 0
+      for none. `moments_scale`: by what this release is multiplied before noise is added.
+    - `decay`: g, by which a sum counts less after each batch.
+    - `warmup_scale`, `scale`: by what the coefficients of the warm-up, and of the rest, are
+      multiplied before they are rounded down.
+    - `learning_rate`: weight for a unit of the sum of residuals.
+    - `user_examples_max`: c of "User-level privacy" (PRIVACY.md): the first c examples of each user
+      and season are learned from; None where one example is protected.
+
+    ValueError, one sentence, for values and combinations that no learner can have.
+    """
+
+    epsilon: Fraction
+    horizon: int
+    batch: int
+    decay: Fraction
+    learning_rate: Fraction
+    scale: int
+    warmup: int = 0
+    warmup_scale: int = 0
+    moments_scale: int = 0
+    user_examples_max: int | None = None
+
+    def __post_init__(self) -> None:
+        """Say the first thing that is wrong, if anything is."""
+        write_exactly(self, *_FRACTIONS)
+        for problem in chain(_wrong_types(self), _wrong_values(self)):
+            raise ValueError(problem)
+
+    @property
+    def batches(self) -> int:
+        """Batches after the warm-up; what is left over at the season's end is in none."""
+        return self.horizon // self.batch - self.warmup
+
+    @property
+    def coefficients(self) -> tuple[int, ...]:
+        """c_0, c_1, ... of the rows after the warm-up."""
+        return coefficients(self.batches, self.decay, self.scale)
+
+    @property
+    def warmup_coefficients(self) -> tuple[int, ...]:
+        """The same of the warm-up."""
+        return coefficients(self.warmup, self.decay, self.warmup_scale)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able; fractions as "numerator/denominator"."""
+        return plain_values(self)
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> Self:
+        """The parameters that `to_dict` wrote; ValueError names what is missing or unknown."""
+        return cls(**stored_values(cls, values, "scorecard learner", _FRACTIONS))
+
+
+@lru_cache(maxsize=64)
+def coefficients(count: int, decay: Fraction, scale: int) -> tuple[int, ...]:
+    """floor(scale r_k), k = 0, ..., count - 1: r_0 = 1, r_k = r_(k-1) g (2k - 1) / (2k).
+
+    The r_k are the series of (1 - g x)^(-1/2): the convolution of the sequence with itself is g^k,
+    so that rows of noise and of sums which it is applied to twice are decaying sums.
+    """
+    current, found = 1 << _COEFFICIENT_BITS, []
+    for k in range(count):
+        if k:
+            current = current * (2 * k - 1) * decay.numerator // (2 * k * decay.denominator)
+        found.append(scale * current >> _COEFFICIENT_BITS)
+    return tuple(found)
+
+
+def _wrong_types(p: ScorecardParameters) -> Iterator[str]:
+    """Amounts that are not exact."""
+    for name in _FRACTIONS:
+        if not isinstance(getattr(p, name), Fraction):
+            yield f"{name} must be a Fraction, so that it is exact"
+    for name in _INTEGERS:
+        if type(getattr(p, name)) is not int or getattr(p, name) < 0:
+            yield f"{name} must be an integer of at least 0"
+
+
+def _wrong_values(p: ScorecardParameters) -> Iterator[str]:
+    """What no value may be, and what values may not be together."""
+    if p.epsilon <= 0 or not 0 < p.learning_rate <= 1:
+        yield "epsilon must be above 0, and learning_rate above 0 and at most 1"
+    if not 0 < p.decay <= 1:
+        yield "decay must be above 0 and at most 1"
+    if not 1 <= p.batch <= BATCH_MAX:
+        yield f"batch must be from 1 to {BATCH_MAX}"
+    if not 1 <= p.batches <= BATCHES_MAX or p.warmup > BATCHES_MAX:
+        yield f"a season must have from 1 to {BATCHES_MAX} batches after its warm-up, and in it"
+    if not 1 <= p.scale <= SCALE_MAX or p.warmup_scale > SCALE_MAX:
+        yield f"scale and warmup_scale must be from 1 to {SCALE_MAX}"
+    for scale, count in ((p.scale, p.batches), (p.warmup_scale, p.warmup)):
+        # a row is a sum of c_k G, and a weight one of c_k O, without the lowest bits
+        row = sum(coefficients(count, p.decay, scale))
+        if row * row * p.batch * LENGTH_MAX >> DROPPED_BITS >= 1 << 61:
+            yield "batches this long have sums that would not fit into 64 bits; shorten the horizon"
+    if p.moments_scale > 1 << 24:
+        yield "moments_scale must be at most 2^24"
+    if bool(p.warmup) != bool(p.warmup_scale) or bool(p.warmup) != bool(p.moments_scale):
+        yield "a warm-up needs warmup_scale and moments_scale above 0, and only a warm-up has them"
+    most = p.user_examples_max
+    if most is not None and not (type(most) is int and 1 <= most <= USER_EXAMPLES_MAX):
+        yield f"user_examples_max must be an integer from 1 to {USER_EXAMPLES_MAX:,}"

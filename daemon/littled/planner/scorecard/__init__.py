@@ -1,0 +1,1 @@
+"""How scorecard learners are planned."""

@@ -1,0 +1,167 @@
+"""The class of scorecards: what its features are, its rules, and what its name may be."""
+
+import math
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+
+from littled.classes.base import ClassError
+from littled.classes.names import class_from_dict, class_from_name
+from littled.classes.scorecard import Scorecards
+from littled_protocol.rules import ScorecardRule
+from littled_protocol.rules.scorecards import POINTS_MAX
+
+
+def reference(column: str) -> Any:
+    """The features of one column by numpy's cosines, before they are scaled."""
+    size = int(column.strip("mco"))
+    before, behind = int(column.startswith("m")), int(column.endswith("o"))
+    inner = size - before - behind
+    parts = []
+    if inner == 2:
+        parts.append(np.array([-1.0, 1.0]))
+    elif inner > 2:
+        buckets = np.arange(inner)
+        for j in range(1, min(4, inner - 1) + 1):
+            parts.append(np.cos(np.pi * j * buckets / (inner - 1)) / j**0.75)
+        if "c" in column and inner <= 512:
+            parts += [0.35 * (buckets == v) for v in range(inner)]
+    parts = [np.pad(part, (before, behind)) for part in parts]
+    if before:
+        parts.append(0.4 * (np.arange(size) == 0))
+    if behind:
+        parts.append(0.4 * (np.arange(size) == size - 1))
+    return np.stack(parts, axis=1)
+
+
+@pytest.mark.parametrize("name", ["64x2x7c", "m65x8cox2c", "3", "m2xm3o", "513cx512c", "1000x64000"])
+def test_features_are_scaled_cosines_and_flags(name: str) -> None:
+    hypotheses = Scorecards(name)
+    parts = [reference(column) for column in name.split("x")]
+    scale = 1024 / math.sqrt(0.25 + sum((part**2).sum(axis=1).mean() for part in parts))
+    assert abs(hypotheses.constant - scale / 2) < 0.51
+    for found, part in zip(hypotheses.tables, parts, strict=True):
+        assert found.shape == part.shape
+        assert np.abs(found - part * scale).max() < 0.51
+    assert hypotheses.dimensions == 1 + sum(part.shape[1] for part in parts)
+
+
+def test_features_are_the_same_for_ever() -> None:
+    hypotheses = Scorecards("5x2xm4co")
+    assert hypotheses.constant == 302
+    assert [table.tolist() for table in hypotheses.tables] == GOLDEN
+
+
+GOLDEN: list[list[list[int]]] = [
+    [
+        [603, 359, 265, 213],
+        [426, 0, -187, -213],
+        [0, -359, 0, 213],
+        [-426, 0, 187, -213],
+        [-603, 359, -265, 213],
+    ],
+    [[-603], [603]],
+    [[0, 241, 0], [-603, 0, 0], [603, 0, 0], [0, 0, 241]],
+]
+
+
+def test_points_are_weighted_features_divided_and_rounded() -> None:
+    hypotheses = Scorecards("5x2")
+    weights = np.array([7, -3, 5, 2, 1, 4])
+    rule = hypotheses.rule_of(weights, 100)
+    first, second = hypotheses.tables
+    assert rule.constant == round(7 * hypotheses.constant / 100)
+    assert list(rule.tables[0]) == [
+        math.floor(value / 100 + 0.5) for value in (first @ weights[1:5]).tolist()
+    ]
+    assert list(rule.tables[1]) == [
+        math.floor(value / 100 + 0.5) for value in (second @ weights[5:]).tolist()
+    ]
+    beyond = hypotheses.rule_of(weights * 10**9, 1)
+    assert max(map(max, beyond.tables)) == POINTS_MAX
+    assert min(map(min, beyond.tables)) == -POINTS_MAX
+
+
+def test_the_first_rule_is_never_and_the_longest_has_the_longest_numbers() -> None:
+    hypotheses = Scorecards("64x3c")
+    rows = np.array(list(product(range(64), range(3))), dtype=np.uint16)
+    assert not hypotheses.first_rule().evaluate(rows).any()
+    longest = hypotheses.longest_rule
+    assert longest.tables == ((-POINTS_MAX,) * 64, (-POINTS_MAX,) * 3)
+    assert longest.x_type == hypotheses.point_type == "u16x2"
+    assert Scorecards("300").point_type == Scorecards("300").longest_rule.x_type == "u16"
+
+
+def test_a_domain_has_the_buckets_of_each_column() -> None:
+    hypotheses = Scorecards("4x2")
+    assert hypotheses.contains(np.array([[3, 1], [0, 0]], dtype=np.uint16))
+    assert hypotheses.contains(np.zeros((0, 2), dtype=np.uint16))
+    assert not hypotheses.contains(np.array([[3, 2]], dtype=np.uint16))
+    assert not Scorecards("4").contains(np.array([4], dtype=np.uint8))
+
+
+def test_a_chunk_that_some_rule_fits_is_learned_without_errors() -> None:
+    hypotheses = Scorecards("4x3x2")
+    rows = np.array(list(product(range(4), range(3), range(2))), dtype=np.uint16)
+    target = ScorecardRule(-5, ((0, 3, 1, 4), (2, 0, 3), (0, 1)))
+    labels = target.evaluate(rows)
+    assert 0 < labels.sum() < len(labels)
+    rule = hypotheses.empirical_rule(rows, labels)
+    assert (rule.evaluate(rows) == labels).all()
+    order = np.random.default_rng(1).permutation(len(rows))
+    assert hypotheses.empirical_rule(rows[order], labels[order]) == rule
+
+
+def test_a_chunk_that_nothing_fits_gets_the_best_rule_that_was_met() -> None:
+    hypotheses = Scorecards("2x2")
+    rows = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.uint16)
+    labels = np.array([0, 1, 1, 0], dtype=np.uint8)
+    assert (hypotheses.empirical_rule(rows, labels).evaluate(rows) != labels).sum() <= 2
+    nothing = hypotheses.empirical_rule(rows[:0], labels[:0])
+    assert nothing == hypotheses.first_rule()
+
+
+def test_dimensions_are_bounds() -> None:
+    """Every labeling of as many points as the dimension says, and no more, at a small size."""
+    hypotheses = Scorecards("2x2")
+    rows = np.array([[0, 0], [0, 1], [1, 0], [1, 1]], dtype=np.uint16)
+    rules = [ScorecardRule(c, ((0, a), (0, b))) for c, a, b in product(range(-3, 4), repeat=3)]
+    labelings = {tuple(rule.evaluate(rows).tolist()) for rule in rules}
+    shattered = [
+        k
+        for k in range(1, 5)
+        if any(
+            len({tuple(labels[i] for i in chosen) for labels in labelings}) == 2**k
+            for chosen in product(range(4), repeat=k)
+            if len(set(chosen)) == k
+        )
+    ]
+    assert max(shattered) == hypotheses.vc_dimension == 3
+    assert hypotheses.littlestone_dimension >= math.log2(len(labelings))
+
+
+def test_a_class_is_written_and_read() -> None:
+    hypotheses = class_from_name("scorecard:64xm7cox2")
+    assert hypotheses == Scorecards("64xm7cox2")
+    assert hypotheses.name == "scorecard:64xm7cox2"
+    assert class_from_dict(hypotheses.to_dict()) == hypotheses
+
+
+@pytest.mark.parametrize(
+    ("columns", "sentence"),
+    [
+        ("", "scorecard needs the buckets of 1 to"),
+        ("64x", "scorecard needs the buckets of 1 to"),
+        ("64y2", "as 64x2x7c, not '64y2'"),
+        ("c7", "as 64x2x7c, not 'c7'"),
+        ("x".join(["2"] * 1025), "scorecard needs the buckets of 1 to"),
+        ("1x2", "2 to 65536 buckets a column"),
+        ("65537", "2 to 65536 buckets a column"),
+        ("60000x60000", "at most 65536 buckets in all, not 120000"),
+    ],
+)
+def test_what_no_row_can_have_is_refused(columns: str, sentence: str) -> None:
+    with pytest.raises(ClassError, match=sentence):
+        Scorecards(columns)

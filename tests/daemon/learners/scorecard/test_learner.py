@@ -1,0 +1,238 @@
+"""The scorecard learner as a state machine: batches, rules, seasons, snapshots, what it learns."""
+
+from dataclasses import fields, replace
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from littled.budget.events import PrecisionLoss, PrepaidSelection
+from littled.classes.scorecard import Scorecards
+from littled.learners.contract import (
+    CallAdmitted,
+    CallRefused,
+    CallRequested,
+    Examples,
+    Place,
+    Published,
+    SeasonOpened,
+    SeasonPriced,
+)
+from littled.learners.scorecard import ScorecardLearner, ScorecardParameters, ScorecardState
+from littled.learners.scorecard.learner import published_after, season_event
+from littled.learners.snapshot import SnapshotUnusable, pack, unpack
+from littled.mechanisms import discrete_gaussian
+from littled.mechanisms.noise import KeyedNoise
+from support.learning import HEAD
+from support.tape import TapeNoise
+
+F = Fraction
+CLASS = Scorecards("8x4cox2")
+COLD = ScorecardParameters(
+    epsilon=F(1), horizon=200, batch=10, decay=F(39, 40), learning_rate=F(1, 8), scale=1_000
+)
+WARM = replace(COLD, warmup=3, warmup_scale=900, moments_scale=100_000)
+CASES = {"cold": COLD, "warm": WARM, "users": replace(WARM, user_examples_max=1)}
+
+
+def learner(case: str = "warm", **changes: Any) -> ScorecardLearner:
+    return ScorecardLearner("s/l", CLASS, replace(CASES[case], **changes))
+
+
+def stream(seed: int, count: int) -> tuple[Any, Any, Any]:
+    """Rows, labels that mostly follow the first two columns, and users of two examples each."""
+    generator = np.random.default_rng(seed)
+    columns = [generator.integers(size, size=count) for size in CLASS.sizes]
+    x = np.stack(columns, axis=1).astype(np.uint16)
+    y = (x[:, 0] + 2 * (x[:, 1] == 1) > 4) ^ (generator.random(count) < 0.1)
+    users = np.stack([np.zeros(count), np.arange(count) // 2], axis=1).astype(np.uint64)
+    return x, y.astype(np.uint8), users
+
+
+def run(
+    of: ScorecardLearner, count: int, noise: Any, cuts: list[int], seed: int = 1
+) -> tuple[ScorecardState, list[Published]]:
+    """A season, cut at `cuts`; every call is admitted."""
+    x, y, users = (column[:count] for column in stream(seed, 6_000))
+    whose = users if of.parameters.user_examples_max else None
+    state, out = of.step(of.initial(), SeasonOpened(0, 0), noise).state, []
+    for start, stop in pairwise(sorted({0, *(cut for cut in cuts if cut < count), count})):
+        done = start
+        while done < stop:
+            part = slice(done, stop)
+            given_users = None if whose is None else whose[part]
+            event = Examples(Place(HEAD, start, done), x[part], y[part], given_users)
+            step = of.step(state, event, noise)
+            state, done = step.state, done + step.consumed
+            assert step.effects or done == stop
+            for effect in step.effects:
+                assert isinstance(effect, CallRequested)
+                answer = of.step(state, CallAdmitted(effect.place), noise)
+                state = answer.state
+                out += [each for each in answer.effects if isinstance(each, Published)]
+    return state, out
+
+
+def packed(of: ScorecardLearner, state: ScorecardState) -> bytes:
+    return pack(of.state_to_dict(of.settled(state)))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_rule_follows_each_batch_at_first(case: str) -> None:
+    state, out = run(learner(case), 200, TapeNoise(1), [])
+    assert [each.position for each in out] == [10 * n for n in published_after(CASES[case])]
+    assert [each.position for each in out][:10] == list(range(10, 101, 10))
+    assert [each.version for each in out] == list(range(2, len(out) + 2))
+    assert state.batches == 20
+    assert state.moments is None
+
+
+def test_rules_come_less_often_later_and_their_number_is_limited() -> None:
+    long = replace(COLD, horizon=40_000)
+    assert list(published_after(long)) == [*range(1, 16), *range(16, 4001, 2)]
+    assert learner("cold", horizon=40_000).calls_max == 2008
+
+
+@given(cuts=st.lists(st.integers(1, 199), max_size=8), case=st.sampled_from(sorted(CASES)))
+@settings(max_examples=25)
+def test_how_examples_come_in_batches_does_not_matter(cuts: list[int], case: str) -> None:
+    of = learner(case)
+    state, out = run(of, 195, TapeNoise(3), [])
+    other, same = run(of, 195, TapeNoise(3), cuts)
+    assert out == same
+    assert packed(of, state) == packed(of, other)
+
+
+def test_a_step_leaves_the_state_before_it_as_it_was() -> None:
+    of, noise = learner(), TapeNoise(2)
+    state, _ = run(of, 57, noise, [])
+    before = packed(of, state)
+    x, y, _ = stream(9, 80)
+    for flipped in (y, 1 - y):
+        first = of.step(state, Examples(Place(HEAD, 57, 57), x, flipped), noise)
+        again = of.step(state, Examples(Place(HEAD, 57, 57), x, flipped), noise)
+        assert packed(of, first.state) == packed(of, again.state)
+        assert first.consumed == again.consumed == 3
+        assert packed(of, state) == before
+
+
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("count", [0, 7, 30, 34, 123])
+def test_a_snapshot_goes_on_as_the_state_would(case: str, count: int) -> None:
+    of, noise = learner(case), TapeNoise(4)
+    state, _ = run(of, count, noise, [])
+    read = of.state_from_dict(unpack(packed(of, state)))
+    assert packed(of, read) == packed(of, state)
+    x, y, users = stream(7, 40)
+    whose = users + np.uint64(1000) if of.parameters.user_examples_max else None
+    event = Examples(Place(HEAD, count, count), x, y, whose)
+    ours, theirs = of.step(state, event, noise), of.step(read, event, noise)
+    assert ours.effects == theirs.effects
+    assert packed(of, ours.state) == packed(of, theirs.state)
+
+
+def test_snapshots_of_other_versions_are_refused() -> None:
+    of = learner()
+    values = of.state_to_dict(run(of, 20, TapeNoise(1), [])[0])
+    with pytest.raises(SnapshotUnusable):
+        of.state_from_dict({**values, "more": 1})
+    with pytest.raises(SnapshotUnusable):
+        of.state_from_dict({**values, "sequence": {"summed": 1}})
+
+
+def test_a_season_is_priced_when_it_opens_and_rules_cost_nothing_more() -> None:
+    of = learner()
+    priced, published = of.step(of.initial(), SeasonOpened(0, 0), TapeNoise(1)).effects
+    assert isinstance(priced, SeasonPriced)
+    values = 20 * CLASS.dimensions + CLASS.dimensions + 1
+    loss = PrecisionLoss(values * discrete_gaussian.TOTAL_VARIATION, F(1))
+    assert priced.events == (season_event(of.parameters), loss)
+    assert published == Published("rule", 1, 0, 0, 0, CLASS.first_rule())
+    assert of.call_event() == PrepaidSelection(draws=1)
+
+
+def test_the_next_season_goes_on_from_the_weights_of_the_last() -> None:
+    of, noise = learner(), TapeNoise(5)
+    state, out = run(of, 205, noise, [])
+    step = of.step(state, SeasonOpened(1, 205), noise)
+    assert step.effects[-1] == Published("season", len(out) + 2, 1, len(out), 205, out[-1].rule)
+    opened = step.state
+    assert opened.batches == 0
+    assert opened.sequence is not None
+    assert not opened.sequence.summed.any()
+    assert not opened.sequence.partial.any()
+    # the same score in other coordinates: the rule that would be published now is the one before
+    assert state.sequence is not None
+    ours, theirs = of._rule(opened.average, opened.sequence), out[-1].rule
+    x, _, _ = stream(3, 500)
+    assert np.mean(ours.evaluate(x) == theirs.evaluate(x)) > 0.98
+
+
+def test_what_is_left_over_at_the_end_of_a_season_is_learned_by_nobody() -> None:
+    of = learner("cold", horizon=205)
+    whole, _ = run(of, 200, TapeNoise(1), [])
+    more, out = run(of, 205, TapeNoise(1), [202])
+    assert packed(of, whole) == packed(of, more)
+    assert out[-1].position == 200
+
+
+def test_a_refused_call_halts_until_the_next_season() -> None:
+    of, noise = learner(), TapeNoise(1)
+    x, y, _ = stream(1, 40)
+    state = of.step(of.initial(), SeasonOpened(0, 0), noise).state
+    step = of.step(state, Examples(Place(HEAD, 0, 0), x, y), noise)
+    (asked,) = step.effects
+    assert isinstance(asked, CallRequested)
+    step = of.step(step.state, CallRefused(asked.place), noise)
+    assert step.effects == (Published("halt", 2, 0, 0, 10, CLASS.first_rule()),)
+    assert step.state.halted
+    after = of.step(step.state, Examples(Place(HEAD, 0, 10), x[10:], y[10:]), noise)
+    assert (after.state, after.consumed, after.effects) == (step.state, 30, ())
+    assert not of.step(step.state, SeasonOpened(1, 40), noise).state.halted
+
+
+def test_examples_need_users_where_users_are_protected_and_only_there() -> None:
+    x, y, users = stream(1, 5)
+    for case, whose in (("users", None), ("warm", users)):
+        of = learner(case)
+        state = of.step(of.initial(), SeasonOpened(0, 0), TapeNoise(1)).state
+        with pytest.raises(ValueError, match="examples come with their users"):
+            of.step(state, Examples(Place(HEAD, 0, 0), x, y, whose), TapeNoise(1))
+
+
+def test_versions_go_on_above_what_a_store_had_lost() -> None:
+    of = learner()
+    state, _ = run(of, 30, TapeNoise(1), [])
+    assert of.after_restore(state, 100).version == 100
+    assert of.after_restore(state, 1).version == state.version
+
+
+def test_noise_is_drawn_once_for_each_batch_and_once_for_the_mean() -> None:
+    noise = TapeNoise(1)
+    run(learner(), 200, noise, [])
+    words = discrete_gaussian.WORDS
+    rows = [("s/l", "scorecard", 10 * n - 1, CLASS.dimensions * words) for n in range(1, 21)]
+    moments = ("s/l", "scorecard-moments", 29, (CLASS.dimensions + 1) * words)
+    assert noise.requests == [*rows[:3], moments, *rows[3:]]
+
+
+def test_columns_that_say_something_are_found() -> None:
+    hypotheses = Scorecards("8x4cox2")
+    parameters = ScorecardParameters(
+        epsilon=F(8), horizon=6_000, batch=30, decay=F(399, 400), learning_rate=F(1, 8),
+        scale=1_000, warmup=5, warmup_scale=900, moments_scale=1_000_000,
+    )  # fmt: skip
+    of = ScorecardLearner("s/l", hypotheses, parameters)
+    _, out = run(of, 6_000, KeyedNoise(bytes(32)), [])
+    x, y, _ = stream(5, 5_000)
+    assert np.mean(out[-1].rule.evaluate(x) != y) < 0.16  # a tenth of the labels are wrong
+
+
+def test_every_field_of_a_state_is_in_a_snapshot() -> None:
+    of = learner()
+    values = of.state_to_dict(of.initial())
+    assert set(values) == {one.name for one in fields(ScorecardState)}

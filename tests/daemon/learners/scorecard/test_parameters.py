@@ -1,0 +1,78 @@
+"""Parameters of the scorecard learner: coefficients, what is refused, and how they are stored."""
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from littled.learners.scorecard import ScorecardParameters
+from littled.learners.scorecard.parameters import BATCHES_MAX, coefficients
+
+F = Fraction
+WARM = ScorecardParameters(
+    epsilon=F(1), horizon=1_000, batch=10, decay=F(199, 200), learning_rate=F(1, 20), scale=900,
+    warmup=4, warmup_scale=700, moments_scale=5_000,
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("decay", [F(1), F(9, 10), F(199, 200)])
+def test_coefficients_are_the_root_of_decaying_sums(decay: Fraction) -> None:
+    """Applied twice they are 1, g, g^2, ..., up to what is lost by rounding down."""
+    one = 1 << 40
+    found = coefficients(50, decay, one)
+    assert found[0] == one
+    for k in range(50):
+        twice = sum(found[j] * found[k - j] for j in range(k + 1))
+        assert 0 <= decay**k - F(twice, one * one) < F(1, 1 << 30)
+
+
+def test_coefficients_are_rounded_down() -> None:
+    for k, found in enumerate(coefficients(30, F(1), 1000)):
+        exact = 1000 * F(math.comb(2 * k, k), 4**k)
+        assert exact - 1 - F(1, 1000) < found <= exact
+
+
+def test_batches_are_those_that_end_in_the_season() -> None:
+    assert WARM.batches == 96
+    assert replace(WARM, horizon=1_009).batches == 96
+    assert len(WARM.coefficients) == 96
+    assert len(WARM.warmup_coefficients) == 4
+    cold = replace(WARM, warmup=0, warmup_scale=0, moments_scale=0)
+    assert cold.batches == 100
+    assert cold.warmup_coefficients == ()
+
+
+def test_parameters_are_stored_and_read_again() -> None:
+    for parameters in (WARM, replace(WARM, user_examples_max=3)):
+        assert ScorecardParameters.from_dict(parameters.to_dict()) == parameters
+    assert WARM.to_dict()["decay"] == "199/200"
+    with pytest.raises(ValueError, match="scale"):
+        ScorecardParameters.from_dict({k: v for k, v in WARM.to_dict().items() if k != "scale"})
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"epsilon": F(0)}, "epsilon must be above 0"),
+        ({"learning_rate": F(2)}, "learning_rate above 0 and at most 1"),
+        ({"decay": F(0)}, "decay must be above 0"),
+        ({"decay": F(2)}, "decay must be above 0 and at most 1"),
+        ({"batch": 0}, "batch must be from 1"),
+        ({"batch": 10.0}, "batch must be an integer"),
+        ({"batch": 1_001}, f"from 1 to {BATCHES_MAX} batches"),
+        ({"horizon": 10**6, "batch": 1}, f"from 1 to {BATCHES_MAX} batches"),
+        ({"scale": 0}, "scale and warmup_scale must be from 1"),
+        ({"scale": 5_000}, "scale and warmup_scale must be from 1"),
+        ({"warmup": 100}, "batches after its warm-up"),
+        ({"warmup": 0}, "a warm-up needs"),
+        ({"moments_scale": 0}, "a warm-up needs"),
+        ({"moments_scale": 1 << 25}, "moments_scale must be at most"),
+        ({"user_examples_max": 0}, "user_examples_max must be an integer from 1"),
+        ({"horizon": 1 << 40, "batch": 1 << 29}, "sums that would not fit into 64 bits"),
+    ],
+)
+def test_what_no_learner_can_have_is_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        replace(WARM, **changes)
