@@ -154,6 +154,18 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         )
         for name in ("configuration/batch", "planner/batch/plan", "auditing/subjects/batch")
     },
+    **{
+        f"daemon/littled/{name}.py": (
+            "tests/daemon/cli/test_cli_leader.py",
+            "the parts of a kind as a configuration, a daemon and people meet them",
+        )
+        for name in (
+            "configuration/leader",
+            "planner/leader/plan",
+            "planner/leader/request",
+            "auditing/subjects/leader",
+        )
+    },
     "clients/littled_client/errors.py": ("tests/clients/test_both_clients.py", "names only"),
     "daemon/littled/ways.py": ("tests/daemon/planner/online/ways/test_register.py", "words only"),
     **{

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from littled.classes.hypothesis import HypothesisClass
 from littled.learners.batch import BatchParameters
+from littled.learners.leader import LeaderParameters
 from littled.learners.online.chain_memory import ChainSettings
 from littled.learners.online.groups import GroupSettings
 from littled.learners.online.length_search import LengthSettings
@@ -19,6 +20,7 @@ from littled.learners.online.values import EpochSettings
 from littled.learners.prediction import PredictionParameters
 from littled.planner import OnlinePlan, StreamPlan
 from littled.planner.batch.plan import BatchPlan
+from littled.planner.leader.plan import LeaderPlan
 from littled.planner.online.lengths import length_plan
 from littled.planner.prediction.plan import PredictionPlan
 from littled_protocol.rules import Words
@@ -279,11 +281,29 @@ POOLS: dict[str, tuple[str, OnlineParameters]] = {
         ),
     ),
 }  # fmt: skip
+COLD = LeaderParameters(
+    epsilon=Fraction(1), horizon=HORIZON, batch_examples=4, decay=Fraction(9, 10),
+    learning_rate=Fraction(1, 5), scale=1000,
+)  # fmt: skip
+WARM = replace(COLD, warmup=2, warmup_scale=900, moments_scale=10**6)
+SCORECARDS: dict[str, tuple[str, LeaderParameters]] = {
+    "scorecard": ("scorecard", COLD),
+    "scorecard warm": ("scorecard", WARM),
+}
+# A name ends with c.
+SCORECARD_USERS: dict[str, tuple[str, LeaderParameters]] = {
+    "scorecard, users 1": ("scorecard", replace(WARM, user_examples_max=1)),
+    "scorecard, users 3": ("scorecard", replace(COLD, user_examples_max=3)),
+}
 TOGETHER = ("dense", "dense draws", "answers, dense", "answers, relabelling")
 LEARNERS: dict[str, tuple[str, Any]] = {
     **ONLINE, **PREDICTIONS, **USERS, **BATCH, **BATCH_USERS, **POOLS, **WITH_A_CAP,
+    **SCORECARDS, **SCORECARD_USERS,
 }  # fmt: skip
-CASES = [*ONLINE, *PREDICTIONS, *BATCH, "a small budget", "one stream for all", *POOLS, *WITH_A_CAP]
+CASES = [
+    *(*ONLINE, *PREDICTIONS, *BATCH, "a small budget", "one stream for all", *POOLS),
+    *(*WITH_A_CAP, *SCORECARDS),
+]
 
 
 @dataclass(frozen=True)
@@ -298,6 +318,7 @@ def learner_plan(name: str, hypotheses: HypothesisClass | None = None) -> Any:
     """One learner under its own name without blanks."""
     kind: type[Any] = PredictionPlan if name in PREDICTIONS else OnlinePlan
     kind = BatchPlan if name in BATCH | BATCH_USERS else kind
+    kind = LeaderPlan if name in SCORECARDS | SCORECARD_USERS else kind
     of_class, parameters = LEARNERS[name]
     plain = name.replace(",", "").replace(" ", "_")
     return kind(plain, hypotheses or STREAMS[of_class][0], parameters, Words())

@@ -122,10 +122,10 @@ class Scorecards(HypothesisClass, AdditiveRules):
 
         A column of 2 buckets in order has one, -1 and 1; any other the cosines cos(pi j v / (size -
         1)) / j^(3/4) of its bucket v, j = 1, ..., 4, and up to 512 categories a small flag for
-        each besides, as their order may mean something or nothing. Buckets of what is missing or other are no
-        part of the order, and have a flag of their own. All are scaled by one number, so that a row
-        whose buckets are uniform has a squared length of `USUAL_LENGTH`^2 in the mean, the constant
-        counted, and rounded to integers.
+        each besides, as their order may mean something or nothing. Buckets of what is missing or
+        other are no part of the order, and have a flag of their own. All are scaled by one number,
+        so that a row whose buckets are uniform has a squared length of `USUAL_LENGTH`^2 in the
+        mean, the constant counted, and rounded to integers.
         """
         return tuple(
             np.array([[self._scaled(value) for value in row] for row in part], dtype=np.int64)

@@ -1,9 +1,10 @@
 """Private learners as pure state machines: `step(state, event, noise)`; no I/O and no clock.
 
-`OnlineLearner` and `BatchLearner` publish rules: a season is opened by `SeasonOpened`, `Examples`
-come in (`examples_of` makes them of arrays), and where a step asks for a call (`CallRequested`)
-the caller pays for it and says so (`CallAdmitted`), or not (`CallRefused`). What is published, and
-what has to be paid, are effects of steps. `PredictionLearner` answers single questions.
+`OnlineLearner`, `BatchLearner` and `LeaderLearner` publish rules: a season is opened by
+`SeasonOpened`, `Examples` come in (`examples_of` makes them of arrays), and where a step asks for a
+call (`CallRequested`) the caller pays for it and says so (`CallAdmitted`), or not (`CallRefused`).
+What is published, and what has to be paid, are effects of steps. `PredictionLearner` answers single
+questions.
 """
 
 from littled.learners.batch import BatchLearner, BatchParameters, BatchState
@@ -19,6 +20,7 @@ from littled.learners.contract import (
     Step,
 )
 from littled.learners.given import examples_of
+from littled.learners.leader import LeaderLearner, LeaderParameters, LeaderState
 from littled.learners.online import OnlineLearner, OnlineParameters, OnlineState
 from littled.learners.prediction import PredictionLearner, PredictionParameters
 
@@ -30,6 +32,9 @@ __all__ = [
     "CallRefused",
     "CallRequested",
     "Examples",
+    "LeaderLearner",
+    "LeaderParameters",
+    "LeaderState",
     "OnlineLearner",
     "OnlineParameters",
     "OnlineState",

@@ -12,8 +12,17 @@ from littled_protocol import limits
 from littled_protocol.columns import Points, smallest_point_type
 from littled_protocol.encodings import Dialect, Feature, Reading
 from littled_protocol.encodings.base import runs
-from littled_protocol.rules.base import ALWAYS, NEVER, Parts, Rule, RuleError, Words, as_points
-from littled_protocol.rules.writing import identifier, integer
+from littled_protocol.rules.base import (
+    ALWAYS,
+    NEVER,
+    SQL_NEVER,
+    Parts,
+    Rule,
+    RuleError,
+    Words,
+    as_points,
+)
+from littled_protocol.rules.writing import identifier, integer, sql_always
 
 POINTS_MAX: Final = 10**6
 """Most points of one bucket, and of the constant, in either direction."""
@@ -133,6 +142,8 @@ class ScorecardRule(Rule):
         sums = []
         for name, table in zip(names, self.tables, strict=True):
             quoted = identifier(name)
+            if not any(table):
+                continue
             # buckets of the same points that follow on each other, by the first number beyond
             cases = [
                 f"WHEN {quoted} < {high + offset} THEN {table[low]}"
@@ -140,13 +151,17 @@ class ScorecardRule(Rule):
             ]
             known = f"WHEN {quoted} IS NOT NULL THEN {table[-1]}"
             sums.append(f"CASE {' '.join([*cases, known])} END")
-        return self._sum_sql(sums)
+        return self._sum_sql(sums, sql_always(names[0]))
 
     def _read_sql(self, words: Words, reading: Reading, dialect: Dialect) -> str:
         pairs = zip(reading.features, self.tables, strict=True)
-        return self._sum_sql([_case_sql(feature, table, dialect) for feature, table in pairs])
+        sums = [_case_sql(feature, table, dialect) for feature, table in pairs if any(table)]
+        return self._sum_sql(sums, "(1 = 1)")
 
-    def _sum_sql(self, sums: list[str]) -> str:
+    def _sum_sql(self, sums: list[str], always: str) -> str:
+        """Return that the sum is above 0; `always` is what is true of every row."""
+        if not sums:
+            return always if self.constant > 0 else SQL_NEVER
         return f"({self.constant} + {' + '.join(sums)} > 0)"
 
     def _fields(self) -> dict[str, Any]:

@@ -46,7 +46,7 @@ from support.rules import cleared, reduced_basis
 
 BITS = 3
 POINTS = range(1 << BITS)
-TABLE = CASES["table"].suite
+TABLE = needed(CASES["table"].suite)
 DENSE = [hypotheses for hypotheses in SUITE if hypotheses.dense is not None]
 
 

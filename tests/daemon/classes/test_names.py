@@ -31,7 +31,10 @@ def test_names_and_descriptions_make_the_class(name: str) -> None:
     ("name", "sentence"),
     [
         ("threshold:256", "there is no class 'threshold:256'; the classes are thresholds:SIZE, "),
-        ("", "there is no class ''; .*, stumps:FEATURES:BUCKETS, conjunctions:BITS, table:FILE$"),
+        (
+            "",
+            "there is no class ''; .*, scorecard:COLUMNS, conjunctions:BITS, table:FILE$",
+        ),
         ("table:rules.csv", "there is no class"),
         ("thresholds", "is written thresholds:SIZE, a whole number, not 'thresholds'$"),
         ("thresholds:", "a whole number"),

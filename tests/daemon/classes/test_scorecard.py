@@ -24,8 +24,8 @@ def reference(column: str) -> Any:
         parts.append(np.array([-1.0, 1.0]))
     elif inner > 2:
         buckets = np.arange(inner)
-        for j in range(1, min(4, inner - 1) + 1):
-            parts.append(np.cos(np.pi * j * buckets / (inner - 1)) / j**0.75)
+        orders = range(1, min(4, inner - 1) + 1)
+        parts += [np.cos(np.pi * j * buckets / (inner - 1)) / j**0.75 for j in orders]
         if "c" in column and inner <= 512:
             parts += [0.35 * (buckets == v) for v in range(inner)]
     parts = [np.pad(part, (before, behind)) for part in parts]
@@ -36,7 +36,9 @@ def reference(column: str) -> Any:
     return np.stack(parts, axis=1)
 
 
-@pytest.mark.parametrize("name", ["64x2x7c", "m65x8cox2c", "3", "m2xm3o", "513cx512c", "1000x64000"])
+@pytest.mark.parametrize(
+    "name", ["64x2x7c", "m65x8cox2c", "3", "m2xm3o", "513cx512c", "1000x64000"]
+)
 def test_features_are_scaled_cosines_and_flags(name: str) -> None:
     hypotheses = Scorecards(name)
     parts = [reference(column) for column in name.split("x")]

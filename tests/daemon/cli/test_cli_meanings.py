@@ -211,7 +211,11 @@ def rules_of(draw: st.DrawFn, name: str) -> tuple[Rule, list[Point]]:
     """A rule that a learner of this class may publish, alone or as a majority, and points."""
     case = CASES[name]
     streams = [hypotheses for hypotheses, _ in case.streams.values()]
-    hypotheses = draw(st.sampled_from([case.suite, *case.named.values(), *streams]))
+    hypotheses = draw(
+        st.sampled_from(
+            [*([] if case.suite is None else [case.suite]), *case.named.values(), *streams]
+        )
+    )
     pool = st.sampled_from(pool_of(hypotheses))
     found = []
     for _ in range(draw(st.sampled_from([1, 1, 3]))):

@@ -195,9 +195,13 @@ LEARNER = "streams.flights.learners.late"
         (
             GOOD + 'kind = "offline"',
             f"{LEARNER}.kind",
-            "must be 'online', 'prediction' or 'batch', not",
+            "must be 'online', 'prediction', 'batch' or 'leader', not",
         ),
-        (GOOD + "kind = 1", f"{LEARNER}.kind", "must be 'online', 'prediction' or 'batch', not 1"),
+        (
+            GOOD + "kind = 1",
+            f"{LEARNER}.kind",
+            "must be 'online', 'prediction', 'batch' or 'leader', not 1",
+        ),
         (
             GOOD + 'selection = "odd"',
             f"{LEARNER}.selection",
@@ -333,7 +337,7 @@ ASK = "streams.flights.learners.ask"
             '"prediction"',
             '"predictions"',
             f"{ASK}.kind",
-            "must be 'online', 'prediction' or 'batch'",
+            "must be 'online', 'prediction', 'batch' or 'leader'",
         ),
         ('kind = "prediction"', "", f"{ASK}.window", "is not a known key"),
     ],

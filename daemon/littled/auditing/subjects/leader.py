@@ -10,28 +10,28 @@ from littled.auditing.trials import Subject
 from littled.budget.unit import EXAMPLE, Unit
 from littled.classes.names import class_from_name
 from littled.planner import StreamPlan, StreamRequest
-from littled.planner.scorecard.plan import ScorecardPlan
-from littled.planner.scorecard.request import ScorecardRequest
+from littled.planner.leader.plan import LeaderPlan
+from littled.planner.leader.request import LeaderRequest
 
 # Small learners by name, and of how many examples of one user what is protected consists.
 SCORECARDS = {"scorecard": EXAMPLE, "scorecard-users": Unit(2)}
 
 
-class ScorecardAudits:
+class LeaderAudits:
     """The audits of scorecard learners."""
 
     def small(self) -> Mapping[str, StreamRequest]:
         """Scorecards of two columns of three buckets."""
         hypotheses = class_from_name("scorecard:3x3")
         return {
-            name: alone(ScorecardRequest(name, hypotheses), unit=unit)
+            name: alone(LeaderRequest(name, hypotheses), unit=unit)
             for name, unit in SCORECARDS.items()
         }
 
-    def subject(self, stream: StreamPlan, plan: ScorecardPlan, name: str) -> Subject:
+    def subject(self, stream: StreamPlan, plan: LeaderPlan, name: str) -> Subject:
         """The audit of one learner of a stream. NoStreams where its batches are too long."""
         p = plan.parameters
-        length = p.batch * max(1, p.warmup)
+        length = p.batch_examples * max(1, p.warmup)
         if length > EXAMPLES_MAX:
             raise NoStreams(
                 f"learner {plan.name} has batches and a warm-up of more than {EXAMPLES_MAX:,} "
@@ -40,5 +40,5 @@ class ScorecardAudits:
         points, pairs = selection_pairs(
             plan.hypotheses, length, Fraction(1), 0, p.user_examples_max or 1
         )
-        words = f"{plan.hypotheses.name}, batches of {p.batch}"
+        words = f"{plan.hypotheses.name}, batches of {p.batch_examples}"
         return engine_subject(stream, plan, name, words, points, pairs)

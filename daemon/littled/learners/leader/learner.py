@@ -46,11 +46,11 @@ from littled.learners.contract import (
     SeasonPriced,
     Step,
 )
-from littled.learners.scorecard.features import WEIGHT_BITS, Contribution, FeatureMap
-from littled.learners.scorecard.parameters import (
+from littled.learners.leader.features import WEIGHT_BITS, Contribution, FeatureMap
+from littled.learners.leader.parameters import (
     DROPPED_BITS,
     LENGTH_MAX,
-    ScorecardParameters,
+    LeaderParameters,
 )
 from littled.learners.snapshot import SnapshotUnusable, counts_from_dict, counts_to_dict
 from littled.learners.users import UserCounts
@@ -88,7 +88,7 @@ class Sequence:
 
 
 @dataclass(frozen=True, slots=True)
-class ScorecardState:
+class LeaderState:
     """Everything the learner knows. Public: the fields up to `average`; the rest never leaves.
 
     `epoch` counts the rules that were published, over all seasons; `epoch_position` is where the
@@ -113,7 +113,7 @@ class ScorecardState:
 
 
 @dataclass(frozen=True)
-class ScorecardLearner:
+class LeaderLearner:
     """The scorecard learner for one class with public parameters.
 
     `name` is "stream/learner" and separates the noise of learners on one stream.
@@ -121,14 +121,14 @@ class ScorecardLearner:
 
     name: str
     hypotheses: HypothesisClass
-    parameters: ScorecardParameters
+    parameters: LeaderParameters
 
     # -- public facts ------------------------------------------------------------------------
 
-    def initial(self) -> ScorecardState:
+    def initial(self) -> LeaderState:
         """The state before the first season opens."""
         nothing = np.zeros(self.features.dimensions, dtype=np.int64)
-        return ScorecardState(self.hypotheses.first_rule(), nothing, nothing)
+        return LeaderState(self.hypotheses.first_rule(), nothing, nothing)
 
     def season_events(self) -> tuple[PrivacyEvent, ...]:
         """Privacy events charged when a season opens: all its releases, and finite precision."""
@@ -152,7 +152,7 @@ class ScorecardLearner:
 
     # -- the state machine -------------------------------------------------------------------
 
-    def step(self, state: ScorecardState, event: Event, noise: NoiseSource) -> Step[ScorecardState]:
+    def step(self, state: LeaderState, event: Event, noise: NoiseSource) -> Step[LeaderState]:
         """One transition; pure, and total on every state that the learner itself reaches."""
         match event:
             case SeasonOpened():
@@ -164,7 +164,7 @@ class ScorecardLearner:
             case CallRefused():
                 return self._halt(state, event.place)
 
-    def _open(self, state: ScorecardState, event: SeasonOpened) -> Step[ScorecardState]:
+    def _open(self, state: LeaderState, event: SeasonOpened) -> Step[LeaderState]:
         """A season goes on from the weights of the one before: they are public."""
         p = self.parameters
         carried = state.average
@@ -188,12 +188,12 @@ class ScorecardLearner:
         effects = (SeasonPriced(self.season_events()), _published(kind, opened, event.position))
         return Step(opened, effects)
 
-    def _halt(self, state: ScorecardState, place: Place) -> Step[ScorecardState]:
+    def _halt(self, state: LeaderState, place: Place) -> Step[LeaderState]:
         """The last rule stays published, and nothing is learned until the next season."""
         halted = replace(state, halted=True, version=state.version + 1)
         return Step(halted, (_published("halt", halted, place.position + 1),))
 
-    def _publish(self, state: ScorecardState, place: Place) -> Step[ScorecardState]:
+    def _publish(self, state: LeaderState, place: Place) -> Step[LeaderState]:
         """The scorecard of the averaged weights."""
         assert state.sequence is not None, "a rule is published in a season"
         rule = self._rule(state.average, state.sequence)
@@ -201,8 +201,8 @@ class ScorecardLearner:
         return Step(published, (_published("rule", published, place.position + 1),))
 
     def _observe(
-        self, state: ScorecardState, event: Examples, noise: NoiseSource
-    ) -> Step[ScorecardState]:
+        self, state: LeaderState, event: Examples, noise: NoiseSource
+    ) -> Step[LeaderState]:
         """A batch after the other, up to the end of one after which a rule is published."""
         p, count = self.parameters, len(event.y)
         if (event.users is None) != (p.user_examples_max is None):
@@ -210,10 +210,10 @@ class ScorecardLearner:
         if state.halted or not count:
             return Step(state, consumed=count)
         since = event.place.position - state.epoch_position
-        end = self._next_published(state.batches) * p.batch - since
+        end = self._next_published(state.batches) * p.batch_examples - since
         event = event.take(slice(min(count, end)))
         working = _Working(self, state, event, noise)
-        for first, last, ends in _pieces(since, len(event.y), p.batch):
+        for first, last, ends in _pieces(since, len(event.y), p.batch_examples):
             if working.state.batches == p.warmup + p.batches:
                 break  # left over at the season's end
             working.add(first, last)
@@ -225,15 +225,15 @@ class ScorecardLearner:
         place = event.place_of(end - 1)
         return Step(state, (CallRequested(place, self.call_event()),), end)
 
-    def settled(self, state: ScorecardState) -> ScorecardState:
+    def settled(self, state: LeaderState) -> LeaderState:
         """The same state: sums do not show how their examples came in batches."""
         return state
 
-    def after_restore(self, state: ScorecardState, version: int) -> ScorecardState:
+    def after_restore(self, state: LeaderState, version: int) -> LeaderState:
         """The state whose next version is above `version`, the last one that a store had lost."""
         return replace(state, version=max(state.version, version))
 
-    def state_to_dict(self, state: ScorecardState) -> dict[str, Any]:
+    def state_to_dict(self, state: LeaderState) -> dict[str, Any]:
         """Plain values and arrays of a state, for a snapshot; of sums only what is there."""
         values = {one.name: getattr(state, one.name) for one in fields(state)}
         return {
@@ -243,9 +243,9 @@ class ScorecardLearner:
             "users_kept": counts_to_dict(state.users_kept),
         }
 
-    def state_from_dict(self, values: dict[str, Any]) -> ScorecardState:
+    def state_from_dict(self, values: dict[str, Any]) -> LeaderState:
         """The state that `state_to_dict` wrote; SnapshotUnusable if it is of another version."""
-        if set(values) != {one.name for one in fields(ScorecardState)}:
+        if set(values) != {one.name for one in fields(LeaderState)}:
             raise SnapshotUnusable("the snapshot has the fields of another version")
         sequence = values["sequence"]
         if sequence is not None:
@@ -258,7 +258,7 @@ class ScorecardLearner:
             "sequence": sequence,
             "users_kept": counts_from_dict(values["users_kept"]),
         }
-        return ScorecardState(**read)
+        return LeaderState(**read)
 
     # -- parts -------------------------------------------------------------------------------
 
@@ -328,12 +328,10 @@ class ScorecardLearner:
         moved = np.array([_limited(one * above // below) for one in row.tolist()], dtype=np.int64)
         return (sequence.start * self._powers[done] >> _POWER_BITS) + moved
 
-    def centred(
-        self, state: ScorecardState, sequence: Sequence, released: Integers
-    ) -> ScorecardState:
+    def centred(self, state: LeaderState, sequence: Sequence, released: Integers) -> LeaderState:
         """The state after the warm-up, whose noisy moments were released, times their scale."""
         p = self.parameters
-        rows = p.warmup * p.batch * p.moments_scale
+        rows = p.warmup * p.batch_examples * p.moments_scale
         *moments, square = released.tolist()
         moments[0] = 0  # the constant is the same for every row
         centre = [max(-USUAL_LENGTH, min(USUAL_LENGTH, _nearest(m, rows))) for m in moments]
@@ -376,7 +374,7 @@ class _Working:
     """What one step changes: the sums of a copy of the state, so that the state stays as it is."""
 
     def __init__(
-        self, learner: ScorecardLearner, state: ScorecardState, event: Examples, noise: NoiseSource
+        self, learner: LeaderLearner, state: LeaderState, event: Examples, noise: NoiseSource
     ) -> None:
         """Look up what does not change within a sequence: cells, and who is learned from."""
         self.learner, self.event, self.source = learner, event, noise
@@ -450,7 +448,7 @@ class _Working:
             self._scores = self._example.scores(weights)
 
 
-def season_event(p: ScorecardParameters) -> ScorecardSeason:
+def season_event(p: LeaderParameters) -> ScorecardSeason:
     """Everything that a season releases: squared lengths by which neighbours' rows differ."""
     most = p.user_examples_max or 1
     apart = (2 * LENGTH_MAX * most) ** 2
@@ -462,7 +460,7 @@ def season_event(p: ScorecardParameters) -> ScorecardSeason:
     )
 
 
-def published_after(p: ScorecardParameters) -> Iterator[int]:
+def published_after(p: LeaderParameters) -> Iterator[int]:
     """The numbers of batches after which a rule is published: public, rising."""
     total_batches = p.warmup + p.batches
     most = max(1, -(-total_batches // PUBLISHED_LATER))
@@ -512,5 +510,5 @@ def _from_dict(values: dict[str, Any], count: int) -> Sequence:
     return Sequence(**read)
 
 
-def _published(kind: str, state: ScorecardState, position: int) -> Published:
+def _published(kind: str, state: LeaderState, position: int) -> Published:
     return Published(kind, state.version, state.season, state.epoch, position, state.rule)

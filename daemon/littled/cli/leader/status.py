@@ -8,7 +8,7 @@ from rich.table import Table
 from littled.cli.output import number
 
 
-class ScorecardStatus:
+class LeaderStatus:
     """The public facts of scorecard learners, for people."""
 
     heading: ClassVar[str] = "scorecards"
@@ -17,7 +17,7 @@ class ScorecardStatus:
         """Learners that publish scorecards."""
         table = Table(title=title, title_justify="left", title_style="bold")
         table.add_column("learner")
-        for column in ("batch", "version"):
+        for column in ("batch_examples", "version"):
             table.add_column(column, justify="right")
         for column in ("rule", ""):
             table.add_column(column)

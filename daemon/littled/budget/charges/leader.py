@@ -14,12 +14,12 @@ EXAMPLE_LENGTH, ROW_LENGTH = 1 << 22, 1 << 10
 NOISE_VARIANCE = (1 << 20) * sum(400 ** (2 * part) for part in range(4))
 
 
-class ScorecardCharges:
+class LeaderCharges:
     """How the parameters of scorecard learners are read."""
 
     def season(self, parameters: Mapping[str, Any]) -> Charges:
         """All rows of noise of a season, and rules that cost nothing more."""
-        horizon, batch = _count(parameters, "horizon", 1), _count(parameters, "batch", 1)
+        horizon, batch = _count(parameters, "horizon", 1), _count(parameters, "batch_examples", 1)
         warmup, decay = _count(parameters, "warmup", 0), from_text(parameters["decay"])
         most = parameters.get("user_examples_max")
         if most is not None and (type(most) is not int or most < 1):

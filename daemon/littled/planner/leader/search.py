@@ -14,21 +14,21 @@ from functools import lru_cache
 from typing import ClassVar
 
 from littled.classes.capabilities import AdditiveRules, needed
-from littled.learners.scorecard import ScorecardParameters
-from littled.learners.scorecard.parameters import (
+from littled.learners.leader import LeaderParameters
+from littled.learners.leader.parameters import (
     BATCH_MAX,
     BATCHES_MAX,
     LENGTH_MAX,
+    NOISE_VARIANCE,
     SCALE_MAX,
     coefficients,
 )
-from littled.mechanisms.discrete_gaussian import VARIANCE
 from littled.planner.budgets import Budget
 from littled.planner.capacity import MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX, fits_a_frame
+from littled.planner.leader.plan import LeaderPlan
+from littled.planner.leader.request import LeaderRequest
 from littled.planner.planning import Cost, Planning
 from littled.planner.requests import PlanError, StreamRequest
-from littled.planner.scorecard.plan import ScorecardPlan
-from littled.planner.scorecard.request import ScorecardRequest
 from littled.portable import log
 from littled_protocol import limits
 
@@ -53,25 +53,25 @@ CELL_BYTES = 64
 
 
 @dataclass(frozen=True, slots=True)
-class ScorecardEstimate:
+class LeaderEstimate:
     """A plan and the standard deviation that noise gives a usual row's score, in log odds."""
 
-    plan: ScorecardPlan
+    plan: LeaderPlan
     score_noise: float
 
 
-class ScorecardPlanning(Planning[ScorecardRequest, ScorecardEstimate, ScorecardPlan]):
+class LeaderPlanning(Planning[LeaderRequest, LeaderEstimate, LeaderPlan]):
     """How scorecard learners are planned, and what they take."""
 
     has_trigger: ClassVar[bool] = False
     takes_less: ClassVar[str] = " or fewer columns of a scorecard"
 
-    def check(self, request: ScorecardRequest, stream: StreamRequest) -> None:
+    def check(self, request: LeaderRequest, stream: StreamRequest) -> None:
         """Raise PlanError for what cannot be planned on this stream whatever the budget."""
         hypotheses = request.hypotheses
         if hypotheses.additive is None:
             raise PlanError(
-                f"learner {request.name}: kind scorecard needs the class scorecard, not "
+                f"learner {request.name}: kind leader needs the class scorecard, not "
                 f"{hypotheses.name}"
             )
         if not fits_a_frame(hypotheses, 1):
@@ -81,33 +81,33 @@ class ScorecardPlanning(Planning[ScorecardRequest, ScorecardEstimate, ScorecardP
                 "steps or values"
             )
 
-    def best(self, request: ScorecardRequest, budget: Budget) -> ScorecardEstimate | None:
+    def best(self, request: LeaderRequest, budget: Budget) -> LeaderEstimate | None:
         """The plan under one way to divide the budget; None if it leaves no zCDP."""
         if budget.accounting != "zcdp" or request.hypotheses.additive is None:
             return None
         parameters = planned(request.hypotheses.additive.dimensions, budget)
         if parameters is None:
             return None
-        plan = ScorecardPlan(request.name, request.hypotheses, parameters, request.words)
+        plan = LeaderPlan(request.name, request.hypotheses, parameters, request.words)
         too_large = (
             self.snapshot_bytes_max(plan) > SNAPSHOT_BYTES_MAX
             or self.memory_bytes_max(plan) > MEMORY_BYTES_MAX
         )
-        return None if too_large else ScorecardEstimate(plan, score_noise(parameters))
+        return None if too_large else LeaderEstimate(plan, score_noise(parameters))
 
-    def cost(self, request: ScorecardRequest, estimate: ScorecardEstimate) -> Cost:
+    def cost(self, request: LeaderRequest, estimate: LeaderEstimate) -> Cost:
         """The noise of a score."""
         return Cost(logarithm=log(estimate.score_noise))
 
     def is_worthwhile(
-        self, request: ScorecardRequest, estimate: ScorecardEstimate, stream: StreamRequest
+        self, request: LeaderRequest, estimate: LeaderEstimate, stream: StreamRequest
     ) -> bool:
         """Whether there are enough examples for the noise that a score has."""
         enough = stream.horizon >= WORTHWHILE_EXAMPLES
         return enough and estimate.score_noise <= WORTHWHILE_NOISE
 
     def why_not(
-        self, request: ScorecardRequest, stream: StreamRequest, budgets: tuple[Budget, ...]
+        self, request: LeaderRequest, stream: StreamRequest, budgets: tuple[Budget, ...]
     ) -> str | None:
         """Why there is no plan: the budget, the horizon, or the columns."""
         if any(self.best(request, budget) for budget in budgets):
@@ -118,14 +118,14 @@ class ScorecardPlanning(Planning[ScorecardRequest, ScorecardEstimate, ScorecardP
             "memory; raise epsilon, or leave columns out"
         )
 
-    def snapshot_bytes_max(self, plan: ScorecardPlan) -> int:
+    def snapshot_bytes_max(self, plan: LeaderPlan) -> int:
         """Most bytes of the learner's state in a snapshot: sums, releases, the rule, and users."""
         p, rules = plan.parameters, needed(plan.hypotheses.additive)
         sums = 2 * 8 * rules.dimensions * max(p.batches, p.warmup)
         users = 20 * p.horizon if p.user_examples_max is not None else 0
         return sums + users + limits.frame_bytes_max + 4096
 
-    def memory_bytes_max(self, plan: ScorecardPlan) -> int:
+    def memory_bytes_max(self, plan: LeaderPlan) -> int:
         """About how much memory the learner takes: its state twice, while a batch ends."""
         p, rules = plan.parameters, needed(plan.hypotheses.additive)
         users = USER_BYTES * p.horizon if p.user_examples_max is not None else 0
@@ -133,13 +133,13 @@ class ScorecardPlanning(Planning[ScorecardRequest, ScorecardEstimate, ScorecardP
 
 
 @lru_cache(maxsize=256)
-def planned(dimensions: int, budget: Budget) -> ScorecardParameters | None:
+def planned(dimensions: int, budget: Budget) -> LeaderParameters | None:
     """The parameters for a part of a budget in zCDP; None if it is too small."""
     n, rho, most = budget.horizon, float(budget.answers_amount), budget.unit.examples
     if rho <= 0:
         return None
     # the price of c examples of a user grows with c^2
-    own = rho / most**2
+    own = rho / (most * most)
     batch, decay, rate = _batch(n, own)
     needed = math.sqrt(5 * dimensions / own)
     longest = min(n / WARMUP_SHARE, WARMUP_PRECISION * needed)
@@ -149,18 +149,20 @@ def planned(dimensions: int, budget: Budget) -> ScorecardParameters | None:
     warmup_scale = scale_of(warmup, decay, own / 2) if warmup else 0
     if min(scale, warmup_scale or scale) < SCALE_MIN:
         return None
-    moments = math.isqrt(int(own * VARIANCE / 5)) // AdditiveRules.USUAL_LENGTH if warmup else 0
+    moments = (
+        math.isqrt(int(own * NOISE_VARIANCE / 5)) // AdditiveRules.USUAL_LENGTH if warmup else 0
+    )
     try:
-        return ScorecardParameters(
+        return LeaderParameters(
             epsilon=budget.epsilon,
             horizon=n,
-            batch=batch,
+            batch_examples=batch,
             decay=decay,
             learning_rate=max(Fraction(1), Fraction(round(rate * RATE_UNIT))) / RATE_UNIT,
             scale=scale,
             warmup=warmup,
             warmup_scale=warmup_scale,
-            moments_scale=min(moments, 1 << 24),
+            moments_scale=min(moments, 1 << 24) if warmup else 0,
             user_examples_max=budget.user_examples_max,
         )
     except ValueError:  # a season so long that sums would not fit into 64 bits
@@ -187,12 +189,12 @@ def _squares(count: int, decay: Fraction) -> float:
 
 def scale_of(count: int, decay: Fraction, rho: float) -> int:
     """The largest scale of so many coefficients that rho pays for."""
-    length = math.sqrt(2 * rho * VARIANCE / _squares(count, decay))
+    length = math.sqrt(2 * rho * NOISE_VARIANCE / _squares(count, decay))
     return min(SCALE_MAX, int(length * (1 - 1e-9)) // (2 * LENGTH_MAX))
 
 
-def score_noise(p: ScorecardParameters) -> float:
+def score_noise(p: LeaderParameters) -> float:
     """Standard deviation of the noise in the last weights along a vector of length 1."""
     squares = sum(c * c for c in p.coefficients)
-    unit = 2 * LENGTH_MAX * p.scale**2
-    return float(p.learning_rate) * math.sqrt(VARIANCE * squares) / unit
+    unit = 2 * LENGTH_MAX * p.scale * p.scale
+    return float(p.learning_rate) * math.sqrt(NOISE_VARIANCE * squares) / unit

@@ -22,8 +22,8 @@ from littled.learners.contract import (
     SeasonOpened,
     SeasonPriced,
 )
-from littled.learners.scorecard import ScorecardLearner, ScorecardParameters, ScorecardState
-from littled.learners.scorecard.learner import published_after, season_event
+from littled.learners.leader import LeaderLearner, LeaderParameters, LeaderState
+from littled.learners.leader.learner import published_after, season_event
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms import discrete_gaussian
 from littled.mechanisms.noise import KeyedNoise
@@ -32,15 +32,20 @@ from support.tape import TapeNoise
 
 F = Fraction
 CLASS = Scorecards("8x4cox2")
-COLD = ScorecardParameters(
-    epsilon=F(1), horizon=200, batch=10, decay=F(39, 40), learning_rate=F(1, 8), scale=1_000
+COLD = LeaderParameters(
+    epsilon=F(1),
+    horizon=200,
+    batch_examples=10,
+    decay=F(39, 40),
+    learning_rate=F(1, 8),
+    scale=1_000,
 )
 WARM = replace(COLD, warmup=3, warmup_scale=900, moments_scale=100_000)
 CASES = {"cold": COLD, "warm": WARM, "users": replace(WARM, user_examples_max=1)}
 
 
-def learner(case: str = "warm", **changes: Any) -> ScorecardLearner:
-    return ScorecardLearner("s/l", CLASS, replace(CASES[case], **changes))
+def learner(case: str = "warm", **changes: Any) -> LeaderLearner:
+    return LeaderLearner("s/l", CLASS, replace(CASES[case], **changes))
 
 
 def stream(seed: int, count: int) -> tuple[Any, Any, Any]:
@@ -54,8 +59,8 @@ def stream(seed: int, count: int) -> tuple[Any, Any, Any]:
 
 
 def run(
-    of: ScorecardLearner, count: int, noise: Any, cuts: list[int], seed: int = 1
-) -> tuple[ScorecardState, list[Published]]:
+    of: LeaderLearner, count: int, noise: Any, cuts: list[int], seed: int = 1
+) -> tuple[LeaderState, list[Published]]:
     """A season, cut at `cuts`; every call is admitted."""
     x, y, users = (column[:count] for column in stream(seed, 6_000))
     whose = users if of.parameters.user_examples_max else None
@@ -77,7 +82,7 @@ def run(
     return state, out
 
 
-def packed(of: ScorecardLearner, state: ScorecardState) -> bytes:
+def packed(of: LeaderLearner, state: LeaderState) -> bytes:
     return pack(of.state_to_dict(of.settled(state)))
 
 
@@ -222,11 +227,11 @@ def test_noise_is_drawn_once_for_each_batch_and_once_for_the_mean() -> None:
 
 def test_columns_that_say_something_are_found() -> None:
     hypotheses = Scorecards("8x4cox2")
-    parameters = ScorecardParameters(
-        epsilon=F(8), horizon=6_000, batch=30, decay=F(399, 400), learning_rate=F(1, 8),
+    parameters = LeaderParameters(
+        epsilon=F(8), horizon=6_000, batch_examples=30, decay=F(399, 400), learning_rate=F(1, 8),
         scale=1_000, warmup=5, warmup_scale=900, moments_scale=1_000_000,
     )  # fmt: skip
-    of = ScorecardLearner("s/l", hypotheses, parameters)
+    of = LeaderLearner("s/l", hypotheses, parameters)
     _, out = run(of, 6_000, KeyedNoise(bytes(32)), [])
     x, y, _ = stream(5, 5_000)
     assert np.mean(out[-1].rule.evaluate(x) != y) < 0.16  # a tenth of the labels are wrong
@@ -235,4 +240,4 @@ def test_columns_that_say_something_are_found() -> None:
 def test_every_field_of_a_state_is_in_a_snapshot() -> None:
     of = learner()
     values = of.state_to_dict(of.initial())
-    assert set(values) == {one.name for one in fields(ScorecardState)}
+    assert set(values) == {one.name for one in fields(LeaderState)}

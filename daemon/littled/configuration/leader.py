@@ -6,18 +6,18 @@ from typing import Literal
 
 from littled.budget.unit import Unit
 from littled.configuration.parts import LearnerPart
-from littled.planner.scorecard.request import ScorecardRequest
+from littled.planner.leader.request import LeaderRequest
 from littled_protocol.rules import Words
 
 
-class ScorecardConfiguration(LearnerPart):
+class LeaderConfiguration(LearnerPart):
     """One scorecard learner of a stream: the columns that it reads."""
 
-    kind: Literal["scorecard"] = "scorecard"
+    kind: Literal["leader"] = "leader"
 
-    def request(self, name: str, words: Words) -> ScorecardRequest:
+    def request(self, name: str, words: Words) -> LeaderRequest:
         """What the planner is asked for."""
-        return ScorecardRequest(name, self.hypothesis_class, Fraction(self.noise_rate), words)
+        return LeaderRequest(name, self.hypothesis_class, Fraction(self.noise_rate), words)
 
     def problems(self, name: str, unit: Unit, horizon: int) -> Iterator[str]:
         """A noise rate would be told to nobody."""

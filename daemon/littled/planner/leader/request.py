@@ -9,13 +9,13 @@ from littled_protocol.rules import Words
 
 
 @dataclass(frozen=True, slots=True)
-class ScorecardRequest:
+class LeaderRequest:
     """What a configuration asks of one scorecard learner: nothing but its columns.
 
     `noise_rate` is not reckoned with: labels may be as noisy as they are.
     """
 
-    kind: ClassVar[str] = "scorecard"
+    kind: ClassVar[str] = "leader"
 
     name: str
     hypotheses: HypothesisClass

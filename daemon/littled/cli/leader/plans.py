@@ -14,37 +14,37 @@ from littled.cli.presentation import (
     stream_facts,
     stream_words,
 )
-from littled.learners.scorecard.learner import published_after
+from littled.learners.leader.learner import published_after
 from littled.planner import StreamPlan, StreamRequest, plan_stream
-from littled.planner.scorecard.plan import ScorecardPlan
-from littled.planner.scorecard.search import score_noise
+from littled.planner.leader.plan import LeaderPlan
+from littled.planner.leader.search import score_noise
 
 
-class ScorecardPresentation(KindPresentation):
+class LeaderPresentation(KindPresentation):
     """Plans of scorecard learners, for people."""
 
     heading: ClassVar[str] = "scorecards"
-    columns: ClassVar[Sequence[str]] = ("learner", "columns", "batch", "noise of a score")
+    columns: ClassVar[Sequence[str]] = ("learner", "columns", "batch_examples", "noise of a score")
 
     def report(self, request: StreamRequest) -> PlanReport:
         """The plan of a scorecard learner alone on its stream."""
         found = plan_stream(request)
-        (planned,) = found.of(ScorecardPlan)
+        (planned,) = found.of(LeaderPlan)
         facts = scorecard_facts(found, planned)
         return PlanReport(facts, scorecard_in_words(facts), batches_table(planned))
 
     def rows(self, stream: StreamPlan) -> Iterator[Sequence[str]]:
         """Of each scorecard learner."""
-        for plan in stream.of(ScorecardPlan):
+        for plan in stream.of(LeaderPlan):
             yield (
                 plan.name,
                 str(len(needed(plan.hypotheses.additive).sizes)),
-                f"{number(plan.parameters.batch)} examples",
+                f"{number(plan.parameters.batch_examples)} examples",
                 f"{score_noise(plan.parameters):.2f}",
             )
 
 
-def scorecard_facts(stream: StreamPlan, learner: ScorecardPlan) -> dict[str, Any]:
+def scorecard_facts(stream: StreamPlan, learner: LeaderPlan) -> dict[str, Any]:
     """A plan of one learner as a JSON object; exact numbers are in `plan`."""
     p, rules = learner.parameters, needed(learner.hypotheses.additive)
     return {
@@ -54,9 +54,9 @@ def scorecard_facts(stream: StreamPlan, learner: ScorecardPlan) -> dict[str, Any
         "dimensions": rules.dimensions,
         **stream_facts(stream),
         "accounting": "zcdp",
-        "batch": p.batch,
+        "batch_examples": p.batch_examples,
         "batches_per_season": p.batches + p.warmup,
-        "warmup_examples": p.warmup * p.batch,
+        "warmup_examples": p.warmup * p.batch_examples,
         "rules_per_season": sum(1 for _ in published_after(p)),
         "learning_rate": float(p.learning_rate),
         "score_noise": score_noise(p),
@@ -71,17 +71,18 @@ def scorecard_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
         "class": f"{facts['columns']} columns with {number(facts['buckets'])} buckets in all",
         **stream_words(facts),
         **({"users": f"the first {number(users)} examples of each and season"} if users else {}),
-        "batches": f"{number(facts['batch'])} examples each, {number(facts['batches_per_season'])} "
-        f"in a season, of which {number(facts['rules_per_season'])} publish a rule",
-        "warm-up": f"{number(warmup)} examples, then the mean row is released" if warmup else
-        "none: the mean row would be mostly noise",
-        "noise": f"{facts['score_noise']:.2f} in the logarithm of the odds of a usual row, "
-        "at the season's end",
+        "batches": f"{number(facts['batches_per_season'])} in a season, of "
+        f"{number(facts['batch_examples'])} examples each",
+        "rules": f"{number(facts['rules_per_season'])} in a season, for one price",
+        "warm-up": f"{number(warmup)} examples, then the mean row is released"
+        if warmup
+        else "none: the mean row would be mostly noise",
+        "noise": f"moves the log odds of a usual row by {facts['score_noise']:.2f} at the end",
         "learning rate": amount(facts["learning_rate"]),
-    }  # fmt: skip
+    }
 
 
-def batches_table(learner: ScorecardPlan) -> Table:
+def batches_table(learner: LeaderPlan) -> Table:
     """After how many examples rules are published."""
     p = learner.parameters
     table = compared("rules", "after examples", ("version",))
@@ -90,5 +91,5 @@ def batches_table(learner: ScorecardPlan) -> Table:
     for place in shown:
         if 0 <= place < len(numbers):
             remark = "the last of a season" if place == len(numbers) - 1 else ""
-            table.add_row(number(numbers[place] * p.batch), number(place + 2), remark)
+            table.add_row(number(numbers[place] * p.batch_examples), number(place + 2), remark)
     return table

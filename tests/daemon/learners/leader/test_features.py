@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from littled.classes.capabilities import Integers
 from littled.classes.scorecard import Scorecards
-from littled.learners.scorecard.features import MARGINS, Contribution, FeatureMap, Integers
-from littled.learners.scorecard.parameters import LENGTH_MAX, RESIDUAL_STEPS
+from littled.learners.leader.features import MARGINS, Contribution, FeatureMap
+from littled.learners.leader.parameters import LENGTH_MAX, RESIDUAL_STEPS
 
 CLASSES = ("4x3", "2x2c", "m4x5cox2", "64", "3x64xm9co")
 

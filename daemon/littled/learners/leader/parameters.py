@@ -9,10 +9,13 @@ from typing import Any, Self
 
 from littled.budget.unit import USER_EXAMPLES_MAX
 from littled.learners.online.parameters import plain_values, stored_values
+from littled.mechanisms.discrete_gaussian import VARIANCE
 from littled.written import write_exactly
 
 # Euclidean length that one example has in a batch's sum at the most; two of them apart, twice this.
 LENGTH_MAX = 1 << 22
+# The parameter of the discrete Gaussian noise in each entry of a row.
+NOISE_VARIANCE = VARIANCE
 # Steps of half of the greatest residual, 1/2: a residual is an integer from -64 to 64.
 RESIDUAL_STEPS = 64
 # Coefficients are multiples of 2^-64 before they are scaled.
@@ -24,18 +27,18 @@ SCALE_MAX, BATCHES_MAX, BATCH_MAX = 1 << 12, 1 << 12, 1 << 30
 DROPPED_BITS = 14
 
 _FRACTIONS = ("epsilon", "decay", "learning_rate")
-_INTEGERS = ("horizon", "batch", "warmup", "warmup_scale", "moments_scale", "scale")
+_INTEGERS = ("horizon", "batch_examples", "warmup", "warmup_scale", "moments_scale", "scale")
 
 
 @dataclass(frozen=True, slots=True)
-class ScorecardParameters:
+class LeaderParameters:
     """Public parameters of the scorecard learner.
 
     Privacy-critical (they set prices): all but `learning_rate`.
 
     - `epsilon`: what is promised for all that is released about an example; finite precision is
       charged for it.
-    - `horizon`: examples in a season. `batch`: examples of a batch, at whose end a row is released.
+    - `horizon`: examples in a season. `batch_examples`: of a batch, at whose end a row is released.
     - `warmup`: batches of the warm-up, at the end of which the mean of the features is released; 0
       for none. `moments_scale`: by what this release is multiplied before noise is added.
     - `decay`: g, by which a sum counts less after each batch.
@@ -50,7 +53,7 @@ class ScorecardParameters:
 
     epsilon: Fraction
     horizon: int
-    batch: int
+    batch_examples: int
     decay: Fraction
     learning_rate: Fraction
     scale: int
@@ -68,7 +71,7 @@ class ScorecardParameters:
     @property
     def batches(self) -> int:
         """Batches after the warm-up; what is left over at the season's end is in none."""
-        return self.horizon // self.batch - self.warmup
+        return self.horizon // self.batch_examples - self.warmup
 
     @property
     def coefficients(self) -> tuple[int, ...]:
@@ -105,7 +108,7 @@ def coefficients(count: int, decay: Fraction, scale: int) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _wrong_types(p: ScorecardParameters) -> Iterator[str]:
+def _wrong_types(p: LeaderParameters) -> Iterator[str]:
     """Amounts that are not exact."""
     for name in _FRACTIONS:
         if not isinstance(getattr(p, name), Fraction):
@@ -115,14 +118,14 @@ def _wrong_types(p: ScorecardParameters) -> Iterator[str]:
             yield f"{name} must be an integer of at least 0"
 
 
-def _wrong_values(p: ScorecardParameters) -> Iterator[str]:
+def _wrong_values(p: LeaderParameters) -> Iterator[str]:
     """What no value may be, and what values may not be together."""
     if p.epsilon <= 0 or not 0 < p.learning_rate <= 1:
         yield "epsilon must be above 0, and learning_rate above 0 and at most 1"
     if not 0 < p.decay <= 1:
         yield "decay must be above 0 and at most 1"
-    if not 1 <= p.batch <= BATCH_MAX:
-        yield f"batch must be from 1 to {BATCH_MAX}"
+    if not 1 <= p.batch_examples <= BATCH_MAX:
+        yield f"batch_examples must be from 1 to {BATCH_MAX}"
     if not 1 <= p.batches <= BATCHES_MAX or p.warmup > BATCHES_MAX:
         yield f"a season must have from 1 to {BATCHES_MAX} batches after its warm-up, and in it"
     if not 1 <= p.scale <= SCALE_MAX or p.warmup_scale > SCALE_MAX:
@@ -130,7 +133,7 @@ def _wrong_values(p: ScorecardParameters) -> Iterator[str]:
     for scale, count in ((p.scale, p.batches), (p.warmup_scale, p.warmup)):
         # a row is a sum of c_k G, and a weight one of c_k O, without the lowest bits
         row = sum(coefficients(count, p.decay, scale))
-        if row * row * p.batch * LENGTH_MAX >> DROPPED_BITS >= 1 << 61:
+        if row * row * p.batch_examples * LENGTH_MAX >> DROPPED_BITS >= 1 << 61:
             yield "batches this long have sums that would not fit into 64 bits; shorten the horizon"
     if p.moments_scale > 1 << 24:
         yield "moments_scale must be at most 2^24"

@@ -1,6 +1,6 @@
 """What a season of a scorecard learner costs: all neighbours of tiny streams, release by release.
 
-Noise is Gaussian, so what a transcript costs is exact arithmetic: given everything before, a release
+Noise is Gaussian, so what a transcript costs is exact arithmetic: given what is before, a release
 of values v on one side and v' on the other has the divergence |v - v'|^2 / (2 s^2) in zCDP, and
 these add up over the transcript. So the transcript is given here, by an adversary who also chooses
 every other example by it; both sides are run until their values are known, and the squares that
@@ -21,8 +21,8 @@ from littled.budget.prices import price
 from littled.classes.capabilities import Integers
 from littled.classes.scorecard import Scorecards
 from littled.learners.contract import CallAdmitted, CallRequested, Examples, Place, SeasonOpened
-from littled.learners.scorecard import ScorecardLearner, ScorecardParameters
-from littled.learners.scorecard.learner import season_event
+from littled.learners.leader import LeaderLearner, LeaderParameters
+from littled.learners.leader.learner import season_event
 from littled.mechanisms import discrete_gaussian
 from littled.mechanisms.noise import KeyedNoise, NoiseSource, Purpose
 from littled_protocol.columns import point_type
@@ -31,8 +31,8 @@ from support.learning import HEAD
 F = Fraction
 NOISE = KeyedNoise(bytes(32))
 CLASS = Scorecards("3x2c")
-COLD = ScorecardParameters(
-    epsilon=F(8), horizon=6, batch=2, decay=F(9, 10), learning_rate=F(1, 4), scale=40
+COLD = LeaderParameters(
+    epsilon=F(8), horizon=6, batch_examples=2, decay=F(9, 10), learning_rate=F(1, 4), scale=40
 )
 WARM = replace(COLD, horizon=8, warmup=2, warmup_scale=30, moments_scale=90_000)
 # A row of buckets and a label; None for an example of a user that is not there.
@@ -41,7 +41,7 @@ EXTREMES: tuple[Example, ...] = (((0, 0), 0), ((0, 0), 1), ((2, 1), 0), ((2, 1),
 
 
 @dataclass(frozen=True)
-class Transcribed(ScorecardLearner):
+class Transcribed(LeaderLearner):
     """Releases what a transcript says, and writes down the values that it hides."""
 
     transcript: tuple[int, ...] = ()
@@ -94,7 +94,7 @@ def cost(learner: Transcribed, sides: Sequence[Sequence[Example]], users: Any = 
     return Fraction(squares, 2 * discrete_gaussian.VARIANCE)
 
 
-def claimed(learner: ScorecardLearner) -> Fraction:
+def claimed(learner: LeaderLearner) -> Fraction:
     (event, _) = learner.season_events()
     return price(event).rho
 
@@ -113,7 +113,7 @@ def neighbours(length: int) -> Iterator[tuple[list[Example], list[Example]]]:
 
 
 @pytest.mark.parametrize("parameters", [COLD, WARM], ids=["cold", "warm"])
-def test_all_releases_of_a_season_cost_what_is_charged(parameters: ScorecardParameters) -> None:
+def test_all_releases_of_a_season_cost_what_is_charged(parameters: LeaderParameters) -> None:
     most = F(0)
     for transcript in TRANSCRIPTS:
         learner = Transcribed("s/l", CLASS, parameters, transcript)
@@ -131,14 +131,14 @@ def test_the_warmup_and_the_rest_are_each_within_their_part() -> None:
         learner = Transcribed("s/l", CLASS, WARM, transcript)
         for sides in neighbours(WARM.horizon):
             first, second = (values_of(learner, side, None) for side in sides)
-            found = dict.fromkeys(parts, 0)
+            found: dict[str, int] = dict.fromkeys(parts, 0)
             for turn, ((purpose, ours), (_, theirs)) in enumerate(zip(first, second, strict=True)):
                 part = "moments" if purpose == "scorecard-moments" else "warmup"
                 part = "rest" if turn > WARM.warmup else part
                 found[part] += sum((a - b) ** 2 for a, b in zip(ours, theirs, strict=True))
             assert not (found["warmup"] and found["rest"])  # an example is in one of them
-            for part, squares in found.items():
-                parts[part] = max(parts[part], F(squares))
+            for part, apart in found.items():
+                parts[part] = max(parts[part], F(apart))
     for part, squares in parts.items():
         assert squares <= getattr(event, part)
         # rows that are cut keep less than their length, as they are rounded towards 0
@@ -148,7 +148,7 @@ def test_the_warmup_and_the_rest_are_each_within_their_part() -> None:
 @pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize("parameters", [COLD, WARM], ids=["cold", "warm"])
 def test_all_that_one_user_gives_costs_what_is_charged(
-    parameters: ScorecardParameters, most: int
+    parameters: LeaderParameters, most: int
 ) -> None:
     """User 0 has examples at two or three positions; on the other side another one, or nobody."""
     parameters = replace(parameters, user_examples_max=most)

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from littled.learners.scorecard import ScorecardParameters
-from littled.learners.scorecard.parameters import BATCHES_MAX, coefficients
+from littled.learners.leader import LeaderParameters
+from littled.learners.leader.parameters import BATCHES_MAX, coefficients
 
 F = Fraction
-WARM = ScorecardParameters(
-    epsilon=F(1), horizon=1_000, batch=10, decay=F(199, 200), learning_rate=F(1, 20), scale=900,
-    warmup=4, warmup_scale=700, moments_scale=5_000,
+WARM = LeaderParameters(
+    epsilon=F(1), horizon=1_000, batch_examples=10, decay=F(199, 200),
+    learning_rate=F(1, 20), scale=900, warmup=4, warmup_scale=700, moments_scale=5_000,
 )  # fmt: skip
 
 
@@ -46,10 +46,10 @@ def test_batches_are_those_that_end_in_the_season() -> None:
 
 def test_parameters_are_stored_and_read_again() -> None:
     for parameters in (WARM, replace(WARM, user_examples_max=3)):
-        assert ScorecardParameters.from_dict(parameters.to_dict()) == parameters
+        assert LeaderParameters.from_dict(parameters.to_dict()) == parameters
     assert WARM.to_dict()["decay"] == "199/200"
     with pytest.raises(ValueError, match="scale"):
-        ScorecardParameters.from_dict({k: v for k, v in WARM.to_dict().items() if k != "scale"})
+        LeaderParameters.from_dict({k: v for k, v in WARM.to_dict().items() if k != "scale"})
 
 
 @pytest.mark.parametrize(
@@ -59,10 +59,10 @@ def test_parameters_are_stored_and_read_again() -> None:
         ({"learning_rate": F(2)}, "learning_rate above 0 and at most 1"),
         ({"decay": F(0)}, "decay must be above 0"),
         ({"decay": F(2)}, "decay must be above 0 and at most 1"),
-        ({"batch": 0}, "batch must be from 1"),
-        ({"batch": 10.0}, "batch must be an integer"),
-        ({"batch": 1_001}, f"from 1 to {BATCHES_MAX} batches"),
-        ({"horizon": 10**6, "batch": 1}, f"from 1 to {BATCHES_MAX} batches"),
+        ({"batch_examples": 0}, "batch_examples must be from 1"),
+        ({"batch_examples": 10.0}, "batch_examples must be an integer"),
+        ({"batch_examples": 1_001}, f"from 1 to {BATCHES_MAX} batches"),
+        ({"horizon": 10**6, "batch_examples": 1}, f"from 1 to {BATCHES_MAX} batches"),
         ({"scale": 0}, "scale and warmup_scale must be from 1"),
         ({"scale": 5_000}, "scale and warmup_scale must be from 1"),
         ({"warmup": 100}, "batches after its warm-up"),
@@ -70,7 +70,7 @@ def test_parameters_are_stored_and_read_again() -> None:
         ({"moments_scale": 0}, "a warm-up needs"),
         ({"moments_scale": 1 << 25}, "moments_scale must be at most"),
         ({"user_examples_max": 0}, "user_examples_max must be an integer from 1"),
-        ({"horizon": 1 << 40, "batch": 1 << 29}, "sums that would not fit into 64 bits"),
+        ({"horizon": 1 << 40, "batch_examples": 1 << 29}, "sums that would not fit into 64 bits"),
     ],
 )
 def test_what_no_learner_can_have_is_refused(changes: dict[str, Any], sentence: str) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from littled.classes.base import Labels, Points
 from littled.classes.capabilities import AdditiveRules, Integers
-from littled.learners.scorecard.parameters import LENGTH_MAX, RESIDUAL_STEPS
+from littled.learners.leader.parameters import LENGTH_MAX, RESIDUAL_STEPS
 from littled_protocol.rules.scorecards import rows_of
 
 # Weights are multiples of 2^-24; for scores of 2^-16, and limited so that sums of them fit.

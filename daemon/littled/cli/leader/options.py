@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from littled.cli.kinds import Option
 
 
-class ScorecardOptions:
+class LeaderOptions:
     """Nothing but the columns."""
 
     does: ClassVar[str] = "points are learned for each column and followed through a season"

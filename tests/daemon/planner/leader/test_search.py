@@ -1,0 +1,103 @@
+"""Plans of scorecard learners: within the budget, using it, or refused with a reason."""
+
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import pytest
+
+from littled.budget.conversion import guarantee, rho_of_epsilon
+from littled.budget.unit import EXAMPLE, Unit
+from littled.classes.names import class_from_name
+from littled.learners.leader import LeaderParameters
+from littled.learners.leader.parameters import SCALE_MAX
+from littled.planner import PlanError, StreamPlan, StreamRequest, plan_stream
+from littled.planner.leader.plan import LeaderPlan
+from littled.planner.leader.request import LeaderRequest
+from littled.planner.leader.search import SCORE_NOISE, LeaderPlanning, score_noise
+from littled.planner.online.request import OnlineRequest
+
+NAME = "scorecard:64x64x7cox2"
+
+
+def asked(name: str = NAME, **changes: Any) -> StreamRequest:
+    request = StreamRequest(
+        "s", Fraction(1), Fraction(1, 10**6), 100_000,
+        (LeaderRequest("l", class_from_name(name)),),
+    )  # fmt: skip
+    return replace(request, **changes)
+
+
+def parameters(**changes: Any) -> LeaderParameters:
+    found: LeaderParameters = plan_stream(asked(**changes)).plans[0].parameters
+    return found
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(4), Fraction(20)])
+@pytest.mark.parametrize("horizon", [200, 5_000, 100_000, 10_000_000])
+@pytest.mark.parametrize("unit", [EXAMPLE, Unit(3)])
+def test_a_plan_keeps_its_promise_and_uses_it(epsilon: Fraction, horizon: int, unit: Unit) -> None:
+    plan = plan_stream(asked(epsilon=epsilon, horizon=horizon, unit=unit))
+    proven, delta = guarantee(plan.caps, plan.delta_z)
+    assert proven <= epsilon
+    assert delta <= Fraction(1, 10**6)
+    p = plan.plans[0].parameters
+    if p.scale < SCALE_MAX:
+        assert plan.caps.rho > rho_of_epsilon(epsilon, plan.delta_z) * Fraction(9, 10)
+    assert p.user_examples_max == (3 if unit.is_user else None)
+    assert StreamPlan.from_dict(plan.to_dict()) == plan
+
+
+def test_the_noise_of_a_score_is_what_was_chosen() -> None:
+    p = parameters()
+    assert abs(score_noise(p) / SCORE_NOISE - 1) < 0.02
+    # more budget, and longer seasons, let it learn faster at the same noise
+    assert parameters(epsilon=Fraction(4)).learning_rate > p.learning_rate
+    assert parameters(epsilon=Fraction(4)).batch_examples < p.batch_examples
+
+
+def test_the_warmup_is_a_small_part_and_left_out_where_its_mean_would_be_noise() -> None:
+    p = parameters()
+    assert 0 < p.warmup * p.batch_examples <= 100_000 / 20
+    assert parameters(horizon=500).warmup == 0
+    assert parameters(epsilon=Fraction(1, 100)).warmup == 0
+
+
+def test_long_seasons_have_longer_batches_and_bounded_states() -> None:
+    p = parameters(horizon=10_000_000)
+    assert p.batches <= 4096
+    (plan,) = plan_stream(asked(horizon=10_000_000)).of(LeaderPlan)
+    assert LeaderPlanning().snapshot_bytes_max(plan) < 20_000_000
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"epsilon": Fraction(1, 10**5)}, "too small for a scorecard over 100,000 examples"),
+        ({"horizon": 10**14}, "too small for a scorecard over 100,000,000,000,000 examples"),
+    ],
+)
+def test_what_no_budget_pays_for_is_refused(changes: dict[str, Any], sentence: str) -> None:
+    with pytest.raises(PlanError, match=sentence):
+        plan_stream(asked(**changes))
+
+
+def test_other_classes_and_rules_that_fit_no_frame_are_refused() -> None:
+    stumps = LeaderRequest("l", class_from_name("stumps:3:8"))
+    with pytest.raises(PlanError, match="kind leader needs the class scorecard, not stumps:3:8"):
+        plan_stream(asked(learners=(stumps,)))
+
+
+def test_no_other_kind_selects_among_scorecards() -> None:
+    online = OnlineRequest("l", class_from_name(NAME))
+    with pytest.raises(PlanError, match="learner l: "):
+        plan_stream(asked(learners=(online,)))
+
+
+def test_two_learners_share_a_budget() -> None:
+    scorecard = LeaderRequest("card", class_from_name("scorecard:64x64"))
+    stumps = OnlineRequest("one", class_from_name("stumps:2:64"))
+    plan = plan_stream(asked(learners=(scorecard, stumps)))
+    assert [each.kind for each in plan.plans] == ["leader", "online"]
+    alone = plan_stream(asked(learners=(scorecard,))).plans[0].parameters
+    assert plan.plans[0].parameters.scale < alone.scale
