@@ -1694,7 +1694,99 @@ TABLES = (
     ),
 )
 
+LEADER = f"{LEARNERS}/leader"
+LEADER_LAW = f"{LEADER}/test_laws.py"
+ALL_RELEASES = f"{LEADER_LAW}::test_all_releases_of_a_season_cost_what_is_charged"
+LEADER_USERS = f"{LEADER_LAW}::test_all_that_one_user_gives_costs_what_is_charged"
+LEADERS = (
+    Mutant(
+        "short rows of a scorecard learner stretched, long ones not cut",
+        "learners/leader/features.py",
+        "return np.maximum(found, self.bound)",
+        "return np.minimum(found, self.bound)",
+        (ALL_RELEASES, f"{LEADER}/test_features.py::test_no_example_adds_more_than_its_limit"),
+    ),
+    Mutant(
+        "residuals that are not limited to a half",
+        "learners/leader/features.py",
+        "residual = RESIDUAL_STEPS - np.searchsorted",
+        "residual = 2 * RESIDUAL_STEPS - np.searchsorted",
+        (ALL_RELEASES,),
+    ),
+    Mutant(
+        "only the first coefficient of a row paid for",
+        "learners/leader/learner.py",
+        "rest=apart * sum(c * c for c in p.coefficients),",
+        "rest=apart * p.scale**2,",
+        (ALL_RELEASES, "daemon/budget/charges/test_leader.py"),
+    ),
+    Mutant(
+        "a batch's sum that stays in the next one",
+        "learners/leader/learner.py",
+        "sequence, done=done, partial=np.zeros_like(sequence.partial)",
+        "sequence, done=done, partial=sequence.partial",
+        (ALL_RELEASES,),
+    ),
+    Mutant(
+        "the warm-up's sums used again after it",
+        "learners/leader/learner.py",
+        "sequence=self._sequence(p.batches, weights, around, bound),",
+        "sequence=replace(self._sequence(p.batches, weights, around, bound), "
+        "partial=sequence.summed[:, 0]),",
+        (f"{LEADER_LAW}::test_the_warmup_and_the_rest_are_each_within_their_part",),
+    ),
+    Mutant(
+        "a mean of rows that are not cut",
+        "learners/leader/features.py",
+        "cut = np.sign(rows) * (np.abs(rows) * usual // lengths)",
+        "cut = rows",
+        (f"{LEADER}/test_features.py::test_moments_of_one_row_are_within_their_limits",),
+    ),
+    Mutant(
+        "all examples of a user learned from",
+        "learners/leader/learner.py",
+        "multiples *= self.admitted[first:last]",
+        "multiples *= 1",
+        (LEADER_USERS,),
+    ),
+    Mutant(
+        "a mean of all that a user gives",
+        "learners/leader/learner.py",
+        "self._example.moments(cells[self.admitted[first:last]])",
+        "self._example.moments(cells)",
+        (LEADER_USERS,),
+    ),
+    Mutant(
+        "prices of users that grow with their examples only, not with the square",
+        "learners/leader/learner.py",
+        "apart = (2 * LENGTH_MAX * most) ** 2",
+        "apart = (2 * LENGTH_MAX) ** 2 * most",
+        (LEADER_USERS,),
+    ),
+    Mutant(
+        "weights that look at sums before noise",
+        "learners/leader/learner.py",
+        "sequence.released[:, done - 1] = released",
+        "sequence.released[:, done - 1] = row",
+        (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
+    ),
+    Mutant(
+        "Gaussian noise with parts that are too narrow",
+        "mechanisms/discrete_gaussian.py",
+        "values = values * FACTOR + parts[:, part]",
+        "values = values * (FACTOR // 2) + parts[:, part]",
+        (f"{MECHANISMS}/test_discrete_gaussian.py",),
+    ),
+    Mutant(
+        "a table of Gaussian noise by high words alone",
+        "mechanisms/discrete_gaussian.py",
+        "while found[index] < upper[index] and low[found[index]] <= words[index, 1]:",
+        "while False:",
+        (f"{MECHANISMS}/test_discrete_gaussian.py",),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
-    *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *BLOCKS, *MEANINGS, *TABLES),
+    *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *BLOCKS, *MEANINGS, *TABLES, *LEADERS),
 )

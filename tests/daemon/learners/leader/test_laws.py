@@ -187,3 +187,33 @@ def test_the_event_is_what_the_proof_says() -> None:
         rest=(2 << 22) ** 2 * (40**2 + 17**2),
         variance=discrete_gaussian.VARIANCE,
     )
+
+
+@pytest.mark.parametrize("parameters", [COLD, WARM], ids=["cold", "warm"])
+def test_what_is_published_follows_from_the_releases_alone(parameters: LeaderParameters) -> None:
+    """Neighbours whose releases are the same publish the same rules, and ask for the same words."""
+    compared = 0
+    for transcript in TRANSCRIPTS:
+        learner = Transcribed("s/l", CLASS, parameters, transcript)
+        for sides in neighbours(parameters.horizon):
+            first, second = (rules_of(learner, side) for side in sides)
+            assert first == second
+            compared += len(first)
+    assert compared > 100
+
+
+def rules_of(learner: Transcribed, examples: Sequence[Example]) -> list[str]:
+    """Every rule that is published, and the public facts of the last state."""
+    learner = replace(learner, seen=[])
+    kind = point_type(learner.hypotheses.point_type)
+    x = kind.decode([list(row) for row, _ in examples], len(examples))
+    y = np.array([label for _, label in examples], dtype=np.uint8)
+    state, out, done = learner.step(learner.initial(), SeasonOpened(0, 0), NOISE).state, [], 0
+    while done < len(y):
+        step = learner.step(state, Examples(Place(HEAD, 0, done), x[done:], y[done:]), NOISE)
+        state, done = step.state, done + step.consumed
+        for effect in step.effects:
+            assert isinstance(effect, CallRequested)
+            state = learner.step(state, CallAdmitted(effect.place), NOISE).state
+            out.append(state.rule.to_json())
+    return [*out, str((state.weights.tolist(), state.average.tolist(), state.batches))]
