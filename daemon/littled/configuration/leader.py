@@ -17,7 +17,7 @@ class LeaderConfiguration(LearnerPart):
 
     def request(self, name: str, words: Words) -> LeaderRequest:
         """What the planner is asked for."""
-        return LeaderRequest(name, self.hypothesis_class, Fraction(self.noise_rate), words)
+        return LeaderRequest(name, self.hypothesis_class, Fraction(self.noise_rate or 0), words)
 
     def problems(self, name: str, unit: Unit, horizon: int) -> Iterator[str]:
         """A noise rate would be told to nobody."""
