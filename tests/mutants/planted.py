@@ -1723,16 +1723,15 @@ LEADERS = (
     Mutant(
         "a batch's sum that stays in the next one",
         "learners/leader/learner.py",
-        "sequence, done=done, partial=np.zeros_like(sequence.partial)",
-        "sequence, done=done, partial=sequence.partial",
+        "self.partial = np.zeros_like(self.partial)",
+        "self.partial = self.partial * 1",
         (ALL_RELEASES,),
     ),
     Mutant(
         "the warm-up's sums used again after it",
         "learners/leader/learner.py",
-        "sequence=self._sequence(p.batches, weights, around, bound),",
-        "sequence=replace(self._sequence(p.batches, weights, around, bound), "
-        "partial=sequence.summed[:, 0]),",
+        "self.moments = None\n            self._begin(",
+        "self.partial, self.moments = summed.cells[:, 0], None\n            self._begin(",
         (f"{LEADER_LAW}::test_the_warmup_and_the_rest_are_each_within_their_part",),
     ),
     Mutant(
@@ -1766,8 +1765,8 @@ LEADERS = (
     Mutant(
         "weights that look at sums before noise",
         "learners/leader/learner.py",
-        "sequence.released[:, done - 1] = released",
-        "sequence.released[:, done - 1] = row",
+        "sequence.released.plus(released >> DROPPED_BITS)",
+        "sequence.released.plus(row >> DROPPED_BITS)",
         (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
     ),
     Mutant(
@@ -1780,7 +1779,7 @@ LEADERS = (
     Mutant(
         "a table of Gaussian noise by high words alone",
         "mechanisms/discrete_gaussian.py",
-        "while found[index] < upper[index] and low[found[index]] <= words[index, 1]:",
+        "while found[index] < upper and low[found[index]] <= words[index, 1]:",
         "while False:",
         (f"{MECHANISMS}/test_discrete_gaussian.py",),
     ),

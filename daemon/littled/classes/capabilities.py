@@ -303,10 +303,10 @@ class AdditiveRules(ABC):
         return 1 + sum(len(table.T) for table in self.tables)
 
     @abstractmethod
-    def rule_of(self, weights: Integers, unit: int) -> Rule:
-        """The rule whose points are the weighted sums of features, divided by `unit` and rounded.
+    def rule_of(self, constant: int, points: Integers) -> Rule:
+        """The rule with these points: of the constant, and of the buckets of all columns in a row.
 
-        weights: int64 (dimensions,), the constant's first. Sums stay below 2^62.
+        points: int64 (buckets of all columns,). What no rule can have is limited.
         """
 
 

@@ -8,6 +8,7 @@ import math
 import re
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -152,20 +153,16 @@ class Scorecards(HypothesisClass, AdditiveRules):
     def _scaled(self, value: int) -> int:
         return (2 * value * self.USUAL_LENGTH + self._length) // (2 * self._length)
 
-    def rule_of(self, weights: Integers, unit: int) -> ScorecardRule:
-        """The rule whose points are the weighted sums of features, divided by `unit` and rounded.
+    def rule_of(self, constant: int, points: Integers) -> ScorecardRule:
+        """The rule with these points: of the constant, and of the buckets of all columns in a row.
 
-        weights: int64 (dimensions,), the constant's first. Sums stay below 2^62.
+        points: int64 (buckets of all columns,), limited like the constant to `POINTS_MAX`.
         """
-        constant = int(weights[0]) * self.constant
-        tables, first = [], 1
-        for table in self.tables:
-            sums = (table * weights[first : first + table.shape[1]]).sum(axis=1)
-            points = np.clip((2 * sums + unit) // (2 * unit), -POINTS_MAX, POINTS_MAX)
-            tables.append(tuple(points.tolist()))
-            first += table.shape[1]
-        points_of_all = (2 * constant + unit) // (2 * unit)
-        return ScorecardRule(max(-POINTS_MAX, min(POINTS_MAX, points_of_all)), tuple(tables))
+        limited = np.minimum(np.maximum(points, -POINTS_MAX), POINTS_MAX).tolist()
+        ends = list(accumulate(self.sizes))
+        starts = [0, *ends[:-1]]
+        tables = tuple(tuple(limited[a:b]) for a, b in zip(starts, ends, strict=True))
+        return ScorecardRule(max(-POINTS_MAX, min(POINTS_MAX, constant)), tables)
 
     # -- one chunk ---------------------------------------------------------------------------
 

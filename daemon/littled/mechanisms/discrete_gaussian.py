@@ -63,12 +63,14 @@ def sample(words: NDArray[np.uint64]) -> NDArray[np.int64]:
 def _from_table(words: NDArray[np.uint64]) -> NDArray[np.int64]:
     """One part for each place in 128 bits, high word first: uint64 (n, 2) to int64 (n,)."""
     high, low = distribution()
-    found = np.searchsorted(high, words[:, 0], side="left")
-    upper = np.searchsorted(high, words[:, 0], side="right")
-    for index in np.flatnonzero(found != upper):  # as good as never: compare the low words too
-        while found[index] < upper[index] and low[found[index]] <= words[index, 1]:
+    wanted = words[:, 0]
+    found = np.searchsorted(high, wanted, side="left").astype(np.int64)
+    same = high.take(found, mode="clip") == wanted
+    for index in np.flatnonzero(same):  # as good as never: compare the low words too
+        upper = int(np.searchsorted(high, wanted[index], side="right"))
+        while found[index] < upper and low[found[index]] <= words[index, 1]:
             found[index] += 1
-    return found.astype(np.int64) - REACH
+    return found - REACH
 
 
 @cache

@@ -53,8 +53,10 @@ class ScorecardRule(Rule):
         for table in self.tables:
             if not isinstance(table, tuple) or not 2 <= len(table) <= 2**16:
                 raise RuleError("tables needs the points of 2 to 65536 buckets for each column")
-            for points in table:
-                integer(points, -POINTS_MAX, POINTS_MAX, "tables")
+            if {*map(type, table)} != {int}:  # a truth value is no number of points
+                raise RuleError("tables needs integers")
+            integer(min(table), -POINTS_MAX, POINTS_MAX, "tables")
+            integer(max(table), -POINTS_MAX, POINTS_MAX, "tables")
 
     @property
     def x_type(self) -> str:

@@ -69,21 +69,12 @@ GOLDEN: list[list[list[int]]] = [
 ]
 
 
-def test_points_are_weighted_features_divided_and_rounded() -> None:
-    hypotheses = Scorecards("5x2")
-    weights = np.array([7, -3, 5, 2, 1, 4])
-    rule = hypotheses.rule_of(weights, 100)
-    first, second = hypotheses.tables
-    assert rule.constant == round(7 * hypotheses.constant / 100)
-    assert list(rule.tables[0]) == [
-        math.floor(value / 100 + 0.5) for value in (first @ weights[1:5]).tolist()
-    ]
-    assert list(rule.tables[1]) == [
-        math.floor(value / 100 + 0.5) for value in (second @ weights[5:]).tolist()
-    ]
-    beyond = hypotheses.rule_of(weights * 10**9, 1)
-    assert max(map(max, beyond.tables)) == POINTS_MAX
-    assert min(map(min, beyond.tables)) == -POINTS_MAX
+def test_points_of_all_buckets_are_those_of_columns_and_are_limited() -> None:
+    hypotheses = Scorecards("3x2")
+    rule = hypotheses.rule_of(-4, np.array([1, -2, 3, 40, 5]))
+    assert rule == ScorecardRule(-4, ((1, -2, 3), (40, 5)))
+    beyond = hypotheses.rule_of(10**9, np.array([10**9, -(10**9), 0, 0, 0]))
+    assert beyond == ScorecardRule(POINTS_MAX, ((POINTS_MAX, -POINTS_MAX, 0), (0, 0)))
 
 
 def test_the_first_rule_is_never_and_the_longest_has_the_longest_numbers() -> None:

@@ -138,8 +138,10 @@ def test_sql_agrees_on_buckets(card: ScorecardRule) -> None:
         ({"constant": 0, "tables": [[0] * 65537]}, "points of 2 to 65536 buckets"),
         ({"constant": 0, "tables": {"0": [0, 1]}}, "a list of lists of points"),
         ({"constant": 0, "tables": [(0, 1)]}, "a list of lists of points"),
-        ({"constant": 0, "tables": [[0, "1"]]}, "tables needs an integer"),
-        ({"constant": 0, "tables": [[0, True]]}, "tables needs an integer"),
+        ({"constant": 0, "tables": [[0, "1"]]}, "tables needs integers"),
+        ({"constant": 0, "tables": [[0, True]]}, "tables needs integers"),
+        ({"constant": 0, "tables": [[0, -POINTS_MAX - 1]]}, "tables needs an integer from"),
+        ({"constant": 0, "tables": [[0, POINTS_MAX + 1]]}, "tables needs an integer from"),
     ],
 )
 def test_a_map_that_is_no_scorecard_is_refused(fields: dict[str, Any], sentence: str) -> None:

@@ -215,9 +215,8 @@ class Contribution:
 
     def scores(self, weights: Integers) -> tuple[Integers, int]:
         """Scores of cells and of the constant: times the length of a row, in 2^-16."""
-        limited = np.clip(
-            weights >> (WEIGHT_BITS - SCORE_BITS), -SCORE_WEIGHT_MAX, SCORE_WEIGHT_MAX
-        )
+        scaled = weights >> (WEIGHT_BITS - SCORE_BITS)
+        limited = np.minimum(np.maximum(scaled, -SCORE_WEIGHT_MAX), SCORE_WEIGHT_MAX)
         constant = int(limited[0]) * self.features.rules.constant
         return self.features.sums(limited), constant - int((limited * self.centre).sum())
 

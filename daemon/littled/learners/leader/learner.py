@@ -29,7 +29,6 @@ from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
-from numpy.typing import NDArray
 
 from littled.budget.events import PrecisionLoss, PrepaidSelection, PrivacyEvent, ScorecardSeason
 from littled.classes.capabilities import AdditiveRules, Integers, needed
@@ -46,6 +45,7 @@ from littled.learners.contract import (
     SeasonPriced,
     Step,
 )
+from littled.learners.leader.columns import Columns
 from littled.learners.leader.features import WEIGHT_BITS, Contribution, FeatureMap
 from littled.learners.leader.parameters import (
     DROPPED_BITS,
@@ -63,6 +63,8 @@ POINTS: Final = 100
 # Powers of the decay are multiples of 2^-30, and weights limited so that products stay below 2^63.
 _POWER_BITS: Final = 30
 _WEIGHT_MAX: Final = 1 << 32
+# Rows of releases, whose products with 15 bits have to fit as well.
+_ROW_MAX: Final = 1 << 46
 # Rules are published after each of the first batches, and about so often in a season in all.
 PUBLISHED_AT_ONCE, PUBLISHED_LATER = 8, 2048
 # Rows less their mean are not stretched to more than a tenth of the usual squared length.
@@ -72,16 +74,15 @@ USUAL_LENGTH: Final = AdditiveRules.USUAL_LENGTH
 
 @dataclass(frozen=True, slots=True)
 class Sequence:
-    """One sequence of batches: the sums G of all so far, int64 (dimensions, batches), and releases.
+    """One sequence of batches: the sums G of all so far, and what was released, a column for each.
 
-    Public: `released` (O), `start` (the weights that it began with), `centre` and `bound`. Private:
-    `summed` (G), `partial`, the sum of the batch that is not full.
+    Public: `released` (O without its lowest bits), `start` (the weights that it began with),
+    `centre` and `bound`. Private: `summed` (G), `partial`, the sum of the batch that is not full.
     """
 
-    summed: Integers
-    released: Integers
+    summed: Columns
+    released: Columns
     partial: Integers
-    done: int
     start: Integers
     centre: Integers
     bound: int
@@ -170,7 +171,7 @@ class LeaderLearner:
         carried = state.average
         if state.sequence is not None:
             carried = self._at_usual_length(state.average, state.sequence)
-        none, count = np.zeros(self.features.dimensions, dtype=np.int64), p.warmup or p.batches
+        none = np.zeros(self.features.dimensions, dtype=np.int64)
         opened = replace(
             state,
             version=state.version + 1,
@@ -180,7 +181,7 @@ class LeaderLearner:
             batches=0,
             weights=carried,
             average=carried,
-            sequence=self._sequence(count, carried, none, USUAL_LENGTH),
+            sequence=self._sequence(carried, none, USUAL_LENGTH),
             moments=np.zeros(len(none) + 1, dtype=np.int64) if p.warmup else None,
             users_kept=None if p.user_examples_max is None else UserCounts(),
         )
@@ -214,12 +215,12 @@ class LeaderLearner:
         event = event.take(slice(min(count, end)))
         working = _Working(self, state, event, noise)
         for first, last, ends in _pieces(since, len(event.y), p.batch_examples):
-            if working.state.batches == p.warmup + p.batches:
+            if working.batches == p.warmup + p.batches:
                 break  # left over at the season's end
             working.add(first, last)
             if ends:
                 working.finish(event.place_of(last - 1))
-        state = working.state
+        state = working.result()
         if count < end:
             return Step(state, consumed=count)
         place = event.place_of(end - 1)
@@ -248,14 +249,10 @@ class LeaderLearner:
         if set(values) != {one.name for one in fields(LeaderState)}:
             raise SnapshotUnusable("the snapshot has the fields of another version")
         sequence = values["sequence"]
-        if sequence is not None:
-            p = self.parameters
-            warming = values["moments"] is not None
-            sequence = _from_dict(sequence, p.warmup if warming else p.batches)
         read = {
             **values,
             "rule": rule_from_dict(values["rule"]),
-            "sequence": sequence,
+            "sequence": None if sequence is None else _from_dict(sequence),
             "users_kept": counts_from_dict(values["users_kept"]),
         }
         return LeaderState(**read)
@@ -289,9 +286,9 @@ class LeaderLearner:
     def _reversed(self) -> dict[bool, Integers]:
         return {warming: self.coefficients(warming=warming) for warming in (False, True)}
 
-    def row(self, columns: Integers, done: int, *, warming: bool) -> Integers:
-        """c_t G_0 + ... + c_0 G_t of the columns 0..t, t = `done` - 1: int64 (dimensions,)."""
-        found: Integers = columns[:, :done] @ self._reversed[warming][-done:]
+    def row(self, columns: Columns, *, warming: bool) -> Integers:
+        """c_t G_0 + ... + c_0 G_t of all columns, 0..t: int64 (dimensions,)."""
+        found: Integers = columns.cells @ self._reversed[warming][-columns.count :]
         return found
 
     def release(
@@ -303,10 +300,10 @@ class LeaderLearner:
         drawn = discrete_gaussian.sample(words.reshape(len(values), discrete_gaussian.WORDS))
         return values + drawn
 
-    def _sequence(self, count: int, start: Integers, centre: Integers, bound: int) -> Sequence:
-        shape = (self.features.dimensions, count)
-        nothing = np.zeros(shape, dtype=np.int64)
-        return Sequence(nothing, nothing, np.zeros(shape[0], np.int64), 0, start, centre, bound)
+    def _sequence(self, start: Integers, centre: Integers, bound: int) -> Sequence:
+        rows = self.features.dimensions
+        nothing = np.zeros(rows, dtype=np.int64)
+        return Sequence(Columns(rows), Columns(rows), nothing, start, centre, bound)
 
     @cached_property
     def _powers(self) -> tuple[int, ...]:
@@ -318,18 +315,29 @@ class LeaderLearner:
             current = current * p.decay.numerator // p.decay.denominator
         return tuple(found)
 
+    @cached_property
+    def _rates(self) -> dict[bool, tuple[int, int]]:
+        """Weight for a unit of a row of releases: a number of 15 bits, and its shift."""
+        p, found = self.parameters, {}
+        for warming, scale in ((False, p.scale), (True, p.warmup_scale)):
+            above = p.learning_rate.numerator << (WEIGHT_BITS + DROPPED_BITS)
+            below = p.learning_rate.denominator * max(scale, 1) ** 2 * 2 * LENGTH_MAX
+            shift = 14 + below.bit_length() - above.bit_length()
+            found[warming] = ((above << max(shift, 0)) // (below << max(-shift, 0)), shift)
+        return found
+
     def after(self, sequence: Sequence, *, warming: bool) -> Integers:
         """The weights that follow from the releases of a sequence, all of them public."""
-        p, done = self.parameters, sequence.done
-        scale = p.warmup_scale if warming else p.scale
-        row = self.row(sequence.released >> DROPPED_BITS, done, warming=warming)
-        above = p.learning_rate.numerator << (WEIGHT_BITS + DROPPED_BITS)
-        below = p.learning_rate.denominator * scale * scale * 2 * LENGTH_MAX
-        moved = np.array([_limited(one * above // below) for one in row.tolist()], dtype=np.int64)
-        return (sequence.start * self._powers[done] >> _POWER_BITS) + moved
+        row = self.row(sequence.released, warming=warming)
+        multiple, shift = self._rates[warming]
+        moved = np.minimum(np.maximum(row, -_ROW_MAX), _ROW_MAX) * multiple
+        moved = moved >> shift if shift >= 0 else moved << -shift
+        decayed = sequence.start * self._powers[sequence.released.count] >> _POWER_BITS
+        found: Integers = np.minimum(np.maximum(decayed + moved, -_WEIGHT_MAX), _WEIGHT_MAX)
+        return found
 
-    def centred(self, state: LeaderState, sequence: Sequence, released: Integers) -> LeaderState:
-        """The state after the warm-up, whose noisy moments were released, times their scale."""
+    def centred(self, average: Integers, released: Integers) -> Sequence:
+        """The sequence after the warm-up, whose noisy moments were released, times their scale."""
         p = self.parameters
         rows = p.warmup * p.batch_examples * p.moments_scale
         *moments, square = released.tolist()
@@ -342,14 +350,7 @@ class LeaderLearner:
         least = USUAL_LENGTH**2 // _LEAST_SHARE
         bound = min(math.isqrt(max(spread, least)) + 1, 2 * USUAL_LENGTH)
         around = np.array(centre, dtype=np.int64)
-        weights = self._around(state.average, around, bound)
-        return replace(
-            state,
-            weights=weights,
-            average=weights,
-            moments=None,
-            sequence=self._sequence(p.batches, weights, around, bound),
-        )
+        return self._sequence(self._around(average, around, bound), around, bound)
 
     def _around(self, weights: Integers, centre: Integers, bound: int) -> Integers:
         """Weights of features around 0 at the usual length, as those around a centre."""
@@ -365,19 +366,25 @@ class LeaderLearner:
 
     def _rule(self, weights: Integers, sequence: Sequence) -> Rule:
         """The scorecard of weights around a centre: the constant takes up the centre's score."""
-        shifted = weights.copy()
-        shifted[0] -= int((weights * sequence.centre).sum()) // self.features.rules.constant
-        return self.features.rules.rule_of(shifted * POINTS, sequence.bound << WEIGHT_BITS)
+        unit, score = sequence.bound << WEIGHT_BITS, weights * POINTS
+        shift = int((score * sequence.centre).sum())
+        constant = int(score[0]) * self.features.rules.constant - shift
+        points = (2 * self.features.sums(score) + unit) // (2 * unit)
+        return self.features.rules.rule_of(_nearest(constant, unit), points)
 
 
 class _Working:
-    """What one step changes: the sums of a copy of the state, so that the state stays as it is."""
+    """What one step changes, until its `result`: the state that it began with stays as it is."""
 
     def __init__(
         self, learner: LeaderLearner, state: LeaderState, event: Examples, noise: NoiseSource
     ) -> None:
         """Look up what does not change within a sequence: cells, and who is learned from."""
+        sequence = state.sequence
+        assert sequence is not None, "examples come after a season was opened"
         self.learner, self.event, self.source = learner, event, noise
+        self.batches, self.weights, self.average = state.batches, state.weights, state.average
+        self.partial, self.moments = sequence.partial, state.moments
         self.cells = learner.features.cells(event.x)
         self.admitted = np.ones(len(event.y), dtype=np.bool_)
         most = learner.parameters.user_examples_max
@@ -385,23 +392,16 @@ class _Working:
             self.admitted = state.users_kept.admitted(event.users, self.admitted, most)
             kept = state.users_kept.plus(event.users[self.admitted])
             state = replace(state, users_kept=kept)
-        self.state = state
-        self._copied = False
-        self._begin(0)
+        self._state = state
+        self._begin(sequence, 0)
 
-    def _begin(self, first: int) -> None:
-        """Take up the state's sequence from example `first` on."""
-        sequence = self._sequence
+    def _begin(self, sequence: Sequence, first: int) -> None:
+        """Take up a sequence from example `first` on."""
+        self.sequence = sequence
         self._example = Contribution(self.learner.features, sequence.centre, sequence.bound)
         self._first = first
         self._lengths = self._example.lengths(self.cells[first:])
-        self._scores = self._example.scores(self.state.weights)
-
-    @property
-    def _sequence(self) -> Sequence:
-        sequence = self.state.sequence
-        assert sequence is not None, "examples come after a season was opened"
-        return sequence
+        self._scores = self._example.scores(self.weights)
 
     def add(self, first: int, last: int) -> None:
         """Add the examples first..last-1, all of one batch, to its sum."""
@@ -409,43 +409,44 @@ class _Working:
         lengths = self._lengths[first - self._first : last - self._first]
         multiples = self._example.multiples(self._scores, cells, lengths, y)
         multiples *= self.admitted[first:last]
-        sequence = self._sequence
-        vector = self.learner.features.vector(cells, multiples, sequence.centre)
-        state = replace(self.state, sequence=replace(sequence, partial=sequence.partial + vector))
-        if state.moments is not None:
+        features = self.learner.features
+        self.partial = self.partial + features.vector(cells, multiples, self.sequence.centre)
+        if self.moments is not None:
             moments = self._example.moments(cells[self.admitted[first:last]])
-            state = replace(state, moments=state.moments + moments)
-        self.state = state
+            self.moments = self.moments + moments
 
     def finish(self, place: Place) -> None:
         """Release the row of the batch that is full now, and what follows from it."""
-        learner, state, sequence = self.learner, self.state, self._sequence
-        warming, done = state.moments is not None, sequence.done + 1
-        if not self._copied:
-            summed, released = sequence.summed.copy(), sequence.released.copy()
-            sequence = replace(sequence, summed=summed, released=released)
-            self._copied = True
-        sequence.summed[:, done - 1] = sequence.partial
-        row = learner.row(sequence.summed, done, warming=warming)
+        learner, sequence, warming = self.learner, self.sequence, self.moments is not None
+        summed = sequence.summed.plus(self.partial)
+        row = learner.row(summed, warming=warming)
         released = learner.release(row, self.source, place, "scorecard")
-        sequence.released[:, done - 1] = released
-        sequence = replace(sequence, done=done, partial=np.zeros_like(sequence.partial))
-        weights = learner.after(sequence, warming=warming)
-        average = state.average + weights >> 1
-        self.state = state = replace(
-            state,
-            weights=weights,
-            average=average,
-            sequence=sequence,
-            batches=state.batches + 1,
-        )
-        if state.moments is not None and done == learner.parameters.warmup:
-            moments = learner.parameters.moments_scale * state.moments
+        heard = sequence.released.plus(released >> DROPPED_BITS)
+        self.sequence = replace(sequence, summed=summed, released=heard)
+        self.partial = np.zeros_like(self.partial)
+        self.weights = learner.after(self.sequence, warming=warming)
+        self.average = self.average + self.weights >> 1
+        self.batches += 1
+        if self.moments is not None and self.batches == learner.parameters.warmup:
+            moments = learner.parameters.moments_scale * self.moments
             released = learner.release(moments, self.source, place, "scorecard-moments")
-            self.state = learner.centred(state, sequence, released)
-            self._begin(place.position + 1 - self.event.place.position)
+            sequence = learner.centred(self.average, released)
+            self.weights = self.average = sequence.start
+            self.moments = None
+            self._begin(sequence, place.position + 1 - self.event.place.position)
         else:
-            self._scores = self._example.scores(weights)
+            self._scores = self._example.scores(self.weights)
+
+    def result(self) -> LeaderState:
+        """The state after what was added and finished."""
+        return replace(
+            self._state,
+            weights=self.weights,
+            average=self.average,
+            sequence=replace(self.sequence, partial=self.partial),
+            moments=self.moments,
+            batches=self.batches,
+        )
 
 
 def season_event(p: LeaderParameters) -> ScorecardSeason:
@@ -482,10 +483,6 @@ def _pieces(since: int, count: int, batch: int) -> Iterator[tuple[int, int, bool
         first = last
 
 
-def _limited(weight: int) -> int:
-    return max(-_WEIGHT_MAX, min(_WEIGHT_MAX, weight))
-
-
 def _nearest(above: int, below: int) -> int:
     """The integer nearest to a fraction."""
     return (2 * above + below) // (2 * below)
@@ -494,20 +491,15 @@ def _nearest(above: int, below: int) -> int:
 def _to_dict(sequence: Sequence) -> dict[str, Any]:
     values = {one.name: getattr(sequence, one.name) for one in fields(sequence)}
     for name in ("summed", "released"):
-        values[name] = np.ascontiguousarray(values[name][:, : sequence.done])
+        values[name] = np.ascontiguousarray(values[name].cells)
     return values
 
 
-def _from_dict(values: dict[str, Any], count: int) -> Sequence:
+def _from_dict(values: dict[str, Any]) -> Sequence:
     if set(values) != {one.name for one in fields(Sequence)}:
         raise SnapshotUnusable("the snapshot has the fields of another version")
-    read = dict(values)
-    for name in ("summed", "released"):
-        stored: NDArray[np.int64] = values[name]
-        whole = np.zeros((stored.shape[0], count), dtype=np.int64)
-        whole[:, : stored.shape[1]] = stored
-        read[name] = whole
-    return Sequence(**read)
+    grown = {name: Columns(len(values[name]), values[name]) for name in ("summed", "released")}
+    return Sequence(**{**values, **grown})
 
 
 def _published(kind: str, state: LeaderState, position: int) -> Published:
