@@ -642,6 +642,13 @@ DATA = (
         (f"{SELECTIONS}[dense, three capped calls]", f"{SEASONS}[capped rules]", TWO_STREAMS),
     ),
     Mutant(
+        "an offset that looks at the examples",
+        "learners/online/selections/dense.py",
+        "offsets[memory.number] = settings.offset",
+        "offsets[memory.number] = settings.offset + scores[memory.number]",
+        (f"{SEASONS}[rules that stand]", TWO_STREAMS),
+    ),
+    Mutant(
         "a cap that looks at the labels",
         "learners/online/trigger.py",
         "return Looked(mistake, len(part.y), len(part.y) == self._left(state, part))",

@@ -16,6 +16,7 @@ from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.path_memory import PathSettings
 from littled.learners.online.pool import PoolSettings
+from littled.learners.online.standing_memory import StandingSettings
 from littled.learners.online.values import EpochSettings
 from littled.learners.prediction import PredictionParameters
 from littled.planner import OnlinePlan, StreamPlan
@@ -135,6 +136,7 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
 }  # fmt: skip
 WITH_A_CAP: dict[str, tuple[str, OnlineParameters]] = {
     "dense capped": ("stumps", replace(DENSE, **CAPPED)),
+    "dense capped, standing": ("stumps", replace(DENSE, **CAPPED, memory=StandingSettings(3))),
     "histogram capped": ("points", replace(SETS, **CAPPED, mistakes_max=12)),
 }
 WINDOW: dict[str, Any] = {"epsilon": Fraction(30), "window": 12, "answers_max": 9}
@@ -238,6 +240,7 @@ USERS: dict[str, tuple[str, OnlineParameters]] = {
     "dense background, users 1": of_users("dense fresh", 1, **TWO_RATES, background_max=2),
     "dense background, users 2": of_users("dense fresh", 2, **TWO_RATES, background_max=5),
     "dense capped, users 2": of_users("dense capped", 2),
+    "dense capped standing, users 2": of_users("dense capped, standing", 2),
     "dense capped background, users 1": of_users("dense capped", 1, background_max=3),
 }
 

@@ -7,16 +7,19 @@ from littled.learners.online.chain_memory import ChainMemory, ChainSettings
 from littled.learners.online.length_search import LengthMemory, LengthSettings
 from littled.learners.online.memory import Memory, MemorySettings
 from littled.learners.online.path_memory import PathMemory, PathSettings
+from littled.learners.online.standing_memory import StandingMemory, StandingSettings
 
 SETTINGS: Mapping[str, type[MemorySettings]] = {
     "chain": ChainSettings,
     "path": PathSettings,
     "lengths": LengthSettings,
+    "standing": StandingSettings,
 }
 MEMORIES: Mapping[str, type[Memory]] = {
     "chain": ChainMemory,
     "path": PathMemory,
     "lengths": LengthMemory,
+    "standing": StandingMemory,
 }
 
 
@@ -33,5 +36,5 @@ def memory_from_dict(values: Any) -> Memory:
 def _word(values: Any) -> str:
     word = values.get("word") if isinstance(values, dict) else None
     if word not in SETTINGS:
-        raise ValueError(f"a memory is of {', '.join(SETTINGS)} selection")
+        raise ValueError(f"a memory has one of the words {', '.join(SETTINGS)}")
     return str(word)

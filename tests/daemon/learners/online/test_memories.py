@@ -17,7 +17,7 @@ MEMORY = ChainMemory(3, (0, 2, 5), (-14, 0, -28), 0, 8)
 
 
 def test_every_word_stands_for_settings_and_a_memory() -> None:
-    assert list(SETTINGS) == list(MEMORIES) == ["chain", "path", "lengths"]
+    assert list(SETTINGS) == list(MEMORIES) == ["chain", "path", "lengths", "standing"]
     for word in SETTINGS:
         assert SETTINGS[word].word == MEMORIES[word].word == word
 
@@ -38,7 +38,7 @@ def test_what_is_stored_is_read_again() -> None:
 @pytest.mark.parametrize("values", [None, [], "chain", {}, {"word": "odd"}, {"word": None}])
 def test_a_word_that_is_unknown_is_refused(values: Any) -> None:
     for read in (settings_from_dict, memory_from_dict):
-        with pytest.raises(ValueError, match="a memory is of chain, path, lengths selection"):
+        with pytest.raises(ValueError, match="has one of the words chain, path, lengths, standing"):
             read(values)
 
 

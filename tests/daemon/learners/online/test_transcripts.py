@@ -23,6 +23,7 @@ from littled.learners.online.chain_memory import ChainMemory, ChainSettings
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.pool import PoolSettings
 from littled.learners.online.selections import teachers
+from littled.learners.online.standing_memory import StandingSettings
 from littled.learners.online.values import EpochSettings
 from support.enumeration import Case, Example, Turn, fixed, online_plan, stream_of
 from support.small_classes import Cubes, Sets
@@ -79,6 +80,13 @@ PLANS: dict[str, tuple[HypothesisClass, OnlineParameters]] = {
             calls_max=5,
         ),
     ),
+    "rules that stand": (
+        Thresholds(4),
+        replace(
+            SCHEDULED, selection="dense", buffer="examples", mistakes_max=0, schedule_cap=2,
+            calls_max=5, memory=StandingSettings(1),
+        ),
+    ),
     "capped ids": (Sets(2), replace(SCHEDULED, **HISTOGRAM, schedule_cap=2, calls_max=5)),
     "pool": (
         Thresholds(4),
@@ -101,15 +109,15 @@ SHORT: dict[str, tuple[int, float, float]] = {
     "fresh closures": (3, 4.58, 1.53), "fresh histograms": (3, 4.01, 1.2),
     "scheduled closures": (8, 2.67, 1.05), "scheduled teachers": (8, 2.67, 1.05),
     "scheduled ids": (8, 2.17, 1.01), "scheduled rules": (6, 1.13, 0),
-    "capped rules": (6, 1.13, 0), "capped ids": (6, 2.17, 1.01),
+    "capped rules": (6, 1.13, 0), "rules that stand": (6, 1.13, 0), "capped ids": (6, 2.17, 1.01),
     "pool": (5, 1.16, 0), "chain": (5, 1.16, 0), "halving": (4, 1.48, 0),
 }  # fmt: skip
 LONG: dict[str, tuple[int, float, float]] = {
     "closures": (6, 5.82, 1.46), "closures of teachers": (6, 6.74, 1.35), "ladder": (6, 4.93, 1.58),
     "histograms": (6, 3.66, 1.16), "histograms with vetoes": (6, 2.29, 1.16),
     "fresh closures": (6, 4.58, 1.49), "fresh histograms": (6, 2.47, 1.17),
-    "scheduled rules": (8, 1.01, 0), "capped rules": (8, 1.01, 0), "pool": (6, 1.16, 0),
-    "chain": (6, 1.16, 0), "halving": (5, 1.48, 0),
+    "scheduled rules": (8, 1.01, 0), "capped rules": (8, 1.01, 0), "rules that stand": (8, 1.01, 0),
+    "pool": (6, 1.16, 0), "chain": (6, 1.16, 0), "halving": (5, 1.48, 0),
 }  # fmt: skip
 
 

@@ -1,9 +1,11 @@
 """Dense selection: the exponential mechanism over all rules of a class, score = agreements."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
+
+import numpy as np
 
 from littled.budget.events import DenseSelection, PrivacyEvent
 from littled.classes.base import Scores
@@ -12,8 +14,14 @@ from littled.classes.hypothesis import HypothesisClass
 from littled.classes.memory import RULE_BYTES
 from littled.learners.contract import Place
 from littled.learners.online.keeping import Buffers, Counts, Keeping, PooledCounts
+from littled.learners.online.memory import Memory
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.selections.base import Load, Selection, Work, columns
+from littled.learners.online.standing_memory import (
+    NOTHING_STANDS,
+    StandingMemory,
+    StandingSettings,
+)
 from littled.learners.online.state import OnlineState
 from littled.learners.online.values import EpochSettings
 from littled.mechanisms.exponential import ExponentialMechanism
@@ -115,6 +123,20 @@ class Dense(Weighing):
         if p.user_examples_max is not None:
             yield "a pool protects single examples only, not users"
 
+    def _wrong_memory(self) -> Iterator[str]:
+        """Anything but one draw each at public times, for the rule that stands."""
+        p = self.parameters
+        if p.memory is None:
+            return
+        if not isinstance(p.memory, StandingSettings):
+            yield "dense selection has no memory of releases but which rule stands"
+        if p.schedule_first is None or p.draws != 1:
+            yield "a rule that stands is for schedules with one draw each"
+
+    def opened(self, hypotheses: HypothesisClass, published: Rule) -> Memory | None:
+        """No rule of this season stands."""
+        return None if self.parameters.memory is None else StandingMemory()
+
     def settings(self, state: OnlineState) -> EpochSettings:
         """By all calls of the season, as hardly any keeps the rule."""
         return self.parameters.settings(state.calls)
@@ -129,8 +151,21 @@ class Dense(Weighing):
         else:
             assert state.statistics is not None
             scores = rules.scores(state.statistics)
-        drawn = self._drawn(scores, place, noise)
+        drawn = self._drawn(self._with_offset(scores, state), place, noise)
+        if state.memory is not None:
+            state = replace(state, memory=StandingMemory(drawn[0]))
         return state, self._majority([rules.rule(index) for index in drawn])
+
+    def _with_offset(self, scores: Scores, state: OnlineState) -> Scores:
+        """The scores (rule_count,), with the public offset of the rule that stands, if one does."""
+        settings, memory = self.parameters.memory, state.memory
+        if not isinstance(settings, StandingSettings) or not isinstance(memory, StandingMemory):
+            return scores
+        if memory.number == NOTHING_STANDS:
+            return scores
+        offsets = np.zeros_like(scores)
+        offsets[memory.number] = settings.offset
+        return scores + offsets
 
     @property
     def keeps_rows(self) -> bool:

@@ -3,7 +3,9 @@
 For streams of which nothing is told: not how often labels contradict the best rule, nor whether
 that rule stays the best. Epochs double until they would be longer than C examples, and one ends
 every C examples from then on; nothing is tested, so no noise rate can be wrong, and a rule that no
-longer fits is replaced after C examples, or 2 C where the change fell into an epoch's later half.
+longer fits is replaced after half an epoch to one and a half. The rule that was drawn last has a
+public offset, so that it leaves for a better one only: it halves how often rules change, and helps
+where an epoch says little.
 
 **C** is a thirtieth of the season, and at least what tells rules apart: by the bound of
 `schedules`, a draw from n examples loses at most (1 + ln N) / (e n) of them at small rates e, and C
@@ -23,6 +25,7 @@ from typing import ClassVar
 from littled.classes.capabilities import needed
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.dense import Dense
+from littled.learners.online.standing_memory import StandingSettings
 from littled.learners.online.values import scheduled_calls
 from littled.planner.budgets import Budget
 from littled.planner.online.request import OnlineRequest
@@ -35,6 +38,9 @@ from littled.portable import log
 
 # Epochs of a season once they no longer double, if these are long enough.
 EPOCHS = 30
+# What the rule that stands has beyond its agreements, in multiples of 1/e: it weighs exp(4) times
+# as much as another one that is as good.
+STANDING = 4.0
 # An epoch is at least so long that a draw from it loses no more than one example in so many.
 EPOCH_LOSS = 16
 
@@ -123,6 +129,7 @@ def _planned(draft: ScheduledDraft) -> Estimate:
     return draft.made(
         best.first, best.mistakes, buffer="examples", schedule_cap=cap,
         background_max=best.kept if users else 0,
+        memory=StandingSettings(math.ceil(STANDING / float(draft.rate))),
     )  # fmt: skip
 
 

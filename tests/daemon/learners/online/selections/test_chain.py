@@ -193,13 +193,14 @@ NAMES = ["chain", "chain medians", "chain halving"]
 def test_parameters_without_a_memory_are_stored_as_ever() -> None:
     for name, (_, parameters) in (ONLINE | USERS).items():
         stored = parameters.to_dict()
-        assert ("memory" in stored) == name.startswith(("chain", "path", "lengths"))
+        with_one = name.startswith(("chain", "path", "lengths")) or "standing" in name
+        assert ("memory" in stored) == with_one
         assert OnlineParameters.from_dict(stored) == parameters
 
 
 def test_parameters_with_another_memory_are_refused() -> None:
     stored = ONLINE["chain"][1].to_dict()
-    with pytest.raises(ValueError, match="a memory is of chain, path, lengths selection"):
+    with pytest.raises(ValueError, match="has one of the words chain, path, lengths, standing"):
         OnlineParameters.from_dict({**stored, "memory": {"word": "odd"}})
 
 
