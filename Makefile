@@ -33,8 +33,8 @@ PROCESS_ROOM_TESTS := $(addprefix tests/,$(PROCESS_ROOMS))
 TEST_PROCESSES := 2
 OTHER_TEST_PROCESSES := 3
 PURE_TEST_SECONDS ?= 600
-ROOM_TEST_SECONDS ?= 600
-OTHER_TEST_SECONDS ?= 600
+ROOM_TEST_SECONDS ?= 900
+OTHER_TEST_SECONDS ?= 1200
 PROCESS_TEST_SECONDS ?= 3600
 SLOWEST_TESTS := 15
 limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kill-after=15 $(1))

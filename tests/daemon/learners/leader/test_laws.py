@@ -156,7 +156,8 @@ def test_all_that_one_user_gives_costs_what_is_charged(
     for transcript in TRANSCRIPTS[1:]:
         learner = Transcribed("s/l", CLASS, parameters, transcript)
         found = F(0)
-        for places in [*combinations(range(length), 2), (0, 1, length - 1)]:
+        last = length - 1
+        for places in [(0, 1), (0, 2), (1, 3), (0, last), (3, last), (0, 1, last)]:
             users = [0 if i in places else 10 + i for i in range(length)]
             # whoever is at these places on the other side gave enough before, so is left out
             others = [10 if i in places and i else 10 + i for i in range(length)]
