@@ -1758,7 +1758,7 @@ LEADERS = (
     Mutant(
         "a mean of all that a user gives",
         "learners/leader/learner.py",
-        "self._example.moments(cells[self.admitted[first:last]])",
+        "self._example.moments(cells[:, self.admitted[first:last]])",
         "self._example.moments(cells)",
         (LEADER_USERS,),
     ),

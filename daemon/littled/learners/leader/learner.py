@@ -400,19 +400,19 @@ class _Working:
         self.sequence = sequence
         self._example = Contribution(self.learner.features, sequence.centre, sequence.bound)
         self._first = first
-        self._lengths = self._example.lengths(self.cells[first:])
+        self._lengths = self._example.lengths(self.cells[:, first:])
         self._scores = self._example.scores(self.weights)
 
     def add(self, first: int, last: int) -> None:
         """Add the examples first..last-1, all of one batch, to its sum."""
-        cells, y = self.cells[first:last], self.event.y[first:last]
+        cells, y = self.cells[:, first:last], self.event.y[first:last]
         lengths = self._lengths[first - self._first : last - self._first]
         multiples = self._example.multiples(self._scores, cells, lengths, y)
         multiples *= self.admitted[first:last]
         features = self.learner.features
         self.partial = self.partial + features.vector(cells, multiples, self.sequence.centre)
         if self.moments is not None:
-            moments = self._example.moments(cells[self.admitted[first:last]])
+            moments = self._example.moments(cells[:, self.admitted[first:last]])
             self.moments = self.moments + moments
 
     def finish(self, place: Place) -> None:

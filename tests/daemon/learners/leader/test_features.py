@@ -75,7 +75,7 @@ def test_no_example_adds_more_than_its_limit(name: str, seed: int) -> None:
             multiples = contribution.multiples(scores, cells, lengths, y)
             assert ((multiples >= 0) if label else (multiples <= 0)).all()
             for i in range(len(x)):
-                vector = features.vector(cells[i : i + 1], multiples[i : i + 1], centre)
+                vector = features.vector(cells[:, i : i + 1], multiples[i : i + 1], centre)
                 assert (
                     vector.tolist()
                     == (int(multiples[i]) * (features_of(hypotheses, x[i]) - centre)).tolist()
@@ -105,7 +105,7 @@ def test_sums_of_rows_are_those_of_each_row(name: str) -> None:
     weights = weights_of(hypotheses, 4, 1 << 30)
     of_cells, constant = contribution.scores(weights)
     limited = np.clip(weights >> 8, -(1 << 27), 1 << 27)
-    assert (of_cells[cells].sum(axis=1) + constant).tolist() == ((rows - centre) @ limited).tolist()
+    assert (of_cells[cells].sum(axis=0) + constant).tolist() == ((rows - centre) @ limited).tolist()
 
 
 @pytest.mark.parametrize("name", CLASSES)
@@ -116,13 +116,13 @@ def test_moments_of_one_row_are_within_their_limits(name: str) -> None:
     x = every_row(hypotheses)
     cells = features.cells(x)
     for i in range(len(x)):
-        *row, square = contribution.moments(cells[i : i + 1]).tolist()
+        *row, square = contribution.moments(cells[:, i : i + 1]).tolist()
         assert sum(v * v for v in row) <= usual**2
         assert 0 <= square <= usual
     together = contribution.moments(cells)
-    each = sum(contribution.moments(cells[i : i + 1]) for i in range(len(x)))
+    each = sum(contribution.moments(cells[:, i : i + 1]) for i in range(len(x)))
     assert together.tolist() == np.asarray(each).tolist()
-    assert contribution.moments(cells[:0]).tolist() == [0] * (hypotheses.dimensions + 1)
+    assert contribution.moments(cells[:, :0]).tolist() == [0] * (hypotheses.dimensions + 1)
 
 
 @given(score=st.integers(-(1 << 20), 1 << 20), label=st.integers(0, 1))
