@@ -29,7 +29,7 @@ COSINES = 4
 _LENGTHS = tuple(math.isqrt(math.isqrt((1 << 4 * _BITS) // j**3)) for j in range(1, COSINES + 1))
 # Lengths beside 1 of the first cosine: of the constant, of a category's flag, and of the flag of
 # what is missing or other.
-CONSTANT, FLAG, OUTSIDE = _ONE // 2, _ONE * 35 // 100, _ONE * 2 // 5
+CONSTANT, FLAG, OUTSIDE = _ONE // 2, _ONE // 5, _ONE * 4 // 5
 # A column of more categories has no flags: each would have too few examples to be told from noise.
 FLAGS_MAX = 512
 # Buckets of all columns together: each has a number in every release.

@@ -27,12 +27,12 @@ def reference(column: str) -> Any:
         orders = range(1, min(4, inner - 1) + 1)
         parts += [np.cos(np.pi * j * buckets / (inner - 1)) / j**0.75 for j in orders]
         if "c" in column and inner <= 512:
-            parts += [0.35 * (buckets == v) for v in range(inner)]
+            parts += [0.2 * (buckets == v) for v in range(inner)]
     parts = [np.pad(part, (before, behind)) for part in parts]
     if before:
-        parts.append(0.4 * (np.arange(size) == 0))
+        parts.append(0.8 * (np.arange(size) == 0))
     if behind:
-        parts.append(0.4 * (np.arange(size) == size - 1))
+        parts.append(0.8 * (np.arange(size) == size - 1))
     return np.stack(parts, axis=1)
 
 
@@ -52,20 +52,20 @@ def test_features_are_scaled_cosines_and_flags(name: str) -> None:
 
 def test_features_are_the_same_for_ever() -> None:
     hypotheses = Scorecards("5x2xm4co")
-    assert hypotheses.constant == 302
+    assert hypotheses.constant == 290
     assert [table.tolist() for table in hypotheses.tables] == GOLDEN
 
 
 GOLDEN: list[list[list[int]]] = [
     [
-        [603, 359, 265, 213],
-        [426, 0, -187, -213],
-        [0, -359, 0, 213],
-        [-426, 0, 187, -213],
-        [-603, 359, -265, 213],
+        [579, 345, 254, 205],
+        [410, 0, -180, -205],
+        [0, -345, 0, 205],
+        [-410, 0, 180, -205],
+        [-579, 345, -254, 205],
     ],
-    [[-603], [603]],
-    [[0, 241, 0], [-603, 0, 0], [603, 0, 0], [0, 0, 241]],
+    [[-579], [579]],
+    [[0, 464, 0], [-579, 0, 0], [579, 0, 0], [0, 0, 464]],
 ]
 
 

@@ -58,7 +58,7 @@ def _squares(count: int, decay: Fraction, scale: int) -> int:
 
 def _is_published(number: int, batches: int) -> bool:
     """Whether the batch of this number, from 1, ends with a rule: see PRIVACY.md, section 16."""
-    most, between = max(1, -(-batches // 2048)), 1
+    most, between = max(1, -(-batches // 4096)), 1
     while between * 16 <= number and between < most:
         between *= 2
     return number % min(between, most) == 0

@@ -66,7 +66,7 @@ _WEIGHT_MAX: Final = 1 << 32
 # Rows of releases, whose products with 15 bits have to fit as well.
 _ROW_MAX: Final = 1 << 46
 # Rules are published after each of the first batches, and about so often in a season in all.
-PUBLISHED_AT_ONCE, PUBLISHED_LATER = 8, 2048
+PUBLISHED_AT_ONCE, PUBLISHED_LATER = 8, 4096
 # Rows less their mean are not stretched to more than a tenth of the usual squared length.
 _LEAST_SHARE: Final = 10
 USUAL_LENGTH: Final = AdditiveRules.USUAL_LENGTH

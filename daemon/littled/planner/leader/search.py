@@ -4,7 +4,7 @@ A larger learning rate learns sooner and lets more noise into the weights; small
 sooner and make the rows of a season, and so the noise, more. The rate is the one at which the noise
 of a usual row's score has the standard deviation `SCORE_NOISE` at the season's end, and a batch is
 so large that its sum moves a score by about `BATCH_SPEED` at the most. Both were chosen on real
-streams, where the optimum is flat (docs/scorecards.md); prices do not depend on them.
+streams, where the optimum is flat (docs/real-streams.md); prices do not depend on them.
 """
 
 import math
@@ -32,7 +32,7 @@ from littled.planner.requests import PlanError, StreamRequest
 from littled.portable import log
 from littled_protocol import limits
 
-SCORE_NOISE, BATCH_SPEED = 0.6, 4.0
+SCORE_NOISE, BATCH_SPEED = 0.7, 4.0
 RATE_MAX = 0.2
 # Batches have at least so many examples, and a season at least so many batches, where it can.
 BATCH_MIN, BATCHES_MIN = 8, 40

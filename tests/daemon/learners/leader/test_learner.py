@@ -97,9 +97,11 @@ def test_a_rule_follows_each_batch_at_first(case: str) -> None:
 
 
 def test_rules_come_less_often_later_and_their_number_is_limited() -> None:
-    long = replace(COLD, horizon=40_000)
-    assert list(published_after(long)) == [*range(1, 16), *range(16, 4001, 2)]
-    assert learner("cold", horizon=40_000).calls_max == 2008
+    few = replace(COLD, horizon=40_000)
+    assert list(published_after(few)) == list(range(1, 4001))
+    long = replace(WARM, horizon=40_980, warmup=20)
+    assert list(published_after(long)) == [*range(1, 16), *range(16, 4099, 2)]
+    assert learner("warm", horizon=40_980, warmup=20).calls_max == 2057
 
 
 @given(cuts=st.lists(st.integers(1, 199), max_size=8), case=st.sampled_from(sorted(CASES)))
