@@ -85,6 +85,14 @@ class Rule:
         """
         return self.classes_[self.labels(values)]
 
+    def explain(self, values: Any) -> list[rules.Explanation]:
+        """Return why each of n values has its label: a scorecard's points, column by column.
+
+        values: as `predict` takes. Raises ExampleError for a value that is none of the stream's,
+        RuleError for a rule that is no scorecard.
+        """
+        return self.rule.explain(value_points(self.rule.x_type, self.words, values), self.words)
+
     def describe(self) -> str:
         """Return the rule in a sentence, in its own words."""
         return self.rule.describe(self.words)

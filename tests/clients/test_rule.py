@@ -17,7 +17,7 @@ from sklearn.preprocessing import FunctionTransformer
 from littled_client import ClientError, ExampleError, Published, Rule
 from littled_protocol import rules
 from littled_protocol.encodings import Reading, column_from_dict
-from littled_protocol.rules import StumpRule, ThresholdRule, Words
+from littled_protocol.rules import ScorecardRule, StumpRule, ThresholdRule, Words
 
 DELAYS = Rule(ThresholdRule(256, 53), Words("delay", "min", -30, "late", "on time"))
 PUBLISHED = Published("flights/late", 3, "rule", 0, 1, 900, DELAYS.rule, DELAYS.words)
@@ -85,6 +85,31 @@ FRAME = pd.DataFrame(TABLE)
 )
 def test_frames_of_every_kind_are_asked(table: object) -> None:
     assert DEBTS.predict(table).tolist() == ["no", "yes"]
+
+
+SCORED = Rule(ScorecardRule(-3, ((0, 1, 5, 9), (4, 0, 0, -4))), DEBTS.words)
+
+
+@pytest.mark.parametrize(
+    "table",
+    [FRAME, pl.DataFrame(TABLE), pa.table(TABLE), TABLE, FRAME.to_dict("records")],
+    ids=["pandas", "polars", "arrow", "columns", "rows"],
+)
+def test_labels_are_explained_by_points(table: object) -> None:
+    first, second = SCORED.explain(table)
+    assert (first.word, first.constant, first.total) == ("yes", -3, 1)
+    assert [(s.column, s.text, s.points) for s in first.shares] == [
+        ("debt", "debt < 25", 4),
+        ("income", "income < 25", 0),
+    ]
+    assert [first.word, second.word] == SCORED.predict(table).tolist()
+
+
+def test_what_has_no_points_or_is_no_value_is_not_explained() -> None:
+    with pytest.raises(rules.RuleError, match="only a scorecard has points to explain, which a "):
+        DEBTS.explain(TABLE)
+    with pytest.raises(ExampleError, match="the table has no column 'income'"):
+        SCORED.explain({"debt": [1]})
 
 
 def test_it_is_a_fitted_classifier_of_scikit_learn() -> None:

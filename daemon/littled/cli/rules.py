@@ -3,7 +3,7 @@
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,13 @@ from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import console, print_json
 from littled.cli.values import reader_of
 from littled_client.errors import ClientError
+from littled_protocol.columns import Points
 from littled_protocol.errors import ProtocolError
 from littled_protocol.rules import (
     DIALECTS,
     Dialect,
     Rule,
+    RuleError,
     Words,
     rule_from_dict,
     sql_function,
@@ -136,6 +138,10 @@ def export(
 @click.option("--clip", type=int, nargs=2, default=None, metavar="LEAST MOST",
               help="Move every value into this range first.")  # fmt: skip
 @click.option("--words", "in_words", is_flag=True, help="Print the labels' names, not 0 and 1.")
+@click.option("--explain", is_flag=True,
+              help="Of a scorecard: print the points of each column as well.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True,
+              help="With --explain: one JSON object a line for each value.")  # fmt: skip
 @raw_option
 @daemon_options
 def evaluate(
@@ -144,6 +150,8 @@ def evaluate(
     offset: int | None,
     clip: tuple[int, int] | None,
     in_words: bool,
+    explain: bool,
+    as_json: bool,
     raw: bool,
     daemon: DaemonChoice,
 ) -> None:
@@ -153,17 +161,38 @@ def evaluate(
     subtracted. Addresses are written as usual, features or columns of a row with commas between
     them. The
     values stay here: a published rule is evaluated by whoever asks. Put -- before negative values.
+
+    With --explain it prints for each value the label's name, what each column adds, the constant
+    and their sum.
     """
+    if as_json and not explain:
+        raise Failure("--json needs --explain; labels are a line each", WRONG_USE)
     found = find_rule(learner, daemon, raw=raw)
     rule, words = found.rule, found.words
     values_of = reader_of(rule.x_type, words, offset, clip)
+    if offset is not None:
+        words = replace(words, offset=offset)
     names = (words.negative, words.positive) if in_words else ("0", "1")
     lines: Iterable[str] = values or (line.strip() for line in sys.stdin)
     number = 0
     for batch in _batches(lines):
-        labels = rule.evaluate(values_of.points(batch, number))
-        click.echo("\n".join(names[int(label)] for label in labels))
+        points = values_of.points(batch, number)
+        if explain:
+            _print_explanations(rule, points, words, as_json=as_json)
+        else:
+            click.echo("\n".join(names[int(label)] for label in rule.evaluate(points)))
         number += len(batch)
+
+
+def _print_explanations(rule: Rule, points: Points, words: Words, *, as_json: bool) -> None:
+    """Why each point has its label; Failure for a rule that has no points to add up."""
+    with explained(RuleError):
+        found = rule.explain(points, words)
+    for each in found:
+        if as_json:
+            print_json(each.to_dict())
+        else:
+            click.echo(str(each))
 
 
 def find_rule(learner: str, daemon: DaemonChoice, *, raw: bool) -> Found:

@@ -15,6 +15,7 @@ from littled_protocol.encodings import Dialect
 from littled_protocol.rules.affine import AffineRule
 from littled_protocol.rules.base import PLAIN, Rule, RuleError, Words
 from littled_protocol.rules.conjunctions import ConjunctionRule
+from littled_protocol.rules.explanations import Explanation
 from littled_protocol.rules.functions import DIALECTS, sql_function
 from littled_protocol.rules.kinds import MajorityRule, rule_from_dict
 from littled_protocol.rules.points import PointsRule
@@ -30,6 +31,7 @@ __all__ = [
     "AffineRule",
     "ConjunctionRule",
     "Dialect",
+    "Explanation",
     "MajorityRule",
     "PointsRule",
     "PrefixRule",

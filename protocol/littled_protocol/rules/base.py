@@ -24,6 +24,7 @@ from littled_protocol.encodings import (
     chosen_columns,
     flag_masks,
 )
+from littled_protocol.rules.explanations import Explanation
 
 ALWAYS, NEVER = "always", "never"
 SQL_NEVER: Final = "(1 = 0)"
@@ -212,6 +213,13 @@ class Rule(ABC):
         if condition in (ALWAYS, NEVER):
             return f"{condition} {words.positive}"
         return f"{words.positive} if {condition}"
+
+    def explain(self, x: NDArray[Any], words: Words = PLAIN) -> list[Explanation]:
+        """Return for n points of type `x_type` the points that each column adds, n explanations.
+
+        RuleError for a rule that adds up nothing, and for arrays that `evaluate` refuses.
+        """
+        raise RuleError(f"only a scorecard has points to explain, which a {self.kind} rule is not")
 
     def to_sql(self, words: Words, column: str = "x", dialect: Dialect = "postgresql") -> str:
         """Return a boolean expression of standard SQL that is true where the label is 1.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache, partial
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -11,10 +12,11 @@ from numpy.typing import NDArray
 from littled_protocol import limits
 from littled_protocol.columns import Points, smallest_point_type
 from littled_protocol.encodings import Dialect, Feature, Reading
-from littled_protocol.encodings.base import runs
+from littled_protocol.encodings.base import only, runs
 from littled_protocol.rules.base import (
     ALWAYS,
     NEVER,
+    PLAIN,
     SQL_NEVER,
     Parts,
     Rule,
@@ -22,6 +24,7 @@ from littled_protocol.rules.base import (
     Words,
     as_points,
 )
+from littled_protocol.rules.explanations import Explanation, Share
 from littled_protocol.rules.writing import identifier, integer, sql_always
 
 POINTS_MAX: Final = 10**6
@@ -77,6 +80,28 @@ class ScorecardRule(Rule):
             found[:, place] = np.array(table, dtype=np.int64)[_buckets(rows, place, len(table))]
         return found
 
+    def explain(self, x: NDArray[Any], words: Words = PLAIN) -> list[Explanation]:
+        """Return why each of n rows has its label, n explanations; RuleError as `points` has it."""
+        rows = rows_of(as_points(x, self.x_type))
+        points, order = self.points(x), range(len(self.tables))
+        say = lru_cache(maxsize=None)(partial(self._share, words))
+        found = []
+        for row, added, label in zip(rows, points.tolist(), self.evaluate(x).tolist(), strict=True):
+            buckets = row.tolist()
+            first = sorted(order, key=lambda i: -abs(added[i]))
+            shares = tuple(say(i, min(buckets[i], len(self.tables[i]) - 1)) for i in first)
+            found.append(Explanation(label, words.label(label), self.constant, shares))
+        return found
+
+    def _share(self, words: Words, place: int, bucket: int) -> Share:
+        """Return what a bucket of a column adds."""
+        points = self.tables[place][bucket]
+        if words.reading is None:
+            name = self._name(words, place)
+            return Share(name, f"{name} = {words.value(bucket)}", points)
+        feature = words.reading.features[place]
+        return Share(feature.name, feature.condition(only(feature.size, bucket)), points)
+
     def _labels(self, points: Points) -> NDArray[np.bool_]:
         rows = rows_of(points)
         kind = np.dtype(np.int32 if self._is_small else np.int64)
@@ -95,14 +120,11 @@ class ScorecardRule(Rule):
     # -- words -------------------------------------------------------------------------------
 
     def _condition(self, words: Words) -> str:
-        several = len(self.tables) > 1
-        names = [f"feature {i} of {words.x_name}" if several else words.x_name
-                 for i in range(len(self.tables))]  # fmt: skip
+        return self._sentence(lambda place, bucket: self._share(words, place, bucket).text)
 
-        def said(place: int, bucket: int) -> str:
-            return f"{names[place]} = {words.value(bucket)}"
-
-        return self._sentence(said)
+    def _name(self, words: Words, place: int) -> str:
+        """Return how a sentence names a column that has no name of its own."""
+        return f"feature {place} of {words.x_name}" if len(self.tables) > 1 else words.x_name
 
     def _parts(self, reading: Reading) -> Parts | None:
         return None

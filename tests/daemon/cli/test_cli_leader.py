@@ -3,6 +3,7 @@
 import csv
 import json
 import random
+import re
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ from littled.auditing.subjects import small_plan, subjects_of
 from littled.auditing.subjects.leader import SCORECARDS
 from littled.auditing.trials import TrialSubject
 from littled_client import Client, Published, Rule
-from littled_protocol.rules import ScorecardRule
+from littled_protocol.rules import ScorecardRule, ThresholdRule
 from support.commands import Daemon, Littled, make_store, serve, start
 
 CONFIGURATION = """
@@ -131,6 +132,70 @@ def test_a_rule_means_the_same_in_sql_and_in_a_program(fed: Daemon, tmp_path: Pa
         found = [one for (one,) in connection.execute(query)]
     assert labels == ["yes" if one else "no" for one in found]
     assert {*labels} == {"yes", "no"}
+
+
+def test_decisions_are_explained_by_points(fed: Daemon, littled: Littled, tmp_path: Path) -> None:
+    path = tmp_path / "rule.json"
+    path.write_text(json.dumps(last_of_first_season(fed.address, "loans/risk").to_dict()))
+    values = ["20000,D,2026-05-01", ",A,2026-12-31"]
+    labels = littled("rule", "eval", path, "--words", "--", *values).out.split()
+    said = littled("rule", "eval", path, "--explain", "--json", "--", *values)
+    poor, unknown = (json.loads(line) for line in said.out.splitlines())
+    assert [poor["word"], unknown["word"]] == labels == ["yes", "no"]
+    for found in (poor, unknown):
+        added = [column["points"] for column in found["columns"]]
+        assert found["constant"] + sum(added) == found["total"]
+        assert found["label"] == (found["total"] > 0)
+    texts = {column["column"]: column["text"] for column in poor["columns"]}
+    assert texts == {
+        "income": "income >= 18750 EUR and income < 25000 EUR",
+        "grade": "grade is D",
+        "month of opened": "month of opened is May",
+        "weekday of opened": "weekday of opened is Friday",
+    }
+    first, *lines = littled("rule", "eval", path, "--explain", "--", *values[1:]).out.splitlines()
+    assert first == "no"
+    assert sum(int(line.split()[0]) for line in lines[:-1]) == unknown["total"]
+    assert "income is missing" in {line.split(maxsplit=1)[1] for line in lines}
+    assert lines[-2].endswith("constant")
+    assert lines[-1].endswith("in all, which is not above 0")
+
+
+def test_what_has_no_points_is_not_explained(littled: Littled, tmp_path: Path) -> None:
+    path = tmp_path / "rule.json"
+    path.write_text(json.dumps({"rule": ThresholdRule(8, 3).to_dict(), "words": {}}))
+    said = littled("rule", "eval", path, "--explain", "5")
+    assert (said.status, said.out) == (1, "")
+    assert "only a scorecard has points to explain" in said.sentence
+    said = littled("rule", "eval", path, "--json", "5")
+    assert said.status == 2
+    assert "--json needs --explain" in said.sentence
+
+
+def test_values_with_another_offset_are_explained_as_they_were_given(
+    littled: Littled, tmp_path: Path
+) -> None:
+    path = tmp_path / "rule.json"
+    rule = ScorecardRule(-1, ((0, 3), (0, -3)))
+    path.write_text(json.dumps({"rule": rule.to_dict(), "words": {"x_name": "the host"}}))
+    said = littled("rule", "eval", path, "--explain", "--offset", "10", "11,10")
+    assert said.out.splitlines() == [
+        "1",
+        "  +3  feature 0 of the host = 11",
+        "  +0  feature 1 of the host = 10",
+        "  -1  constant",
+        "  +2  in all, which is above 0",
+    ]
+
+
+def test_the_page_explains_its_rule_as_the_command_does(littled: Littled, tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "docs/classes/scorecard.md").read_text(encoding="utf-8")
+    (rule,) = re.findall(r"```json\n(.*?)```", page, re.DOTALL)
+    words = {"x_name": "the host", "positive": "slow", "negative": "quick"}
+    path = tmp_path / "slow.json"
+    path.write_text(json.dumps({"rule": json.loads(rule), "words": words}))
+    said = littled("rule", "eval", path, "--explain", "3,1,2")
+    assert f"```text\n{said.out}```" in page
 
 
 def test_the_status_shows_what_is_learned_and_what_it_costs(fed: Daemon, littled: Littled) -> None:

@@ -227,12 +227,15 @@ def test_the_page_runs_as_it_is_printed(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
-    assert len(blocks) == 6
+    page = PAGE.read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    assert len(blocks) == 7
     names: dict[str, Any] = {}
     for block in blocks:
         exec(compile(block, PAGE.name, "exec"), names)  # noqa: S102 - our own page
     printed = capsys.readouterr().out
+    (quoted,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
+    assert quoted in printed
     assert re.search(r"yes if income < [56][0-9]+ EUR", printed)
     assert "late if delay >= 23 min ['on time' 'late']" in printed
     assert re.search(r"after [0-9]+ examples it asks for PrepaidSelection", printed)

@@ -33,6 +33,7 @@ from littled_protocol.rules import (
     PrefixRule,
     Rule,
     RuleError,
+    ScorecardRule,
     StumpRule,
     TableRule,
     ThresholdRule,
@@ -52,6 +53,7 @@ from support.tables import (
     OWNER,
     SCORE,
     cells_of,
+    numbers_by_hand,
 )
 
 ROW = Reading((INCOME, GRADE, OPENED, AMOUNT, CLOSED), "row")
@@ -114,6 +116,12 @@ def sets(bits: int, reading: Reading, cells: list[Any]) -> Rule:
     return PointsRule(bits, tuple(sorted({found, 5})))
 
 
+def scorecards(reading: Reading) -> st.SearchStrategy[Rule]:
+    points = st.integers(-50, 50)
+    of_each = [st.tuples(*[points] * feature.size) for feature in reading.features]
+    return st.builds(ScorecardRule, points, st.tuples(*of_each))
+
+
 def majority(members: st.SearchStrategy[Rule]) -> st.SearchStrategy[Rule]:
     return st.lists(members, min_size=1, max_size=3).map(lambda m: MajorityRule(tuple(m)))
 
@@ -132,6 +140,11 @@ CASES: dict[str, tuple[Reading, Any]] = {
         ),
     ),
     "stumps": (ROW, stumps()),
+    "scorecards": (ROW, scorecards(ROW)),
+    "scorecards of one column": (
+        Reading((GRADE,), "value"),
+        scorecards(Reading((GRADE,), "value")),
+    ),
     "majority of stumps": (ROW, majority(stumps())),
     "conjunctions": (BITS, conjunctions()),
     "majority of conjunctions": (BITS, majority(conjunctions())),
@@ -230,6 +243,35 @@ def test_a_row_has_one_label(name: str, dialect: Dialect, data: st.DataObject) -
         finally:
             with_macro.close()
         assert f'MACRO "labelled"({names})' in made
+
+
+@pytest.mark.parametrize("name", CASES)
+@given(data=st.data())
+@settings(max_examples=25, deadline=None)
+def test_points_explain_a_label_and_only_scorecards_have_them(
+    name: str, data: st.DataObject
+) -> None:
+    reading, rules = CASES[name]
+    cells = {c.name: data.draw(cells_of(c)) for c in reading.columns}
+    rule = data.draw(st.just(ThresholdRule(4, 2)) if rules is None else rules)
+    words = Words(positive="yes", negative="no", reading=reading)
+    points = points_of([cells], reading)
+    if not isinstance(rule, ScorecardRule):
+        with pytest.raises(RuleError, match=f"which a {rule.kind} rule is not"):
+            rule.explain(points, words)
+        return
+    (found,) = rule.explain(points, words)
+    buckets = [b for c in reading.columns for b in numbers_by_hand(c, cells[c.name])]
+    expected = {
+        (feature.name, feature.condition(np.arange(feature.size) == bucket)): table[bucket]
+        for feature, table, bucket in zip(reading.features, rule.tables, buckets, strict=True)
+    }
+    assert {(share.column, share.text): share.points for share in found.shares} == expected
+    amounts = [abs(share.points) for share in found.shares]
+    assert amounts == sorted(amounts, reverse=True)
+    assert found.total == rule.constant + sum(expected.values())
+    assert [found.label] == rule.evaluate(points).tolist() == [int(found.total > 0)]
+    assert found.word == words.label(found.label)
 
 
 @pytest.mark.parametrize(

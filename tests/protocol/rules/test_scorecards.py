@@ -80,6 +80,22 @@ def test_it_is_said_by_the_columns_that_matter_most() -> None:
     assert said.endswith("; 2 more columns")
 
 
+@given(card=cards())
+def test_explanations_sum_to_the_decision(card: ScorecardRule) -> None:
+    x = rows_for(card)
+    words = Words(x_name="host", offset=-3)
+    for row, label, found in zip(x, card.evaluate(x).tolist(), card.explain(x, words), strict=True):
+        buckets = np.atleast_1d(row).tolist()
+        names = [
+            f"feature {i} of host" if len(buckets) > 1 else "host" for i in range(len(buckets))
+        ]
+        assert (found.label, found.total > 0) == (label, bool(label))
+        assert {share.column: (share.text, share.points) for share in found.shares} == {
+            name: (f"{name} = {bucket - 3}", table[bucket])
+            for name, bucket, table in zip(names, buckets, card.tables, strict=True)
+        }
+
+
 @pytest.mark.parametrize(
     ("card", "words"),
     [
