@@ -21,9 +21,9 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from littled.configuration import checked_configuration
+from littled.configuration import ConfigurationError, checked_configuration
 from littled.engine import PublishedRule, Runner
-from littled.planner import StreamPlan, plan_stream
+from littled.planner import StreamPlan, StreamRequest, best_class, plan_stream
 from littled.programs.ledgers import Ledger
 from littled.programs.research import key_of
 from littled.programs.spending import Spending, spending_of
@@ -34,11 +34,12 @@ from littled_client.rule import Rule
 from littled_protocol.columns import Labels, Points
 
 STREAM, LEARNER = "stream", "rule"
+SCORECARD = "scorecard"
 Budget = Literal["shared", "each"]
 
 
 class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A differentially private online classifier for two labels, whose model is one readable rule.
+    """A differentially private online classifier for two labels, whose model is a readable rule.
 
     Guarantee: what is published from a training (`rule_`, `predict`, `charges_`, and when they
     change) is (epsilon, delta)-differentially private for replacing one example, whatever its
@@ -50,16 +51,19 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     refused (LedgerExceeded). But a process that is started again knows nothing of it. Where a
     budget has to hold, feed a daemon.
 
-    rules: the kind of the class: "stumps", "conjunctions", "table:...", "thresholds" and others;
-    None for the one that the planner thinks best for the columns.
+    rules: the kind of the class: "scorecard", "stumps", "conjunctions", "table:...", "thresholds"
+    and others. None for scorecards, points for each column that are added up, where the columns,
+    the horizon and the budget allow them; else, and where noise_rate or selection is given, for the
+    one rule that the planner thinks best for the columns.
     columns: tables as in a configuration, by name: `{"income": {"kind": "number", "from": 0, ...}}`
     (docs/columns.md). X is then a table with these columns: a frame of pandas, polars or Arrow, a
     dict of columns, or rows that are dicts. Without it X is an array or frame of numbers, each of
     which is put into one of `steps` buckets of equal width between `bounds` (low, high; scalars or
     (n_features,)); what is outside counts as the nearest. **Bounds are public: never take them from
     the data.**
-    epsilon, delta, horizon: of a season. noise_rate, adversary, selection: as in a configuration;
-    a noise_rate of None tells nothing of the stream, 0.0 that a rule fits it.
+    epsilon, delta, horizon: of a season. noise_rate, adversary, selection: as in a configuration; a
+    noise_rate of None tells nothing of the stream, 0.0 that a rule fits it. Scorecards have neither
+    noise_rate nor selection, and protect against every adversary.
     classes: both labels, for `learn_one` and where a first batch has one only; the one that sorts
     last is positive.
     ledger: a `Ledger` that several estimators share. budget: "shared", or "each" where the data is
@@ -81,7 +85,7 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     def __init__(
         self,
         *,
-        rules: str | None = "stumps",
+        rules: str | None = None,
         columns: Mapping[str, Mapping[str, Any]] | None = None,
         bounds: tuple[Any, Any] = (-4.0, 4.0),
         steps: int = 64,
@@ -277,24 +281,37 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         words = [str(word) for word in known]
         if len(set(words)) < 2 or not all(word and word.isprintable() for word in words):
             words = ["0", "1"]
-        learner = {
-            "class": self.rules,
-            "noise_rate": self.noise_rate,
-            "adversary": self.adversary,
-            "selection": self.selection,
-        }
         stream = {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "horizon": self.horizon,
             "label": {"column": label, "negative": words[0], "positive": words[1]},
             "columns": columns,
-            "learners": {LEARNER: {k: v for k, v in learner.items() if v is not None}},
         }
-        raw = json.loads(json.dumps({"streams": {STREAM: stream}}, default=_plain),
-                         parse_float=Decimal)  # fmt: skip
-        configuration = checked_configuration(raw, Path())
-        return plan_stream(configuration.streams[STREAM].request())
+        if self.rules is not None:
+            return plan_stream(self._request(stream, self.rules))
+        one_rule = self._request(stream, None)
+        if self.noise_rate is not None or self.selection != "auto":
+            return plan_stream(one_rule)
+        try:
+            alone = (self._request(stream, SCORECARD), one_rule)
+        except ConfigurationError:  # columns that no scorecard reads
+            return plan_stream(one_rule)
+        return plan_stream(alone[best_class(alone)])
+
+    def _request(self, stream: dict[str, Any], rules: str | None) -> StreamRequest:
+        """What the planner is asked for; ConfigurationError for settings that cannot be."""
+        learner: dict[str, Any] = {"class": rules, "noise_rate": self.noise_rate}
+        if self.selection != "auto":
+            learner["selection"] = self.selection
+        if rules != SCORECARD:
+            learner["adversary"] = self.adversary
+        told = {LEARNER: {key: value for key, value in learner.items() if value is not None}}
+        raw = json.loads(
+            json.dumps({"streams": {STREAM: {**stream, "learners": told}}}, default=_plain),
+            parse_float=Decimal,
+        )
+        return checked_configuration(raw, Path()).streams[STREAM].request()
 
     def _tables(self) -> dict[str, dict[str, Any]]:
         """Columns of numbers between the bounds."""
@@ -344,7 +361,7 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         return state
 
     def __sklearn_tags__(self) -> Any:
-        """Two labels; noise; and one rule, which fits few data sets well."""
+        """Two labels; noise; and a rule that needs more examples than the checks have."""
         tags = super().__sklearn_tags__()
         tags.classifier_tags.multi_class = False
         tags.classifier_tags.poor_score = True

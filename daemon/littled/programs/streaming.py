@@ -44,7 +44,7 @@ class PrivateRiverClassifier(base.Classifier):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        rules: str | None = "stumps",
+        rules: str | None = None,
         columns: Mapping[str, Mapping[str, Any]] | None = None,
         bounds: tuple[Any, Any] = (-4.0, 4.0),
         steps: int = 64,
@@ -93,7 +93,7 @@ class PrivateRiverClassifier(base.Classifier):  # type: ignore[misc]
     @classmethod
     def _unit_test_params(cls) -> Iterator[dict[str, Any]]:
         """Public data, and noise that can be seen again."""
-        yield {"budget": "each", "seed": 1, "horizon": 1000, "steps": 16}
+        yield {"budget": "each", "seed": 1, "horizon": 10_000, "steps": 16}
 
     def _unit_test_skips(self) -> set[str]:
         """Checks that hand over examples without some of the features: these are refused."""

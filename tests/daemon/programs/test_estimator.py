@@ -36,10 +36,13 @@ FRAME = pd.DataFrame({"income": INCOMES, "grade": GRADES})
 
 
 # Public data, so that every check may train anew; noise that can be seen again.
-PUBLIC = PrivateOnlineClassifier(budget="each", random_state=0, horizon=1000, steps=16)
+PUBLIC = [
+    PrivateOnlineClassifier(budget="each", random_state=0, horizon=10_000, steps=16),
+    PrivateOnlineClassifier(rules="stumps", budget="each", random_state=0, horizon=1000, steps=16),
+]
 
 
-@parametrize_with_checks([PUBLIC])  # type: ignore[untyped-decorator]
+@parametrize_with_checks(PUBLIC)  # type: ignore[untyped-decorator]
 @pytest.mark.filterwarnings("ignore::RuntimeWarning", "ignore::UserWarning")
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.SkipTestWarning")
 def test_it_is_an_estimator_of_scikit_learn(estimator: Any, check: Any) -> None:
@@ -53,9 +56,20 @@ def model(**settings: Any) -> PrivateOnlineClassifier:
 
 
 def test_a_rule_is_learned_in_its_own_words() -> None:
-    learned = model().fit(FRAME, PAID)
+    learned = model(rules="stumps").fit(FRAME, PAID)
     assert learned.rule_.describe().startswith("yes if income >= 5")
     assert (learned.predict(FRAME) == PAID).mean() > 0.97
+    assert learned.classes_.tolist() == ["no", "yes"]
+    assert "prepaid_selection" in {charge["type"] for charge in learned.charges_}
+
+
+def test_points_of_columns_are_learned_and_explained() -> None:
+    learned = model().fit(FRAME, PAID)
+    assert re.match(r"yes if points are above .* if income >= ", learned.rule_.describe())
+    assert (learned.predict(FRAME) == PAID).mean() > 0.95
+    (found,) = learned.rule_.explain(FRAME[:1])
+    assert found.word == learned.predict(FRAME[:1])[0]
+    assert found.shares[0].column == "income"
     assert learned.classes_.tolist() == ["no", "yes"]
     assert "prepaid_selection" in {charge["type"] for charge in learned.charges_}
 
@@ -187,9 +201,30 @@ def test_a_public_classifier_predicts_after_it_was_pickled() -> None:
     assert again.fit(FRAME, PAID).charges_
 
 
+def kind_of(table: Any = FRAME, **settings: Any) -> str:
+    learned = model(**settings).fit(table, PAID[: len(table)])
+    return str(learned.rule_.rule.kind)
+
+
 def test_a_class_is_chosen_for_the_columns() -> None:
-    chosen = model(rules=None).fit(FRAME, PAID)
-    assert chosen.rule_ == model(rules="stumps").fit(FRAME, PAID).rule_
+    assert kind_of() == "scorecard"
+    assert kind_of(rules="stumps") == "stump"
+    # what scorecards have no use for, and what is too little for them
+    assert kind_of(noise_rate=0.1) == kind_of(selection="capped") == "stump"
+    assert kind_of(FRAME[:400], horizon=1000) == kind_of(epsilon=0.001) == "stump"
+    hosts = pd.DataFrame({"host": [f"10.0.{n % 7}.1" for n in range(500)]})
+    assert kind_of(hosts, columns={"host": {"kind": "address"}}) == "prefix"
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [({"noise_rate": 0.1}, "a scorecard does not need"), ({"selection": "capped"}, "selection")],
+)
+def test_scorecards_are_told_nothing(settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=said):
+        model(rules="scorecard", **settings).fit(FRAME, PAID)
+    learned = model(rules="scorecard", adversary="adaptive").fit(FRAME, PAID)
+    assert learned.rule_ == model().fit(FRAME, PAID).rule_
 
 
 def test_settings_that_make_no_sense_are_said() -> None:
@@ -236,7 +271,8 @@ def test_the_page_runs_as_it_is_printed(
     printed = capsys.readouterr().out
     (quoted,) = re.findall(r"```text\n(.*?)```", page, re.DOTALL)
     assert quoted in printed
-    assert re.search(r"yes if income < [56][0-9]+ EUR", printed)
+    assert re.search(r"yes if points are above [0-9]+: up to \+[0-9]+ if income ", printed)
+    assert re.search(r"\n +\+[0-9]+  income >= 18750 EUR and income < 21875 EUR\n", printed)
     assert "late if delay >= 23 min ['on time' 'late']" in printed
     assert re.search(r"after [0-9]+ examples it asks for PrepaidSelection", printed)
     assert re.search(r"^1 if x >= [0-9]+$", printed, re.MULTILINE)
