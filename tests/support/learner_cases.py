@@ -292,6 +292,7 @@ WARM = replace(COLD, warmup=2, warmup_scale=900, moments_scale=10**6)
 SCORECARDS: dict[str, tuple[str, LeaderParameters]] = {
     "scorecard": ("scorecard", COLD),
     "scorecard warm": ("scorecard", WARM),
+    "scorecard shaped": ("scorecard", replace(WARM, columns_max=1, monotone="rf")),
 }
 # A name ends with c.
 SCORECARD_USERS: dict[str, tuple[str, LeaderParameters]] = {

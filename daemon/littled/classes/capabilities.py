@@ -25,6 +25,7 @@ Each says what its lists take: bytes are upper bounds, whatever the examples are
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
 from fractions import Fraction
+from itertools import accumulate, pairwise
 from typing import ClassVar, TypeVar
 
 import numpy as np
@@ -32,7 +33,7 @@ from numpy.typing import NDArray
 
 from littled.classes.base import DataSet, Labelings, Labels, Points, Proposals, Scores, VersionSpace
 from littled.classes.memory import CLOSED_BYTES, INTEGER_BYTES, digits
-from littled_protocol.rules import Rule
+from littled_protocol.rules import Rule, ScorecardRule
 
 Capability = TypeVar("Capability")
 Integers = NDArray[np.int64]
@@ -294,6 +295,11 @@ class AdditiveRules(ABC):
 
     @property
     @abstractmethod
+    def ordered(self) -> tuple[range, ...]:
+        """Of each column the buckets that are values in order, not what is missing or other."""
+
+    @property
+    @abstractmethod
     def constant(self) -> int:
         """The feature of the constant, a positive integer."""
 
@@ -302,8 +308,14 @@ class AdditiveRules(ABC):
         """Features of a row, the constant counted."""
         return 1 + sum(len(table.T) for table in self.tables)
 
+    @property
+    def places(self) -> tuple[slice, ...]:
+        """Where the weights of each column's features are among all of them."""
+        ends = accumulate((len(table.T) for table in self.tables), initial=1)
+        return tuple(slice(first, last) for first, last in pairwise(ends))
+
     @abstractmethod
-    def rule_of(self, constant: int, points: Integers) -> Rule:
+    def rule_of(self, constant: int, points: Integers) -> ScorecardRule:
         """The rule with these points: of the constant, and of the buckets of all columns in a row.
 
         points: int64 (buckets of all columns,). What no rule can have is limited.

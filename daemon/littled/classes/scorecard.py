@@ -118,6 +118,12 @@ class Scorecards(HypothesisClass, AdditiveRules):
         return tuple(int(part.strip("mco")) for part in self.columns.split("x"))
 
     @cached_property
+    def ordered(self) -> tuple[range, ...]:
+        """Of each column the buckets between what is missing and what is other."""
+        parts = zip(self.columns.split("x"), self.sizes, strict=True)
+        return tuple(range(part.count("m"), size - part.count("o")) for part, size in parts)
+
+    @cached_property
     def tables(self) -> tuple[Integers, ...]:
         """Of each column the features of its buckets, int64 (size, count); public.
 

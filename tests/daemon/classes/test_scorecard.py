@@ -77,6 +77,16 @@ def test_points_of_all_buckets_are_those_of_columns_and_are_limited() -> None:
     assert beyond == ScorecardRule(POINTS_MAX, ((POINTS_MAX, -POINTS_MAX, 0), (0, 0)))
 
 
+def test_weights_and_ordered_buckets_have_their_places() -> None:
+    hypotheses = Scorecards("m5x2x4cox3co")
+    counts = [len(table.T) for table in hypotheses.tables]
+    assert [len(range(*each.indices(10**6))) for each in hypotheses.places] == counts
+    weights = np.arange(hypotheses.dimensions)
+    parts = [weights[each] for each in hypotheses.places]
+    assert np.concatenate([weights[:1], *parts]).tolist() == weights.tolist()
+    assert hypotheses.ordered == (range(1, 5), range(2), range(3), range(2))
+
+
 def test_the_first_rule_is_never_and_the_longest_has_the_longest_numbers() -> None:
     hypotheses = Scorecards("64x3c")
     rows = np.array(list(product(range(64), range(3))), dtype=np.uint16)

@@ -44,6 +44,10 @@ class = "scorecard"
 [streams.loans.learners.grades]
 class = "scorecard"
 columns = ["grade"]
+[streams.loans.learners.short]
+class = "scorecard"
+columns_max = 2
+monotone = { income = "falling", grade = "rising", "month of opened" = "rising" }
 [streams.visits]
 epsilon = 4.0
 delta = 1e-6
@@ -198,6 +202,16 @@ def test_the_page_explains_its_rule_as_the_command_does(littled: Littled, tmp_pa
     assert f"```text\n{said.out}```" in page
 
 
+def test_rules_have_few_columns_whose_points_rise_and_fall(fed: Daemon) -> None:
+    rule = last_of_first_season(fed.address, "loans/short").rule
+    assert isinstance(rule, ScorecardRule)
+    (_, *income), (*grade, _), month, weekday = rule.tables
+    assert income == sorted(income, reverse=True)
+    assert grade == sorted(grade)
+    assert (income[0] > income[-1], grade[0] < grade[-1]) == (True, True)
+    assert not any((*month, *weekday))
+
+
 def test_the_status_shows_what_is_learned_and_what_it_costs(fed: Daemon, littled: Littled) -> None:
     said = littled("status", "--json", "-a", fed.address).json["streams"]["loans"]
     assert said["learners"]["risk"]["kind"] == "leader"
@@ -244,6 +258,15 @@ def test_plans_are_shown_for_people_and_programs(littled: Littled) -> None:
         ('{ class = "scorecard", kind = "online" }', "learner risk: "),
         ('{ class = "stumps", kind = "leader" }', "kind leader needs the class scorecard"),
         ('{ class = "scorecard:3x3" }', "leave the sizes away: scorecard"),
+        (
+            '{ class = "scorecard", columns = ["grade"], monotone = { income = "rising" } }',
+            "learners.risk.monotone.income, which is no number, category or part of a time that",
+        ),
+        (
+            '{ class = "scorecard", monotone = { income = "up" } }',
+            "monotone.income",
+        ),
+        ('{ class = "scorecard", columns_max = 0 }', "columns_max"),
         ('{ class = "scorecard", window = 3 }', "window is not a known key"),
     ],
 )

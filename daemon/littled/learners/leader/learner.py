@@ -52,11 +52,12 @@ from littled.learners.leader.parameters import (
     LENGTH_MAX,
     LeaderParameters,
 )
+from littled.learners.leader.shaping import monotone, narrow_columns
 from littled.learners.snapshot import SnapshotUnusable, counts_from_dict, counts_to_dict
 from littled.learners.users import UserCounts
 from littled.mechanisms import discrete_gaussian
 from littled.mechanisms.noise import Address, NoiseSource, Purpose
-from littled_protocol.rules import Rule, rule_from_dict
+from littled_protocol.rules import Rule, ScorecardRule, rule_from_dict
 
 # Points of a scorecard for one unit of the logarithm of the odds of a usual row.
 POINTS: Final = 100
@@ -365,12 +366,26 @@ class LeaderLearner:
         return np.clip(found * USUAL_LENGTH // sequence.bound, -_WEIGHT_MAX, _WEIGHT_MAX)
 
     def _rule(self, weights: Integers, sequence: Sequence) -> Rule:
-        """The scorecard of weights around a centre: the constant takes up the centre's score."""
-        unit, score = sequence.bound << WEIGHT_BITS, weights * POINTS
-        shift = int((score * sequence.centre).sum())
-        constant = int(score[0]) * self.features.rules.constant - shift
+        """The scorecard of weights around a centre: the constant takes up the centre's score.
+
+        Of columns that are left out too, which are then as if all rows had the mean there.
+        """
+        found = self._whole_rule(weights, sequence)
+        most = self.parameters.columns_max
+        if most is None or most >= len(found.tables):
+            return found
+        kept, sides = weights.copy(), self.features.rules.places
+        for place in narrow_columns(found, most):
+            kept[sides[place]] = 0
+        return self._whole_rule(kept, sequence)
+
+    def _whole_rule(self, weights: Integers, sequence: Sequence) -> ScorecardRule:
+        """The same of all columns, monotone where that was asked for."""
+        rules, unit, score = self.features.rules, sequence.bound << WEIGHT_BITS, weights * POINTS
+        constant = int(score[0]) * rules.constant - int((score * sequence.centre).sum())
         points = (2 * self.features.sums(score) + unit) // (2 * unit)
-        return self.features.rules.rule_of(_nearest(constant, unit), points)
+        found = rules.rule_of(_nearest(constant, unit), points)
+        return monotone(found, self.parameters.monotone, rules.ordered)
 
 
 class _Working:

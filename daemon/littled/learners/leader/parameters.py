@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any, Self
 
 from littled.budget.unit import USER_EXAMPLES_MAX
+from littled.learners.leader.shaping import FALLING, FREE, RISING
 from littled.learners.online.parameters import plain_values, stored_values
 from littled.mechanisms.discrete_gaussian import VARIANCE
 from littled.written import write_exactly
@@ -34,7 +35,7 @@ _INTEGERS = ("horizon", "batch_examples", "warmup", "warmup_scale", "moments_sca
 class LeaderParameters:
     """Public parameters of the scorecard learner.
 
-    Privacy-critical (they set prices): all but `learning_rate`.
+    Privacy-critical (they set prices): all but `learning_rate`, `columns_max` and `monotone`.
 
     - `epsilon`: what is promised for all that is released about an example; finite precision is
       charged for it.
@@ -47,6 +48,9 @@ class LeaderParameters:
     - `learning_rate`: weight for a unit of the sum of residuals.
     - `user_examples_max`: c of "User-level privacy" (PRIVACY.md): the first c examples of each user
       and season are learned from; None where one example is protected.
+    - `columns_max`: columns that have points in a published rule, at the most; None for all.
+    - `monotone`: for each column "r", "f" or "-": its published points rise, fall or are free; ""
+      for all free.
 
     ValueError, one sentence, for values and combinations that no learner can have.
     """
@@ -61,6 +65,8 @@ class LeaderParameters:
     warmup_scale: int = 0
     moments_scale: int = 0
     user_examples_max: int | None = None
+    columns_max: int | None = None
+    monotone: str = ""
 
     def __post_init__(self) -> None:
         """Say the first thing that is wrong, if anything is."""
@@ -84,8 +90,9 @@ class LeaderParameters:
         return coefficients(self.warmup, self.decay, self.warmup_scale)
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-able; fractions as "numerator/denominator"."""
-        return plain_values(self)
+        """JSON-able; fractions as "numerator/denominator"; without what shapes no rule."""
+        values = plain_values(self)
+        return {k: v for k, v in values.items() if v or k not in ("columns_max", "monotone")}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -142,3 +149,7 @@ def _wrong_values(p: LeaderParameters) -> Iterator[str]:
     most = p.user_examples_max
     if most is not None and not (type(most) is int and 1 <= most <= USER_EXAMPLES_MAX):
         yield f"user_examples_max must be an integer from 1 to {USER_EXAMPLES_MAX:,}"
+    if p.columns_max is not None and not (type(p.columns_max) is int and p.columns_max >= 1):
+        yield "columns_max must be an integer of at least 1"
+    if not isinstance(p.monotone, str) or not set(p.monotone) <= {RISING, FALLING, FREE}:
+        yield f"monotone must be a text of {RISING}, {FALLING} and {FREE}, one for each column"

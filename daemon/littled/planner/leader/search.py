@@ -8,7 +8,7 @@ streams, where the optimum is flat (docs/real-streams.md); prices do not depend 
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
@@ -74,6 +74,8 @@ class LeaderPlanning(Planning[LeaderRequest, LeaderEstimate, LeaderPlan]):
                 f"learner {request.name}: kind leader needs the class scorecard, not "
                 f"{hypotheses.name}"
             )
+        if request.monotone and len(request.monotone) != len(hypotheses.additive.sizes):
+            raise PlanError(f"learner {request.name}: monotone needs one letter for each column")
         if not fits_a_frame(hypotheses, 1):
             raise PlanError(
                 f"learner {request.name}: the points of {sum(hypotheses.additive.sizes):,} "
@@ -88,6 +90,7 @@ class LeaderPlanning(Planning[LeaderRequest, LeaderEstimate, LeaderPlan]):
         parameters = planned(request.hypotheses.additive.dimensions, budget)
         if parameters is None:
             return None
+        parameters = replace(parameters, columns_max=request.columns_max, monotone=request.monotone)
         plan = LeaderPlan(request.name, request.hypotheses, parameters, request.words)
         too_large = (
             self.snapshot_bytes_max(plan) > SNAPSHOT_BYTES_MAX

@@ -3,7 +3,7 @@
 from dataclasses import fields, replace
 from fractions import Fraction
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -27,6 +27,7 @@ from littled.learners.leader.learner import published_after, season_event
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms import discrete_gaussian
 from littled.mechanisms.noise import KeyedNoise
+from littled_protocol.rules import ScorecardRule
 from support.learning import HEAD
 from support.tape import TapeNoise
 
@@ -125,6 +126,37 @@ def test_a_step_leaves_the_state_before_it_as_it_was() -> None:
         assert packed(of, first.state) == packed(of, again.state)
         assert first.consumed == again.consumed == 3
         assert packed(of, state) == before
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_shapes_change_what_is_published_and_nothing_else(case: str) -> None:
+    free, shaped = learner(case), learner(case, columns_max=2, monotone="ff-")
+    state, rules = run(free, 200, TapeNoise(5), [])
+    same, other = run(shaped, 200, TapeNoise(5), [])
+    assert packed(free, replace(same, rule=state.rule)) == packed(free, state)
+    assert [each.position for each in rules] == [each.position for each in other]
+    for each, found in zip(rules, other, strict=True):
+        whole, rule = cast("ScorecardRule", each.rule), cast("ScorecardRule", found.rule)
+        assert sum(map(any, rule.tables)) == 2
+        grades = rule.tables[1][:-1]  # and what is other
+        assert [*rule.tables[0]] == sorted(rule.tables[0], reverse=True)
+        assert [*grades] == sorted(grades, reverse=True)
+        for table, before in zip(rule.tables[1:], whole.tables[1:], strict=True):
+            assert not any(table) or table[-1] == before[-1]
+
+
+def test_the_mean_of_a_column_that_is_left_out_is_in_the_constant() -> None:
+    state, rules = run(learner(), 200, TapeNoise(5), [])
+    _, narrow = run(learner(columns_max=1), 200, TapeNoise(5), [])
+    whole, rule = (cast("ScorecardRule", each[-1].rule) for each in (rules, narrow))
+    left_out = [place for place, table in enumerate(rule.tables) if not any(table)]
+    assert len(left_out) == 2
+    sequence, sides = state.sequence, CLASS.places
+    assert sequence is not None
+    means = [(state.average * sequence.centre)[sides[place]].sum() for place in left_out]
+    expected = 100 * sum(means) / (sequence.bound << 24)
+    assert abs(expected) > 1
+    assert abs(rule.constant - whole.constant - expected) < 1.5
 
 
 @pytest.mark.parametrize("case", CASES)

@@ -48,6 +48,9 @@ def test_parameters_are_stored_and_read_again() -> None:
     for parameters in (WARM, replace(WARM, user_examples_max=3)):
         assert LeaderParameters.from_dict(parameters.to_dict()) == parameters
     assert WARM.to_dict()["decay"] == "199/200"
+    shaped = replace(WARM, columns_max=2, monotone="r-f")
+    assert LeaderParameters.from_dict(shaped.to_dict()) == shaped
+    assert shaped.to_dict().keys() - WARM.to_dict().keys() == {"columns_max", "monotone"}
     with pytest.raises(ValueError, match="scale"):
         LeaderParameters.from_dict({k: v for k, v in WARM.to_dict().items() if k != "scale"})
 
@@ -70,6 +73,9 @@ def test_parameters_are_stored_and_read_again() -> None:
         ({"moments_scale": 0}, "a warm-up needs"),
         ({"moments_scale": 1 << 25}, "moments_scale must be at most"),
         ({"user_examples_max": 0}, "user_examples_max must be an integer from 1"),
+        ({"columns_max": 0}, "columns_max must be an integer of at least 1"),
+        ({"columns_max": True}, "columns_max must be an integer of at least 1"),
+        ({"monotone": "rx"}, "monotone must be a text of r, f and -"),
         ({"horizon": 1 << 40, "batch_examples": 1 << 29}, "sums that would not fit into 64 bits"),
     ],
 )

@@ -88,6 +88,16 @@ def test_other_classes_and_rules_that_fit_no_frame_are_refused() -> None:
         plan_stream(asked(learners=(stumps,)))
 
 
+def test_shapes_of_rules_are_in_the_plan_and_cost_nothing() -> None:
+    request = LeaderRequest("l", class_from_name(NAME), columns_max=2, monotone="r--f")
+    plan = plan_stream(asked(learners=(request,)))
+    p = plan.plans[0].parameters
+    assert replace(p, columns_max=None, monotone="") == parameters()
+    assert StreamPlan.from_dict(plan.to_dict()) == plan
+    with pytest.raises(PlanError, match="monotone needs one letter for each column"):
+        plan_stream(asked(learners=(replace(request, monotone="r"),)))
+
+
 def test_no_other_kind_selects_among_scorecards() -> None:
     online = OnlineRequest("l", class_from_name(NAME))
     with pytest.raises(PlanError, match="learner l: "):
