@@ -1777,6 +1777,13 @@ LEADERS = (
         (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
     ),
     Mutant(
+        "columns of a scorecard chosen by sums before noise",
+        "learners/leader/learner.py",
+        "in narrow_columns(found, most):",
+        "in narrow_columns(self._whole_rule(sequence.summed.sum(axis=1), sequence), most):",
+        (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
+    ),
+    Mutant(
         "Gaussian noise with parts that are too narrow",
         "mechanisms/discrete_gaussian.py",
         "values = values * FACTOR + parts[:, part]",

@@ -190,7 +190,10 @@ def test_the_event_is_what_the_proof_says() -> None:
     )
 
 
-@pytest.mark.parametrize("parameters", [COLD, WARM], ids=["cold", "warm"])
+SHAPED = replace(WARM, columns_max=1, monotone="rf")
+
+
+@pytest.mark.parametrize("parameters", [COLD, WARM, SHAPED], ids=["cold", "warm", "shaped"])
 def test_what_is_published_follows_from_the_releases_alone(parameters: LeaderParameters) -> None:
     """Neighbours whose releases are the same publish the same rules, and ask for the same words."""
     compared = 0
