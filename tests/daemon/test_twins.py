@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 from littled.classes.base import Proposals
 from littled.classes.thresholds import Thresholds
 from littled.learners.batch import BatchLearner, BatchParameters, methods
-from littled.learners.leader import LeaderParameters
 from littled.learners.online import OnlineLearner
 from littled.learners.online.keeping import Buffers, Counts
 from littled.learners.online.noise import LearnerNoise
@@ -32,7 +31,7 @@ from littled.mechanisms.above_threshold import Gaps
 from littled_protocol.codec import decode
 from littled_protocol.messages import Release
 from support.class_cases import STREAMS
-from support.learner_cases import BATCH_USERS, CASES, SCORECARD_USERS, USERS, case_of
+from support.learner_cases import BATCH_USERS, CASES, USERS, case_of
 from support.small_classes import Sets
 from support.twins import (
     Ears,
@@ -54,8 +53,8 @@ NEIGHBOURS = 12
 KINDS: tuple[Kind, ...] = (
     "examples", "silent", "examples", "examples", "silent", "name",
 )  # fmt: skip
-CASES_OF_USERS: dict[str, tuple[str, OnlineParameters | BatchParameters | LeaderParameters]] = {
-    **USERS, **BATCH_USERS, **SCORECARD_USERS,
+CASES_OF_USERS: dict[str, tuple[str, OnlineParameters | BatchParameters]] = {
+    **USERS, **BATCH_USERS,
 }  # fmt: skip
 
 # --- Twins ----------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ import io
 import json
 import socket
 import threading
+import time
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -298,6 +299,7 @@ STREAMS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "prefixes": ("prefixes:32", lambda x: x < 128),
     "affine": ("affine:8:3", lambda x: x < 8),
     "stumps": ("stumps:3:64", lambda x: x[1] >= 20),
+    "scorecard": ("scorecard:64x64x64", lambda x: x[0] + x[2] >= 64),
     "conjunctions": ("conjunctions:8", lambda x: x & 3 == 3),
     "table": ("table:rules.csv", lambda x: x % 2 == 1),
 }
@@ -328,6 +330,7 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
                 points = real_points(name) * (EXAMPLES // len(real_points(name)))
                 with client.feed(name) as feeder:
                     feeder.send(points, [int(label(point)) for point in points])
+            wait_for_last_rule(client)
         yield serving
         assert serving.stop() == 0
     finally:
@@ -335,9 +338,20 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
             serving.kill()
 
 
+def wait_for_last_rule(client: Client) -> None:
+    """Wait until nothing is published any more: what is acknowledged need not be learned yet."""
+    facts = client.status()["streams"]["scorecard"]
+    batch = facts["learners"]["it"]["batch_examples"]
+    last = facts["position"] // batch * batch
+    deadline = time.monotonic() + 30
+    while (published := client.latest("scorecard/it")) is None or published.position < last:
+        assert time.monotonic() < deadline, published
+        time.sleep(0.05)
+
+
 def real_points(name: str) -> list[Any]:
     """Points of a stream, as many with a label of 1 as without where that can be."""
-    if name == "stumps":
+    if name in ("stumps", "scorecard"):
         return [(i % 64, 7 * i % 64, 3 * i % 64) for i in range(64)]
     if name in ("points", "sparse_sets"):
         return [7, 8, 7, 9, 7, 10, 3, 11]
