@@ -24,7 +24,7 @@ class LeaderPresentation(KindPresentation):
     """Plans of scorecard learners, for people."""
 
     heading: ClassVar[str] = "scorecards"
-    columns: ClassVar[Sequence[str]] = ("learner", "columns", "batch_examples", "noise of a score")
+    columns: ClassVar[Sequence[str]] = ("learner", "columns", "each batch", "noise of a score")
 
     def report(self, request: StreamRequest) -> PlanReport:
         """The plan of a scorecard learner alone on its stream."""

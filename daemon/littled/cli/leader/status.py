@@ -17,7 +17,7 @@ class LeaderStatus:
         """Learners that publish scorecards."""
         table = Table(title=title, title_justify="left", title_style="bold")
         table.add_column("learner")
-        for column in ("batch_examples", "version"):
+        for column in ("each batch", "version"):
             table.add_column(column, justify="right")
         for column in ("rule", ""):
             table.add_column(column)
