@@ -75,6 +75,8 @@ error_code_characters_max: Final = 64
 
 # Points of one rule; a rule is small or it is not a rule.
 rule_members_max: Final = 4096
+# Prefixes of one rule: each takes one of a frame's maps and lists.
+rule_prefixes_max: Final = 1024
 # Rules of one majority: a learner draws a few dozen; each takes two of a frame's maps and lists.
 majority_members_max: Final = 1024
 # Name of a rule in its table, and the table's fingerprint (up to 512 bits).
@@ -139,6 +141,7 @@ def _check_relations() -> None:
         "a list of rows fits": frame_containers_max >= list_examples_max + 1,
         "a list batch of pairs fits": frame_elements_max >= 4 * list_examples_max,
         "a majority fits": frame_containers_max >= 2 * majority_members_max + 4,
+        "a set of prefixes fits": frame_containers_max >= rule_prefixes_max + 8,
         "a table's rule fits": frame_bytes_max >= table_points_max // 4 + 1024,
         "a subscriber may have one frame": subscriber_bytes_max >= frame_bytes_max,
         "a request of 128-bit points fits": frame_bytes_max >= predict_points_max * 16 + 256,

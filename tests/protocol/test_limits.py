@@ -23,6 +23,7 @@ from littled_protocol.rules import (
     ConjunctionRule,
     MajorityRule,
     PointsRule,
+    PrefixSetRule,
     Rule,
     StumpRule,
     TableRule,
@@ -37,7 +38,7 @@ def test_every_limit_is_a_positive_number_with_its_unit_in_its_name() -> None:
         if not name.startswith("_") and isinstance(value, int | float)
     }
     units = ("bytes", "seconds", "characters", "depth", "containers", "elements", "keys")
-    counts = ("examples", "features", "integer", "channels", "members", "points")
+    counts = ("examples", "features", "integer", "channels", "members", "points", "prefixes")
     others = ("subscriptions", "requests")
     assert len(named) > 30
     for name, value in named.items():
@@ -81,6 +82,9 @@ def longest_messages() -> dict[str, Message]:
         "a list of 16 bytes": Examples(0, 2**62, lists, [bytes(16)] * lists, [1] * lists),
         "a list of points to predict": Predict(bytes(16), "s/l", 1000, [2**64 - 1] * lists),
         "a set of points": release(PointsRule(128, members)),
+        "a set of prefixes": release(
+            PrefixSetRule(128, tuple((2 * value, 128) for value in range(limits.rule_prefixes_max)))
+        ),
         "a table's rule": release(table),
         "a majority of thresholds": release(
             MajorityRule((ThresholdRule(2**32, 2**32),) * limits.majority_members_max)

@@ -18,6 +18,7 @@ from littled_protocol.rules import (
     MajorityRule,
     PointsRule,
     PrefixRule,
+    PrefixSetRule,
     Rule,
     StumpRule,
     TableRule,
@@ -134,6 +135,45 @@ def prefixes(draw: st.DrawFn) -> Case:
 
 
 @st.composite
+def prefix_sets(draw: st.DrawFn) -> Case:
+    bits = draw(widths)
+    ends = st.integers(0, bits) | st.integers(min(bits, 60), min(bits, 68))
+    near = draw(st.integers(0, 2**bits - 1))
+    rule = PrefixSetRule(bits, ())
+    for length in draw(st.lists(ends, max_size=6)):
+        address = draw(
+            st.integers(0, 2**bits - 1) | st.integers(0, bits).map(lambda b: near ^ 1 << b)
+        )
+        rule = joined(rule, (address % 2**bits) >> (bits - length), length)
+    prefixes = rule.prefixes
+
+    def brute(x: int) -> bool:
+        digits = f"{x:0{bits}b}"
+        return any(not n or digits[:n] == f"{value:0{n}b}" for value, n in prefixes)
+
+    ranges = [(v << (bits - n), (v + 1) << (bits - n)) for v, n in prefixes]
+    edges = {edge + d for pair in ranges for edge in pair for d in (-1, 0)}
+    return numbers(rule, brute, bits, edges | {edge ^ 1 << 64 for edge in edges if edge >= 0})
+
+
+def joined(rule: PrefixSetRule, value: int, length: int) -> PrefixSetRule:
+    """The set of prefixes with one more, in its only form."""
+    found = {(value, length), *rule.prefixes}
+    kept = {p for p in found if not any(p != q and inside(p, q) for q in found)}
+    for longest in range(rule.bits, 0, -1):
+        for v in sorted(v for v, n in kept if n == longest):
+            if {(v, longest), (v ^ 1, longest)} <= kept:
+                kept = (kept - {(v, longest), (v ^ 1, longest)}) | {(v >> 1, longest - 1)}
+    ordered = sorted(kept, key=lambda prefix: prefix[0] << (rule.bits - prefix[1]))
+    return PrefixSetRule(rule.bits, tuple(ordered))
+
+
+def inside(prefix: tuple[int, int], other: tuple[int, int]) -> bool:
+    """Whether all points of a prefix are points of another one."""
+    return prefix[1] >= other[1] and prefix[0] >> (prefix[1] - other[1]) == other[0]
+
+
+@st.composite
 def tables(draw: st.DrawFn) -> Case:
     size = draw(st.sampled_from([1, 255, 256, 257, 65536, 65537]) | st.integers(1, 600))
     part = draw(st.lists(st.booleans(), min_size=1, max_size=20))
@@ -236,7 +276,7 @@ def majorities(draw: st.DrawFn) -> Case:
 
 cases = st.one_of(
     *(thresholds(), points_rules(), prefixes(), tables(), stumps(), affine_rules()),
-    *(conjunctions(), majorities()),
+    *(conjunctions(), prefix_sets(), majorities()),
 )
 
 

@@ -19,6 +19,7 @@ from littled_protocol.rules.explanations import Explanation
 from littled_protocol.rules.functions import DIALECTS, sql_function
 from littled_protocol.rules.kinds import MajorityRule, rule_from_dict
 from littled_protocol.rules.points import PointsRule
+from littled_protocol.rules.prefix_sets import PrefixSetRule
 from littled_protocol.rules.prefixes import PrefixRule
 from littled_protocol.rules.scorecards import ScorecardRule
 from littled_protocol.rules.stumps import StumpRule
@@ -35,6 +36,7 @@ __all__ = [
     "MajorityRule",
     "PointsRule",
     "PrefixRule",
+    "PrefixSetRule",
     "Rule",
     "RuleError",
     "ScorecardRule",

@@ -17,6 +17,7 @@ from littled_protocol.rules.affine import AffineRule
 from littled_protocol.rules.base import LISTED_MAX, Rule, RuleError, Words
 from littled_protocol.rules.conjunctions import ConjunctionRule
 from littled_protocol.rules.points import PointsRule
+from littled_protocol.rules.prefix_sets import PrefixSetRule
 from littled_protocol.rules.prefixes import PrefixRule
 from littled_protocol.rules.scorecards import ScorecardRule
 from littled_protocol.rules.stumps import StumpRule
@@ -109,6 +110,7 @@ _READERS: Final[MappingProxyType[str, _Reader]] = MappingProxyType(
         "affine": (frozenset({"bits", "basis", "offset"}), AffineRule._from_fields),
         "conjunction": (frozenset({"bits", "ones", "zeros"}), ConjunctionRule._from_fields),
         "scorecard": (frozenset({"constant", "tables"}), ScorecardRule._from_fields),
+        "prefix_set": (frozenset({"bits", "prefixes"}), PrefixSetRule._from_fields),
     }
 )
 """Every kind of rule; append-only."""

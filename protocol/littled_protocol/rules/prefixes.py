@@ -73,11 +73,22 @@ class PrefixRule(Rule):
         if self.length == 0:
             return ALWAYS
         least, greatest = self.bounds
-        if self.bits == 128 or (self.bits == 32 and not words.offset):
-            return f"{words.x_name} in {self.block}"
-        if least == greatest:
-            return f"{words.x_name} is {self._shown(least, words)}"
-        return f"{words.x_name} in {self._shown(least, words)}..{self._shown(greatest, words)}"
+        is_point = least == greatest and not self._is_block(words)
+        return f"{words.x_name} {'is' if is_point else 'in'} {self.place(words)}"
+
+    def place(self, words: Words) -> str:
+        """Return where a point with label 1 is: a CIDR block, or "3" or "4..7".
+
+        RuleError for the rule that is always 0.
+        """
+        if self.bounds is None or self._is_block(words):
+            return self.block
+        least, greatest = self.bounds
+        shown = self._shown(least, words)
+        return shown if least == greatest else f"{shown}..{self._shown(greatest, words)}"
+
+    def _is_block(self, words: Words) -> bool:
+        return self.bits == 128 or (self.bits == 32 and not words.offset)
 
     @property
     def block(self) -> str:

@@ -91,6 +91,19 @@ def sql_sum(terms: Sequence[str]) -> str:
     return f"({sql_sum(terms[:half])} + {sql_sum(terms[half:])})"
 
 
+def sql_any(conditions: Sequence[str]) -> str:
+    """Return that one of the conditions holds, nested like a balanced tree, as `sql_sum` is."""
+    if len(conditions) == 1:
+        return conditions[0]
+    half = len(conditions) // 2
+    first, last = (sql_any(part) for part in (conditions[:half], conditions[half:]))
+    return f"{_grouped(first, half)} OR {_grouped(last, len(conditions) - half)}"
+
+
+def _grouped(condition: str, count: int) -> str:
+    return f"({condition})" if count > 1 else condition
+
+
 def fixed_bits(column: str, bits: int, mask: int, value: int, offset: int) -> list[str]:
     """Return conditions that all hold exactly when the bits of a point at `mask` are `value`.
 

@@ -23,6 +23,7 @@ from littled_protocol.rules import (
     MajorityRule,
     PointsRule,
     PrefixRule,
+    PrefixSetRule,
     Rule,
     RuleError,
     StumpRule,
@@ -221,6 +222,13 @@ def test_rules_are_values() -> None:
         lambda: PointsRule(16, tuple(range(limits.rule_members_max + 1))),
         lambda: PrefixRule(8, 1, None),
         lambda: PrefixRule(8, 256, 8),
+        lambda: PrefixSetRule(8, [(1, 1)]),  # type: ignore[arg-type]
+        lambda: PrefixSetRule(8, ((1, 4), (0, 4))),
+        lambda: PrefixSetRule(8, ((1, 4), (17, 8))),
+        lambda: PrefixSetRule(8, ((0, 1), (1, 1))),
+        lambda: PrefixSetRule(
+            12, tuple((2 * value, 12) for value in range(limits.rule_prefixes_max + 1))
+        ),
         lambda: TableRule("a", "00", b"\xff", 7),
         lambda: TableRule("a", "00", bytearray(1), 8),  # type: ignore[arg-type]
         lambda: TableRule("a\n", "00", b"\xff", 8),
@@ -282,6 +290,8 @@ def test_sqlite_takes_the_largest_rules() -> None:
     assert labels_by_sql(MajorityRule(members), points) == [0, 0, 1, 1]
     rule = PointsRule(32, tuple(range(0, 2 * limits.rule_members_max, 2)))
     assert labels_by_sql(rule, [0, 1, 8190, 8192]) == [1, 0, 1, 0]
+    many = PrefixSetRule(32, tuple((2 * value, 30) for value in range(limits.rule_prefixes_max)))
+    assert labels_by_sql(many, [0, 3, 4, 7, 8, 8187, 8188]) == [1, 1, 0, 0, 1, 1, 0]
     size = limits.table_points_max
     table = TableRule("odd", "00", b"\x55" * (size // 8), size)
     assert labels_by_sql(table, [0, 1, size - 1, size - 2]) == [0, 1, 1, 0]

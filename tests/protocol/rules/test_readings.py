@@ -31,6 +31,7 @@ from littled_protocol.rules import (
     MajorityRule,
     PointsRule,
     PrefixRule,
+    PrefixSetRule,
     Rule,
     RuleError,
     ScorecardRule,
@@ -157,6 +158,18 @@ CASES: dict[str, tuple[Reading, Any]] = {
         Reading((HOST,), "number"),
         st.integers(0, 3).flatmap(
             lambda length: numbers(length).map(lambda value: PrefixRule(32, value, length))
+        ),
+    ),
+    "sets of blocks": (
+        Reading((HOST,), "number"),
+        st.sampled_from([(), ((0, 3), (5, 3)), ((0, 0),), ((10, 8), (192, 8))]).map(
+            lambda prefixes: PrefixSetRule(32, prefixes)
+        ),
+    ),
+    "sets of prefixes of buckets": (
+        Reading((INCOME,), "value"),
+        st.sampled_from([(), ((0, 3), (5, 3)), ((0, 0),)]).map(
+            lambda prefixes: PrefixSetRule(6, prefixes)
         ),
     ),
 }
@@ -293,6 +306,16 @@ def test_points_explain_a_label_and_only_scorecards_have_them(
             "yes if address is 1.2.3.4 or 0:0:0:1::",
         ),
         (PrefixRule(32, 10, 8), Reading((HOST,), "number"), "yes if host in 10.0.0.0/8"),
+        (
+            PrefixSetRule(32, ((10 << 8, 16), (12, 8))),
+            Reading((HOST,), "number"),
+            "yes if host in 12.0.0.0/8 or 10.0.0.0/16",
+        ),
+        (
+            PrefixSetRule(128, ((0xFFFF0A, 104), (0x20010DB8, 32))),
+            Reading((ADDRESS,), "number"),
+            "yes if address in 2001:db8::/32 or 10.0.0.0/8",
+        ),
         (PointsRule(64, (17,)), Reading((CARD,), "number"), "yes if hash of card is 17"),
         (
             TableRule("t", "ab", b"\x80\x00\x00", 20),
