@@ -16,6 +16,7 @@
   approximately consistent with one teacher's data sets can be listed;
 - `additive`, rules that add up points for the bucket of each column: they are learned as weights
   of public features;
+- `unions`, rules that are unions of few blocks of points: the best one for given gains can be found;
 - `window_labelings`: the labelings of a subset of a window can be listed, a rule for each, for
   stable predictions (Dagan and Feldman 2020).
 
@@ -319,6 +320,22 @@ class AdditiveRules(ABC):
         """The rule with these points: of the constant, and of the buckets of all columns in a row.
 
         points: int64 (buckets of all columns,). What no rule can have is limited.
+        """
+
+
+class BlockUnions(ABC):
+    """Rules are unions of at most so many blocks: of addresses that begin with the same bits."""
+
+    bits: int
+
+    @abstractmethod
+    def best_rule(
+        self, starts: Sequence[int], lengths: Sequence[int], gains: Sequence[int]
+    ) -> Rule:
+        """The rule that gains most, and of these one of fewest blocks.
+
+        `starts`: the first addresses of blocks that are apart, in rising order; `lengths`: how
+        many of their first bits are fixed; `gains`: what taking a block gains.
         """
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from littled.classes.base import Ballot, Labels, Points, members_of_chunks, sauer_shelah
 from littled.classes.capabilities import (
     AdditiveRules,
+    BlockUnions,
     IdSets,
     IntersectionClosed,
     NestedRules,
@@ -129,6 +130,11 @@ class HypothesisClass(ABC):
     def additive(self) -> AdditiveRules | None:
         """Its features and points, where rules add up points for buckets."""
         return self if isinstance(self, AdditiveRules) else None
+
+    @property
+    def unions(self) -> BlockUnions | None:
+        """Its best unions of blocks, where its rules are those."""
+        return self if isinstance(self, BlockUnions) else None
 
     @property
     def window_labelings(self) -> WindowLabelings | None:

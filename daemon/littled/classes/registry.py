@@ -43,6 +43,12 @@ CLASSES: dict[str, Entry] = {
         ),
         Entry("prefixes", ("BITS",), "littled.classes.prefixes:Prefixes", _SCALAR),
         Entry(
+            "prefix_sets",
+            ("BITS", "BLOCKS"),
+            "littled.classes.prefix_sets:PrefixSets",
+            _SCALAR,
+        ),
+        Entry(
             "affine",
             ("BITS", "DIMENSION"),
             "littled.classes.affine:AffineSubspaces",

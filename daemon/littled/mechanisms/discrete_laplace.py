@@ -33,6 +33,7 @@ SURVIVAL_BITS = 64
 PRODUCT_BITS = 256
 # Three words: one bit for the sign, the others for the magnitude.
 MAGNITUDE_BITS = 191
+_LAST_WORD = np.uint64(2**64 - 1)
 # 134 > 193 * ln 2: a magnitude with rate * magnitude >= 134 has probability below 2^-191.
 EXPONENT_MAX = 134
 
@@ -100,6 +101,31 @@ class DiscreteLaplace:
             current = candidate if below else current
             magnitude = 2 * magnitude + below
         return -magnitude if negative else magnitude
+
+    def samples(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
+        """n values of Z from uniform words (n, `WORDS`): those of `sample` for each row, int64 (n,).
+
+        The last word has the highest 64 bits of V. It decides, by a table of the magnitudes' tail,
+        unless it is within a unit or two of an entry, which is twice a number rounded down; of
+        those few rows the whole of V is looked at. ValueError for another shape.
+        """
+        if words.ndim != 2 or words.shape[1] != self.WORDS or words.dtype != np.uint64:
+            raise ValueError(f"samples of discrete Laplace noise take rows of {self.WORDS} words")
+        high, falling = words[:, 2], self._magnitude_tail
+        # entries that the word is surely below, and those that it may be below
+        surely = np.searchsorted(falling, high + np.uint64(1), side="right")
+        maybe = np.searchsorted(falling, high - np.minimum(high, np.uint64(2)), side="left")
+        magnitudes = len(falling) - surely
+        found: NDArray[np.int64] = np.where(words[:, 0] % 2 == 1, -magnitudes, magnitudes)
+        for row in np.flatnonzero((maybe < surely) | (high < 3) | (high == _LAST_WORD)).tolist():
+            found[row] = self.sample(words[row])
+        return found
+
+    @cached_property
+    def _magnitude_tail(self) -> NDArray[np.uint64]:
+        """2 floor(2^64 P[Z >= g]) from the largest g to 1: rising, within 2 below 2^64 P[M >= g]."""
+        tail: NDArray[np.uint64] = _upper_tail(self.rate)[::-1] * np.uint64(2)
+        return tail
 
     @cached_property
     def _levels(self) -> int:
