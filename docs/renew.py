@@ -42,7 +42,7 @@ PAGES = sorted(FOLDER.rglob("*.md"))
 # The facts of a plan that pages are about; the others follow from the command.
 LINES = (
     *("class", "selection", "new rules", "mistakes", "a change", "adversary", "noise"),
-    *("windows", "method", "answers", "errors", "instead", "batches"),
+    *("windows", "method", "answers", "errors", "instead", "batches", "epochs"),
 )
 QUOTATION = re.compile(
     r"^```sh\n(?P<command>littled (?:plan|dim) [^`]*?)\n```\n\n"

@@ -103,6 +103,18 @@ KINDS: dict[str, Kind] = {
             audits="littled.auditing.subjects.leader:LeaderAudits",
             classes=("scorecard",),
         ),
+        Kind(
+            "partition",
+            configuration="littled.configuration.partition:PartitionConfiguration",
+            plan="littled.planner.partition.plan:PartitionPlan",
+            planning="littled.planner.partition.search:PartitionPlanning",
+            charges="littled.budget.charges.partition:PartitionCharges",
+            options="littled.cli.partition.options:PartitionOptions",
+            presentation="littled.cli.partition.plans:PartitionPresentation",
+            status="littled.cli.partition.status:PartitionStatus",
+            audits="littled.auditing.subjects.partition:PartitionAudits",
+            classes=("prefix_sets",),
+        ),
     )
 }
 

@@ -14,6 +14,7 @@ from littled.classes.affine import AffineSubspaces
 from littled.classes.conjunctions import Conjunctions
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.points import PointFunctions
+from littled.classes.prefix_sets import PrefixSets
 from littled.classes.prefixes import Prefixes
 from littled.classes.scorecard import Scorecards
 from littled.classes.sparse_sets import SparseSets
@@ -106,6 +107,13 @@ CASES: dict[str, ClassCase] = {
         # nobody vetoes, and a proposal that goes elsewhere counts once: half of 2e, all of delta
         laws=(Law("proposals", Prefixes(1), (2.1, 1.01)),),
         named={"prefixes:128": Prefixes(128)},
+    ),
+    "prefix_sets": ClassCase(
+        suite=None,
+        small=(),
+        streams={"prefix sets": (PrefixSets(3, 2), EIGHT)},
+        laws=(),
+        named={"prefix_sets:128:16": PrefixSets(128, 16)},
     ),
     "affine": ClassCase(
         suite=AffineSubspaces(3, 2),

@@ -18,11 +18,13 @@ from littled.learners.online.path_memory import PathSettings
 from littled.learners.online.pool import PoolSettings
 from littled.learners.online.standing_memory import StandingSettings
 from littled.learners.online.values import EpochSettings
+from littled.learners.partition import PartitionParameters
 from littled.learners.prediction import PredictionParameters
 from littled.planner import OnlinePlan, StreamPlan
 from littled.planner.batch.plan import BatchPlan
 from littled.planner.leader.plan import LeaderPlan
 from littled.planner.online.lengths import length_plan
+from littled.planner.partition.plan import PartitionPlan
 from littled.planner.prediction.plan import PredictionPlan
 from littled_protocol.rules import Words
 from support.class_cases import STREAMS
@@ -299,10 +301,23 @@ SCORECARD_USERS: dict[str, tuple[str, LeaderParameters]] = {
     "scorecard, users 1": ("scorecard", replace(WARM, user_examples_max=1)),
     "scorecard, users 3": ("scorecard", replace(COLD, user_examples_max=3)),
 }
+PARTITION = PartitionParameters(
+    epsilon=Fraction(1), horizon=HORIZON, rate=Fraction(1, 3), accounting="pure", schedule_first=4,
+    schedule_cap=6, decay=Fraction(7, 8), divided_from=3, parts_max=8,
+)  # fmt: skip
+PARTITIONS: dict[str, tuple[str, PartitionParameters]] = {
+    "partition": ("prefix sets", PARTITION),
+    "partition zcdp": ("prefix sets", replace(PARTITION, accounting="zcdp", parts_max=3)),
+}
+# A name ends with c.
+PARTITION_USERS: dict[str, tuple[str, PartitionParameters]] = {
+    "partition, users 1": ("prefix sets", replace(PARTITION, user_examples_max=1)),
+    "partition, users 3": ("prefix sets", replace(PARTITION, user_examples_max=3)),
+}
 TOGETHER = ("dense", "dense draws", "answers, dense", "answers, relabelling")
 LEARNERS: dict[str, tuple[str, Any]] = {
     **ONLINE, **PREDICTIONS, **USERS, **BATCH, **BATCH_USERS, **POOLS, **WITH_A_CAP,
-    **SCORECARDS, **SCORECARD_USERS,
+    **SCORECARDS, **SCORECARD_USERS, **PARTITIONS, **PARTITION_USERS,
 }  # fmt: skip
 # A scorecard's rule shows nearly every change of its releases: its twins, which say the same
 # as long as these are the same, are in `tests/daemon/learners/leader/test_laws.py`.
@@ -322,6 +337,7 @@ def learner_plan(name: str, hypotheses: HypothesisClass | None = None) -> Any:
     kind: type[Any] = PredictionPlan if name in PREDICTIONS else OnlinePlan
     kind = BatchPlan if name in BATCH | BATCH_USERS else kind
     kind = LeaderPlan if name in SCORECARDS | SCORECARD_USERS else kind
+    kind = PartitionPlan if name in PARTITIONS | PARTITION_USERS else kind
     of_class, parameters = LEARNERS[name]
     plain = name.replace(",", "").replace(" ", "_")
     return kind(plain, hypotheses or STREAMS[of_class][0], parameters, Words())

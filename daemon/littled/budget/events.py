@@ -302,6 +302,21 @@ class ScorecardSeason(PrivacyEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class CountsSeason(PrivacyEvent):
+    """All noisy counts of a season's epochs, each with discrete Laplace noise of rate e = `rate`.
+
+    An example is counted once, in one epoch. So one in its place changes two counts by 1: pure 2e,
+    or e^2 in zCDP, as `accounting` says. For a user with c examples on either side e is ce in this
+    (PRIVACY.md, section 17).
+    """
+
+    name: ClassVar[str] = "counts_season"
+    rate: Fraction
+    accounting: Accounting
+    user_examples_max: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class PredictionAnswersDense(PrivacyEvent):
     """Answers h(x), each with a fresh h drawn at rate e from one score per rule of the class.
 

@@ -16,6 +16,7 @@ from littled.budget.events import (
     Accounting,
     CohenLyuStageTest,
     CohenLyuTrigger,
+    CountsSeason,
     DenseSelection,
     HistogramSelection,
     PrecisionLoss,
@@ -128,6 +129,14 @@ def _scorecard_season(event: ScorecardSeason) -> Price:
     return Price(Fraction(0), round_up(Fraction(most, 2 * event.variance)), Fraction(0))
 
 
+@_prices(CountsSeason)
+def _counts_season(event: CountsSeason) -> Price:
+    rate = _user_rate(event)
+    if event.accounting == "pure":
+        return _pure(2 * rate)
+    return Price(Fraction(0), round_up(rate * rate), Fraction(0))
+
+
 @_prices(PredictionAnswersDense)
 def _prediction_answers_dense(event: PredictionAnswersDense) -> Price:
     return _draw(event.rate, event.accounting) * event.answers
@@ -231,7 +240,9 @@ def _draw(rate: Fraction, accounting: Accounting) -> Price:
     return Price(Fraction(0), round_up(rate * rate / 2), Fraction(0))
 
 
-def _user_rate(event: DenseSelection | SparseSelection | HistogramSelection) -> Fraction:
+def _user_rate(
+    event: DenseSelection | SparseSelection | HistogramSelection | CountsSeason,
+) -> Fraction:
     """c e, by which a user's examples of either side together change what one changes by e."""
     return event.rate * max(1, event.user_examples_max)
 

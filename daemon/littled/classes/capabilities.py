@@ -16,7 +16,7 @@
   approximately consistent with one teacher's data sets can be listed;
 - `additive`, rules that add up points for the bucket of each column: they are learned as weights
   of public features;
-- `unions`, rules that are unions of few blocks of points: the best one for given gains can be found;
+- `unions`, rules that are unions of few blocks of points: the best one for given gains is found;
 - `window_labelings`: the labelings of a subset of a window can be listed, a rule for each, for
   stable predictions (Dagan and Feldman 2020).
 

@@ -1,8 +1,9 @@
 """Private learners as pure state machines: `step(state, event, noise)`; no I/O and no clock.
 
-`OnlineLearner`, `BatchLearner` and `LeaderLearner` publish rules: a season is opened by
-`SeasonOpened`, `Examples` come in (`examples_of` makes them of arrays), and where a step asks for a
-call (`CallRequested`) the caller pays for it and says so (`CallAdmitted`), or not (`CallRefused`).
+`OnlineLearner`, `BatchLearner`, `LeaderLearner` and `PartitionLearner` publish rules: a season is
+opened by `SeasonOpened`, `Examples` come in (`examples_of` makes them of arrays), and where a step
+asks for a call (`CallRequested`) the caller pays for it and says so (`CallAdmitted`), or not
+(`CallRefused`).
 What is published, and what has to be paid, are effects of steps. `PredictionLearner` answers single
 questions.
 """
@@ -22,6 +23,7 @@ from littled.learners.contract import (
 from littled.learners.given import examples_of
 from littled.learners.leader import LeaderLearner, LeaderParameters, LeaderState
 from littled.learners.online import OnlineLearner, OnlineParameters, OnlineState
+from littled.learners.partition import PartitionLearner, PartitionParameters, PartitionState
 from littled.learners.prediction import PredictionLearner, PredictionParameters
 
 __all__ = [
@@ -38,6 +40,9 @@ __all__ = [
     "OnlineLearner",
     "OnlineParameters",
     "OnlineState",
+    "PartitionLearner",
+    "PartitionParameters",
+    "PartitionState",
     "Place",
     "PredictionLearner",
     "PredictionParameters",

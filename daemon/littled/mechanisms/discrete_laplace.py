@@ -103,7 +103,7 @@ class DiscreteLaplace:
         return -magnitude if negative else magnitude
 
     def samples(self, words: NDArray[np.uint64]) -> NDArray[np.int64]:
-        """n values of Z from uniform words (n, `WORDS`): those of `sample` for each row, int64 (n,).
+        """n values of Z from uniform words (n, `WORDS`): that of `sample` for each row, int64 (n,).
 
         The last word has the highest 64 bits of V. It decides, by a table of the magnitudes' tail,
         unless it is within a unit or two of an entry, which is twice a number rounded down; of
@@ -123,7 +123,7 @@ class DiscreteLaplace:
 
     @cached_property
     def _magnitude_tail(self) -> NDArray[np.uint64]:
-        """2 floor(2^64 P[Z >= g]) from the largest g to 1: rising, within 2 below 2^64 P[M >= g]."""
+        """2 floor(2^64 P[Z >= g]), the largest g first: rising, by up to 2 below 2^64 P[M >= g]."""
         tail: NDArray[np.uint64] = _upper_tail(self.rate)[::-1] * np.uint64(2)
         return tail
 

@@ -47,6 +47,7 @@ Purpose = Literal[
     "tally-spell",
     "scorecard",
     "scorecard-moments",
+    "counts",
     "predict",  # the place of a question, from which nothing is drawn itself
     "predict/subset",
     "predict/select",

@@ -170,3 +170,23 @@ def test_floats_are_rates_as_they_are_written_and_text_is_none() -> None:
     assert DiscreteLaplace(0.1) == DiscreteLaplace(Fraction(1, 10))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="Fraction"):
         DiscreteLaplace("0.1")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rate", [*RATES, Fraction(20), Fraction(1, 2**16)])
+def test_many_samples_are_those_of_single_ones(rate: Fraction) -> None:
+    """Also where the highest word is next to an entry of the tail, or has no entry at all."""
+    noise, generator = DiscreteLaplace(rate), np.random.default_rng(1)
+    tails = [int(2**64 * 2 * tail(rate, gap)) for gap in (1, 2, 3, 5, 9)]
+    near = [t + d for t in tails for d in range(-4, 5)]
+    highest = [number % 2**64 for number in (*near, 0, 1, 2, 3, -1, -2)]
+    words = generator.integers(0, 2**64, (200 + len(highest), 3), dtype=np.uint64)
+    words[200:, 2] = highest
+    words[200:, 1] = generator.choice(np.array([0, 2**64 - 1], np.uint64), len(highest))
+    assert noise.samples(words).tolist() == [noise.sample(row) for row in words]
+    assert noise.samples(words[:0]).shape == (0,)
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 2)])
+def test_other_shapes_of_many_samples_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ValueError, match="rows of 3 words"):
+        DiscreteLaplace(Fraction(1)).samples(np.zeros(shape, dtype=np.uint64))
