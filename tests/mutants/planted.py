@@ -1799,7 +1799,90 @@ LEADERS = (
     ),
 )
 
+PARTITION = f"{LEARNERS}/partition"
+PARTITION_LAW = f"{PARTITION}/test_laws.py"
+ALL_COUNTS = (
+    f"{PARTITION_LAW}::"
+    "test_all_counts_of_a_season_cost_what_is_charged_and_decide_what_is_published"
+)
+COUNTED_USERS = f"{PARTITION_LAW}::test_all_that_one_user_gives_costs_what_is_charged"
+COUNTED_ONCE = f"{PARTITION_LAW}::test_an_example_is_counted_once_and_in_its_own_epoch"
+EMPTY_PARTS = (
+    f"{PARTITION}/test_learner.py::"
+    "test_a_release_is_the_counts_and_a_sample_for_each_also_where_nothing_was_seen"
+)
+PARTITIONS = (
+    Mutant(
+        "counts of a partition without noise where nothing was seen",
+        "learners/partition/learner.py",
+        "return counts + drawn.reshape(counts.shape)",
+        "return counts + drawn.reshape(counts.shape) * (counts > 0)",
+        (EMPTY_PARTS,),
+    ),
+    Mutant(
+        "counts of an epoch that stay in the next one",
+        "learners/partition/learner.py",
+        "            counts=np.zeros_like(memory),\n",
+        "            counts=np.resize(state.counts, memory.shape),\n",
+        (ALL_COUNTS, COUNTED_ONCE),
+    ),
+    Mutant(
+        "counts of a season that stay in the next one",
+        "learners/partition/learner.py",
+        "            counts=np.zeros_like(state.counts),\n",
+        "            counts=state.counts,\n",
+        (f"{PARTITION}/test_learner.py::test_the_next_season_goes_on_from_what_was_released",),
+    ),
+    Mutant(
+        "an example counted for both labels",
+        "learners/partition/learner.py",
+        "cells = 2 * state.partition.places(x) + y",
+        "cells = np.append(2 * state.partition.places(x) + y, 2 * state.partition.places(x))",
+        (ALL_COUNTS,),
+    ),
+    Mutant(
+        "a rule that looks at counts before noise",
+        "learners/partition/learner.py",
+        "gains = (memory[:, 1] - memory[:, 0]).tolist()",
+        "gains = (state.counts[:, 1] - state.counts[:, 0]).tolist()",
+        (ALL_COUNTS,),
+    ),
+    Mutant(
+        "a partition that follows counts before noise",
+        "learners/partition/learner.py",
+        "partition, memory = followed(parts, memory,",
+        "partition, memory = followed(parts, memory + 9 * state.counts,",
+        (ALL_COUNTS,),
+    ),
+    Mutant(
+        "all examples of a user counted",
+        "learners/partition/learner.py",
+        "x, y = x.take(places, axis=0), y.take(places)",
+        "places = x",
+        (COUNTED_USERS,),
+    ),
+    Mutant(
+        "one of two counts that an example changes paid for",
+        "budget/prices.py",
+        '    rate = _user_rate(event)\n    if event.accounting == "pure":\n'
+        "        return _pure(2 * rate)\n    return Price(Fraction(0), round_up(rate * rate), "
+        "Fraction(0))\n\n\n@_prices(PredictionAnswersDense)",
+        '    rate = _user_rate(event) / 2\n    if event.accounting == "pure":\n'
+        "        return _pure(2 * rate)\n    return Price(Fraction(0), round_up(rate * rate), "
+        "Fraction(0))\n\n\n@_prices(PredictionAnswersDense)",
+        (ALL_COUNTS, COUNTED_USERS),
+    ),
+    Mutant(
+        "noise of many counts by the highest words alone",
+        "mechanisms/discrete_laplace.py",
+        "np.flatnonzero((maybe < surely) | (high < 3) | (high == _LAST_WORD)).tolist()",
+        "[]",
+        (f"{MECHANISMS}/test_discrete_laplace.py::test_many_samples_are_those_of_single_ones",),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
     *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *BLOCKS, *MEANINGS, *TABLES, *LEADERS),
+    *PARTITIONS,
 )

@@ -303,7 +303,7 @@ SCORECARD_USERS: dict[str, tuple[str, LeaderParameters]] = {
 }
 PARTITION = PartitionParameters(
     epsilon=Fraction(1), horizon=HORIZON, rate=Fraction(1, 3), accounting="pure", schedule_first=4,
-    schedule_cap=6, decay=Fraction(7, 8), divided_from=3, parts_max=8,
+    schedule_cap=6, decay=Fraction(7, 8), divided_from=3, block_cost=1, parts_max=8,
 )  # fmt: skip
 PARTITIONS: dict[str, tuple[str, PartitionParameters]] = {
     "partition": ("prefix sets", PARTITION),

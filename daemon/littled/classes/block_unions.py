@@ -36,37 +36,38 @@ class _Node:
 
 
 def best_union(
-    bits: int, blocks: Sequence[Block], gains: Sequence[int], most: int
+    bits: int, blocks: Sequence[Block], gains: Sequence[int], most: int, cost: int = 0
 ) -> tuple[Block, ...]:
     """The union of at most `most` blocks that gains most, and of these one of fewest blocks.
 
+    Each block of a union takes `cost` off its gain, so that one which gains less is in none.
     `blocks` are apart and in rising order, with a gain each. The union is of disjoint blocks in
     rising order, no two of which are the two halves of one. Gains together are below 2^50.
     """
     stack: list[_Node] = []
-    before = 0
+    before, fee = 0, _PARTS * cost + 1
     for (start, length), gain in zip(blocks, gains, strict=True):
         shared = bits - (before ^ start).bit_length() if stack else 0
         while len(stack) > 1 and stack[-1].shared > shared:
-            _merge(stack, bits, most)
-        table = _with_whole(_NOTHING, _PARTS * gain - 1)
+            _merge(stack, bits, most, fee)
+        table = _with_whole(_NOTHING, _PARTS * gain - fee)
         stack.append(_Node((start, length), shared, gain, table))
         before = start
     while len(stack) > 1:
-        _merge(stack, bits, most)
+        _merge(stack, bits, most, fee)
     found: list[Block] = []
     if stack:
-        _collect(stack[0], found)
+        _collect(stack[0], fee, found)
     return tuple(found)
 
 
-def _merge(stack: list[_Node], bits: int, most: int) -> None:
+def _merge(stack: list[_Node], bits: int, most: int, fee: int) -> None:
     """Put the block around the last two nodes into their place."""
     last, first = stack.pop(), stack.pop()
     length = last.shared
     start = first.block[0] >> (bits - length) << (bits - length)
     total = first.total + last.total
-    table = _with_whole(_shared_out(first.table, last.table, most), _PARTS * total - 1)
+    table = _with_whole(_shared_out(first.table, last.table, most), _PARTS * total - fee)
     stack.append(_Node((start, length), first.shared, total, table, (first, last)))
 
 
@@ -93,7 +94,7 @@ def _with_whole(table: Integers, gain: int) -> Integers:
     return found
 
 
-def _collect(root: _Node, found: list[Block]) -> None:
+def _collect(root: _Node, fee: int, found: list[Block]) -> None:
     """The blocks that a root's table counts, in rising order."""
     stack = [(root, len(root.table) - 1)]
     while stack:
@@ -102,7 +103,7 @@ def _collect(root: _Node, found: list[Block]) -> None:
         if not count:
             continue
         value = int(node.table[count])
-        if node.halves is None or value == _PARTS * node.total - 1:
+        if node.halves is None or value == _PARTS * node.total - fee:
             found.append(node.block)
             continue
         first, last = node.halves

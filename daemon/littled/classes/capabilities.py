@@ -330,9 +330,11 @@ class BlockUnions(ABC):
 
     @abstractmethod
     def best_rule(
-        self, starts: Sequence[int], lengths: Sequence[int], gains: Sequence[int]
+        self, starts: Sequence[int], lengths: Sequence[int], gains: Sequence[int], cost: int
     ) -> Rule:
         """The rule that gains most, and of these one of fewest blocks.
+
+        Each of its blocks takes `cost` off its gain.
 
         `starts`: the first addresses of blocks that are apart, in rising order; `lengths`: how
         many of their first bits are fixed; `gains`: what taking a block gains.

@@ -88,11 +88,11 @@ class PrefixSets(HypothesisClass, BlockUnions):
         return PrefixSetRule(self.bits, tuple((address, self.bits) for address in addresses))
 
     def best_rule(
-        self, starts: Sequence[int], lengths: Sequence[int], gains: Sequence[int]
+        self, starts: Sequence[int], lengths: Sequence[int], gains: Sequence[int], cost: int
     ) -> PrefixSetRule:
         """The union that gains most, of fewest blocks."""
         blocks = list(zip(starts, lengths, strict=True))
-        found = best_union(self.bits, blocks, gains, self.blocks)
+        found = best_union(self.bits, blocks, gains, self.blocks, cost)
         return PrefixSetRule(self.bits, tuple((s >> (self.bits - n), n) for s, n in found))
 
     def empirical_rule(self, x: Points, y: Labels) -> Rule:
@@ -100,4 +100,4 @@ class PrefixSets(HypothesisClass, BlockUnions):
         counts = tally(x, y)
         addresses = to_ints(counts.ids)
         gains = (counts.positive - counts.negative).tolist()
-        return self.best_rule(addresses, [self.bits] * len(addresses), gains)
+        return self.best_rule(addresses, [self.bits] * len(addresses), gains, 0)

@@ -297,6 +297,7 @@ STREAMS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "points": ("points:16", lambda x: x == 7),
     "sparse_sets": ("sparse_sets:16:3", lambda x: x in (3, 7)),
     "prefixes": ("prefixes:32", lambda x: x < 128),
+    "prefix_sets": ("prefix_sets:8:3", lambda x: x < 40 or x >= 224),
     "affine": ("affine:8:3", lambda x: x < 8),
     "stumps": ("stumps:3:64", lambda x: x[1] >= 20),
     "scorecard": ("scorecard:64x64x64", lambda x: x[0] + x[2] >= 64),

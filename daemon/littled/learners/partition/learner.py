@@ -181,7 +181,7 @@ class PartitionLearner:
         memory = state.memory * p.decay.numerator // p.decay.denominator + released
         gains = (memory[:, 1] - memory[:, 0]).tolist()
         parts = state.partition
-        rule = self.unions.best_rule(parts.starts, parts.lengths, gains)
+        rule = self.unions.best_rule(parts.starts, parts.lengths, gains, p.block_cost)
         partition, memory = followed(parts, memory, p.divided_from, p.parts_max)
         published = replace(
             state,

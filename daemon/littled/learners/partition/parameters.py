@@ -15,7 +15,7 @@ from littled.written import write_exactly
 # Parts of a partition at the most: its counts are in the state, and drawn for at every release.
 PARTS_MAX = 1 << 13
 # A part is divided once it has so many labels of the rarer kind; products with it stay small.
-DIVIDED_MAX = 1 << 30
+DIVIDED_MAX = COST_MAX = 1 << 30
 # Sums of all that was ever released stay below 2^48.
 HORIZON_MAX, DECAY_MAX = 1 << 40, Fraction(127, 128)
 
@@ -38,6 +38,8 @@ class PartitionParameters:
     - `schedule_first`, `schedule_cap`: epochs end after F, 2F, 4F, ... examples of a season, and
       from then on, where one would be longer than that, after every `schedule_cap`.
     - `decay`: by what a count counts less after each epoch.
+    - `block_cost`: by how much the labels 1 in a block must outnumber its labels 0 for the block to
+      be worth its place in a rule.
     - `divided_from`: labels of the rarer kind from which on a part is divided. `parts_max`: parts
       that a partition has at the most.
     - `user_examples_max`: c of "User-level privacy" (PRIVACY.md): the first c examples of each user
@@ -54,6 +56,7 @@ class PartitionParameters:
     schedule_cap: int
     decay: Fraction
     divided_from: int
+    block_cost: int = 0
     parts_max: int = PARTS_MAX
     user_examples_max: int | None = None
 
@@ -93,6 +96,8 @@ def _wrong_types(p: PartitionParameters) -> Iterator[str]:
     for name in _INTEGERS:
         if type(getattr(p, name)) is not int or getattr(p, name) < 1:
             yield f"{name} must be an integer of at least 1"
+    if type(p.block_cost) is not int or not 0 <= p.block_cost <= COST_MAX:
+        yield f"block_cost must be an integer from 0 to {COST_MAX:,}"
 
 
 def _wrong_values(p: PartitionParameters) -> Iterator[str]:

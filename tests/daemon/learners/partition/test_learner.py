@@ -223,7 +223,7 @@ def test_examples_need_users_where_users_are_protected_and_only_there() -> None:
 def test_of_each_user_the_first_examples_are_counted() -> None:
     of, noise = learner("users", schedule_first=40, schedule_cap=40), TapeNoise(1)
     state, _ = run(of, 31, noise, [])
-    x, y, _ = stream(1, 31)
+    x, y, _ = (column[:31] for column in stream(1, 40_000))
     expected = np.zeros_like(state.counts)
     np.add.at(expected, (state.partition.places(x[::2]), y[::2]), 1)
     assert (state.counts == expected).all()

@@ -52,6 +52,7 @@ def test_parameters_are_stored_and_read_again() -> None:
         ({"divided_from": 0}, "divided_from must be an integer of at least 1"),
         ({"divided_from": 1 << 31}, "divided_from must be at most"),
         ({"parts_max": 1 << 14}, "and parts_max 8,192"),
+        ({"block_cost": -1}, "block_cost must be an integer from 0"),
         ({"user_examples_max": 0}, "user_examples_max must be an integer from 1"),
     ],
 )
