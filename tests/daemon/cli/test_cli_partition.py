@@ -50,7 +50,7 @@ OURS = [ipaddress.ip_network(block) for block in ("16.0.0.0/5", "96.0.0.0/4", "2
 
 
 def visits(path: Path, count: int) -> Path:
-    """Addresses of the whole space, once as they are and once as IPv4 or IPv6; a tenth mislabelled."""
+    """Addresses of all IPv4, and of IPv4 or IPv6; a tenth of the labels are wrong."""
     chance = random.Random(7)
     with path.open("w", newline="") as file:
         rows = csv.writer(file)
