@@ -234,7 +234,7 @@ def test_what_is_missing_or_unknown_is_found(tmp_path: Path) -> None:
     page.write_text("`thresholds:SIZE` and PointFunctions", encoding="utf-8")
     title = "To add a hypothesis class"
     assert unknown(page, SPELLINGS[title]) == [
-        *("sparse_sets", "prefixes", "affine", "stumps", "scorecard"),
+        *("sparse_sets", "prefixes", "prefix_sets", "affine", "stumps", "scorecard"),
         *("conjunctions", "table"),
     ]
     module = tmp_path / "module.py"
