@@ -156,14 +156,15 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
     },
     **{
         f"daemon/littled/{name}.py": (
-            "tests/daemon/cli/test_cli_leader.py",
+            f"tests/daemon/cli/test_cli_{kind}.py",
             "the parts of a kind as a configuration, a daemon and people meet them",
         )
+        for kind in ("leader", "partition")
         for name in (
-            "configuration/leader",
-            "planner/leader/plan",
-            "planner/leader/request",
-            "auditing/subjects/leader",
+            f"configuration/{kind}",
+            f"planner/{kind}/plan",
+            f"planner/{kind}/request",
+            f"auditing/subjects/{kind}",
         )
     },
     "clients/littled_client/errors.py": ("tests/clients/test_both_clients.py", "names only"),

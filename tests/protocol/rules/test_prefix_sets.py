@@ -1,15 +1,10 @@
-"""Sets of prefixes on every point of small domains, and points against bounds of 128 bits."""
+"""Sets of prefixes on every point of small domains, and in words."""
 
 from __future__ import annotations
 
 from itertools import combinations
 
-import numpy as np
-from hypothesis import given
-from hypothesis import strategies as st
-
 from littled_protocol.rules import PrefixRule, PrefixSetRule, Words
-from littled_protocol.rules.bounds import Bounds
 from support.rules import joined, labels_of
 
 
@@ -30,20 +25,6 @@ def test_every_set_of_three_prefixes_on_every_point() -> None:
             assert forms.setdefault(tuple(labels), rule) == rule
     # four are needed by (two that need two each) in both halves: not none, one block, or all
     assert len(forms) == 2**8 - 8 * 8
-
-
-@given(
-    st.sets(st.integers(0, 2**128 - 1) | st.integers(2**64 - 3, 2**64 + 3), max_size=12),
-    st.lists(st.integers(0, 2**128 - 1) | st.integers(2**64 - 4, 2**64 + 4), max_size=20),
-)
-def test_wide_points_find_their_place_among_bounds(bounds: set[int], points: list[int]) -> None:
-    rising = sorted(bounds)
-    points = [*points, *rising, *(bound ^ (1 << 64) for bound in rising)]
-    found = Bounds(rising, "u128").below(
-        np.array([[p >> 64, p % 2**64] for p in points], dtype=np.uint64).reshape(-1, 2)
-    )
-    assert found.tolist() == [sum(bound <= point for bound in rising) for point in points]
-    assert found.dtype == np.int64
 
 
 def test_the_largest_blocks_are_said_and_the_others_counted() -> None:
