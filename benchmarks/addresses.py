@@ -153,7 +153,8 @@ def figures(name: str, count: int, epsilon: Fraction, *, peers: bool) -> dict[st
 
 def table(rows: Sequence[dict[str, Any]]) -> str:
     """The figures in Markdown, in %."""
-    names = [name for name in rows[0] if name != "stream"]
+    every = [name for name in rows[0] if name != "stream"]
+    names = [name for name in every if any(row[name] is not None for row in rows)]
     lines = [f"| | {' | '.join(names)} | won back |", f"|---|{'---:|' * (len(names) + 1)}"]
     for row in rows:
         errors = ["-" if row[name] is None else f"{100 * row[name]:.2f}" for name in names]

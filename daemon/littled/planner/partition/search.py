@@ -4,8 +4,8 @@ With noise of rate e a count is off by about sqrt(2)/e. A part is divided from `
 of its rarer kind on, a block has to gain `BLOCK` / e examples, about what noise makes of a part
 where nobody is, and the first epoch has `FIRST` / e examples, so that some of its parts hold more
 than noise. Epochs then double up to a season's 32nd, and what is older counts less by an
-eighth after each: as a sum that is the examples of a quarter of a season. Chosen on countries that
-are not those of the page of measurements (docs/classes/prefix_sets.md), where all of it is flat.
+eighth after each: as a sum that is the examples of a quarter of a season. Chosen on the first four
+countries of `benchmarks/addresses.py`, where the optimum is flat; the others were kept to judge it.
 """
 
 import math
