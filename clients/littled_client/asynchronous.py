@@ -479,8 +479,6 @@ class AsyncFeeder:
             raise self._failure
         if self._outbox.join(x, y, user):
             await self._joined()
-        elif time.monotonic() >= self._due:
-            await self._depart_in_time()
 
     async def send_rest(self, batches: Iterable[Batch]) -> int:
         """Send a source from the first example on that the daemon does not have yet.
@@ -526,9 +524,16 @@ class AsyncFeeder:
         return self._depart() and self._link is not None and self._outbox.has_room(payload_bytes)
 
     async def _joined(self) -> None:
-        """Have what has joined sent soon; called for the first one, and the last that fits."""
+        """Have what has joined sent soon.
+
+        Called for the first one, for every eighth after it, and for the last that fits.
+        """
+        self._outbox.heard()
         if self._outbox.full:
             await self._depart_in_time()
+        elif self._outbox.joined > 1:
+            if time.monotonic() >= self._due:
+                await self._depart_in_time()
         else:
             self._due = time.monotonic() + JOINED_SECONDS_MAX
             if self._joined_before is None:

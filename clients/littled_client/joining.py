@@ -27,6 +27,9 @@ from littled_protocol.columns import PointType
 
 # Single examples of one frame; more would save less than a hundredth of a microsecond each.
 JOINED_EXAMPLES_MAX: Final = 1024
+# A feeder looks at the clock with every so many examples that have joined: a look takes as long as a
+# fifth of all else that is done for an example.
+JOINED_EXAMPLES_A_LOOK: Final = 8
 # How long one waits for others. Clients promise that it leaves within a millisecond; the rest of it
 # is for the thread or the event loop that sends it to wake up.
 JOINED_SECONDS_MAX: Final = 0.0004
@@ -40,7 +43,9 @@ class Rows:
     """Examples that wait for the next frame of single ones, in their order.
 
     named: whether every example has a user. row_bytes: of one example, with its label and user.
-    full: whether as many wait as one frame takes.
+    full: whether as many wait as one frame takes. Examples may be added on any thread at any time;
+    whoever calls `heard`, `first` and `leave`, one thread at a time, has to look afterwards whether
+    there are any.
     """
 
     def __init__(self, kind: PointType, digests: UserDigests | None) -> None:
@@ -52,21 +57,25 @@ class Rows:
         self._waiting = bytearray()
         self.row_bytes = kind.itemsize_bytes + 1 + self.named * limits.user_bytes
         self._bytes_max = 0
+        # From how many bytes on a feeder is to hear of what waits.
+        self._told_bytes = self.row_bytes
         self.fit(limits.frame_bytes_max_min)
 
     def fit(self, frame_bytes_max: int) -> None:
         """Take note of how long a frame may be; rows that wait already are cut accordingly."""
         room = (frame_bytes_max - FRAME_OVERHEAD_BYTES_MAX) // self.row_bytes
         self._bytes_max = max(1, min(JOINED_EXAMPLES_MAX, room)) * self.row_bytes
+        self._told_bytes = min(self._told_bytes, self._bytes_max)
 
     def __len__(self) -> int:
         """Return how many examples wait."""
         return len(self._waiting) // self.row_bytes
 
     def add(self, x: Any, y: Any, user: Any = None) -> bool:
-        """Let one example wait; return whether it is the first one, or a frame is full.
+        """Let one example wait; return whether the feeder is to see to what waits.
 
-        Raises ExampleError, with nothing changed, when it cannot be sent.
+        That is so with the first one, with every eighth after it, and when a frame is full, until
+        the feeder has `heard`. Raises ExampleError, with nothing changed, when it cannot be sent.
         """
         try:
             row = self._pack(x, _LABELS[y])
@@ -77,11 +86,15 @@ class Rows:
         if self.named or user is not None:
             check_named(user, wanted=self.named)
             row += self._digests.one(user)
-        return self._added(row)
+        # One step, so that no lock is needed, and not a call, which would take a tenth of the time.
+        waiting = self._waiting
+        waiting += row
+        return len(waiting) >= self._told_bytes
 
     def add_piece(self, piece: Piece) -> bool:
         """Let the only example of a piece wait; returns what `add` does."""
-        return self._added(piece.x + piece.y + (piece.users or b""))
+        self._waiting += piece.x + piece.y + (piece.users or b"")
+        return len(self._waiting) >= self._told_bytes
 
     @property
     def full(self) -> bool:
@@ -108,11 +121,17 @@ class Rows:
     def leave(self, count: int) -> None:
         """Forget the first `count` examples, which have their frame."""
         del self._waiting[: count * self.row_bytes]
+        self.heard()
 
-    def _added(self, row: bytes) -> bool:
-        waiting = self._waiting
-        waiting += row
-        return len(waiting) == self.row_bytes or len(waiting) >= self._bytes_max
+    def heard(self) -> None:
+        """Settle when the feeder hears the next time, now that it looks at what waits."""
+        waits = len(self._waiting)
+        step = (JOINED_EXAMPLES_A_LOOK if waits else 1) * self.row_bytes
+        self._told_bytes = min(waits + step, self._bytes_max)
+
+    def hear_next(self) -> None:
+        """Let the feeder hear of the next one, whatever waits."""
+        self._told_bytes = 0
 
     def _packed_slowly(self, x: Any, y: Any) -> bytes:
         """Return the point and label of an example in an unusual spelling, or say what is wrong."""

@@ -8,7 +8,7 @@ again. Both clients share it.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from littled_client.batches import (
@@ -34,6 +34,7 @@ class Outbox:
     acknowledged: number of examples that the daemon has made durable.
     position: the stream's position at the last acknowledgement.
     names_users: whether the stream protects users, so that every example needs one.
+    join: takes a single example, as `Rows.add` does.
     """
 
     def __init__(self, channel: int) -> None:
@@ -46,6 +47,8 @@ class Outbox:
         self._again: deque[tuple[Examples, int]] = deque()
         self._numbered = 0
         self._rows: Rows | None = None
+        # What is called for every example of a program's loop: nothing stands in between.
+        self.join: Callable[..., bool] = self._refuse
         self._leaving = False
         self._digests = UserDigests()
         self.point_type: PointType | None = None
@@ -65,6 +68,7 @@ class Outbox:
             self.point_type = point_type(opened.x_type)
             self.names_users = opened.users is True
             self._rows = Rows(self.point_type, self._digests if self.names_users else None)
+            self.join = self._rows.add
             self._numbered = self.acknowledged = opened.next_sequence
         self._check_same_history(opened)
         self._credit_bytes = welcome.credit_bytes
@@ -123,23 +127,23 @@ class Outbox:
     def take(self, piece: Piece) -> Examples | None:
         """Number the next examples and return their message, to be sent now; None without room.
 
-        Single examples that joined before have to be taken before.
+        Single examples that joined before have to be taken before: None as long as there are any.
         """
-        assert not self._rows
         cost = _cost(piece.size_bytes)
-        return self._taken(piece, cost) if self._has_credit(cost) else None
-
-    def join(self, x: Any, y: Any, user: Any = None) -> bool:
-        """Take a single example; return whether it waits alone, or a frame of them is full.
-
-        Raises ExampleError, and takes nothing, when it cannot be sent.
-        """
-        rows = self._rows
-        return self._open_rows().add(x, y, user) if rows is None else rows.add(x, y, user)
+        return self._taken(piece, cost) if not self.joined and self._has_credit(cost) else None
 
     def join_piece(self, piece: Piece) -> bool:
         """Take the only example of a piece of a batch; otherwise the same as `join`."""
         return self._open_rows().add_piece(piece)
+
+    def heard(self) -> None:
+        """Say that what has joined is looked at; see `Rows`."""
+        self._open_rows().heard()
+
+    def hear_next(self) -> None:
+        """Let the next single example be looked at."""
+        if self._rows is not None:
+            self._rows.hear_next()
 
     @property
     def full(self) -> bool:
@@ -197,6 +201,9 @@ class Outbox:
 
     def _has_credit(self, cost: int) -> bool:
         return not self._again and self._used_bytes + cost <= self._credit_bytes
+
+    def _refuse(self, *_: Any) -> bool:
+        return bool(self._open_rows())  # which raises
 
     def _open_rows(self) -> Rows:
         if self._rows is None:

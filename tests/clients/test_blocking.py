@@ -1,12 +1,13 @@
 """What only the blocking client does, against a small daemon over real sockets."""
 
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from littled_client.blocking import Client
+from littled_client.blocking import Client, Feeder
 from littled_client.waits import Waits
 from littled_protocol import limits
 from littled_protocol.errors import (
@@ -102,6 +103,34 @@ def test_an_interrupted_request_leaves_nothing_behind(
                 client.predict("flights/odd", [3], request=REQUEST)
         assert client.predict("flights/odd", [4]).labels.tolist() == [0]
         assert client.predict("flights/odd", [3], request=REQUEST).labels.tolist() == [1]
+
+
+def test_threads_may_share_a_feeder(daemon: SmallDaemon, address: str) -> None:
+    """Each one's examples arrive once and in its order, however their calls fall together."""
+
+    def feed(feeder: Feeder, number: int) -> None:
+        for i in range(3_000):
+            if i % 500 == 250 * number:
+                feeder.send([4 * number] * 2, [0, 1])
+            if i % 700 == number:
+                feeder.flush()
+            feeder.send_one(4 * number + 1 + i % 3, i % 2)
+
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    try:
+        with Client(address) as client, client.feed("flights") as feeder:
+            with ThreadPoolExecutor(2) as pool:
+                list(pool.map(feed, [feeder] * 2, range(2)))
+            feeder.flush()
+            assert feeder.acknowledged == 2 * (3_000 + 2 * 6)
+    finally:
+        sys.setswitchinterval(before)
+    x, y = daemon.examples("flights")
+    pairs = list(zip(x, y, strict=True))
+    for number in range(2):
+        singles = [(point, label) for point, label in pairs if 1 <= point - 4 * number <= 3]
+        assert singles == [(4 * number + 1 + i % 3, i % 2) for i in range(3_000)]
 
 
 def test_a_program_may_ask_in_two_threads_with_a_client_each(

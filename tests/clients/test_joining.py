@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from littled_client.batches import Piece
 from littled_client.errors import ExampleError
-from littled_client.joining import JOINED_EXAMPLES_MAX, Rows, lone
+from littled_client.joining import JOINED_EXAMPLES_A_LOOK, JOINED_EXAMPLES_MAX, Rows, lone
 from littled_client.outbox import Outbox
 from littled_client.users import UserDigests, user_digest
 from littled_protocol.columns import point_type
@@ -45,8 +45,10 @@ def test_the_columns_are_those_of_a_batch(
     )
     rows = Rows(point_type(x_type), None if users is None else UserDigests())
     for i, point in enumerate(x):
-        first = rows.add(point, y[i], None if users is None else users[i])
-        assert first == (i == 0)
+        heard = rows.add(point, y[i], None if users is None else users[i])
+        assert heard == (i % JOINED_EXAMPLES_A_LOOK == 0)
+        if heard:
+            rows.heard()
     assert len(rows) == len(x)
     (expected,) = outbox.cut(x, y, users)
     assert rows.first() == expected
@@ -102,8 +104,13 @@ def test_a_wrong_user_leaves_no_trace() -> None:
 def test_no_more_than_a_frame_leaves_at_a_time_and_limits_may_change() -> None:
     rows = Rows(point_type("u64"), None)
     rows.fit(1 << 20)
-    told = [rows.add(i, 0) for i in range(JOINED_EXAMPLES_MAX)]
-    assert [i for i, now in enumerate(told) if now] == [0, JOINED_EXAMPLES_MAX - 1]
+    told = []
+    for i in range(JOINED_EXAMPLES_MAX):
+        told.append(rows.add(i, 0))
+        if told[-1]:
+            rows.heard()
+    looks = range(JOINED_EXAMPLES_A_LOOK, JOINED_EXAMPLES_MAX, JOINED_EXAMPLES_A_LOOK)
+    assert [i for i, now in enumerate(told) if now] == [0, *looks, JOINED_EXAMPLES_MAX - 1]
     assert rows.full
     rows.fit(4096)
     counts = []
@@ -111,6 +118,22 @@ def test_no_more_than_a_frame_leaves_at_a_time_and_limits_may_change() -> None:
         counts.append(piece.count)
         rows.leave(piece.count)
     assert counts == [444, 444, 136]
+
+
+def test_the_feeder_hears_again_until_it_has_looked() -> None:
+    rows = Rows(point_type("u8"), None)
+    rows.fit(1 << 20)
+    assert [rows.add(1, 0) for _ in range(3)] == [True] * 3
+    rows.heard()
+    assert [rows.add(1, 0) for _ in range(JOINED_EXAMPLES_A_LOOK)] == [
+        *[False] * (JOINED_EXAMPLES_A_LOOK - 1),
+        True,
+    ]
+    rows.leave(len(rows))
+    assert rows.add(1, 0)
+    rows.heard()
+    rows.hear_next()
+    assert rows.add(1, 0)
 
 
 @pytest.mark.parametrize(

@@ -204,6 +204,7 @@ def test_one_example_becomes_its_columns(x_type: str, point: Any, expected: byte
     assert outbox.take_joined() == Examples(0, 0, 1, expected, b"\x01")
     assert outbox.take_joined() is None
     assert outbox.join(point, np.False_)
+    outbox.heard()
     assert not outbox.join(point, np.True_), "it waits beside another"
     assert outbox.take_joined() == Examples(0, 1, 2, expected * 2, b"\x00\x01")
     named = open_outbox(x_type=x_type, users=True)
