@@ -27,6 +27,10 @@ from numpy.typing import NDArray
 from littled.classes.base import DataSet, Labels, Points
 
 Words = NDArray[np.uint64]
+# Beside twice the background, a buffer may hold so many examples more until it is cut again.
+BACKGROUND_SLACK: Final = 1024
+# Pieces that wait to be joined to the columns; each costs some hundred bytes beside its examples.
+PIECES_MAX: Final = 64
 NO_LIMIT: Final = np.uint64(2**64 - 1)
 
 
@@ -37,7 +41,8 @@ class Buffer:
     `x` (n,) or (n, 2); `y`, `mistake` uint8 and bool (n,); `priority`, `teacher` uint64 (n,);
     `users` uint64 (n, 2), or None where examples are protected. `mistake` says what is kept
     whatever its priority. `limit`: no position above it can belong to the background any more; it
-    may be higher than need be, and no snapshot has it.
+    may be higher than need be. `waiting`: later examples, which `joined` puts behind the columns;
+    so a batch costs what it adds, however much is held. No snapshot has either of them.
     """
 
     x: Points
@@ -47,6 +52,7 @@ class Buffer:
     teacher: Words
     users: Words | None = None
     limit: np.uint64 = NO_LIMIT
+    waiting: tuple["Buffer", ...] = ()
 
     @classmethod
     def empty(cls, template: Points, users: Words | None = None) -> Self:
@@ -63,7 +69,7 @@ class Buffer:
 
     def __len__(self) -> int:
         """Number of examples held."""
-        return len(self.y)
+        return len(self.y) + sum([len(piece.y) for piece in self.waiting])
 
     def extend(self, other: "Buffer", *, background_max: int, keep_mistakes: bool) -> "Buffer":
         """This buffer and `other`, with what can no longer be kept dropped now and then.
@@ -78,21 +84,41 @@ class Buffer:
             wanted |= other.mistake
         if not wanted.any():
             return self
-        joined = _join(self, other.take(wanted))
-        if len(joined) <= 2 * background_max + 1024 and background_max:
-            return joined
-        return joined.final(background_max=background_max, keep_mistakes=keep_mistakes)
+        grown = replace(self, waiting=(*self.waiting, other.take(wanted)))
+        if background_max and len(grown) > 2 * background_max + BACKGROUND_SLACK:
+            return grown.final(background_max=background_max, keep_mistakes=keep_mistakes)
+        return grown if len(grown.waiting) < PIECES_MAX else grown.joined()
+
+    def joined(self) -> "Buffer":
+        """The same examples with none that wait."""
+        if not self.waiting:
+            return self
+        pieces = (self, *self.waiting)
+
+        def column(name: str) -> NDArray[Any]:
+            return np.concatenate([getattr(piece, name) for piece in pieces])
+
+        return Buffer(
+            x=column("x"),
+            y=column("y"),
+            mistake=column("mistake"),
+            priority=column("priority"),
+            teacher=column("teacher"),
+            users=None if self.users is None else column("users"),
+            limit=self.limit,
+        )
 
     def final(self, *, background_max: int, keep_mistakes: bool) -> "Buffer":
         """Exactly the background and, if asked for, the mistakes."""
-        limit = self._limit(background_max) if background_max else None
-        kept = np.zeros(len(self), dtype=bool) if limit is None else self.priority <= limit
+        whole = self.joined()
+        limit = whole._limit(background_max) if background_max else None
+        kept = np.zeros(len(whole), dtype=bool) if limit is None else whole.priority <= limit
         if keep_mistakes:
-            kept |= self.mistake
-        return replace(self.take(kept), limit=NO_LIMIT if limit is None else limit)
+            kept |= whole.mistake
+        return replace(whole.take(kept), limit=NO_LIMIT if limit is None else limit)
 
     def take(self, chosen: NDArray[np.bool_]) -> "Buffer":
-        """The chosen examples, copied."""
+        """The chosen examples, copied; none waits."""
         places = np.flatnonzero(chosen)  # many times as fast for rows as the flags themselves
         return Buffer(
             self.x.take(places, axis=0),
@@ -113,19 +139,3 @@ class Buffer:
     def data_set(self) -> DataSet:
         """Points and labels."""
         return self.x, self.y
-
-
-def _join(left: Buffer, right: Buffer) -> Buffer:
-    def both(name: str) -> NDArray[Any]:
-        return np.concatenate((getattr(left, name), getattr(right, name)))
-
-    users = None if left.users is None or right.users is None else both("users")
-    return Buffer(
-        x=both("x"),
-        y=both("y"),
-        mistake=both("mistake"),
-        priority=both("priority"),
-        teacher=both("teacher"),
-        users=users,
-        limit=left.limit,
-    )

@@ -64,8 +64,11 @@ def state_from_dict(values: dict[str, Any]) -> OnlineState:
 
 
 def _buffer_to_dict(buffer: Buffer) -> dict[str, Any]:
+    buffer = buffer.joined()
     return {
-        field.name: getattr(buffer, field.name) for field in fields(buffer) if field.name != "limit"
+        field.name: getattr(buffer, field.name)
+        for field in fields(buffer)
+        if field.name not in ("limit", "waiting")
     }
 
 
