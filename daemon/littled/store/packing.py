@@ -52,6 +52,14 @@ class Packing:
             else:
                 self._waiting.pop(stream, None)
 
+    def pass_over(self, stream: str, before: StreamMark, after: StreamMark) -> None:
+        """Look at none of the records between two marks: their columns stand beside the database.
+
+        Where earlier ones were not looked at yet, they are looked at all the same.
+        """
+        if self._looked[stream][0] == before.journal.number:
+            self._looked[stream] = after.journal.number, after.position
+
     def next(self) -> tuple[str, Segment] | None:
         """Look at what comes next; the segment that should replace it, if it is worth it.
 

@@ -49,8 +49,9 @@ class Batch:
     """Records that continue the journals of their streams.
 
     stored: the records as they will be. rows: of the table `records`. beside: by the keys of
-    records, the columns that stand beside the database, and not in their rows. producers: those
-    that take part, with what their sequence numbers will be.
+    records, the columns that stand beside the database, and not in their rows. in_rows: streams
+    with records of which that is not so. producers: those that take part, with what their sequence
+    numbers will be.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Batch:
         self.rows: list[Row] = []
         self._beside_from = COLUMNS_BESIDE_RECORD_BYTES_MIN if beside else INTEGER_MAX
         self.beside: dict[int, Columns] = {}
+        self.in_rows: set[str] = set()
         self.producers: Producers = {}
 
     def add(self, new: NewRecord) -> None:
@@ -108,6 +110,8 @@ class Batch:
         if apart:
             self.beside[key] = x, y, users
             x = y = users = b""
+        else:
+            self.in_rows.add(stream)
         row = (key, position, count, sequence, producer, x, y, head)
         self.rows.append((*row, users) if self._facts.of_users else row)
         self.producers[stream, name] = producer, sequence + count

@@ -442,10 +442,12 @@ class Store:
             else:
                 self._put(batch)
             marks = batch.marks()
+            if self._packing is not None:
+                for stream in marks.keys() - batch.in_rows:
+                    self._packing.pass_over(stream, self._marks[stream], marks[stream])
+                self._packing.note(marks)
             self._marks.update(marks)
             self._remember(batch.producers)
-            if self._packing is not None:
-                self._packing.note(marks)
             return batch.stored
 
     def _put_one(self, producer: Row, record: Row) -> None:

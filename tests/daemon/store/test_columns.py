@@ -241,6 +241,23 @@ def test_packing_goes_past_what_stands_beside(path: Path, monkeypatch: pytest.Mo
     assert verify(path).findings == ()
 
 
+def test_a_journal_of_large_records_alone_is_never_looked_at_for_packing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    small_segments(monkeypatch, records=2)
+    with Store.open(path) as store:
+        for _ in range(4):
+            feed(store, [LARGE] * 2)
+            assert store.segments_waiting == 0
+        feed(store, [1] * 3)
+        assert store.segments_waiting == 1
+        feed(store, [LARGE] * 2)
+        assert store.segments_waiting > 1, "what came before is looked at first"
+        pack_all(store)
+    assert rows(path, "SELECT sum(records) FROM segments") == [(2,)]
+    assert verify(path).findings == ()
+
+
 # --- order and ends -------------------------------------------------------------------------------
 
 
