@@ -27,8 +27,8 @@ from littled_protocol.columns import PointType
 
 # Single examples of one frame; more would save less than a hundredth of a microsecond each.
 JOINED_EXAMPLES_MAX: Final = 1024
-# A feeder looks at the clock with every so many examples that have joined: a look takes as long as a
-# fifth of all else that is done for an example.
+# A feeder looks at the clock with every so many examples that have joined: a look takes a fifth as
+# long as all else that is done for an example.
 JOINED_EXAMPLES_A_LOOK: Final = 8
 # How long one waits for others. Clients promise that it leaves within a millisecond; the rest of it
 # is for the thread or the event loop that sends it to wake up.

@@ -3,7 +3,8 @@
 Who sends one example at a time sends the same fifty bytes around each. The first frame of a run is
 looked at closely; of the others the bytes around the columns only have to be equal, which is one
 comparison of arrays for all of them, and their sequence numbers to go on. What a run gives is what
-its frames would give one by one, and whatever is not such a run is left to be decoded that way.
+its frames would give one by one, and whatever is not such a run is left to be decoded that way. A
+long frame is a run by itself: so its columns are copied once, and not as often as a decoder does.
 """
 
 from __future__ import annotations
@@ -22,6 +23,8 @@ from littled_protocol.messages import Examples
 # Whole frames that this short are not looked at: the shortest frame of examples is longer.
 FRAME_BYTES_MIN: Final = 48
 
+# Frames from this length on need no other beside them.
+LONG_FRAME_BYTES: Final = 4096
 # Bytes of a sequence number without its tag -> how they read. One byte may be its own tag.
 _NUMBERS: Final = {size: np.dtype(f">u{size}") for size in (1, 2, 4, 8)}
 # The greatest number that is its own tag.
@@ -30,7 +33,7 @@ _FIXINT_MAX: Final = 0x7F
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """Two or more examples messages of one channel, each going on where the last one ended.
+    """Examples messages of one channel, each going on where the last one ended.
 
     sequence: number of the very first example. count: examples of each message. frames: how many
     there are. frame_bytes: whole length of each frame. x, y, users: the columns of all, joined; as
@@ -65,7 +68,8 @@ class Burst:
 def decode_burst(buffer: bytearray, start: int, frames_max: int) -> Burst | None:
     """Return the burst that begins at `start`, of at most `frames_max` frames of `buffer`.
 
-    None where fewer than two whole frames in the usual form of examples go together.
+    None where fewer than two whole frames in the usual form of examples go together, or not even
+    one long frame is there.
     """
     form = usual_form(buffer, start + limits.frame_prefix_bytes)
     if form is None:
@@ -73,11 +77,14 @@ def decode_burst(buffer: bytearray, start: int, frames_max: int) -> Burst | None
     frame_bytes = form.end - start
     frames = min(frames_max, (len(buffer) - start) // frame_bytes, _countable(form))
     prefix = int.from_bytes(buffer[start : start + limits.frame_prefix_bytes], "big")
-    if frames < 2 or frame_bytes != prefix + limits.frame_prefix_bytes:
+    frames_min = 1 if frame_bytes >= LONG_FRAME_BYTES else 2
+    if frames < frames_min or frame_bytes != prefix + limits.frame_prefix_bytes:
         return None
     rows = np.frombuffer(buffer, np.uint8, frames * frame_bytes, start)
-    rows = _consecutive(_alike(rows.reshape(frames, frame_bytes), form, start), form, start)
-    if len(rows) < 2:
+    rows = rows.reshape(frames, frame_bytes)
+    if frames > 1:
+        rows = _consecutive(_alike(rows, form, start), form, start)
+    if len(rows) < frames_min:
         return None
     users = None if form.users_start is None else rows[:, form.users_start - start :].tobytes()
     return Burst(

@@ -1299,6 +1299,29 @@ COLUMNS = (
 
 BURSTS = (
     Mutant(
+        "small records before large ones are never packed",
+        "store/packing.py",
+        "if self._looked[stream][0] == before.journal.number:",
+        "if True:",
+        (
+            f"{STORE}/test_columns.py::test_a_journal_of_large_records_alone_is_never_looked_at_for_packing",
+        ),
+    ),
+    Mutant(
+        "examples that wait to be joined are forgotten",
+        "learners/online/buffer.py",
+        "whole = self.joined()",
+        "whole = self",
+        ("daemon/learners/online/test_buffer.py",),
+    ),
+    Mutant(
+        "a long frame alone needs no credit",
+        f"{PROTOCOL}/bursts.py",
+        "frames = min(frames_max, (len(buffer) - start) // frame_bytes, _countable(form))",
+        "frames = min(max(frames_max, 1), (len(buffer) - start) // frame_bytes, _countable(form))",
+        (BURSTS_ALONE,),
+    ),
+    Mutant(
         "headers of a burst compared for the first frame alone",
         f"{PROTOCOL}/bursts.py",
         "rows = rows[: _leading((part == part[0]).all(axis=1))]",

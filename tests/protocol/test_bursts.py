@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+import msgpack
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -110,6 +111,65 @@ def test_a_lone_frame_is_no_burst() -> None:
     server.receive_data(run(3, 1))
     assert server.next_burst() is None
     assert isinstance(server.next_event(), Examples)
+
+
+@pytest.mark.parametrize("users", [False, True])
+def test_a_long_frame_alone_is_one(users: bool) -> None:
+    server, data = greeted(), run(5_000, 1, first=7, users=users)
+    server.receive_data(data[:-1])
+    assert server.next_burst() is None
+    assert server.needs_data()
+    server.receive_data(data[-1:] + data[:3])
+    assert not server.needs_data()
+    burst = server.next_burst()
+    assert burst is not None
+    assert [(message, len(data)) for message in burst.messages()] == take(greeted(), data)
+    assert server.credit_left_bytes == limits.credit_bytes - limits.credit_of_frame(len(data))
+    assert server.needs_data()
+
+
+@pytest.mark.parametrize("state", [State.START, State.READY])
+def test_a_long_frame_that_is_not_due_is_none(state: State) -> None:
+    server = Connection(Role.SERVER) if state is State.START else greeted(channels=0)
+    server.receive_data(run(5_000, 1))
+    assert server.next_burst() is None
+    assert not server.needs_data()
+    with pytest.raises(ProtocolError):
+        server.next_event()
+
+
+def test_a_long_frame_beyond_the_credit_is_none() -> None:
+    server, data = greeted(credit_bytes=limits.credit_of_frame(10_100)), run(5_000, 2, first=70_000)
+    server.receive_data(data)
+    assert [burst and burst.frames for burst in (server.next_burst(), server.next_burst())] == [
+        1,
+        None,
+    ]
+    with pytest.raises(ProtocolError) as refused:
+        server.next_event()
+    assert refused.value.code.value == "credit_exceeded"
+
+
+def test_a_long_frame_in_another_form_is_decoded_by_itself() -> None:
+    fields = {"count": 5_000, "type": "examples", "channel": 0, "sequence": 0}
+    body = frame(msgpack.packb({**fields, "x": bytes(5_000), "y": bytes(5_000)}))
+    assert take(greeted(), body, bursts=True) == take(greeted(), body)
+    assert bursts_of(greeted(), body) == [None]
+
+
+def test_data_is_needed_unless_a_whole_frame_or_an_error_waits() -> None:
+    server = greeted()
+    assert server.needs_data()
+    server.receive_data(run(3, 1)[:2])
+    assert server.needs_data()
+    server.receive_data(run(3, 1)[2:])
+    assert not server.needs_data()
+    server.next_event()
+    server.receive_data((limits.frame_bytes_max + 1).to_bytes(4, "big"))
+    assert not server.needs_data(), "next_event raises"
+    ended = greeted()
+    ended.receive_data(b"")
+    assert not ended.needs_data(), "next_event says CLOSED"
 
 
 def test_half_a_frame_is_left() -> None:

@@ -374,7 +374,7 @@ class Session(Guest):
             elif self._allowance.is_spent:
                 self._wait_for_allowance()
             else:
-                self.has_work = left <= 0
+                self.has_work = left <= 0 and not self._connection.needs_data()
             self._find_room()
         return units - left
 
