@@ -259,7 +259,7 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
     **{
         f"daemon/littled/learners/{name}.py": ONE_LEARNER
         for name in (
-            *("contract", "online/buffer", "online/keeping", "online/noise", "online/parameters"),
+            *("contract", "online/keeping", "online/noise", "online/parameters"),
             *("online/snapshot", "online/state", "online/trigger", "online/values", "snapshot"),
         )
     },
