@@ -46,6 +46,8 @@ _NUMBER: Final = re.compile(r"\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+
 # A date, and a time of day without a zone: what numpy reads as it is written.
 _NAIVE_CHARACTERS: Final = re.compile(r"[0-9T :.\-]*")
 _DATE_CHARACTERS: Final = 10
+_SECONDS_CHARACTERS: Final = 19
+_TIME_LENGTHS: Final = frozenset({_DATE_CHARACTERS, 13, 16, _SECONDS_CHARACTERS})
 _REMEMBERED_IDS_MAX: Final = 1 << 17
 _UNKNOWN: Final = -1
 _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday
@@ -266,20 +268,25 @@ def read_times(cells: Cells, zone: ZoneInfo) -> tuple[NDArray[Any], NDArray[np.b
     if set(map(type, cells)) == {str}:
         together = "".join(cells)
         naive = _NAIVE_CHARACTERS.fullmatch(together) is not None
-        if naive and not any("-" in cell[_DATE_CHARACTERS:] for cell in cells):
+        if naive and all(map(_is_plain_time, cells)):
             try:
                 times = np.array(cells, dtype="datetime64[s]")
             except ValueError:
                 pass
             else:
-                if all(len(cell) >= _DATE_CHARACTERS for cell in cells):
-                    return times, np.zeros(len(times), dtype=np.bool_)
+                return times, np.zeros(len(times), dtype=np.bool_)
     slow = [_local_time(cell, zone) for cell in cells]
     wrong = np.array([time is None for time in slow], dtype=np.bool_)
     times = np.array(
         [np.datetime64("NaT") if t is None else t for t in slow], dtype="datetime64[s]"
     )
     return times, wrong
+
+
+def _is_plain_time(text: str) -> bool:
+    """Return whether a text ends where a part of a time does, and has no zone that numpy drops."""
+    ends = len(text) in _TIME_LENGTHS or text[_SECONDS_CHARACTERS : _SECONDS_CHARACTERS + 1] == "."
+    return ends and "-" not in text[_DATE_CHARACTERS:]
 
 
 def _local_time(cell: Any, zone: ZoneInfo) -> np.datetime64 | None:

@@ -105,6 +105,8 @@ def test_arrays_with_what_is_missing() -> None:
         (OWNER, "secret", "holds none of its values"),
         (OPENED, "secret", "does not hold a time such as"),
         (OPENED, "2024-13-01", "does not hold a time such as"),
+        (OPENED, "2024-05-01T13:4500", "does not hold a time such as"),
+        (OPENED, "2024-05-01T13:45:0000", "does not hold a time such as"),
         (OPENED, 20240101, "does not hold a time such as"),
         (OPENED, None, "is empty, and its missing values are refused"),
         (CARD, "", "does not hold an id"),
