@@ -227,6 +227,8 @@ HTTP_LINE_BYTES_MAX = 4096
 HTTP_REQUEST_BYTES_MAX = 2 * 1024 * 1024
 # A comment goes down a quiet stream of events so often, to find out whether anybody is there.
 HTTP_HEARTBEAT_SECONDS = 15.0
+# Positions of streams are told at most so often.
+HTTP_TICK_SECONDS = 1.0
 # A question may be so long, and so many are read and answered at once.
 HTTP_QUESTION_BYTES_MAX = 1 << 20
 HTTP_QUESTIONS_MAX = 16

@@ -39,6 +39,10 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="A name beside localhost by which HTTP on this machine may be called; may be repeated.",
 )  # fmt: skip
 @click.option(
+    "--page/--no-page", default=None,
+    help="The operator's page at / of HTTP; without either, where only this machine comes in.",
+)  # fmt: skip
+@click.option(
     "--token-file", type=click.Path(dir_okay=False, path_type=Path), envvar="LITTLED_TOKEN_FILE",
     help="File with the token that peers show, or TOML that says who may do what.",
 )  # fmt: skip
@@ -67,6 +71,7 @@ def serve(
     tcp: str | None,
     http: str | None,
     http_names: tuple[str, ...],
+    page: bool | None,
     token_file: Path | None,
     style: str,
     archive: Path | None,
@@ -113,6 +118,7 @@ def serve(
                 rules=partial(_rules, tokens, client_ca=authority is not None, plaintext=plaintext),
                 tls=_tls_files(cert, cert_key, authority),
                 http_names=http_names,
+                page=page,
                 key_path=files.key or handed_over(os.environ, KEY_NAME),
                 mark_path=files.mark,
                 archive=archive,

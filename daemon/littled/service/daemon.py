@@ -113,6 +113,7 @@ async def serve(
     rules: Callable[[], Access] = Access,
     tls: TlsFiles | None = None,
     http_names: Collection[str] = (),
+    page: bool | None = None,
     key_path: Path | None = None,
     mark_path: Path | None = None,
     archive: Path | None = None,
@@ -123,8 +124,9 @@ async def serve(
 
     unix, tcp, http: where to listen, beside the sockets that the service manager hands over. rules:
     reads who may do what, at the start and on SIGHUP. tls: makes TCP and HTTP speak TLS.
-    http_names: by which HTTP on the loopback interface may be called, beside localhost. key_path,
-    mark_path: where the store's key and mark are, if not in the store. build: makes the engines.
+    http_names: by which HTTP on the loopback interface may be called, beside localhost. page:
+    whether HTTP has the operator's page; None for on this machine alone. key_path, mark_path:
+    where the store's key and mark are, if not in the store. build: makes the engines.
 
     Raises ListenError and AccessError for addresses and rules that cannot be, StoreRefused when
     the store must not be served, StoreFailed or StoreDamaged when it failed or contradicted itself
@@ -152,7 +154,9 @@ async def serve(
                 return rules()
 
             gate = Gate(access)
-            daemon = Daemon(store, listeners, gate, read_again, notifier, log, build, http_names)
+            daemon = Daemon(
+                store, listeners, gate, read_again, notifier, log, build, http_names, page
+            )
             await daemon.run()
         finally:
             await asyncio.to_thread(store.close)
@@ -228,6 +232,7 @@ class Daemon:
         log: Log,
         build: BuildEngine,
         http_names: Collection[str] = (),
+        page: bool | None = None,
     ) -> None:
         """Put the rooms together; nothing runs yet except the thread that writes."""
         self._store = store
@@ -241,6 +246,7 @@ class Daemon:
         self._log = log
         self._build = build
         self._http_names = frozenset(name.lower() for name in http_names)
+        self._page = page
         self._loop = asyncio.get_running_loop()
         self._server = f"littled/{version('littled')}"
         self._over = asyncio.Event()
@@ -469,7 +475,8 @@ class Daemon:
         from littled.service.http import HttpServer  # noqa: PLC0415
 
         hosts = listener.host_names | self._http_names if listener.is_local else None
-        return HttpServer(self, self._gate, self._server, hosts)
+        page = listener.is_local if self._page is None else self._page
+        return HttpServer(self, self._gate, self._server, hosts, page=page)
 
     async def _sweep(self, context: ServerContext, reception: Reception) -> None:
         """Look for sessions that have broken a time limit, over and over."""
@@ -550,6 +557,15 @@ class Daemon:
                 for plan in self._plans
             },
         }
+
+    @property
+    def instance(self) -> str:
+        """What the store is called, which no other is."""
+        return self._store.instance
+
+    def positions(self) -> dict[str, int]:
+        """Return of every stream how many of its examples are durable."""
+        return {plan.stream: self.intake.position(plan.stream) for plan in self._plans}
 
     def _learners(self, stream: str) -> dict[str, Any]:
         """Facts about the stream's learners of both kinds."""

@@ -2,13 +2,15 @@
 
 | path | answer |
 |---|---|
-| / | which pages there are |
+| / | the operator's page, where it is on, for browsers; for others which pages there are |
+| /page/... | its files |
 | /healthz | "ok", or 503 when commits have stopped |
 | /status | public facts about every stream, JSON |
 | /metrics | the same for Prometheus |
 | /rules/STREAM/LEARNER | the last release as JSON, which `littled rule` reads as a file |
 | /rules/STREAM/LEARNER?format=text | its rule in words; or sql (&column), sql-function (&name) |
 | /rules/STREAM/LEARNER/events | releases as server-sent events; Last-Event-ID resumes |
+| /events | releases of all learners, and positions, as server-sent events: `littled.service.news` |
 | POST /predict | private answers about points, JSON; see `littled.service.questions` |
 
 GET and HEAD and nothing else, and no request bodies, except for questions. Every page is made of
@@ -45,6 +47,8 @@ from littled.limits import (
 )
 from littled.service.access import Gate, Permission, Rights, Shown
 from littled.service.http_connections import HttpConnections
+from littled.service.news import NewsError, Wanted, tell
+from littled.service.page import POLICY, PREFIX, page_file
 from littled.service.questions import QuestionError, read_question, response_to
 from littled.service.subscribers import Releases
 from littled.service.writer import WriterStopped
@@ -74,6 +78,7 @@ littled: learns rules from private streams. Pages, all of public facts:
 /metrics                        the same for Prometheus
 /rules/STREAM/LEARNER           the last rule, JSON; ?format=text, sql or sql-function
 /rules/STREAM/LEARNER/events    rules as they come, server-sent events
+/events                         rules of all learners, and positions of streams
 POST /predict                   questions to learners that answer
 
 The names of streams and learners are in /status. Examples are fed with "littled feed".
@@ -86,12 +91,18 @@ _PERMISSIONS = {
     "/rules/{stream}/{learner}/events": Permission.SUBSCRIBE,
     "/predict": Permission.PREDICT,
 }
+# Pages without any fact.
+_OPEN = ("/healthz", "/")
 _RIGHTS = web.RequestKey("rights", Rights)
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class Surface(Protocol):
     """The public facts that HTTP shows."""
+
+    @property
+    def instance(self) -> str:
+        """What the store is called, which no other is."""
 
     @property
     def releases(self) -> Releases:
@@ -107,6 +118,9 @@ class Surface(Protocol):
     def status(self) -> dict[str, Any]:
         """Return the body of a status message."""
 
+    def positions(self) -> dict[str, int]:
+        """Return of every stream how many of its examples are durable."""
+
     def metrics(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
 
@@ -118,13 +132,20 @@ class HttpServer:
     """The daemon's HTTP side on one listening socket."""
 
     def __init__(
-        self, surface: Surface, gate: Gate, server: str, hosts: Collection[str] | None = None
+        self,
+        surface: Surface,
+        gate: Gate,
+        server: str,
+        hosts: Collection[str] | None = None,
+        *,
+        page: bool = True,
     ) -> None:
         """Make a server that shows `surface` to whom `gate` admits, under the name `server`.
 
         hosts: the names, in small letters, by which requests may call this host; None for any.
+        page: whether browsers get the operator's page.
         """
-        self._pages = _Pages(surface)
+        self._pages = _Pages(surface, page=page)
         self.application = self._application(gate, server, hosts)
         self._runner = web.AppRunner(
             self.application,
@@ -171,7 +192,7 @@ class HttpServer:
         @web.middleware
         async def guard(request: web.Request, handler: _Handler) -> web.StreamResponse:
             _check_origin(request, hosts)
-            if request.path != "/healthz":
+            if request.path not in _OPEN and not request.path.startswith(PREFIX):
                 request[_RIGHTS] = _rights(request, gate)
             if request.body_exists and request.path != _PREDICT:
                 raise web.HTTPRequestEntityTooLarge(max_size=0, actual_size=1)
@@ -189,11 +210,13 @@ class HttpServer:
         pages = self._pages
         for path, handler in {
             "/": pages.index,
+            f"{PREFIX}{{name:.+}}": pages.file,
             "/healthz": pages.healthz,
             "/status": pages.status,
             "/metrics": pages.metrics,
             "/rules/{stream}/{learner}": pages.rule,
             "/rules/{stream}/{learner}/events": pages.events,
+            "/events": pages.all_events,
         }.items():
             # The head of a stream of events would be sent for ever.
             application.router.add_get(path, handler, allow_head=not path.endswith("/events"))
@@ -204,8 +227,9 @@ class HttpServer:
 class _Pages:
     """The answers."""
 
-    def __init__(self, surface: Surface) -> None:
+    def __init__(self, surface: Surface, *, page: bool) -> None:
         self._surface = surface
+        self._page = page
         self._event_streams = 0
         self._questions = 0
         self._stopping = asyncio.Event()
@@ -215,8 +239,15 @@ class _Pages:
         self._stopping.set()
         self._stopping = asyncio.Event()
 
-    async def index(self, _request: web.Request) -> web.Response:
-        return web.Response(text=_INDEX)
+    async def index(self, request: web.Request) -> web.Response:
+        if self._page and "text/html" in request.headers.get(hdrs.ACCEPT, ""):
+            return _file("index.html")
+        return web.Response(text=_INDEX, headers={hdrs.VARY: hdrs.ACCEPT})
+
+    async def file(self, request: web.Request) -> web.Response:
+        if not self._page:
+            raise web.HTTPNotFound(text="the page is switched off; --page switches it on\n")
+        return _file(request.match_info["name"])
 
     async def healthz(self, _request: web.Request) -> web.Response:
         if self._surface.healthy():
@@ -263,13 +294,46 @@ class _Pages:
     async def events(self, request: web.Request) -> web.StreamResponse:
         learner = self._learner(request)
         version = _version(request.headers.get("Last-Event-ID", "0"))
+        return await self._sent(request, partial(self._stream, learner=learner, version=version))
+
+    async def all_events(self, request: web.Request) -> web.StreamResponse:
+        surface, rights, asked = self._surface, request[_RIGHTS], request.query
+
+        def may(learner: str) -> bool:
+            return rights.may(Permission.SUBSCRIBE, learner.partition("/")[0])
+
+        def positions() -> dict[str, int]:
+            return {name: at for name, at in surface.positions().items() if rights.sees(name)}
+
+        named, after = asked.getall("learner", []), asked.getall("after", [])
+        try:
+            wanted = Wanted.of(named, after, surface.releases, may)
+        except NewsError as error:
+            return web.Response(status=error.status, text=f"{error}\n")
+        return await self._sent(
+            request,
+            lambda response: tell(
+                wanted,
+                surface.releases,
+                surface.instance,
+                positions,
+                self._release,
+                partial(_write, response),
+                self._stopping,
+            ),
+        )
+
+    async def _sent(
+        self, request: web.Request, stream: Callable[[web.StreamResponse], Awaitable[None]]
+    ) -> web.StreamResponse:
+        """Answer with the events that `stream` writes, as long as the reader takes them."""
         if self._event_streams >= HTTP_EVENT_STREAMS_MAX:
             raise web.HTTPServiceUnavailable(text="too many streams of events are open\n")
         self._event_streams += 1
         try:
             response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "text/event-stream"})
             await response.prepare(request)
-            await self._stream(response, learner, version)
+            await stream(response)
         except TimeoutError:
             # The reader lets its events pile up. It can resume where it stopped; what waits for it
             # is thrown away, as a close in good order would wait for it in turn.
@@ -332,6 +396,17 @@ class _Pages:
 
     def _release(self, release: Release) -> dict[str, Any]:
         return Published.from_release(release, self._surface.words[release.learner]).to_dict()
+
+
+def _file(name: str) -> web.Response:
+    """A file of the page."""
+    found = page_file(name)
+    if found is None:
+        raise web.HTTPNotFound(text="the page has no such file\n")
+    content, kind = found
+    headers = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"}
+    headers |= {hdrs.VARY: hdrs.ACCEPT, "Cross-Origin-Resource-Policy": "same-origin"}
+    return web.Response(body=content, content_type=kind, charset="utf-8", headers=headers)
 
 
 def _dialect(asked: Mapping[str, str]) -> Dialect:

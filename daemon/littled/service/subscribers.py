@@ -36,6 +36,8 @@ class Releases:
         self._turn = asyncio.Lock()
         self._wanting = 0
         self._shelves = {learner: _Shelf() for learner in learners}
+        self.news = asyncio.Event()
+        """Set at the next release of any learner; a new one is here from then on."""
 
     def __contains__(self, learner: str) -> bool:
         """Return whether there is a learner of that full name."""
@@ -58,6 +60,9 @@ class Releases:
                 message = release_message(release)
                 shelf.put(message)
                 news.append(message)
+        if news:
+            self.news.set()
+            self.news = asyncio.Event()
         return news
 
     def latest(self, learner: str) -> Release | None:

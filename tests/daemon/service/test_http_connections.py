@@ -26,6 +26,8 @@ PAGE_BYTES = 16 << 20
 class Surface:
     """Public facts: a long status, and a learner without releases."""
 
+    instance = "5" * 32
+
     def __init__(self) -> None:
         self.releases = Releases(["flights/late"], lambda _, _since: [])
         self.words: dict[str, Any] = {}
@@ -36,6 +38,9 @@ class Surface:
 
     def status(self) -> dict[str, Any]:
         return self.page
+
+    def positions(self) -> dict[str, int]:
+        return {}
 
     def metrics(self) -> bytes:
         return b"littled_connections 0.0\n"
