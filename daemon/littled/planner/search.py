@@ -5,6 +5,7 @@ How learners of a kind are planned under one division is the kind's own
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import product
@@ -39,12 +40,17 @@ def plan_stream(request: StreamRequest) -> StreamPlan:
     return _checked(request, tuple(estimate.plan for estimate in best_estimates(request)))
 
 
-@lru_cache(maxsize=16)
 def best_estimates(request: StreamRequest) -> tuple[Estimated, ...]:
     """The best estimates, one a learner, in the order in which the learners step.
 
-    Raises PlanError where there is no plan.
+    Raises PlanError where there is no plan. Streams that differ in nothing but their names are
+    planned once.
     """
+    return _best_estimates(replace(request, name=""))
+
+
+@lru_cache(maxsize=16)
+def _best_estimates(request: StreamRequest) -> tuple[Estimated, ...]:
     check_requests(request)
     ordered = sorted(request.learners, key=lambda learner: learner.name)
     best: tuple[float, tuple[Estimated, ...]] | None = None

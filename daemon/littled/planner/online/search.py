@@ -1,6 +1,8 @@
 """The search for a plan of an online learner: every way of selection, the fewest mistakes."""
 
-from typing import ClassVar
+from dataclasses import replace
+from functools import lru_cache
+from typing import Any, ClassVar
 
 from littled.planner.budgets import Budget
 from littled.planner.online.choosing import best_way, why_no_way
@@ -70,10 +72,24 @@ def compare_ways(request: StreamRequest, name: str | None = None) -> tuple[Compa
     """Every way for the learner of this name, or for the only one, the chosen way first.
 
     Each with the learner's share of the stream's budget. The last row is the baseline "experts" of
-    Asi, Feldman, Koren and Talwar (2023). PlanError without a plan.
+    Asi, Feldman, Koren and Talwar (2023). PlanError without a plan. What differs in nothing but
+    names is compared once.
     """
     (learner,) = (asked for asked in request.learners if name in (None, asked.name))
     (best,) = (found for found in best_estimates(request) if found.plan.name == learner.name)
     assert isinstance(learner, OnlineRequest)
     assert isinstance(best, Estimate)
+    unnamed = replace(request, name="", learners=tuple(map(_unnamed, request.learners)))
+    return _compared(unnamed, _unnamed(learner), replace(best, plan=_unnamed(best.plan)))
+
+
+@lru_cache(maxsize=64)
+def _compared(
+    request: StreamRequest, learner: OnlineRequest, best: Estimate
+) -> tuple[Comparison, ...]:
     return compared(request, learner, best, tuple(budgets_of(request)))
+
+
+def _unnamed(one: Any) -> Any:
+    """The request or the plan of a learner without its name."""
+    return replace(one, name="")
