@@ -828,6 +828,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+# What browsers are given, of which every file is shipped.
+WEB_FOLDERS = ("static", "javascript")
+
+
 def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
     names = zipfile.ZipFile(wheel).namelist()
     packaged = {name for name in names if ".dist-info/" not in name}
@@ -836,7 +840,7 @@ def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> Non
         path.relative_to(home).as_posix()
         for home in PACKAGES.values()
         for path in home.rglob("*")
-        if path.suffix == ".py" or path.name == "py.typed"
+        if path.suffix == ".py" or path.name == "py.typed" or path.parent.name in WEB_FOLDERS
     }
     assert packaged == expected
 

@@ -229,6 +229,10 @@ HTTP_REQUEST_BYTES_MAX = 2 * 1024 * 1024
 HTTP_HEARTBEAT_SECONDS = 15.0
 # Positions of streams are told at most so often.
 HTTP_TICK_SECONDS = 1.0
+# Plans for the page: how long one may take, how many may wait, and how many are kept.
+PLAN_SECONDS = 30.0
+PLANS_WAITING_MAX = 4
+PLANS_KEPT_MAX = 256
 # A question may be so long, and so many are read and answered at once.
 HTTP_QUESTION_BYTES_MAX = 1 << 20
 HTTP_QUESTIONS_MAX = 16

@@ -468,9 +468,20 @@ class Day:
         for name in self._online():
             for form in ("json", "text", "sql"):
                 self._page(f"/rules/{name}?format={form}")
+            assert self._page(f"/rules/{name}/history").startswith(b"HTTP/1.1 200 ")
+        self._look_at_news()
         for course in self.courses:
             for asked in course.asked(len(course.script.cuts) - 1):
                 self._ask(asked)
+
+    def _look_at_news(self) -> None:
+        """The events of all learners, up to the positions of streams."""
+        read = b""
+        with socket.create_connection(self._http, WAIT_SECONDS) as connection:
+            connection.sendall(b"GET /events HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            while not (b"event: tick\n" in read and read.endswith(b"\n\n\r\n")):
+                read += connection.recv(1 << 16)
+        self.shown[self._step("/events")] = read
 
 
 def _good(sequence: int, x: bytes, y: bytes, users: bytes) -> Batch:

@@ -473,10 +473,12 @@ class Daemon:
         """
         # A sixth of what a start imports; most daemons never need it.
         from littled.service.http import HttpServer  # noqa: PLC0415
+        from littled.service.planning import Plans  # noqa: PLC0415
 
         hosts = listener.host_names | self._http_names if listener.is_local else None
         page = listener.is_local if self._page is None else self._page
-        return HttpServer(self, self._gate, self._server, hosts, page=page)
+        plans = Plans() if listener.is_local else None
+        return HttpServer(self, self._gate, self._server, hosts, page=page, plans=plans)
 
     async def _sweep(self, context: ServerContext, reception: Reception) -> None:
         """Look for sessions that have broken a time limit, over and over."""

@@ -9,8 +9,10 @@
 | /metrics | the same for Prometheus |
 | /rules/STREAM/LEARNER | the last release as JSON, which `littled rule` reads as a file |
 | /rules/STREAM/LEARNER?format=text | its rule in words; or sql (&column), sql-function (&name) |
+| /rules/STREAM/LEARNER/history | releases in short, JSON; ?after=VERSION for the next ones |
 | /rules/STREAM/LEARNER/events | releases as server-sent events; Last-Event-ID resumes |
 | /events | releases of all learners, and positions, as server-sent events: `littled.service.news` |
+| /plan?class&epsilon&delta&horizon | what `littled plan` prints; on this machine only |
 | POST /predict | private answers about points, JSON; see `littled.service.questions` |
 
 GET and HEAD and nothing else, and no request bodies, except for questions. Every page is made of
@@ -46,9 +48,11 @@ from littled.limits import (
     LISTEN_BACKLOG,
 )
 from littled.service.access import Gate, Permission, Rights, Shown
+from littled.service.history import history
 from littled.service.http_connections import HttpConnections
 from littled.service.news import NewsError, Wanted, tell
 from littled.service.page import POLICY, PREFIX, page_file
+from littled.service.planning import PlanError, Plans
 from littled.service.questions import QuestionError, read_question, response_to
 from littled.service.subscribers import Releases
 from littled.service.writer import WriterStopped
@@ -78,6 +82,7 @@ littled: learns rules from private streams. Pages, all of public facts:
 /metrics                        the same for Prometheus
 /rules/STREAM/LEARNER           the last rule, JSON; ?format=text, sql or sql-function
 /rules/STREAM/LEARNER/events    rules as they come, server-sent events
+/rules/STREAM/LEARNER/history   the versions so far, in short
 /events                         rules of all learners, and positions of streams
 POST /predict                   questions to learners that answer
 
@@ -89,6 +94,7 @@ _PERMISSIONS = {
     "/metrics": Permission.OPERATE,
     "/rules/{stream}/{learner}": Permission.SUBSCRIBE,
     "/rules/{stream}/{learner}/events": Permission.SUBSCRIBE,
+    "/rules/{stream}/{learner}/history": Permission.SUBSCRIBE,
     "/predict": Permission.PREDICT,
 }
 # Pages without any fact.
@@ -139,13 +145,15 @@ class HttpServer:
         hosts: Collection[str] | None = None,
         *,
         page: bool = True,
+        plans: Plans | None = None,
     ) -> None:
         """Make a server that shows `surface` to whom `gate` admits, under the name `server`.
 
         hosts: the names, in small letters, by which requests may call this host; None for any.
-        page: whether browsers get the operator's page.
+        page: whether browsers get the operator's page. plans: makes plans; None where nobody may
+        ask for one.
         """
-        self._pages = _Pages(surface, page=page)
+        self._pages = _Pages(surface, plans, page=page)
         self.application = self._application(gate, server, hosts)
         self._runner = web.AppRunner(
             self.application,
@@ -216,7 +224,9 @@ class HttpServer:
             "/metrics": pages.metrics,
             "/rules/{stream}/{learner}": pages.rule,
             "/rules/{stream}/{learner}/events": pages.events,
+            "/rules/{stream}/{learner}/history": pages.history,
             "/events": pages.all_events,
+            "/plan": pages.plan,
         }.items():
             # The head of a stream of events would be sent for ever.
             application.router.add_get(path, handler, allow_head=not path.endswith("/events"))
@@ -227,8 +237,9 @@ class HttpServer:
 class _Pages:
     """The answers."""
 
-    def __init__(self, surface: Surface, *, page: bool) -> None:
+    def __init__(self, surface: Surface, plans: Plans | None, *, page: bool) -> None:
         self._surface = surface
+        self._plans = plans
         self._page = page
         self._event_streams = 0
         self._questions = 0
@@ -295,6 +306,21 @@ class _Pages:
         learner = self._learner(request)
         version = _version(request.headers.get("Last-Event-ID", "0"))
         return await self._sent(request, partial(self._stream, learner=learner, version=version))
+
+    async def history(self, request: web.Request) -> web.Response:
+        learner, after = self._learner(request), request.query.get("after", "0")
+        if not _is_version(after):
+            raise web.HTTPBadRequest(text="after must be the number of a version\n")
+        words = self._surface.words[learner]
+        return _json(await history(self._surface.releases, learner, int(after), words))
+
+    async def plan(self, request: web.Request) -> web.Response:
+        if self._plans is None:
+            raise web.HTTPNotFound(text="plans are made on the daemon's own machine only\n")
+        try:
+            return web.Response(text=await self._plans.plan(request.query))
+        except PlanError as error:
+            return web.Response(status=error.status, text=f"{error}\n")
 
     async def all_events(self, request: web.Request) -> web.StreamResponse:
         surface, rights, asked = self._surface, request[_RIGHTS], request.query
@@ -459,8 +485,13 @@ def _rights(request: web.Request, gate: Gate) -> Rights:
     return rights
 
 
+def _is_version(text: str) -> bool:
+    digits = text.isascii() and text.isdigit() and len(text) <= len(str(limits.integer_max))
+    return digits and int(text) <= limits.integer_max
+
+
 def _version(text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or int(text) > limits.integer_max:
+    if not _is_version(text):
         raise web.HTTPBadRequest(text="Last-Event-ID must be the number of a version\n")
     return int(text)
 

@@ -32,6 +32,7 @@ _TYPES: Final = {
     ".css": "text/css",
     ".js": "text/javascript",
     ".svg": "image/svg+xml",
+    ".txt": "text/plain",
 }
 # Where the files of each part of the address are: this package's own, and the client's.
 _FOLDERS: Final = {"": ("littled.service", "static"), "client": ("littled_client", "javascript")}

@@ -471,3 +471,26 @@ async def test_a_stop_ends_streams_of_events() -> None:
         await asyncio.wait_for(server.stop(), 5)
         assert await asyncio.wait_for(response.content.read(), 5) == b""
     listener.close()
+
+
+# --- Plans, and the page --------------------------------------------------------------------------
+
+
+async def test_plans_are_for_this_machine_only(site: Site) -> None:
+    status, text, _ = await site.get("/plan?class=thresholds:16&epsilon=1&delta=1e-6&horizon=10")
+    assert (status, text) == (404, "plans are made on the daemon's own machine only\n")
+
+
+async def test_browsers_get_the_page_and_programs_the_list(guarded: Site) -> None:
+    status, text, headers = await guarded.get("/", headers={"Accept": "text/html,*/*;q=0.8"})
+    assert (status, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert "<title>littled</title>" in text
+    policy = headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; ")
+    assert "unsafe" not in policy
+    assert (await guarded.get("/"))[2]["Content-Type"] == "text/plain; charset=utf-8"
+    for name in ("page.js", "client/littled.js", "uplot.js"):
+        status, _, headers = await guarded.get(f"/page/{name}")
+        assert (status, headers["Content-Type"]) == (200, "text/javascript; charset=utf-8")
+    for name in ("", "../http.py", "..%2fhttp.py", "client/../rule.py", "nothing.js", "client"):
+        assert (await guarded.get(f"/page/{name}"))[0] in (401, 404)
