@@ -18,6 +18,12 @@ function bigint(value) {
   return BigInt(`0x${value}`);
 }
 
+/** Whether a point begins with a prefix: a value, and its length in bits. */
+function block(bits, [value, length]) {
+  const [wanted, free] = [bigint(value), BigInt(bits - length)];
+  return (point) => BigInt(point) >> free === wanted;
+}
+
 const KINDS = {
   threshold: ({ size, threshold }) => ({
     xType: smallestType(bitsOf(size)),
@@ -29,12 +35,14 @@ const KINDS = {
     return { xType: smallestType(bits), label: (point) => set.has(BigInt(point).toString()) };
   },
 
-  prefix({ bits, value, length }) {
-    const [wanted, free] = [bigint(value), BigInt(bits - (length ?? 0))];
-    return {
-      xType: smallestType(bits),
-      label: (point) => length !== null && BigInt(point) >> free === wanted,
-    };
+  prefix: ({ bits, value, length }) => ({
+    xType: smallestType(bits),
+    label: length === null ? () => false : block(bits, [value, length]),
+  }),
+
+  prefix_set({ bits, prefixes }) {
+    const blocks = prefixes.map((prefix) => block(bits, prefix));
+    return { xType: smallestType(bits), label: (point) => blocks.some((holds) => holds(point)) };
   },
 
   table({ size, values }) {
