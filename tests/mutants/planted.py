@@ -1854,7 +1854,7 @@ PARTITIONS = (
         "learners/partition/learner.py",
         "            counts=np.zeros_like(state.counts),\n",
         "            counts=state.counts,\n",
-        (f"{PARTITION}/test_learner.py::test_the_next_season_goes_on_from_what_was_released",),
+        (f"{PARTITION}/test_learner.py::test_a_refused_call_halts_until_the_next_season",),
     ),
     Mutant(
         "an example counted for both labels",
