@@ -240,9 +240,11 @@ class Engine:
         course.record_number = record.number
 
     def _stop_of_run(self, records: Sequence[Record], start: int) -> int:
-        """Where a run of records ends that follow the last one and are short and of one season."""
-        number = self._course.record_number
-        season_end = (self._course.season + 1) * self._plan.horizon
+        """Where a run of records ends that follow the last one and are short and of one season.
+
+        It ends before the record in which something happens, where public facts say so.
+        """
+        number, quiet_until = self._course.record_number, self._quiet_until()
         examples = 0
         for index in range(start, len(records)):
             record = records[index]
@@ -251,11 +253,23 @@ class Engine:
             if (
                 record.number != number
                 or record.restores
-                or record.first_position + record.count > season_end
+                or record.first_position + record.count > quiet_until
                 or examples > EXAMPLES_AT_ONCE
             ):
                 return max(index, start + 1)
         return len(records)
+
+    def _quiet_until(self) -> int:
+        """The first position, the season's end at the latest, from which on something may happen.
+
+        As far as it is public.
+        """
+        course, found = self._course, (self._course.season + 1) * self._plan.horizon
+        for name, learner in self._learners.items():
+            state = course.states[name]
+            known = None if state.halted else learner.quiet_until(state)
+            found = found if known is None else min(found, known)
+        return found
 
     def _apply_quiet(self, records: Sequence[Record]) -> int:
         """Apply a run of records up to the first in which a learner asks for a call or publishes.

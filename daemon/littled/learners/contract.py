@@ -190,6 +190,13 @@ class Learner(Protocol[State]):
     def step(self, state: State, event: Event, noise: NoiseSource) -> Step[State]:
         """One transition; pure, and total on every state that the learner itself reaches."""
 
+    def quiet_until(self, state: State) -> int | None:
+        """The first position whose example may have effects in this season; None if not public.
+
+        It follows from public facts alone. Whoever steps over many records at once need not step
+        over any of them twice then.
+        """
+
     def settled(self, state: State) -> State:
         """The same state in a form that does not show how its examples came in batches."""
 

@@ -18,13 +18,25 @@ from littled.planner import StreamPlan
 from littled.store.mark import Numbers
 from littled.store.records import Record
 from littled.store.restoration import RESTORER, Restoration
-from support.learner_cases import HORIZON, ONLINE, POOLS, USERS, Case, case_of
+from support.learner_cases import (
+    BATCH,
+    BATCH_USERS,
+    HORIZON,
+    ONLINE,
+    POOLS,
+    SCORECARD_USERS,
+    SCORECARDS,
+    USERS,
+    Case,
+    case_of,
+)
 from support.learning import Inline
 from support.plain import use_plain_forms
 from support.twins import Examples, random_stream, with_users
 
 EXAMPLES = 4 * HORIZON + 7
 CASES = [*ONLINE, *USERS, "a small budget", "one stream for all", *POOLS]
+CASES += [*BATCH, *BATCH_USERS, *SCORECARDS, *SCORECARD_USERS]
 
 
 class OneByOne:
@@ -101,8 +113,33 @@ def test_many_waiting_records_cost_one_step() -> None:
     stream = random_stream(case.points, EXAMPLES, np.random.default_rng(1), noisy=0.0)
     records = records_of(stream, case.plan.x_type, range(1, EXAMPLES + 1))
     engine = Engine(case.plan, KeyedNoise(bytes(32)), Transcript(), Inline())
-    learner = engine._learners["dense_schedule"]
-    sizes: list[int] = []
+    sizes = noted_steps(engine, "dense_schedule")
+    engine.apply_all(records[:3])
+    assert sizes == [0, 3]  # the opening of the season
+    engine.apply_all(records[3:HORIZON])
+    assert len(sizes) < 30
+    assert max(sizes) >= HORIZON - 16  # what comes after the last call of the season
+
+
+@pytest.mark.parametrize("name", ["scorecard", "windows, dense"])
+def test_no_example_is_stepped_over_twice_where_it_is_public_when_rules_come(name: str) -> None:
+    case = case_of(name)
+    stream = random_stream(case.points, HORIZON, np.random.default_rng(1), noisy=0.0)
+    records = records_of(stream, case.plan.x_type, range(1, HORIZON + 1))
+    together = Transcript()
+    engine = Engine(case.plan, KeyedNoise(bytes(32)), together, Inline())
+    sizes = noted_steps(engine, case.plan.publishing[0].name)
+    engine.apply_all(records)
+    assert sum(sizes) == HORIZON
+    rules = len(together.releases) - 1
+    assert 1 < rules < HORIZON // 2
+    # a run up to the record in which each rule comes, that record, and the rest of the season
+    assert 0 < sum(size > 0 for size in sizes) <= 2 * rules + 1
+
+
+def noted_steps(engine: Engine, name: str) -> list[int]:
+    """The numbers of examples of all steps that the learner of an engine takes from now on."""
+    learner, sizes = engine._learners[name], list[int]()
 
     class Noting:
         def __getattr__(self, name: str) -> Any:
@@ -112,12 +149,8 @@ def test_many_waiting_records_cost_one_step() -> None:
             sizes.append(len(getattr(event, "y", ())))
             return learner.step(state, event, noise)
 
-    engine._learners["dense_schedule"] = Noting()
-    engine.apply_all(records[:3])
-    assert sizes == [0, 3]  # the opening of the season
-    engine.apply_all(records[3:HORIZON])
-    assert len(sizes) < 30
-    assert max(sizes) >= HORIZON - 16  # what comes after the last call of the season
+    engine._learners[name] = Noting()
+    return sizes
 
 
 def test_records_before_one_that_is_out_of_order_are_learned() -> None:

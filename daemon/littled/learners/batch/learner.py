@@ -182,6 +182,10 @@ class BatchLearner:
             pieces[-1] = _joined((pieces[-1], last))
         return replace(state, pieces=tuple(pieces))
 
+    def quiet_until(self, state: BatchState) -> int:
+        """The last example of the window."""
+        return state.epoch_position + self.parameters.window - 1
+
     def settled(self, state: BatchState) -> BatchState:
         """The same state in a form that does not show how its examples came in batches.
 

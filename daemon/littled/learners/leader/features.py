@@ -8,7 +8,7 @@ score of the row.
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
@@ -245,6 +245,16 @@ class Contribution:
         squares = (cut * cut).sum(axis=1) // usual
         moments: Integers = np.append(cut.sum(axis=0), squares.sum())
         return moments
+
+
+def contribution(features: FeatureMap, centre: Integers, bound: int) -> Contribution:
+    """What an example adds at this centre and length; made once for all batches of a sequence."""
+    return _contribution(features, centre.tobytes(), bound)
+
+
+@lru_cache(maxsize=16)
+def _contribution(features: FeatureMap, centre: bytes, bound: int) -> Contribution:
+    return Contribution(features, np.frombuffer(centre, dtype=np.int64), bound)
 
 
 def _counted(places: NDArray[Any], values: Integers, count: int) -> Integers:

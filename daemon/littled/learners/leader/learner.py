@@ -46,7 +46,7 @@ from littled.learners.contract import (
     Step,
 )
 from littled.learners.leader.columns import Columns
-from littled.learners.leader.features import WEIGHT_BITS, Contribution, FeatureMap
+from littled.learners.leader.features import WEIGHT_BITS, FeatureMap, contribution
 from littled.learners.leader.parameters import (
     DROPPED_BITS,
     LENGTH_MAX,
@@ -227,6 +227,11 @@ class LeaderLearner:
         place = event.place_of(end - 1)
         return Step(state, (CallRequested(place, self.call_event()),), end)
 
+    def quiet_until(self, state: LeaderState) -> int:
+        """The last example of the next batch that ends with a rule."""
+        end = self._next_published(state.batches) * self.parameters.batch_examples
+        return state.epoch_position + end - 1
+
     def settled(self, state: LeaderState) -> LeaderState:
         """The same state: sums do not show how their examples came in batches."""
         return state
@@ -288,8 +293,12 @@ class LeaderLearner:
         return {warming: self.coefficients(warming=warming) for warming in (False, True)}
 
     def row(self, columns: Columns, *, warming: bool) -> Integers:
-        """c_t G_0 + ... + c_0 G_t of all columns, 0..t: int64 (dimensions,)."""
-        found: Integers = columns.cells @ self._reversed[warming][-columns.count :]
+        """c_t G_0 + ... + c_0 G_t of all columns, 0..t: int64 (dimensions,).
+
+        As a sum over indices, which numpy does for integers in half the time of a product.
+        """
+        coefficients = self._reversed[warming][-columns.count :]
+        found: Integers = np.einsum("ij,j->i", columns.cells, coefficients)
         return found
 
     def release(
@@ -413,7 +422,7 @@ class _Working:
     def _begin(self, sequence: Sequence, first: int) -> None:
         """Take up a sequence from example `first` on."""
         self.sequence = sequence
-        self._example = Contribution(self.learner.features, sequence.centre, sequence.bound)
+        self._example = contribution(self.learner.features, sequence.centre, sequence.bound)
         self._first = first
         self._lengths = self._example.lengths(self.cells[:, first:])
         self._scores = self._example.scores(self.weights)

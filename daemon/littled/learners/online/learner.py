@@ -151,6 +151,9 @@ class OnlineLearner:
             case CallRefused():
                 return self._halt(state, event.place)
 
+    def quiet_until(self, state: OnlineState) -> None:
+        """Where a trigger may fire is nobody's to know; schedules publish too seldom to matter."""
+
     def settled(self, state: OnlineState) -> OnlineState:
         """The same state in a form that does not show how its examples came in batches.
 
