@@ -1,4 +1,4 @@
-"""`littled demo`: a daemon, a feeder and a subscriber, live on a year of flights."""
+"""`littled demo`: a daemon, a feeder and two subscribers, live on a year of flights."""
 
 from pathlib import Path
 
@@ -18,15 +18,12 @@ from littled.cli.flights import (
     LATE_MINUTES_THEN,
     DemoError,
     Errors,
-    Outcome,
-    Release,
-    Sight,
-    run_demo,
-    write_demo,
 )
 from littled.cli.output import amount, number, print_json
+from littled.cli.playing import Outcome, Release, Sight, run_demo, write_demo
 
 RELEASES_SHOWN = 6
+CARDS_TOLD = 12
 # In a terminal the year takes long enough to be watched.
 RATE_TO_WATCH = 50_000.0
 BAR_WIDTH = 28
@@ -49,10 +46,12 @@ VIEWS_PER_SECOND = 10
 def demo(as_json: bool, rate: float | None, folder: Path | None) -> None:
     """Watch a daemon learn privately which flights arrive late, from a year of real flights.
 
-    Halfway through the year "late" becomes another thing, which the learner has to notice. Starts a
-    daemon on a store in a temporary folder, a feeder and a subscriber, each a process of
-    its own, over real sockets. The learner sees every flight once and may spend (1.0, 1e-6) of
-    differential privacy per flight.
+    One learner publishes a threshold of the departure's delay, another a scorecard, which adds up
+    points for the delay, the hour, the carrier, the weather and more. Halfway through the year
+    "late" becomes another thing, which they have to notice. Starts a daemon on a store in a
+    temporary folder, a feeder and two subscribers, each a process of its own, over real sockets.
+    The learners see every flight once and may together spend (1.0, 1e-6) of differential privacy
+    per flight.
     """
     screen = Console(stderr=as_json, highlight=False, markup=False)
     with explained(DemoError):
@@ -77,14 +76,19 @@ def _watched(screen: Console, rate: float | None) -> Outcome:
 
 
 def _told(screen: Console, rate: float | None) -> Outcome:
-    """Run the demo with a line for each release: nobody watches a screen."""
-    told = 0
+    """Run the demo with lines for what is published: nobody watches a screen."""
+    told, cards_told = 0, 0
 
     def show(sight: Sight) -> None:
-        nonlocal told
-        for release in sight.releases[told:]:
-            screen.print(release_line(release), soft_wrap=True)
+        nonlocal told, cards_told
+        lines = list(sight.releases[told:])
         told = len(sight.releases)
+        # of thousands of scorecards one for each part of the year
+        if sight.cards and sight.cards[-1].position * CARDS_TOLD >= sight.examples * cards_told:
+            lines.append(sight.cards[-1])
+            cards_told = sight.cards[-1].position * CARDS_TOLD // sight.examples + 1
+        for release in lines:
+            screen.print(release_line(release), soft_wrap=True)
 
     return run_demo(show, rate)
 
@@ -107,13 +111,15 @@ def view(sight: Sight) -> RenderableType:
     ]
     if sight.releases:
         lines.append(Text(release_line(sight.releases[-1]), style="bold green"))
+    if sight.cards:
+        lines += [Text(), Text(release_line(sight.cards[-1]), style="bold cyan")]
     return Panel(Group(bars, Text(), *lines), title="littled demo", expand=False)
 
 
 def release_line(release: Release) -> str:
     """A release in one line."""
     what = release.text if release.kind == "rule" else f"{release.kind}: {release.text}"
-    return f"after {release.position:>9,} flights  version {release.version:<3} {what}"
+    return f"after {release.position:>9,} flights  version {release.version:<4} {what}"
 
 
 def summary(outcome: Outcome) -> RenderableType:
@@ -125,24 +131,50 @@ def summary(outcome: Outcome) -> RenderableType:
         table.add_column(period, justify="right")
     table.add_row('always "not late"', *percents(outcome.never_late))
     table.add_row(f"{outcome.best_rule}   (the best, in hindsight)", *percents(outcome.best))
-    table.add_row("the published ones   (learned privately)", *percents(outcome.published),
+    table.add_row("published thresholds   (learned privately)", *percents(outcome.published),
                   style="bold green")  # fmt: skip
-    published = sum(release.kind == "rule" for release in last.releases)
+    table.add_row("published scorecards   (learned privately)", *percents(outcome.cards),
+                  style="bold cyan")  # fmt: skip
     change = (
         f"Late was more than {LATE_MINUTES} minutes, and more than {LATE_MINUTES_THEN} from July "
-        f"on. Nobody told the learner. Its last rule: {outcome.rule.text}."
+        f"on. Nobody told the learners. The last threshold: {outcome.rule.text}."
+    )
+    thresholds, cards = (
+        sum(release.kind == "rule" for release in releases)
+        for releases in (last.releases, last.cards)
     )
     facts = (
         f"{number(last.examples)} flights in {last.seconds:.1f} s ({last.rate:,.0f}/s), "
-        f"{published} rules published, epsilon {amount(last.epsilon_spent)} of {EPSILON} spent, "
-        f"delta {DELTA:g}."
+        f"{thresholds} thresholds and {number(cards)} scorecards published, epsilon "
+        f"{amount(last.epsilon_spent)} of {EPSILON} spent, delta {DELTA:g}."
     )
     meaning = (
         "With any one flight replaced, whatever anybody could see of this would have been about as "
         "likely: within a factor of e to the epsilon, up to delta. The errors were computed here, "
         "from the published rules; the daemon never tells how often it was wrong."
     )
-    return Group(table, Text(change), Text(facts), Text(meaning, style="dim"))
+    return Group(
+        *(table, Text(change), Text(), points_table(outcome), Text(), decision(outcome), Text()),
+        *(Text(facts), Text(meaning, style="dim")),
+    )
+
+
+def points_table(outcome: Outcome) -> RenderableType:
+    """The columns of the last scorecard that matter most."""
+    table = Table(title="The last scorecard: the columns that matter most", title_justify="left")
+    table.add_column("most points", justify="right")
+    table.add_column("if")
+    table.add_column("fewest", justify="right")
+    table.add_column("if")
+    for column in outcome.columns:
+        table.add_row(*(f"{column.most:+}", column.most_if, f"{column.least:+}", column.least_if))
+    return table
+
+
+def decision(outcome: Outcome) -> RenderableType:
+    """Why the last late flight of the year is said to be late, or is not."""
+    heading = "The year's last flight that was late, as this scorecard has it:"
+    return Group(Text(heading), Text(str(outcome.decision)))
 
 
 def percents(errors: Errors) -> tuple[str, str, str]:
