@@ -43,12 +43,14 @@ horizon = {HORIZON}
 {DELAY} = {{ kind = "number", from = -30, to = 120, steps = 150, unit = "min" }}
 scheduled = {{ kind = "time", parts = ["hour", "weekday"], zone = "America/New_York" }}
 origin = {{ kind = "category", values = ["EWR", "JFK", "LGA"] }}
-carrier = {{ kind = "category", values = ["9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV"] }}
-distance = {{ kind = "number", from = 0, to = 5000, steps = 50, unit = "miles" }}
+carrier = {{ kind = "category", values = [
+    "9E", "AA", "AS", "B6", "DL", "EV", "F9", "FL", "HA", "MQ", "OO", "UA", "US", "VX", "WN", "YV",
+] }}
+distance = {{ kind = "number", from = 0, to = 5000, steps = 50, unit = "mi" }}
 temperature = {{ kind = "number", from = 0, to = 110, steps = 22, unit = "F", missing = "bucket" }}
 wind = {{ kind = "number", from = 0, to = 60, steps = 30, unit = "mph", missing = "bucket" }}
 rain = {{ kind = "number", edges = [0.01, 0.1, 0.5], unit = "inches", missing = "bucket" }}
-visibility = {{ kind = "number", from = 0, to = 10, steps = 20, unit = "miles", missing = "bucket" }}
+visibility = {{ kind = "number", from = 0, to = 10, steps = 20, unit = "mi", missing = "bucket" }}
 
 [streams.{STREAM}.label]
 column = "{LABEL}"
@@ -61,7 +63,7 @@ columns = ["{DELAY}"]
 
 [streams.{STREAM}.learners.scorecard]
 class = "scorecard"
-"""  # noqa: E501 - a list of carriers
+"""
 
 # What a rule of minutes says of them, where the delay is all that there is.
 WORDS = Words("departure delay", "min", DELAY_MIN, "late", "not late")
