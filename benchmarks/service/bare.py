@@ -8,7 +8,8 @@ must that keeps its event loop free; with `loop` the loop does it, which is quic
 One fixed rule, one draw of noise for each example; no retraining, subscribers, users or recovery.
 
 A frame is four bytes of length (little-endian) and a map of MessagePack: x, y columns of points of
-1 or 8 bytes and of labels, or one integer each. An acknowledgement has 12 bytes.
+1 or 8 bytes or of rows of numbers of 2 bytes, and of labels, or one integer each. An
+acknowledgement has 12 bytes.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def frames(batches: Any) -> list[bytes]:
     """The frames of some batches, given as columns; single examples as integers."""
     found = []
     for x, y in batches:
-        if len(y) == 1:
+        if len(y) == 1 and len(x) <= 8:
             body = packed({"x": int.from_bytes(x, "little"), "y": y[0]})
         else:
             body = packed({"x": x, "y": y})
@@ -85,6 +86,8 @@ class Step:
         count = len(y)
         if len(x) == count:
             said = np.frombuffer(x, np.uint8) >= THRESHOLD
+        elif len(x) != 8 * count:  # rows of numbers of 2 bytes, of which the first decides
+            said = np.frombuffer(x, np.uint16).reshape(count, -1)[:, 0] >= THRESHOLD
         else:
             said = np.frombuffer(x, np.uint64) == np.uint64(POINT)
         wrong = np.flatnonzero(said.view(np.uint8) != np.frombuffer(y, np.uint8))

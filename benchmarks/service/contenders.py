@@ -118,11 +118,11 @@ class Bare(Served):
     @contextmanager
     def running(self, folder: Path) -> Iterator[None]:
         """Run it as a module of this package."""
-        self._path = folder / "bare"
-        command = [sys.executable, "-m", "benchmarks.service.bare", self._path, self._syncs]
+        self.path = folder / "bare"
+        command = [sys.executable, "-m", "benchmarks.service.bare", self.path, self._syncs]
         self.server = Server(command, folder, Path(__file__).parents[2])
         try:
-            self.server.connected(lambda: unix(self._path)).close()
+            self.server.connected(lambda: unix(self.path)).close()
             yield
         finally:
             self.server.end()
@@ -133,14 +133,14 @@ class Bare(Served):
         window = max(4, min(_WINDOW_FRAMES, _WINDOW_BYTES // len(frames[0])))
         share, timed_from = _share(work, connections)
         return [
-            Flow(unix(self._path), frames, share, window, of_length(bare.ACK_BYTES), timed_from)
+            Flow(unix(self.path), frames, share, window, of_length(bare.ACK_BYTES), timed_from)
             for _ in range(connections)
         ]
 
     def one(self) -> tuple[socket.socket, Sequence[bytes], Callable[[bytes], int]]:
         """Single examples."""
         return (
-            unix(self._path),
+            unix(self.path),
             bare.frames(payloads(1, self._points or "u64")),
             of_length(bare.ACK_BYTES),
         )
@@ -201,14 +201,14 @@ class Daemon(Served):
             stream = f"{work.points}-{'users' if work.users else number % self.feeds}"
             peer, credit_bytes = self._opened(stream)
             window = max(1, credit_bytes // limits.credit_of_frame(len(frames[-1])))
-            acknowledged = _Acks(work.batch)
+            acknowledged = Acks(work.batch)
             found.append(Flow(peer, frames, share, window, acknowledged, timed_from))
         return found
 
     def one(self) -> tuple[socket.socket, Sequence[bytes], Callable[[bytes], int]]:
         """Single examples of one producer."""
         frames = daemon_frames(Work(1, examples=20_000))
-        return self._opened("u8-0")[0], frames, _Acks(1)
+        return self._opened("u8-0")[0], frames, Acks(1)
 
     def _opened(self, stream: str) -> tuple[socket.socket, int]:
         """A connection of a new producer, and its credit in bytes."""
@@ -224,7 +224,7 @@ class Daemon(Served):
         return peer, connection, welcome
 
 
-class _Acks:
+class Acks:
     """Counts frames by the daemon's last acknowledgement, which all have one length."""
 
     _length = len(encode_frame(Ack(0, 0, 0)))
