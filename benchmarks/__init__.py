@@ -9,6 +9,7 @@
     python -m benchmarks.prediction    # private answers: errors, numbers, time
     python -m benchmarks.real          # error on real streams of tables, beside peers
     python -m benchmarks.retrain       # joint trainings, and acknowledgements beside them
+    python -m benchmarks.rows          # rows of ten columns with learning, beside a bare server
     python -m benchmarks.service       # the daemon, beside a bare server and others
     python -m benchmarks.tables        # columns of tables: encoding, reading, backtests
     python -m benchmarks.users         # what the protection of users costs

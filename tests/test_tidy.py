@@ -312,6 +312,7 @@ PUBLIC_API = {
     "littled.programs.research.run": "docs/python.md",
     "littled.programs.research.plan_of": "docs/python.md",
     "littled.programs.spending.spending_of_statuses": "docs/python.md",
+    "littled.cli.flights.read_flights": "docs/planning.md",
     "littled_protocol.Rule.to_json": "docs/rules.md",
     "littled_protocol.limits.learner_characters_max": "protocol/SPEC.md",
 }

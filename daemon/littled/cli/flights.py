@@ -70,6 +70,8 @@ WORDS = Words("departure delay", "min", DELAY_MIN, "late", "not late")
 # Columns of the stream that the weather has, and how it calls them.
 _WEATHER = {"temperature": "temp", "wind": "wind_speed", "rain": "precip", "visibility": "visib"}
 _MISSING = frozenset({"", "NA"})
+# Month, day and time of a departure as planned; and cells, the delays of both ends first.
+_Flight = tuple[tuple[int, int, int], tuple[str, ...]]
 
 
 class DemoError(Exception):
@@ -115,50 +117,45 @@ class Flights:
 
     def best_rule(self) -> ThresholdRule:
         """The threshold that errs least on the whole year, known only in hindsight."""
-        return _best_threshold(self.points, self.late, DELAY_MAX - DELAY_MIN + 1)
+        size = DELAY_MAX - DELAY_MIN + 1
+        late = np.bincount(self.points[self.late == 1], minlength=size)
+        punctual = np.bincount(self.points[self.late == 0], minlength=size)
+        missed = np.concatenate(([0], np.cumsum(late)))
+        false_alarms = len(self) - int(self.late.sum()) - np.concatenate(([0], np.cumsum(punctual)))
+        return ThresholdRule(size=size, threshold=int(np.argmin(missed + false_alarms)))
 
 
 @dataclass(frozen=True)
 class Year:
-    """The table that the demo feeds: a list of texts for each column, of the label at the end.
-
-    From flight number `change` on, "late" means something else.
-    """
+    """The table that the demo feeds: a list of texts for each column; and its delays and labels."""
 
     columns: Mapping[str, list[str]]
-    change: int
+    flights: Flights
 
     def __len__(self) -> int:
         """Number of flights."""
-        return len(self.columns[LABEL])
+        return len(self.flights)
 
     @cached_property
-    def encoded(self) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
-        """Rows of buckets as the learners see them, uint16 (n, features), and labels (n,)."""
-        x, y, *_ = Encoder(schema()).examples(self.columns)
-        return np.ascontiguousarray(x, dtype=np.uint16), y
-
-    @property
-    def delays(self) -> NDArray[np.uint16]:
-        """The buckets of the first column, the departure's delay, (n,)."""
-        found: NDArray[np.uint16] = self.encoded[0][:, 0]
-        return found
+    def rows(self) -> NDArray[np.uint16]:
+        """Rows of buckets as the learners see them, uint16 (n, features), the delay's first."""
+        x, *_ = Encoder(schema()).examples(self._table)
+        return np.ascontiguousarray(x, dtype=np.uint16)
 
     def errors(self, rules: Sequence[tuple[int, Rule]]) -> Errors:
         """How often thresholds or scorecards err, as `errors_of` has it."""
-        rows, late = self.encoded
-        points = self.delays if isinstance(rules[0][1], ThresholdRule) else rows
-        return errors_of(rules, points, late, self.change)
+        points = self.rows[:, 0] if isinstance(rules[0][1], ThresholdRule) else self.rows
+        return errors_of(rules, points, self.flights.late, self.flights.change)
 
-    def best_threshold(self) -> ThresholdRule:
-        """The threshold that errs least on the whole year, known only in hindsight."""
-        return _best_threshold(self.delays, self.encoded[1], schema().columns[0].features[0].size)
+    @property
+    def _table(self) -> dict[str, list[str]]:
+        return {**self.columns, LABEL: list(map(str, self.flights.late.tolist()))}
 
     def write(self, file: IO[str]) -> None:
         """Write the table as it is fed."""
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(zip(*self.columns.values(), strict=True))
+        writer, table = csv.writer(file, lineterminator="\n"), self._table
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
 
 
 @cache
@@ -188,37 +185,19 @@ def errors_of(
     return Errors(*shares)
 
 
-def _best_threshold(points: NDArray[Any], labels: NDArray[np.uint8], size: int) -> ThresholdRule:
-    """The one that errs least; the lowest of equal ones."""
-    late = np.bincount(points[labels == 1], minlength=size)
-    punctual = np.bincount(points[labels == 0], minlength=size)
-    missed = np.concatenate(([0], np.cumsum(late)))
-    false_alarms = len(labels) - int(labels.sum()) - np.concatenate(([0], np.cumsum(punctual)))
-    return ThresholdRule(size=size, threshold=int(np.argmin(missed + false_alarms)))
-
-
 def read_year() -> Year:
     """The demo's table; raises DemoError when the package is not installed."""
     names = ("year", "hour", "minute", "origin", "carrier", "distance", "time_hour")
-    flights = _complete_flights(*names)
-    change = sum(month < CHANGE_MONTH for (month, *_), _ in flights)
-    weather = _weather()
-    unknown = dict.fromkeys(_WEATHER, "")
-    rows = []
-    for number, ((month, day, _), cells) in enumerate(flights):
-        delay, arrival, year, hour, minute, origin, carrier, distance, when = cells
-        limit = LATE_MINUTES if number < change else LATE_MINUTES_THEN
-        rows.append(
-            (
-                *(delay, f"{year}-{month:02}-{day:02} {int(hour):02}:{int(minute):02}"),
-                *(origin, carrier, distance),
-                *weather.get((origin, when), unknown).values(),
-                str(int(float(arrival) > limit)),
-            )
-        )
-    columns = (*(column.name for column in schema().columns), LABEL)
+    flights, weather = _complete_flights(*names), _weather()
+    unknown, rows = dict.fromkeys(_WEATHER, ""), []
+    for (month, day, _), cells in flights:
+        delay, _, year, hour, minute, origin, carrier, distance, when = cells
+        scheduled = f"{year}-{month:02}-{day:02} {int(hour):02}:{int(minute):02}"
+        report = weather.get((origin, when), unknown)
+        rows.append((delay, scheduled, origin, carrier, distance, *report.values()))
     texts = map(list, zip(*rows, strict=True))
-    return Year(dict(zip(columns, texts, strict=True)), change)
+    names_of_columns = (column.name for column in schema().columns)
+    return Year(dict(zip(names_of_columns, texts, strict=True)), _flights(flights, changing=True))
 
 
 def read_flights(*, changing: bool = False) -> Flights:
@@ -227,17 +206,21 @@ def read_flights(*, changing: bool = False) -> Flights:
     `changing`: as the demo feeds them, with another meaning of "late" from July on. Raises
     DemoError when the package is not installed.
     """
-    flights = _complete_flights()
+    return _flights(_complete_flights(), changing=changing)
+
+
+def _flights(flights: Sequence[_Flight], *, changing: bool) -> Flights:
+    """Delays and labels."""
     delays = np.array([float(cells[0]) for _, cells in flights])
     arrivals = np.array([float(cells[1]) for _, cells in flights])
     late, change = arrivals > LATE_MINUTES, 0
     if changing:
-        change = sum(month < CHANGE_MONTH for (month, *_), _ in flights)
+        change = sum(times[0] < CHANGE_MONTH for times, _ in flights)
         late[change:] = arrivals[change:] > LATE_MINUTES_THEN
     return Flights(delays.astype(np.int64), late.astype(np.uint8), change)
 
 
-def _complete_flights(*names: str) -> list[tuple[tuple[int, int, int], tuple[str, ...]]]:
+def _complete_flights(*names: str) -> list[_Flight]:
     """Month, day and time of each departure as planned, in this order, with some cells.
 
     The cells are the delays of departure and arrival, and those of further columns. The package's
@@ -248,18 +231,21 @@ def _complete_flights(*names: str) -> list[tuple[tuple[int, int, int], tuple[str
         with zipfile.ZipFile(path) as archive, archive.open("flights.csv") as file:
             rows = csv.reader(io.TextIOWrapper(file, encoding="utf-8"))
             heading = next(rows)
-            times = [heading.index(name) for name in ("month", "day", "sched_dep_time")]
+            month, day, clock = map(heading.index, ("month", "day", "sched_dep_time"))
             wanted = [heading.index(name) for name in ("dep_delay", "arr_delay", *names)]
             departure, arrival = wanted[:2]
             complete = [
-                (tuple(int(row[place]) for place in times), tuple(row[place] for place in wanted))
+                (
+                    (int(row[month]), int(row[day]), int(row[clock])),
+                    tuple(row[place] for place in wanted),
+                )
                 for row in rows
                 if row[departure] not in _MISSING and row[arrival] not in _MISSING
             ]
     except (OSError, KeyError, ValueError, zipfile.BadZipFile):
         raise DemoError(f"{path} does not hold the flights of the year") from None
     complete.sort(key=lambda flight: flight[0])
-    return complete  # type: ignore[return-value]  # of three numbers each
+    return complete
 
 
 def _weather() -> dict[tuple[str, str], dict[str, str]]:

@@ -24,18 +24,18 @@ from littled.cli.flights import (
     DELTA,
     EPSILON,
     STREAM,
+    WORDS,
     DemoError,
     Errors,
     Year,
     read_year,
 )
 from littled.cli.spending import epsilon_spent
-from littled_client import Rule
 from littled_client.blocking import Client
 from littled_client.errors import ClientError, UnreachableError
 from littled_protocol.encodings.base import only
 from littled_protocol.errors import ProtocolError
-from littled_protocol.rules import ScorecardRule, ThresholdRule, Words, rule_from_dict
+from littled_protocol.rules import Rule, ScorecardRule, ThresholdRule, Words, rule_from_dict
 from littled_protocol.rules.explanations import Explanation
 
 THRESHOLD, SCORECARD = "late", "scorecard"  # the learners of the stream
@@ -56,11 +56,12 @@ class Release:
     kind: str
     position: int
     rule: Rule
+    words: Words
 
     @property
     def text(self) -> str:
         """The rule in a sentence."""
-        return self.rule.describe()
+        return self.rule.describe(self.words)
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,27 +166,24 @@ def run_demo(show: Callable[[Sight], None], rate: float | None = None) -> Outcom
 
 def _outcome(last: Sight, year: Year) -> Outcome:
     """How good it was, from what was published and the flights."""
-    rule, card, best = last.releases[-1].rule, last.cards[-1].rule, year.best_threshold()
-    rows, late = year.encoded
-    words = last.cards[-1].rule.words
+    flights, best, card = year.flights, year.flights.best_rule(), last.cards[-1]
     assert isinstance(card.rule, ScorecardRule)
-    the_last = rows[late.nonzero()[0][-1:]]
+    late = year.rows[flights.late.nonzero()[0][-1:]]
     return Outcome(
         last=last,
-        published=year.errors([(each.position, each.rule.rule) for each in last.releases]),
-        cards=year.errors([(each.position, each.rule.rule) for each in last.cards]),
-        best_rule=best.describe(rule.words),
-        best=year.errors([(0, best)]),
-        never_late=year.errors([(0, ThresholdRule(size=best.size, threshold=best.size))]),
-        columns=columns_that_matter(card),
-        decision=card.rule.explain(the_last, words)[0],
+        published=year.errors([(each.position, each.rule) for each in last.releases]),
+        cards=year.errors([(each.position, each.rule) for each in last.cards]),
+        best_rule=best.describe(WORDS),
+        best=flights.errors([(0, best)]),
+        never_late=flights.errors([(0, ThresholdRule(size=best.size, threshold=best.size))]),
+        columns=columns_that_matter(card.rule, card.words),
+        decision=card.rule.explain(late, card.words)[0],
     )
 
 
-def columns_that_matter(card: Rule) -> tuple[ColumnPoints, ...]:
+def columns_that_matter(rule: ScorecardRule, words: Words) -> tuple[ColumnPoints, ...]:
     """The columns of a scorecard whose points spread most, the first of equals."""
-    rule, reading = card.rule, card.words.reading
-    assert isinstance(rule, ScorecardRule)
+    reading = words.reading
     assert reading is not None, "the demo's stream has columns"
     found = []
     for feature, points in zip(reading.features, rule.tables, strict=True):
@@ -463,7 +461,8 @@ class _Subscriber:
                     version=facts["version"],
                     kind=facts["kind"],
                     position=facts["position"],
-                    rule=Rule(rule_from_dict(facts["rule"]), self._words),
+                    rule=rule_from_dict(facts["rule"]),
+                    words=self._words,
                 )
             )
         return tuple(self._releases)

@@ -10,7 +10,6 @@ from rich.console import Console, RenderableType
 from littled.cli.demos import release_line, summary, view
 from littled.cli.flights import Errors, schema
 from littled.cli.playing import Outcome, Release, Sight, columns_that_matter
-from littled_client import Rule
 from littled_protocol.encodings import Reading
 from littled_protocol.rules import ScorecardRule, ThresholdRule, Words
 from support.commands import Littled
@@ -20,7 +19,7 @@ WORDS = Words("departure delay", "min", -30, "late", "not late")
 
 
 def release(version: int, threshold: int, position: int, kind: str = "rule") -> Release:
-    return Release(version, kind, position, Rule(ThresholdRule(256, threshold), WORDS))
+    return Release(version, kind, position, ThresholdRule(256, threshold), WORDS)
 
 
 CARD = ScorecardRule(
@@ -33,7 +32,7 @@ CARD = ScorecardRule(
 WORDS_OF_CARD = Words(
     positive="late", negative="not late", reading=Reading(schema().columns, "row")
 )
-CARDS = tuple(Release(v, "rule", 129 * v, Rule(CARD, WORDS_OF_CARD)) for v in (1, 2))
+CARDS = tuple(Release(v, "rule", 129 * v, CARD, WORDS_OF_CARD) for v in (1, 2))
 SIGHT = Sight(
     examples=327_346,
     position=210_000,
@@ -83,7 +82,7 @@ OUTCOME = Outcome(
     best_rule="best of all",
     best=Errors(0.08701, 0.10012, 0.07401),
     never_late=Errors(0.16123, 0.24215, 0.08098),
-    columns=columns_that_matter(CARDS[-1].rule),
+    columns=columns_that_matter(CARD, WORDS_OF_CARD),
     decision=CARD.explain(np.ones((1, len(FEATURES)), dtype=np.uint16), WORDS_OF_CARD)[0],
 )
 

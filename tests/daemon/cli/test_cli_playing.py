@@ -1,0 +1,64 @@
+"""The demo's processes: a whole run, and one that fails."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from littled.cli.flights import CONFIGURATION, DemoError
+from littled.cli.playing import Sight, run_demo
+
+EXAMPLES = 327_346
+# What a run must reach in 18 of 20 cases; a single run in a test gets a little more room.
+ERROR_MAX = 0.067
+ERROR_MAX_ONCE = 0.07
+RUNS, RUNS_GOOD_MIN = 20, 18
+SECONDS_MAX = 60.0
+
+
+def test_a_process_that_fails_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
+    wrong = CONFIGURATION.replace("epsilon = 1.0", "epsilon = 0")
+    monkeypatch.setattr("littled.cli.playing.CONFIGURATION", wrong)
+    with pytest.raises(
+        DemoError, match=r"the init stopped: littled: streams\.flights\.epsilon must"
+    ):
+        run_demo(lambda _: None)
+
+
+def test_a_run_learns_good_rules_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    sights: list[Sight] = []
+    outcome = run_demo(sights.append)
+    assert list(tmp_path.iterdir()) == []
+    assert (outcome.last.examples, outcome.last.position) == (EXAMPLES, EXAMPLES)
+    assert outcome.last.seconds < SECONDS_MAX
+    assert outcome.published.year < ERROR_MAX_ONCE < outcome.best.year
+    assert outcome.published.after < 0.04 < outcome.best.after
+    assert 0 < outcome.last.epsilon_spent <= 1.0
+    assert outcome.cards.year < ERROR_MAX_ONCE
+    assert outcome.cards.after < 0.04
+    for releases in (outcome.last.releases, outcome.last.cards):
+        assert [each.version for each in releases] == list(range(1, len(releases) + 1))
+    positions = [sight.position for sight in sights]
+    assert positions == sorted(positions)
+    assert outcome.rule.text.startswith("late if departure_delay >= ")
+    assert outcome.card.text.startswith("late if points are above ")
+    assert outcome.columns[0].column == "departure_delay"
+    assert len(outcome.decision.shares) == 10
+
+
+@pytest.mark.campaign
+def test_most_runs_follow_the_change() -> None:
+    command = [sys.executable, "-P", "-m", "littled.cli", "demo", "--json"]
+    good = 0
+    for _ in range(RUNS):
+        done = subprocess.run(
+            command, capture_output=True, text=True, check=True, env=dict(os.environ), timeout=120
+        )
+        good += json.loads(done.stdout.splitlines()[-1])["error"] <= ERROR_MAX
+    assert good >= RUNS_GOOD_MIN

@@ -1,0 +1,91 @@
+"""The benchmarks of rows and of parts of streams: what they send, where runs end, their tables."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks.real import prefixes
+from benchmarks.real.prefixes import Pair
+from benchmarks.real.streams import stream_of
+from benchmarks.rows import COLUMNS, LEARNERS, Run, configuration, frames, last_rule, rows, table
+from benchmarks.service import bare
+from benchmarks.service.work import THRESHOLD
+from littled.configuration import parse_configuration
+from littled.planner import StreamPlan, plan_stream
+from littled_protocol.codec import decode
+from littled_protocol.messages import Examples
+
+
+def plan_of(learner: str, horizon: int) -> StreamPlan:
+    text = configuration({"s": LEARNERS[learner]}, horizon)
+    return plan_stream(parse_configuration(text, Path("rows.toml")).streams["s"].request())
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_a_run_ends_at_the_last_rule_that_comes_within_its_rows(learner: str) -> None:
+    plan = plan_of(learner, 100_000)
+    assert plan.x_type == f"u16x{COLUMNS}"
+    whole, half = last_rule(plan, 100_000), last_rule(plan, 50_000)
+    assert 40_000 < half <= 50_000 < whole <= 100_000
+    parameters = plan.publishing[0].parameters
+    if learner == "scorecard":
+        assert half == 50_000 // parameters.batch_examples * parameters.batch_examples
+    else:
+        assert half in np.cumsum([parameters.epoch_length(call) for call in range(30)])
+
+
+def test_frames_hold_the_rows_one_after_the_other() -> None:
+    x, y = rows()
+    first, second = (decode(frame[4:]) for frame in frames(100, 2))
+    assert isinstance(first, Examples)
+    assert isinstance(second, Examples)
+    assert (first.sequence, second.sequence) == (0, 100)
+    assert (second.x, second.y) == (x[100:200].tobytes(), y[100:200].tobytes())
+
+
+def test_the_bare_server_reads_rows() -> None:
+    x, y = rows()
+    step = bare.Step()
+    wrong = int(((x[:50, 0] >= THRESHOLD) != y[:50]).sum())
+    drawn = step.take(x[:50].tobytes(), y[:50].tobytes())
+    assert wrong <= drawn <= wrong + 50
+    (frame,) = bare.frames([(x[:1].tobytes(), y[:1].tobytes())])
+    assert x[:1].tobytes() in frame
+
+
+def test_the_table_has_medians_and_ratios_within_rounds() -> None:
+    runs = [
+        Run(name, turn, 1_000, 10, learned * (turn + 1), learned, 2.5, bytes_a_row)
+        for turn in range(3)
+        for name, learned, bytes_a_row in (
+            *(("scorecard", 100.0, 23.0), ("thresholds", 400.0, 22.0), ("bare server", 800.0, 0.0)),
+        )
+    ]
+    lines = table([*runs, Run("River", 0, 0, 1, 50.0)]).splitlines()
+    season = "| seasons of 1,000, batches of 10: "
+    assert lines[2] == f"{season}scorecard | 200 | 100 | 0.25 | 0.12 | 2.50 | 23.0 |"
+    assert lines[3] == f"{season}thresholds | 800 | 400 |  | 0.50 | 2.50 | 22.0 |"
+    assert lines[5] == "| River | 50 |  |  |  | 0.00 |  |"
+
+
+def test_first_rows_are_those_of_the_stream() -> None:
+    whole = stream_of("diamonds", 4_000)
+    few = prefixes.first_rows(whole, 600)
+    assert (len(few), few.y.tolist()) == (600, whole.y[:600].tolist())
+    assert few.x.tolist() == whole.x[:600].tolist()
+
+
+def test_the_tables_say_on_how_many_streams_scorecards_are_ahead() -> None:
+    pairs = [
+        *(Pair("a", 500, "1", 0.3, 0.4), Pair("b", 500, "1", 0.2, 0.1)),
+        *(Pair("a", 2_000, "1", 0.3, 0.2), Pair("b", 2_000, "1", None, 0.2)),
+        Pair("a", 500, "0.1", 0.3, None),
+    ]
+    found = prefixes.tables(pairs)
+    assert list(found) == ["How many examples, epsilon 0.1", "How many examples, epsilon 1"]
+    assert found["How many examples, epsilon 1"].splitlines()[2:] == [
+        "| 500 | 25.0 | 25.0 | 1 of 2 |",
+        "| 2,000 | 30.0 | 20.0 | 1 of 1 |",
+    ]
+    assert "| 500 | | no plan | |" in found["How many examples, epsilon 0.1"]
