@@ -203,6 +203,11 @@ class PartitionLearner:
         drawn = self.noise.samples(words.reshape(counts.size, DiscreteLaplace.WORDS))
         return counts + drawn.reshape(counts.shape)
 
+    def quiet_until(self, state: PartitionState) -> int | None:
+        """The last example of the epoch; not known for the season's last, which no rule follows."""
+        length = self.parameters.epoch_length(state.calls)
+        return None if length is None else state.epoch_position + length - 1
+
     def settled(self, state: PartitionState) -> PartitionState:
         """The same state: counts do not show how their examples came in batches."""
         return state
