@@ -1,5 +1,6 @@
 """Measurements of the program; each runs by itself, in the root of the repository.
 
+    python -m benchmarks.addresses     # sets of blocks, beside one block and others
     python -m benchmarks.batch         # least windows, and rules of windows of flights
     python -m benchmarks.engine        # the engine alone, nanoseconds an example
     python -m benchmarks.evasion       # mistakes, against whoever writes the stream meanwhile

@@ -23,6 +23,8 @@ from support.learner_cases import (
     BATCH_USERS,
     HORIZON,
     ONLINE,
+    PARTITION_USERS,
+    PARTITIONS,
     POOLS,
     SCORECARD_USERS,
     SCORECARDS,
@@ -36,7 +38,7 @@ from support.twins import Examples, random_stream, with_users
 
 EXAMPLES = 4 * HORIZON + 7
 CASES = [*ONLINE, *USERS, "a small budget", "one stream for all", *POOLS]
-CASES += [*BATCH, *BATCH_USERS, *SCORECARDS, *SCORECARD_USERS]
+CASES += [*BATCH, *BATCH_USERS, *SCORECARDS, *SCORECARD_USERS, *PARTITIONS, *PARTITION_USERS]
 
 
 class OneByOne:
@@ -121,7 +123,7 @@ def test_many_waiting_records_cost_one_step() -> None:
     assert max(sizes) >= HORIZON - 16  # what comes after the last call of the season
 
 
-@pytest.mark.parametrize("name", ["scorecard", "windows, dense"])
+@pytest.mark.parametrize("name", ["scorecard", "windows, dense", "partition"])
 def test_no_example_is_stepped_over_twice_where_it_is_public_when_rules_come(name: str) -> None:
     case = case_of(name)
     stream = random_stream(case.points, HORIZON, np.random.default_rng(1), noisy=0.0)
