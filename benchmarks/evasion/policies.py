@@ -108,7 +108,13 @@ NAMED: Mapping[str, Mapping[str, Policy]] = {
         "pace": _PACED,
     },
     "affine": _USUAL,
-    "stumps": {**_USUAL, "pace": _PACED},
+    "stumps": {
+        **_USUAL,
+        "pace": _PACED,
+        "even": Policy(Style(side="costly")),
+        "even spread": Policy(Style(side="costly", spread=True)),
+        "slow": Policy(Style(pace=3)),
+    },
     "conjunctions": _USUAL,
     "table": {**_USUAL, "pace": _PACED},
 }

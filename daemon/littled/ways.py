@@ -12,6 +12,7 @@ Asked = Literal[
     "capped",
     "memory",
     "halving",
+    "majority",
     "sparse",
     "closure",
     "histogram",

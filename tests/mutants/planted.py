@@ -60,6 +60,7 @@ WINDOWS_USERS = f"{BATCH}/test_laws.py::test_all_that_one_user_gives_costs_what_
 MEANING = "daemon/cli/test_cli_meanings.py"
 
 CHAINS = f"{LEARNERS}/online/selections/test_chain.py"
+MAJORITIES = f"{LEARNERS}/online/selections/test_majority.py"
 CHAIN_MEMORY = f"{LEARNERS}/online/test_chain_memory.py"
 
 MEMORIES = (
@@ -120,6 +121,34 @@ MEMORIES = (
         "return side == 0",
         "return side == 1",
         (f"{CHAINS}::test_no_evader_makes_more_mistakes_than_is_proven",),
+    ),
+    Mutant(
+        "tests that are offered by what errs",
+        "learners/online/selections/majority.py",
+        "self._sets.sample(errors[label], odds, words)",
+        "self._sets.sample(errors[label], np.where(errors[label] > 0, odds, 0), words)",
+        (f"{TRIGGERS}[majority]",),
+    ),
+    Mutant(
+        "sets of both labels drawn from all examples",
+        "learners/online/selections/majority.py",
+        "self._sets.sample(errors[label], odds, words)",
+        "self._sets.sample(np.minimum(errors.sum(axis=0), settings.cap), odds, words)",
+        (f"{TRIGGERS}[majority]",),
+    ),
+    Mutant(
+        "tests convicted by a look at the examples",
+        "learners/online/selections/majority.py",
+        "found.append((label, drawn))",
+        "found.append((label, tuple(one for one in drawn if errors[label][one])))",
+        (f"{TRIGGERS}[majority]",),
+    ),
+    Mutant(
+        "stumps convicted on the wrong side",
+        "learners/online/majority_memory.py",
+        "upper = (direction == AT_LEAST) == (label == 1)",
+        "upper = (direction == AT_LEAST) == (label == 0)",
+        (f"{MAJORITIES}::test_whatever_errs_with_a_test_is_convicted_with_it",),
     ),
     Mutant(
         "a memory that comes back from a snapshot as lists",

@@ -13,6 +13,7 @@ from littled.learners.leader import LeaderParameters
 from littled.learners.online.chain_memory import ChainSettings
 from littled.learners.online.groups import GroupSettings
 from littled.learners.online.length_search import LengthSettings
+from littled.learners.online.majority_memory import MajoritySettings
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.path_memory import PathSettings
 from littled.learners.online.pool import PoolSettings
@@ -78,6 +79,10 @@ CHAIN = replace(
     DENSE, selection="chain", fresh=True, calls_max=9, trigger_threshold=2,
     ladder=(EpochSettings(3),), memory=ChainSettings(3, 7, 0, 1000, 20, 0),
 )  # fmt: skip
+MAJORITY = replace(
+    DENSE, selection="majority", fresh=True, calls_max=9, trigger_threshold=2,
+    ladder=(EpochSettings(3),), memory=MajoritySettings(step=2, levels=3, cap=5, doubt=1, slack=9),
+)  # fmt: skip
 LADDER = (EpochSettings(3, 3), EpochSettings(6, None))
 BLOCKS: dict[str, Any] = {"fresh": True, "calls_max": 9, "trigger_threshold": 3}
 PATH = replace(
@@ -130,6 +135,7 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     "closure tally of affine spaces": ("affine", CLOSURE_TALLY),
     "path": ("prefixes", PATH),
     "lengths": ("prefixes", LENGTHS),
+    "majority": ("stumps", MAJORITY),
     "chain": ("thresholds", CHAIN),
     "chain medians": ("thresholds", replace(CHAIN, memory=ChainSettings(9, 7, 0, 1000, 20, 2))),
     "chain halving": (

@@ -24,8 +24,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from fractions import Fraction
 from functools import lru_cache
-from itertools import combinations, product
-from math import comb
+from itertools import combinations, islice, product
+from math import comb, prod
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -39,6 +39,8 @@ from littled.mechanisms.cohen_lyu import CohenLyuTest
 from littled.mechanisms.discrete_laplace import MAGNITUDE_BITS, SURVIVAL_BITS, DiscreteLaplace
 from littled.mechanisms.exponential import LIMB_BITS, WeighedScores
 from littled.mechanisms.noise import Address, NoiseSource
+from littled.mechanisms.powers import weight_floors
+from littled.mechanisms.set_sample import NONE, SetSample
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.subset import SIZE_WORDS, BernoulliSubset
 from littled.mechanisms.tallies import DRAW_BITS, DRAW_WORDS, TallyTests, waiting_law
@@ -126,6 +128,26 @@ def drawn(scores: WeighedScores) -> Law:
     """The candidate of a draw: of 2^256 numbers u at least floor(2^256 w / W) fall to weight w."""
     masses = weights(scores)
     return [(index, share(weight, sum(masses))) for index, weight in enumerate(masses) if weight]
+
+
+def sets(of: SetSample, counts: NDArray[np.int64], odds: NDArray[np.int64]) -> Law:
+    """Every set with at most one test of a group, and bottom, by the weights they should have."""
+    options = [[None, *(j for j in (0, 1) if row[j])] for row in odds.tolist()]
+    offered = counts[odds > 0].tolist()
+    if not offered:
+        return [(None, ONE)]
+    table = [*islice(weight_floors(of.rate, BITS), of.cap + 1)]
+    table += [0] * (of.cap + 1 - len(table))
+    found: list[tuple[Any, int]] = []
+    for choice in product(*options):
+        drawn = tuple((group, test) for group, test in enumerate(choice) if test is not None)
+        score = min((int(counts[one]) for one in drawn), default=max(offered))
+        weight = prod(NONE if j is None else int(odds[i, j]) for i, j in enumerate(choice))
+        found.append((drawn, weight * table[max(offered) - score]))
+    everything = prod(NONE + sum(row) for row in odds.tolist())
+    found.append((None, of.doubt * everything * table[max(offered)]))
+    total = sum(weight for _, weight in found)
+    return [(drawn, share(weight, total)) for drawn, weight in found if share(weight, total)]
 
 
 @lru_cache(maxsize=64)
@@ -394,6 +416,11 @@ class Outcomes:
             self.tails = max(self.tails, self._tails)
             return int(choose(law, words[:DRAW_WORDS]))
 
+        def sets_drawn(
+            of: SetSample, counts: NDArray[np.int64], odds: NDArray[np.int64], words: _Words
+        ) -> Any:
+            return choose(sets(of, counts, odds), words)
+
         def wait(of: TallyTests, gap: int, words: _Words) -> int | None:
             found = choose(waits(of, gap), words[DRAW_WORDS:])
             return None if found is None else int(found)
@@ -401,6 +428,7 @@ class Outcomes:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(TallyTests, "threshold_noise", spell)
             patch.setattr(TallyTests, "wait", wait)
+            patch.setattr(SetSample, "sample", sets_drawn)
             patch.setattr(AboveThreshold, "threshold_noise", threshold_noise)
             for kind in (AboveThreshold, CohenLyuTest):
                 patch.setattr(kind, "first_above", first_above)

@@ -6,6 +6,8 @@
   an integer array of fixed size; from these every rule has a score, the number of examples that it
   agrees with;
 - `nested`, numbered rules that form a chain: each contains the next one;
+- `cuts`, numbered rules that are thresholds of one feature, in either direction: for each feature
+  they are two chains;
 - `proposing`, rules proposed by examples: a positive example proposes a short list of rules, a
   negative example vetoes rules;
 - `paths`, proposed rules that are blocks: those around one point form a chain;
@@ -96,6 +98,23 @@ class NestedRules(NumberedRules):
         """Counted false positives, and false negatives, of the rule with this number.
 
         One example replaced changes them by at most 1 each.
+        """
+
+
+class CutRules(NumberedRules):
+    """Numbered rules "feature i >= t" and "feature i < t", t = 0..buckets, of rows of features."""
+
+    # How many numbers rows have, and from which range 0..buckets - 1.
+    features: int
+    buckets: int
+
+    @abstractmethod
+    def cut_errors(self, statistics: NDArray[np.int64], cuts: Integers) -> Integers:
+        """On how many counted examples rules err, int64 (2, features, 2).
+
+        cuts: int64 (features, 2), for each feature i the t of "feature i >= t" and of "feature i <
+        t". Of the examples with label 0, and of those with label 1. One example replaced changes
+        each number by at most 1, and those of its own label alone.
         """
 
 

@@ -19,6 +19,7 @@ from littled.classes.base import Ballot, Labels, Points, members_of_chunks, saue
 from littled.classes.capabilities import (
     AdditiveRules,
     BlockUnions,
+    CutRules,
     IdSets,
     IntersectionClosed,
     NestedRules,
@@ -100,6 +101,11 @@ class HypothesisClass(ABC):
     def nested(self) -> NestedRules | None:
         """Its rules by number, where they form a chain: for a public memory."""
         return self if isinstance(self, NestedRules) else None
+
+    @property
+    def cuts(self) -> CutRules | None:
+        """Its rules by number, where they are thresholds of one feature each: for majorities."""
+        return self if isinstance(self, CutRules) else None
 
     @property
     def proposing(self) -> ProposedRules | None:

@@ -18,6 +18,7 @@ from littled.classes.base import (
     Points,
     Scores,
 )
+from littled.classes.capabilities import CutRules
 from littled.classes.chunks import ChunkCuts
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.labelings import RepresentedRules, first_equal, hash_weights
@@ -32,7 +33,7 @@ Numbers = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
-class Stumps(HypothesisClass, NumberedVersionSpaces, RepresentedRules):
+class Stumps(HypothesisClass, CutRules, NumberedVersionSpaces, RepresentedRules):
     """The rules "feature i >= t" and "feature i < t", t = 1..buckets-1, and both constants.
 
     Points are rows of `features` numbers 0..buckets-1. Rule 0 is always 1, then come "feature i >=
@@ -129,6 +130,17 @@ class Stumps(HypothesisClass, NumberedVersionSpaces, RepresentedRules):
         first = np.concatenate(([all_ones], at_least.ravel()))
         scores: Scores = np.concatenate((first, statistics[:, 0].sum() - first))
         return scores
+
+    def cut_errors(self, statistics: NDArray[np.int64], cuts: Numbers) -> Numbers:
+        """From the sums of all buckets below each cut."""
+        none = np.zeros((2, self.features, 1), dtype=np.int64)
+        sums = np.concatenate((none, np.cumsum(statistics, axis=2)), axis=2)
+        below = np.take_along_axis(sums, np.broadcast_to(cuts, (2, *cuts.shape)), axis=2)
+        above = sums[:, :, -1:] - below
+        errors = np.empty_like(below)
+        errors[0, :, 0], errors[1, :, 0] = above[0, :, 0], below[1, :, 0]
+        errors[0, :, 1], errors[1, :, 1] = below[0, :, 1], above[1, :, 1]
+        return errors
 
     def rule(self, index: int) -> StumpRule:
         """The constant or the stump `index`."""

@@ -12,6 +12,7 @@ from littled.mechanisms.exponential import ExponentialMechanism
 from littled.mechanisms.flips import toss
 from littled.mechanisms.noise import Address, KeyedNoise, NoiseSource
 from littled.mechanisms.noisy_majority import NoisyMajority
+from littled.mechanisms.set_sample import SetSample
 from littled.mechanisms.sparse_sample import SparseSample
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.subset import BernoulliSubset
@@ -28,6 +29,7 @@ __all__ = [
     "KeyedNoise",
     "NoiseSource",
     "NoisyMajority",
+    "SetSample",
     "SparseSample",
     "StableHistogram",
     "TallyTests",

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from littled.classes.affine import AffineSubspaces
 from littled.classes.capabilities import (
+    CutRules,
     IdSets,
     IntersectionClosed,
     NestedRules,
@@ -32,6 +33,7 @@ TABLE = Table.from_matrix(["never", "late"], np.array([[0, 0], [0, 1]], dtype=np
 CAPABILITIES = {
     "dense": NumberedRules,
     "nested": NestedRules,
+    "cuts": CutRules,
     "proposing": ProposedRules,
     "paths": PathRules,
     "id_sets": IdSets,
@@ -48,7 +50,8 @@ CLOSED = {"intersection_closed", "version_spaces"}
     ("hypotheses", "has"),
     [
         (Thresholds(8), NUMBERED | {"nested"}),
-        *((hypotheses, NUMBERED) for hypotheses in (TABLE, Stumps(3, 2))),
+        (TABLE, NUMBERED),
+        (Stumps(3, 2), NUMBERED | {"cuts"}),
         *((hypotheses, SETS) for hypotheses in (PointFunctions(8), SparseSets(8, 2))),
         (Prefixes(8), {"proposing", "paths", "version_spaces", "window_labelings"}),
         (Conjunctions(12), NUMBERED | CLOSED),

@@ -104,7 +104,7 @@ def _selection(
     """One selection, or the fresh ones of so many epochs, as PRIVACY.md, section 3, lists them."""
     draws, accounting = parameters["draws"], parameters["selection_accounting"]
     kind, apart = parameters["selection"], 1 if parameters["buffer"] == "examples" else epochs
-    if kind in ("dense", "chain"):
+    if kind in ("dense", "chain", "majority"):
         return DenseSelection(rate, draws, accounting, user_examples_max)
     if kind == "histogram":
         return HistogramSelection(

@@ -5,6 +5,7 @@ from typing import Any
 
 from littled.learners.online.chain_memory import ChainMemory, ChainSettings
 from littled.learners.online.length_search import LengthMemory, LengthSettings
+from littled.learners.online.majority_memory import MajorityMemory, MajoritySettings
 from littled.learners.online.memory import Memory, MemorySettings
 from littled.learners.online.path_memory import PathMemory, PathSettings
 from littled.learners.online.standing_memory import StandingMemory, StandingSettings
@@ -14,12 +15,14 @@ SETTINGS: Mapping[str, type[MemorySettings]] = {
     "path": PathSettings,
     "lengths": LengthSettings,
     "standing": StandingSettings,
+    "majority": MajoritySettings,
 }
 MEMORIES: Mapping[str, type[Memory]] = {
     "chain": ChainMemory,
     "path": PathMemory,
     "lengths": LengthMemory,
     "standing": StandingMemory,
+    "majority": MajorityMemory,
 }
 
 

@@ -29,6 +29,7 @@ from littled.learners.online.chain_memory import ChainMemory, ChainSettings
 from littled.learners.online.groups import GroupSettings
 from littled.learners.online.keeping import Buffers, Counts
 from littled.learners.online.length_search import LengthSettings
+from littled.learners.online.majority_memory import MajoritySettings
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.path_memory import ON_PATH, PathMemory, PathSettings
@@ -126,6 +127,7 @@ ROWS = np.array([[0, 0], [0, 1], [1, 1]], dtype=np.bool_)
 TABLE = Table.from_matrix(["never", "late", "always"], ROWS)
 ONE_POINT, TWO_POINTS = range(1), range(2)
 STUMP_POINTS = ((0, 0), (0, 1), (1, 0))
+CORNERS = ((0, 0), (1, 1))
 
 
 def mistakes(p: OnlineParameters, **changes: Any) -> OnlineParameters:
@@ -175,6 +177,12 @@ def chain(direct_calls: int, median_after: int = 0, **changes: Any) -> OnlinePar
         TRIGGERED, selection="chain", fresh=True, memory=memory, ladder=ladder, **changes
     )
 
+
+# Of two features with one cut each.
+MAJORITY = replace(
+    TRIGGERED, selection="majority", fresh=True, calls_max=1, trigger_rate=F(6),
+    selection_rate=F(3), memory=MajoritySettings(step=1, levels=2, cap=2, doubt=1, slack=40),
+)  # fmt: skip
 
 # Beside the mistakes one example is kept.
 PLACES = replace(
@@ -324,6 +332,8 @@ TRIGGERS: dict[str, Case] = {
     "chain, medians": Case(
         one("thresholds:2", chain(4, 1, trigger_threshold=0)), examples(3), 1.26, 0, 16
     ),
+    # sets of tests that err on examples of one label, drawn for each label
+    "majority": Case(one("stumps:2:2", MAJORITY), examples(2, CORNERS), 9, 0, 14),
     # one of two candidates is drawn; few examples show less of its price
     "chain, halving": Case(one("thresholds:2", chain(0)), examples(3), 1.22, 0, 16),
     "chain, halving of four": Case(
@@ -402,6 +412,10 @@ LONGER: dict[str, Case] = {
         one("thresholds:1", replace(TRIGGER_ONLY, trigger_rate=F(2))), examples(5, ONE_POINT), 1.02
     ),
     "dense": Case(one("thresholds:2", TRIGGERED), examples(3), 1.05),
+    "majority, two epochs": Case(
+        one("stumps:2:2", replace(MAJORITY, calls_max=2, trigger_threshold=0, selection_rate=F(1))),
+        examples(2, CORNERS), 9, 0, 16,
+    ),
     "chain, direct": Case(one("thresholds:3", chain(4)), examples(4, (0, 2)), 1.02, 0, 16),
     "chain, halving": Case(one("thresholds:2", chain(0)), examples(5), 1.21, 0, 16),
     "chain, both": Case(one("thresholds:2", chain(2, calls_max=4)), examples(4), 1.03, 0, 16),

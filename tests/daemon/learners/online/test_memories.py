@@ -15,9 +15,11 @@ from littled.learners.online.memories import (
 OF_A_CHAIN = ChainSettings(20, evidence=14, fading=0, full_length=1000, floor=28, median_after=4)
 MEMORY = ChainMemory(3, (0, 2, 5), (-14, 0, -28), 0, 8)
 
+WORDS = ("chain", "path", "lengths", "standing", "majority")
+
 
 def test_every_word_stands_for_settings_and_a_memory() -> None:
-    assert list(SETTINGS) == list(MEMORIES) == ["chain", "path", "lengths", "standing"]
+    assert list(SETTINGS) == list(MEMORIES) == [*WORDS]
     for word in SETTINGS:
         assert SETTINGS[word].word == MEMORIES[word].word == word
 
@@ -38,7 +40,7 @@ def test_what_is_stored_is_read_again() -> None:
 @pytest.mark.parametrize("values", [None, [], "chain", {}, {"word": "odd"}, {"word": None}])
 def test_a_word_that_is_unknown_is_refused(values: Any) -> None:
     for read in (settings_from_dict, memory_from_dict):
-        with pytest.raises(ValueError, match="has one of the words chain, path, lengths, standing"):
+        with pytest.raises(ValueError, match=f"has one of the words {', '.join(WORDS)}"):
             read(values)
 
 

@@ -9,6 +9,7 @@ from littled.learners.online.selections.closure_tally import ClosureTally
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.selections.histogram import Histogram
 from littled.learners.online.selections.lengths import Lengths
+from littled.learners.online.selections.majority import WeightedMajority
 from littled.learners.online.selections.path import Path
 from littled.learners.online.selections.proposals import Proposing
 from littled.learners.online.selections.tally import Tally
@@ -33,6 +34,7 @@ SELECTIONS: dict[str, Callable[[ParameterValues], Selection]] = {
     "chain": Chain,
     "path": Path,
     "lengths": Lengths,
+    "majority": WeightedMajority,
 }
 
 

@@ -10,6 +10,7 @@ from littled.planner.online.ways.closure_tally import ClosureTallyWay
 from littled.planner.online.ways.dense import DenseWay
 from littled.planner.online.ways.fresh import FreshWay
 from littled.planner.online.ways.histogram import HistogramWay
+from littled.planner.online.ways.majority import MajorityWay
 from littled.planner.online.ways.memory import HalvingWay, MemoryWay
 from littled.planner.online.ways.sparse import SparseWay
 from littled.planner.online.ways.tally import TallyWay
@@ -25,6 +26,7 @@ WAYS: dict[str, Way] = {
             CappedWay(),
             MemoryWay(),
             HalvingWay(),
+            MajorityWay(),
             SparseWay(),
             ClosureWay(),
         ),

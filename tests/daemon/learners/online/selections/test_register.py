@@ -8,6 +8,7 @@ import pytest
 from littled.classes.names import class_from_name
 from littled.learners.online import OnlineLearner, OnlineParameters
 from littled.learners.online.chain_memory import ChainSettings
+from littled.learners.online.majority_memory import MajoritySettings
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.chain import Chain
 from littled.learners.online.selections.closure import Closures
@@ -15,6 +16,7 @@ from littled.learners.online.selections.closure_tally import ClosureTally
 from littled.learners.online.selections.dense import Dense
 from littled.learners.online.selections.histogram import Histogram
 from littled.learners.online.selections.lengths import Lengths
+from littled.learners.online.selections.majority import WeightedMajority
 from littled.learners.online.selections.path import Path
 from littled.learners.online.selections.proposals import Proposing
 from littled.learners.online.selections.register import SELECTIONS, selection_of
@@ -25,6 +27,7 @@ from support.class_cases import STREAMS
 from support.learner_cases import LEARNERS, ONLINE, USERS
 
 MEMORY = ChainSettings(3, evidence=7, fading=0, full_length=1000, floor=20, median_after=0)
+MAJORITY = MajoritySettings(step=2, levels=3, cap=5, doubt=1, slack=9)
 LADDER = (EpochSettings(2),)
 KINDS: dict[str, tuple[type[Selection], str]] = {
     "dense": (Dense, "dense"),
@@ -43,6 +46,7 @@ KINDS: dict[str, tuple[type[Selection], str]] = {
     "lengths": (Lengths, "search for the length"),
     "chain": (Chain, "chain with public memory"),
     "chain halving": (Chain, "halving of a chain"),
+    "majority": (WeightedMajority, "weighted majority with public memory"),
 }
 
 
@@ -58,6 +62,7 @@ def test_the_words_that_a_store_has_keep_their_order() -> None:
             "chain",
             "path",
             "lengths",
+            "majority",
         )
     ]
 
@@ -69,7 +74,9 @@ def test_parameters_have_their_way_of_selection(name: str) -> None:
     assert type(selection) is kind
     assert selection.words == words
     assert selection.lists_by_teacher == issubclass(kind, Teachers)
-    assert selection.keeps_rows == (kind not in (Dense, Chain, Tally, ClosureTally))
+    assert selection.keeps_rows == (
+        kind not in (Dense, Chain, Tally, ClosureTally, WeightedMajority)
+    )
 
 
 @pytest.mark.parametrize("name", [*ONLINE, *USERS])
@@ -90,6 +97,7 @@ def test_every_selection_goes_with_its_parameters_and_its_class(name: str) -> No
         ("histogram", "prefixes:3", "no rules that are sets of ids"),
         ("chain", "stumps:2:4", "are no chain, one inside the other; use dense"),
         ("chain halving", "conjunctions:4", "are no chain, one inside the other; use dense"),
+        ("majority", "thresholds:8", "are no thresholds of single features; use dense"),
     ],
 )
 def test_a_class_that_a_selection_cannot_use_is_refused(
@@ -123,6 +131,15 @@ def test_a_class_that_a_selection_cannot_use_is_refused(
         ("chain halving", {"ladder": LADDER}, "one threshold, for halving after direct calls"),
         ("chain", {"memory": replace(MEMORY, direct_calls=-1)}, "must be from 0 to 10,000"),
         ("chain", {"stage_rate": Fraction(1)}, "a stage test needs"),
+        ("majority", {"memory": MEMORY}, "needs a memory with the settings of a majority"),
+        ("majority", {"fresh": False}, "is fresh, with one draw of a label"),
+        ("majority", {"draws": 3}, "is fresh, with one draw of a label"),
+        ("majority", {"buffer": "mistakes"}, "is fresh, with one draw of a label"),
+        ("majority", {"noise_rate": Fraction(1, 10)}, "needs a trigger, and a noise_rate of 0"),
+        ("majority", {"user_examples_max": 1}, "protects single examples only, not users"),
+        ("majority", {"memory": replace(MAJORITY, step=0)}, "must be from 1 to 16"),
+        ("majority", {"memory": replace(MAJORITY, cap=0)}, "must be from 1 to 65,536"),
+        ("majority", {"memory": replace(MAJORITY, slack=-1)}, "must be from 0 to 4,096"),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(

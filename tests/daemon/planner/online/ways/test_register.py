@@ -24,7 +24,7 @@ def asked(name: str, **options: Any) -> OnlineRequest:
 @pytest.mark.parametrize(
     ("options", "ways"),
     [
-        ({}, "dense fresh memory halving sparse closure histogram tally closure-tally"),
+        ({}, "dense fresh memory halving majority sparse closure histogram tally closure-tally"),
         ({"teachers": 9}, "teachers"),
         ({"selection": "sparse", "teachers": 9}, "teachers"),
         ({"selection": "sparse"}, "sparse"),
