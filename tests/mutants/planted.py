@@ -60,7 +60,7 @@ WINDOWS_USERS = f"{BATCH}/test_laws.py::test_all_that_one_user_gives_costs_what_
 MEANING = "daemon/cli/test_cli_meanings.py"
 
 CHAINS = f"{LEARNERS}/online/selections/test_chain.py"
-MAJORITIES = f"{LEARNERS}/online/selections/test_majority.py"
+MAJORITIES = f"{LEARNERS}/online/test_majority_memory.py"
 CHAIN_MEMORY = f"{LEARNERS}/online/test_chain_memory.py"
 
 MEMORIES = (

@@ -80,7 +80,7 @@ CHAIN = replace(
     ladder=(EpochSettings(3),), memory=ChainSettings(3, 7, 0, 1000, 20, 0),
 )  # fmt: skip
 MAJORITY = replace(
-    DENSE, selection="majority", fresh=True, calls_max=9, trigger_threshold=2,
+    DENSE, selection="majority", buffer="mistakes", fresh=True, calls_max=9, trigger_threshold=2,
     ladder=(EpochSettings(3),), memory=MajoritySettings(step=2, levels=3, cap=5, doubt=1, slack=9),
 )  # fmt: skip
 LADDER = (EpochSettings(3, 3), EpochSettings(6, None))

@@ -26,6 +26,8 @@ Integers = NDArray[np.int64]
 Runs = list[tuple[int, int]]
 # Both directions of a feature: "at least t" and "below t".
 AT_LEAST, BELOW = range(2)
+# Examples that can count against a test.
+COUNTED_MAX = CAP_MAX
 STEP_MAX, LEVELS_MAX, SLACK_MAX = 16, 64, 1 << 12
 # Points of the heaviest chain; two of one feature add up.
 POINTS = 1 << 18
@@ -60,7 +62,7 @@ class MajoritySettings(MemorySettings):
         """The first value out of its range."""
         if not (1 <= self.step <= STEP_MAX and 1 <= self.levels <= LEVELS_MAX):
             return "step and levels of a majority must be from 1 to 16, and from 1 to 64"
-        if not (1 <= self.cap <= CAP_MAX and 0 <= self.doubt <= DOUBT_MAX):
+        if not (1 <= self.cap <= COUNTED_MAX and 0 <= self.doubt <= DOUBT_MAX):
             return "cap and doubt of a majority must be from 1 to 65,536, and from 0 to 2^32"
         if not 0 <= self.slack <= SLACK_MAX:
             return "slack of a majority must be from 0 to 4,096 bits"

@@ -180,7 +180,7 @@ def chain(direct_calls: int, median_after: int = 0, **changes: Any) -> OnlinePar
 
 # Of two features with one cut each.
 MAJORITY = replace(
-    TRIGGERED, selection="majority", fresh=True, calls_max=1, trigger_rate=F(6),
+    TRIGGERED, selection="majority", buffer="mistakes", fresh=True, calls_max=1, trigger_rate=F(6),
     selection_rate=F(3), memory=MajoritySettings(step=1, levels=2, cap=2, doubt=1, slack=40),
 )  # fmt: skip
 

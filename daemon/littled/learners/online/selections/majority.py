@@ -4,7 +4,7 @@ Source: Lemma S and Theorem M of PRIVACY.md, section 4, "Public memory"; weights
 mistakes are those of Littlestone, Warmuth, "The Weighted Majority Algorithm".
 
 What is published is no rule of the class but a scorecard, which follows from the memory alone. A
-call draws twice, from what its epoch's examples of either label say: a set of tests that err on
+call draws twice, from what its epoch's mistakes of either label say: a set of tests that err on
 many of them, or bottom. Each test is the median of the stumps of one feature in one direction. The
 tests that were drawn are convicted, with all stumps beyond them, and the next medians are
 published.
@@ -43,8 +43,8 @@ class WeightedMajority(Weighing):
         """What a function of releases goes with: fresh draws, no teachers, users or noise."""
         p = self.parameters
         yield from super().wrong()
-        if not p.fresh or p.draws != 1 or p.buffer != "examples" or p.background_max:
-            yield "majority selection is fresh, with one draw of a label, and counts all examples"
+        if not p.fresh or p.draws != 1 or p.buffer != "mistakes" or p.background_max:
+            yield "majority selection is fresh, with one draw of a label, and counts mistakes"
         if p.noise_rate or p.schedule_first is not None:
             yield "majority selection needs a trigger, and a noise_rate of 0"
         if p.user_examples_max is not None:

@@ -13,11 +13,10 @@ from dataclasses import replace
 from typing import ClassVar
 
 from littled.classes.capabilities import needed
-from littled.learners.online.majority_memory import MajoritySettings
+from littled.learners.online.majority_memory import COUNTED_MAX, MajoritySettings
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.majority import WeightedMajority
 from littled.learners.online.values import EpochSettings
-from littled.mechanisms.set_sample import CAP_MAX
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.draft import Draft, TriggeredWay
@@ -91,13 +90,13 @@ class MajorityWay(TriggeredWay):
         memory = MajoritySettings(
             step=STEP,
             levels=LEVELS,
-            cap=min(threshold, CAP_MAX),
+            cap=min(threshold, COUNTED_MAX),
             doubt=DOUBT,
             slack=gap + SLACK_BITS,
         )
         ladder = tuple(EpochSettings(math.ceil(factor * threshold)) for factor in GROWTH)
         parameters = draft.parameters(
-            1, threshold, buffer="examples", fresh=True, memory=memory, ladder=ladder
+            1, threshold, buffer="mistakes", fresh=True, memory=memory, ladder=ladder
         )
         parameters = replace(parameters, calls_max=draft.fresh_calls)
         epochs = 2 * log2(rules.buckets + 1) + log2(2 * rules.features)

@@ -134,7 +134,7 @@ def test_a_class_that_a_selection_cannot_use_is_refused(
         ("majority", {"memory": MEMORY}, "needs a memory with the settings of a majority"),
         ("majority", {"fresh": False}, "is fresh, with one draw of a label"),
         ("majority", {"draws": 3}, "is fresh, with one draw of a label"),
-        ("majority", {"buffer": "mistakes"}, "is fresh, with one draw of a label"),
+        ("majority", {"buffer": "examples"}, "is fresh, with one draw of a label"),
         ("majority", {"noise_rate": Fraction(1, 10)}, "needs a trigger, and a noise_rate of 0"),
         ("majority", {"user_examples_max": 1}, "protects single examples only, not users"),
         ("majority", {"memory": replace(MAJORITY, step=0)}, "must be from 1 to 16"),
