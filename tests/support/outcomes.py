@@ -416,11 +416,6 @@ class Outcomes:
             self.tails = max(self.tails, self._tails)
             return int(choose(law, words[:DRAW_WORDS]))
 
-        def sets_drawn(
-            of: SetSample, counts: NDArray[np.int64], odds: NDArray[np.int64], words: _Words
-        ) -> Any:
-            return choose(sets(of, counts, odds), words)
-
         def wait(of: TallyTests, gap: int, words: _Words) -> int | None:
             found = choose(waits(of, gap), words[DRAW_WORDS:])
             return None if found is None else int(found)
@@ -428,7 +423,7 @@ class Outcomes:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(TallyTests, "threshold_noise", spell)
             patch.setattr(TallyTests, "wait", wait)
-            patch.setattr(SetSample, "sample", sets_drawn)
+            patch.setattr(SetSample, "sample", lambda *args: choose(sets(*args[:3]), args[3]))
             patch.setattr(AboveThreshold, "threshold_noise", threshold_noise)
             for kind in (AboveThreshold, CohenLyuTest):
                 patch.setattr(kind, "first_above", first_above)

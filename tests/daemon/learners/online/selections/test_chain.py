@@ -193,7 +193,7 @@ NAMES = ["chain", "chain medians", "chain halving"]
 def test_parameters_without_a_memory_are_stored_as_ever() -> None:
     for name, (_, parameters) in (ONLINE | USERS).items():
         stored = parameters.to_dict()
-        with_one = name.startswith(("chain", "path", "lengths")) or "standing" in name
+        with_one = name.startswith(("chain", "path", "lengths", "majority")) or "standing" in name
         assert ("memory" in stored) == with_one
         assert OnlineParameters.from_dict(stored) == parameters
 
