@@ -16,6 +16,7 @@ from contextlib import suppress
 from decimal import Decimal
 from itertools import compress, repeat
 from typing import Any, Final
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from littled_client.conversions import (
     MISSING_TEXTS,
     BadRow,
+    exact_integer,
     how_missing,
     ipv4_number,
     is_missing,
@@ -48,8 +50,10 @@ _NAIVE_CHARACTERS: Final = re.compile(r"[0-9T :.\-]*")
 _DATE_CHARACTERS: Final = 10
 _SECONDS_CHARACTERS: Final = 19
 _TIME_LENGTHS: Final = frozenset({_DATE_CHARACTERS, 13, 16, _SECONDS_CHARACTERS})
+_DAY_DASH: Final = 7
 _REMEMBERED_IDS_MAX: Final = 1 << 17
 _UNKNOWN: Final = -1
+_ADDRESS_DIGITS: Final = re.compile(r"[0-9A-Fa-f]{32}")
 _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday
 
 
@@ -100,13 +104,13 @@ def _odd_numbers(column: NumberColumn, cells: Cells) -> dict[str, NDArray[np.boo
 
 
 def _is_missing_in(column: Column, cell: Any) -> bool:
-    listed = isinstance(column, CategoryColumn) and cell_text(cell) in column.values
+    listed = isinstance(column, CategoryColumn) and cell_text(cell) in column.spellings
     return is_missing(cell) and not listed
 
 
 def _fits(column: Column, cell: Any) -> bool:
-    if isinstance(column, CategoryColumn):
-        return cell_text(cell) in column.values
+    if isinstance(column, CategoryColumn) and is_word(cell):
+        return cell_text(cell) in column.spellings
     try:
         rows_of(column, [cell])
     except BadRow:
@@ -119,26 +123,32 @@ def _fits(column: Column, cell: Any) -> bool:
 
 def _numbers(column: NumberColumn, cells: Cells) -> Rows:
     values, wrong = read_numbers(cells)
-    _refuse(wrong, column, "does not hold a number")
+    _refuse(wrong, column, "does not hold a number such as -1234.5")
     missing = np.isnan(values)
     first = int(column.missing == "bucket")
     if not first and missing.any():
         what = how_missing(cells[int(missing.argmax())])
         _refuse(missing, column, f"{what}, and its missing values are refused")
     if column.outside == "refuse" and column.least is not None and column.most is not None:
-        _refuse(values < float(column.least), column, f"is below its least value, {column.least}")
-        _refuse(values > float(column.most), column, f"is above its greatest value, {column.most}")
-    edges = np.array([float(edge) for edge in column.edges], dtype=np.float64)
+        least, most = np.array([column.least, column.most], dtype=values.dtype)
+        _refuse(values < least, column, f"is below its least value, {column.least}")
+        _refuse(values > most, column, f"is above its greatest value, {column.most}")
+    edges = np.array([float(edge) for edge in column.edges], dtype=np.float64).astype(values.dtype)
     buckets = np.searchsorted(edges, values, side="right") + first
     if first:
         buckets[missing] = 0
     return buckets.astype(np.uint16).reshape(-1, 1)
 
 
-def read_numbers(cells: Cells) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the values (n,), NaN for what is missing, and which of them are no numbers."""
+def read_numbers(cells: Cells) -> tuple[NDArray[np.floating[Any]], NDArray[np.bool_]]:
+    """Return the values (n,), NaN for what is missing, and which of them are no numbers.
+
+    They are float64, or floats of fewer bits where the cells are an array of these: 0.7 as a
+    float32 is to be compared with the 0.7 nearest to it, as it is where it was written to a file.
+    """
     if isinstance(cells, np.ndarray) and cells.dtype.kind in "iuf":
-        values = cells.astype(np.float64)
+        narrow = cells.dtype.kind == "f" and cells.dtype.itemsize < np.dtype(np.float64).itemsize
+        values = cells if narrow else cells.astype(np.float64)
         return values, np.isinf(values)
     quick = _quick_numbers(cells)
     if quick is not None:
@@ -201,7 +211,7 @@ def _finite(value: float) -> float | None:
 def _categories(column: CategoryColumn, cells: Cells) -> Rows:
     values = cells.tolist() if isinstance(cells, np.ndarray) else cells
     first = int(column.missing == "bucket")
-    known: dict[Any, int] = {text: first + i for i, text in enumerate(column.values)}
+    known: dict[Any, int] = {text: first + place for text, place in column.spellings.items()}
     with suppress(KeyError, TypeError):  # often every cell is one of the texts, as it stands there
         return np.fromiter(map(known.__getitem__, values), np.uint16, len(values)).reshape(-1, 1)
     kinds = set(map(type, values))
@@ -218,18 +228,26 @@ def _category(
     column: CategoryColumn, value: Any, values: Sequence[Any], index: int | None = None
 ) -> int:
     """Return the bucket of one cell; BadRow at `index`, or where the value first stands."""
-    first, text = int(column.missing == "bucket"), cell_text(value)
-    if text in column.values:  # a word such as "NA" may be one of them
-        return first + column.values.index(text)
+    first = int(column.missing == "bucket")
+    place = column.spellings.get(cell_text(value))
+    if place is not None:  # a word such as "NA" may be one of them
+        return first + place
     if is_missing(value):
         if first:
             return 0
         sentence = f"{how_missing(value)}, and its missing values are refused"
+    elif not is_word(value):
+        sentence = "does not hold a text, a number or a truth value"
     elif column.other == "bucket":
         return first + len(column.values)
     else:
         sentence = "holds none of its values"
     raise _bad(values.index(value) if index is None else index, column, sentence)
+
+
+def is_word(value: Any) -> bool:
+    """Return whether a cell is something that people write as a word, and no list or bytes."""
+    return not isinstance(value, bytes | list | tuple | dict | np.ndarray)
 
 
 def cell_text(value: Any) -> str:
@@ -265,16 +283,9 @@ def read_times(cells: Cells, zone: ZoneInfo) -> tuple[NDArray[Any], NDArray[np.b
     """Return local times (n,) as datetime64[s], NaT for what is missing, and which are no times."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "M":
         return cells.astype("datetime64[s]"), np.zeros(len(cells), dtype=np.bool_)
-    if set(map(type, cells)) == {str}:
-        together = "".join(cells)
-        naive = _NAIVE_CHARACTERS.fullmatch(together) is not None
-        if naive and all(map(_is_plain_time, cells)):
-            try:
-                times = np.array(cells, dtype="datetime64[s]")
-            except ValueError:
-                pass
-            else:
-                return times, np.zeros(len(times), dtype=np.bool_)
+    times = _naive_times(cells) if set(map(type, cells)) == {str} else None
+    if times is not None:
+        return times, np.zeros(len(times), dtype=np.bool_)
     slow = [_local_time(cell, zone) for cell in cells]
     wrong = np.array([time is None for time in slow], dtype=np.bool_)
     times = np.array(
@@ -283,30 +294,41 @@ def read_times(cells: Cells, zone: ZoneInfo) -> tuple[NDArray[Any], NDArray[np.b
     return times, wrong
 
 
+def _naive_times(texts: Cells) -> NDArray[Any] | None:
+    """Return texts that are all dates and times without a zone, None where one may be other."""
+    if _NAIVE_CHARACTERS.fullmatch("".join(texts)) is None or not all(map(_is_plain_time, texts)):
+        return None
+    try:
+        return np.array(texts, dtype="datetime64[s]")
+    except ValueError:
+        return None
+
+
 def _is_plain_time(text: str) -> bool:
-    """Return whether a text ends where a part of a time does, and has no zone that numpy drops."""
+    """Return whether a text is one that numpy and Python read alike.
+
+    It ends where a part of a time does, has no zone, which numpy drops, and is no number such as
+    1746100000 or a year before 1, which numpy has.
+    """
     ends = len(text) in _TIME_LENGTHS or text[_SECONDS_CHARACTERS : _SECONDS_CHARACTERS + 1] == "."
-    return ends and "-" not in text[_DATE_CHARACTERS:]
+    is_date = text[_DAY_DASH : _DAY_DASH + 1] == "-" and text[:4] > "0000"
+    return ends and is_date and "-" not in text[_DATE_CHARACTERS:]
 
 
 def _local_time(cell: Any, zone: ZoneInfo) -> np.datetime64 | None:
     """Return a cell as local time, NaT if it is missing, None if it is no time."""
     if is_missing(cell):
         return np.datetime64("NaT")
-    if isinstance(cell, str):
-        try:
-            cell = datetime.datetime.fromisoformat(cell.strip())
-        except ValueError:
-            return None
     if isinstance(cell, np.datetime64):
         return cell
-    if isinstance(cell, datetime.datetime):
-        if cell.tzinfo is not None:
+    try:
+        if isinstance(cell, str):
+            cell = datetime.datetime.fromisoformat(cell.strip())
+        if isinstance(cell, datetime.datetime) and cell.tzinfo is not None:
             cell = cell.astimezone(zone).replace(tzinfo=None)
-        return np.datetime64(cell, "s")
-    if isinstance(cell, datetime.date):
-        return np.datetime64(cell, "s")
-    return None
+    except (ValueError, OverflowError):  # no time, or none of the years 1 to 9999 in the zone
+        return None
+    return np.datetime64(cell, "s") if isinstance(cell, datetime.date) else None
 
 
 def _since(times: NDArray[Any], unit: str, beyond: str) -> NDArray[np.int64]:
@@ -335,7 +357,9 @@ _PART_NUMBERS: Final[dict[str, Callable[[NDArray[Any]], NDArray[np.int64]]]] = {
 
 
 def id_number(value: Any, bits: int) -> int | None:
-    """Return the number of an id, a text or a whole number; None if it is neither, or empty."""
+    """Return the number of an id, a text, a UUID or a whole number; None if it is none of them."""
+    if isinstance(value, UUID):
+        value = str(value)
     if isinstance(value, float | np.floating) and float(value).is_integer():
         value = int(value)
     if isinstance(value, bool | np.bool_) or not isinstance(value, str | int | np.integer):
@@ -349,9 +373,11 @@ def _ids(column: IdColumn, cells: Cells) -> Rows:
     packed = bytearray()
     values = cells.tolist() if isinstance(cells, np.ndarray) else cells
     for index, value in enumerate(values):
-        words = known.get(value) if isinstance(value, str | int) else None
+        words = known.get(value) if type(value) in (str, int) else None  # True is not 1
         if words is None:
-            number = None if is_missing(value) else id_number(value, column.bits)
+            if is_missing(value):
+                raise _bad(index, column, f"{how_missing(value)}, and ids cannot be missing")
+            number = id_number(value, column.bits)
             if number is None:
                 raise _bad(index, column, "does not hold an id (a text or a whole number)")
             words = number.to_bytes(2 * column.words)
@@ -364,17 +390,29 @@ def _ids(column: IdColumn, cells: Cells) -> Rows:
 def _addresses(column: AddressColumn, cells: Cells) -> Rows:
     packed = bytearray()
     for index, value in enumerate(cells):
-        wide: bytes | None
-        if column.bits == IPV4_BITS:
-            number = ipv4_number(str(value))
-            wide = None if number is None else number.to_bytes(4)
-        else:
-            wide = sixteen_bytes(value, exact=True)
+        wide = _four_bytes(value) if column.bits == IPV4_BITS else _sixteen_bytes(value)
         if wide is None:
+            if is_missing(value):
+                raise _bad(index, column, f"{how_missing(value)}, and addresses cannot be missing")
             what = "an IPv4 address" if column.bits == IPV4_BITS else "an address"
             raise _bad(index, column, f"does not hold {what}")
         packed += wide
     return _unpacked(packed, column.words)
+
+
+def _four_bytes(value: Any) -> bytes | None:
+    """Return an IPv4 address, in dotted text or as its number, which is what SQL compares."""
+    number = ipv4_number(str(value))
+    if number is None:
+        number = exact_integer(value)
+    return None if number is None or not 0 <= number < 2**IPV4_BITS else number.to_bytes(4)
+
+
+def _sixteen_bytes(value: Any) -> bytes | None:
+    """Return an address, also as the 32 hexadecimal digits that SQL compares."""
+    if isinstance(value, str) and _ADDRESS_DIGITS.fullmatch(value.strip()):
+        return bytes.fromhex(value.strip())
+    return sixteen_bytes(value, exact=True)
 
 
 def _unpacked(packed: bytearray, words: int) -> Rows:

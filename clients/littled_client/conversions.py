@@ -33,6 +33,8 @@ _INT64_MIN, _INT64_MAX = -(2**63), 2**63 - 1
 _FLOAT_EXACT_MAX = 2.0**53
 _DECIMAL_DIGITS_MAX = 40
 MISSING_TEXTS = frozenset({"", "NA", "NaN", "nan", "null"})
+# Of pandas, which need not be installed: what its columns hold where there is no value.
+_MISSING_TYPES = frozenset({"NAType", "NaTType"})
 _LABEL_TEXTS = {"0": 0, "1": 1, "false": 0, "true": 1, "0.0": 0, "1.0": 1}
 _LABELS: dict[Any, int] = {0: 0, 1: 1} | _LABEL_TEXTS  # False and 0.0 equal 0 as keys
 _IPV4_INSIDE_IPV6 = bytes(10) + b"\xff\xff"
@@ -288,14 +290,17 @@ def is_missing(value: Any) -> bool:
     """Return whether a cell holds nothing: None, NaN, or a text such as "" and "NA"."""
     if isinstance(value, str):
         return value.strip() in MISSING_TEXTS
-    return value is None or (isinstance(value, float) and math.isnan(value))
+    if isinstance(value, float | np.floating | Decimal):
+        return math.isnan(value)
+    return value is None or type(value).__name__ in _MISSING_TYPES
 
 
 def how_missing(value: Any) -> str:
     """Return what is wrong with a cell that holds nothing, as the end of a sentence."""
     if isinstance(value, str):
         return "is NaN, not a number" if value.strip().lower() == "nan" else "is empty"
-    return "is empty" if value is None else "is NaN, not a number"
+    is_nan = isinstance(value, float | np.floating | Decimal)
+    return "is NaN, not a number" if is_nan else "is empty"
 
 
 def _why_no(value: Any, name: str, wanted: str) -> str:
@@ -347,6 +352,11 @@ def _integer(value: Any, *, exact: bool) -> int | None:
     if not isinstance(value, str):
         return None
     return _written_integer(value.strip(), exact=exact)
+
+
+def exact_integer(value: Any) -> int | None:
+    """Return the integer that a value is, or writes in digits; None when it is none."""
+    return _integer(value, exact=True)
 
 
 def _written_integer(text: str, *, exact: bool) -> int | None:
@@ -429,9 +439,11 @@ def label_of(value: Any) -> int | None:
 
 def _label_by_text(positive: str, negatives: Sequence[str]) -> Callable[[Any], int | None]:
     words = {positive: 1} | dict.fromkeys(negatives, 0)
+    # Where 0 or false is the word for the label 1, the usual spelling would say the opposite.
+    is_usual = label_of(positive) != 0 and 1 not in map(label_of, negatives)
 
     def label(value: Any) -> int | None:
         found = words.get(str(value).strip())  # a word such as "NA" may be one of them
-        return label_of(value) if found is None else found
+        return label_of(value) if found is None and is_usual else found
 
     return label

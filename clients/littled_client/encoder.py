@@ -28,7 +28,14 @@ from littled_client.conversions import Column as Cells
 from littled_client.errors import ExampleError
 from littled_client.users import UserDigests, user_text
 from littled_protocol.columns import Labels, Points, Users, point_type
-from littled_protocol.encodings import Column, Reading, Rows, TableSchema, TimeColumn
+from littled_protocol.encodings import (
+    Column,
+    Reading,
+    Rows,
+    TableSchema,
+    TimeColumn,
+    spellings,
+)
 
 
 class Encoder:
@@ -92,20 +99,23 @@ def points_of(table: Any, reading: Reading) -> Points:
 def labels_of(schema: TableSchema, cells: Cells) -> Labels:
     """Return the labels (n,), uint8, of n cells; BadRow at the first that is none.
 
-    Besides the words of the schema 1, 0, true and false are labels; every other cell is an error.
+    Besides the words of the schema 1, 0, true and false are labels, unless one of them is the word
+    for the other label; every other cell is an error.
     """
     if (schema.positive, schema.negative) == ("1", "0"):
         ready = ready_labels(cells)
         if ready is not None:
             return ready
-    words: dict[Any, int] = {schema.positive: 1, schema.negative: 0}
+    words: dict[Any, int] = dict(spellings((schema.negative, schema.positive)))
     if not isinstance(cells, np.ndarray):
         with suppress(KeyError, TypeError):
             return np.frombuffer(bytes(map(words.__getitem__, cells)), dtype=np.uint8)
+    # Where 0 or false is the word for the label 1, the usual spelling would say the opposite.
+    is_usual = label_of(schema.positive) != 0 and label_of(schema.negative) != 1
     labels = bytearray(len(cells))
     for index, cell in enumerate(cells):
         found = words.get(cell_text(cell))
-        if found is None:
+        if found is None and is_usual:
             found = label_of(cell)
         if found is None:
             wanted = f"holds a label other than {schema.positive!r} and {schema.negative!r}"
@@ -155,8 +165,12 @@ def columns_of(table: Any, names: Sequence[str], columns: Sequence[Column]) -> l
 
 
 def _listed(cells: Any) -> Cells:
+    if isinstance(cells, np.ma.MaskedArray):
+        return cast("Cells", cells.tolist())
     if isinstance(cells, list | np.ndarray):
         return cast("Cells", cells)
+    if hasattr(cells, "to_pylist"):  # an array of Arrow, whose items are no Python objects
+        return cast("Cells", cells.to_pylist())
     if isinstance(cells, str | bytes) or not isinstance(cells, Iterable):
         raise ExampleError("a column of a table needs a list or an array of cells")
     return list(cells)
@@ -175,14 +189,22 @@ def _of_frame(table: Any, names: Sequence[str], zones: Mapping[str, str]) -> dic
 
     try:
         frame = nw.from_native(table, eager_only=True)
+    except nw.exceptions.DuplicateError:
+        raise ExampleError("the columns of a frame need different names") from None
     except TypeError:
-        if not hasattr(table, "__arrow_c_stream__"):
-            raise ExampleError(
-                "a table is a frame of pandas, polars or Arrow, a dict of columns, or rows of dicts"
-            ) from None
-        frame = nw.from_arrow(table, backend="pyarrow")
+        frame = _of_capsule(table, nw)
     present = [name for name in names if name in frame.columns]
     return {name: _of_series(frame[name], zones.get(name), nw) for name in present}
+
+
+def _of_capsule(table: Any, nw: Any) -> Any:
+    """Return the frame that Arrow's interface gives."""
+    if hasattr(table, "__arrow_c_stream__"):
+        with suppress(ValueError, nw.exceptions.NarwhalsError):  # a stream of something else
+            return nw.from_arrow(table, backend="pyarrow")
+    raise ExampleError(
+        "a table is a frame of pandas, polars or Arrow, a dict of columns, or rows of dicts"
+    )
 
 
 def _of_series(series: Any, zone: str | None, nw: Any) -> Cells:
@@ -193,9 +215,9 @@ def _of_series(series: Any, zone: str | None, nw: Any) -> Cells:
             series = series.dt.convert_time_zone(zone or "UTC").dt.replace_time_zone(None)
         times: NDArray[Any] = series.to_numpy()
         return times.astype("datetime64[us]")
-    if kind.is_numeric() and not kind.is_decimal():
+    if kind.is_numeric() and not kind.is_decimal() and kind not in (nw.Int128, nw.UInt128):
         if series.null_count():
-            series = series.cast(nw.Float64)
+            series = series.cast(nw.Float32 if kind == nw.Float32 else nw.Float64)
         numbers: NDArray[Any] = series.to_numpy()
         return numbers
     values: list[Any] = series.to_list()

@@ -54,7 +54,7 @@ class Lines:
             return line.decode() if self.number > 1 else line.decode("utf-8-sig")
         except UnicodeDecodeError:
             pass
-        raise SourceError(f"line {self.number} of {self._name} is not UTF-8 text")
+        raise SourceError(f"line {self.number} of {self._name} is not UTF-8 text; save it as UTF-8")
 
     @property
     def digest(self) -> str:

@@ -428,12 +428,12 @@ class Source:
         with self._text() as (_, lines):
             reader = csv.reader(lines, strict=True, delimiter=self._delimiter)
             rows = (row for row in self._csv_rows(reader, lines) if row is not None)
-            return Counter(next(rows, (0, []))[1]), 1
+            return Counter(name.strip() for name in next(rows, (0, []))[1]), 1
 
     def _csv_rows(self, reader: Any, lines: Lines) -> Iterator[tuple[int, list[str]] | None]:
         """Yield each row that is not blank with the number of the line on which it ends."""
         while True:
-            before = len(lines.taken)
+            before, first = len(lines.taken), lines.number + 1
             try:
                 row = next(reader)
             except StopIteration:
@@ -442,14 +442,19 @@ class Source:
                 lines.give_back(before)
                 yield None
                 continue
-            except csv.Error:
+            except csv.Error as error:
+                problem = _csv_problem(str(error), lines.number, first)
                 break
             if row:
                 yield lines.number, row
-        raise SourceError(f"line {lines.number} of {self.name} is not well-formed CSV")
+        raise SourceError(f"{self.name} is not well-formed CSV: {problem}")
 
     def _place(self, header: list[str], name: str) -> int:
         # The header's own words stay out of the message: a file without a header would leak a row.
+        if not header:
+            raise SourceError(f"{self.name} is empty; its first line has to name its columns")
+        if name not in header:
+            header = [each.strip() for each in header]
         count = header.count(name)
         if count == 1:
             return header.index(name)
@@ -553,8 +558,9 @@ class Source:
         self._place_of = self._whole
         with self._parquet_opened() as file:
             for name in names:
-                if name not in file.schema_arrow.names:
-                    raise SourceError(f"{self.name} has no column named {name!r}")
+                if (count := file.schema_arrow.names.count(name)) != 1:
+                    what = f"{count} columns" if count else "no column"
+                    raise SourceError(f"{self.name} has {what} named {name!r}")
             times = [self._is_time(name) for name in names]
             total, done = file.metadata.num_rows, 0
             for batch in file.iter_batches(self.batch_examples, columns=list(dict.fromkeys(names))):
@@ -651,6 +657,18 @@ def _format_of(path: str) -> str:
         ) from None
 
 
+def _csv_problem(error: str, line: int, first: int) -> str:
+    """Return what is wrong with a row of CSV, from line `first` to `line`, without its content."""
+    if "field limit" in error:
+        most = f"{csv.field_size_limit():,}"
+        return f"line {first} begins a cell of more than {most} characters; is its quote closed?"
+    if "end of data" in error:
+        return f"a quote in line {first} is not closed"
+    if "new-line" in error:
+        return f"line {line} has a carriage return inside, which ends no line"
+    return f"in line {line} a quoted cell goes on after its closing quote"
+
+
 def _picked(column: Column, kept: Sequence[int]) -> Column:
     return [column[i] for i in kept] if isinstance(column, list) else column[list(kept)]
 
@@ -680,16 +698,30 @@ def _json_object(line: str) -> dict[str, Any] | None:
 def _arrow_column(column: Any, is_time: bool) -> Column:
     """Return an Arrow column as a numpy array when it is numbers throughout, else as a list.
 
-    So it does for dates and times without a zone that are read as times.
+    So it does for dates and times without a zone that are read as times, and for floats of fewer
+    than 64 bits, which a list would hold as others.
     """
-    from pyarrow import types  # noqa: PLC0415 - only reached when it is installed
+    from pyarrow import timestamp, types  # noqa: PLC0415 - only reached when it is installed
 
-    numeric = types.is_integer(column.type) or types.is_floating(column.type)
-    local = is_time and (
-        types.is_date(column.type) or (types.is_timestamp(column.type) and column.type.tz is None)
-    )
-    if local or (numeric and column.null_count == 0):
+    kind = column.type
+    numeric = types.is_integer(kind) or types.is_floating(kind)
+    local = is_time and (types.is_date(kind) or (types.is_timestamp(kind) and kind.tz is None))
+    narrow = types.is_float16(kind) or types.is_float32(kind)
+    if local or narrow or (numeric and column.null_count == 0):
         array: Column = column.to_numpy(zero_copy_only=False)
         return array
-    values: Column = column.to_pylist()
+    if is_time and types.is_timestamp(kind):  # nanoseconds have no place in times of Python
+        column = column.cast(timestamp("us", kind.tz), safe=False)
+    try:
+        values: Column = column.to_pylist()
+    except OverflowError:  # one is beyond the year 9999; the others still say which
+        values = [_python_value(cell) for cell in column]
     return values
+
+
+def _python_value(cell: Any) -> Any:
+    """Return a value of Arrow, or what nobody takes for one where Python has no such value."""
+    try:
+        return cell.as_py()
+    except OverflowError:
+        return cell

@@ -5,8 +5,10 @@ from __future__ import annotations
 import datetime
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 import numpy as np
+import pandas
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -30,6 +32,10 @@ from support.tables import (
     numbers_by_hand,
 )
 
+DIGITS = column_from_dict({"kind": "category", "name": "digits", "values": ["1", "2.0"]})
+TRUTHS = column_from_dict({"kind": "category", "name": "truths", "values": ["True", "False"]})
+GRADED = column_from_dict({**GRADE.to_dict(), "missing": "bucket"})
+
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.name)
 @given(data=st.data())
@@ -52,8 +58,9 @@ def test_numbers_are_those_made_by_hand(column: Column, data: st.DataObject) -> 
         (INCOME, ["3125", " 3125 ", "3125.0", "3.125e3", 3125, 3125.0, Decimal(3125)]),
         (AMOUNT, ["", "NA", " NaN ", "null", None, float("nan")]),
         (GRADE, ["C", " C ", "C "]),
-        (column_from_dict({"kind": "category", "name": "n", "values": ["1", "2"]}), ["1", 1, 1.0]),
-        (column_from_dict({"kind": "category", "name": "b", "values": ["true"]}), ["true", True]),
+        (DIGITS, ["1", 1, 1.0, "1.0", np.float32(1)]),
+        (TRUTHS, ["true", "True", "TRUE", True, np.bool_(True)]),
+        (GRADED, [None, float("nan"), pandas.NA, pandas.NaT, Decimal("NaN"), np.float32("nan")]),
         (
             OPENED,
             [
@@ -63,8 +70,12 @@ def test_numbers_are_those_made_by_hand(column: Column, data: st.DataObject) -> 
                 np.datetime64("2024-07-01T00:30"),
             ],
         ),
+        (CLOSED, ["", None, pandas.NaT, np.datetime64("NaT")]),
         (CARD, ["17", 17, 17.0, np.int64(17)]),
-        (ADDRESS, ["1.2.3.4", "::ffff:1.2.3.4"]),
+        (CARD, [str(UUID(int=5)), UUID(int=5)]),
+        (ADDRESS, ["1.2.3.4", "::ffff:1.2.3.4", "00000000000000000000ffff01020304"]),
+        (ADDRESS, ["2001::1", "20010000000000000000000000000001"]),
+        (HOST, ["1.2.3.4", 0x01020304, str(0x01020304)]),
     ],
     ids=lambda value: getattr(value, "name", ""),
 )
@@ -80,6 +91,26 @@ def test_values_that_are_the_same(column: Column, same: list[Any]) -> None:
 def test_arrays_of_numbers(dtype: str) -> None:
     values = np.array([0, 1, 3, 4, 200], dtype=dtype)
     assert rows_of(SCORE, values).ravel().tolist() == [1, 2, 3, 3, 3]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_floats_of_fewer_bits_are_what_a_file_of_them_says(dtype: str) -> None:
+    tenths = column_from_dict({"kind": "number", "name": "n", "from": 0, "to": 1, "steps": 10})
+    values = np.arange(11).astype(dtype) / np.array(10, dtype)
+    written = [str(value) for value in values]
+    assert written[:3] == ["0.0", "0.1", "0.2"]
+    expected = [*range(10), 9]
+    assert rows_of(tenths, values).ravel().tolist() == expected
+    assert rows_of(tenths, written).ravel().tolist() == expected
+    strict = column_from_dict({**tenths.to_dict(), "from": "0.7", "outside": "refuse"})
+    assert rows_of(strict, values[7:]).shape == (4, 1)
+
+
+def test_a_truth_value_or_number_with_words_of_its_own() -> None:
+    """Spellings that a category lists are different values, as somebody meant them to be."""
+    column = column_from_dict({"kind": "category", "name": "n", "values": ["true", "True", "1.0"]})
+    cells = ["true", "True", "TRUE", True, "1", 1, 1.0, "1.00", "01", "on"]
+    assert rows_of(column, cells).ravel().tolist() == [0, 1, 0, 0, 2, 2, 2, 3, 3, 3]
 
 
 def test_arrays_with_what_is_missing() -> None:
@@ -108,16 +139,28 @@ def test_arrays_with_what_is_missing() -> None:
         (OPENED, "2024-05-01T13:4500", "does not hold a time such as"),
         (OPENED, "2024-05-01T13:45:0000", "does not hold a time such as"),
         (OPENED, 20240101, "does not hold a time such as"),
+        (OPENED, "1746100000", "does not hold a time such as"),
+        (OPENED, "2026050113", "does not hold a time such as"),
+        (OPENED, "0000-01-01", "does not hold a time such as"),
+        (OPENED, "10000-01-01", "does not hold a time such as"),
+        (OPENED, "9999-12-31T23:59:59Z", "does not hold a time such as"),
         (OPENED, None, "is empty, and its missing values are refused"),
-        (CARD, "", "does not hold an id"),
+        (OPENED, pandas.NaT, "is empty, and its missing values are refused"),
+        (GRADE, pandas.NA, "is empty, and its missing values are refused"),
+        (GRADE, b"A", "does not hold a text, a number or a truth value"),
+        (GRADE, {"secret": 1}, "does not hold a text, a number or a truth value"),
+        (CARD, "", "is empty, and ids cannot be missing"),
         (CARD, 1.5, "does not hold an id"),
         (CARD, True, "does not hold an id"),
         (ADDRESS, "1.2.3", "does not hold an address"),
+        (ADDRESS, "NA", "is empty, and addresses cannot be missing"),
         (HOST, "::1", "does not hold an IPv4 address"),
+        (HOST, 2**32, "does not hold an IPv4 address"),
+        (HOST, 1.0, "does not hold an IPv4 address"),
     ],
 )
 def test_cells_that_have_no_number(column: Column, cell: Any, sentence: str) -> None:
-    good = {INCOME: 1, GRADE: "A", OWNER: "own", OPENED: "2024-01-01", CARD: "x"}
+    good: dict[Column, Any] = {INCOME: 1, GRADE: "A", OWNER: "own", OPENED: "2024-01-01", CARD: "x"}
     before = good.get(column, "1.2.3.4")
     with pytest.raises(BadRow) as raised:
         rows_of(column, [before, before, cell, before])

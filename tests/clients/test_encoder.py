@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from littled_client import Encoder, ExampleError, hash_users, points_of
 from littled_client.conversions import BadRow
 from littled_client.encoder import labels_of
-from littled_protocol.encodings import Column, Reading, TableSchema
+from littled_protocol.encodings import Column, Reading, TableSchema, column_from_dict
 from support.batches import pair
 from support.tables import (
     AMOUNT,
@@ -115,6 +116,48 @@ def test_empty_cells_of_frames_are_missing(library: Any) -> None:
     assert x.tolist() == [[1, 2, 31, 8], [0, 0, 0, 0]]
 
 
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pandas.Series(["A", None, "Z"], dtype="string"),
+        pandas.Series(["A", None, "Z"], dtype="category"),
+        pandas.Series(["A", pandas.NA, "Z"], dtype="object"),
+        polars.Series(["A", None, "Z"], dtype=polars.Enum(["Z", "A"])),
+        polars.Series(["A", None, "Z"], dtype=polars.Categorical),
+        pyarrow.array(["A", None, "Z"]).dictionary_encode(),
+    ],
+    ids=["string", "category", "object", "Enum", "Categorical", "dictionary"],
+)
+def test_texts_of_frames_that_are_missing_are_no_words(cells: Any) -> None:
+    graded = column_from_dict({**GRADE.to_dict(), "missing": "bucket"})
+    library: Any = {"pandas": pandas.DataFrame, "polars": polars.DataFrame}.get(
+        type(cells).__module__.partition(".")[0], pyarrow.table
+    )
+    for table in ({"grade": cells}, library({"grade": cells})):
+        assert points_of(table, Reading((graded,), "value")).tolist() == [1, 0, 5]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        pandas.Series([1, None, 3], dtype="Int64"),
+        pandas.Series([1.0, None, 3.0], dtype="Float32"),
+        pandas.Series([1, pandas.NA, Decimal(3)], dtype="object"),
+        polars.Series([1, None, 3], dtype=polars.Int128),
+        polars.Series([1, None, 3], dtype=polars.Float32),
+        pyarrow.array([1, None, 3]),
+        np.ma.masked_array([1, 2, 3], mask=[False, True, False]),
+    ],
+    ids=["Int64", "Float32", "object", "Int128", "polars Float32", "Arrow", "masked"],
+)
+def test_numbers_that_are_missing_in_columns_of_every_kind(cells: Any) -> None:
+    counted = column_from_dict({"kind": "number", "name": "n", "edges": [2], "missing": "bucket"})
+    assert points_of({"n": cells}, Reading((counted,), "value")).tolist() == [1, 0, 2]
+    if isinstance(cells, pandas.Series | polars.Series):
+        frame = cells.rename("n").to_frame()
+        assert points_of(frame, Reading((counted,), "value")).tolist() == [1, 0, 2]
+
+
 def test_one_number_is_no_row() -> None:
     table = {"score": [0, 1], "defaulted": ["no", "yes"]}
     x, _ = pair(Encoder(schema(SCORE)).examples(table))
@@ -168,6 +211,18 @@ def test_words_for_labels_come_before_their_usual_spelling() -> None:
     assert labels_of(counted, [2, 1, 2.0, "2"]).tolist() == [1, 0, 1, 1]
 
 
+def test_a_usual_spelling_that_would_say_the_opposite_is_no_label() -> None:
+    turned = TableSchema((INCOME,), "y", positive="False", negative="True")
+    cells = [False, "FALSE", True, "true"]
+    assert labels_of(turned, cells).tolist() == [1, 1, 0, 0]
+    assert labels_of(turned, np.array([False, True])).tolist() == [1, 0]
+    with pytest.raises(BadRow, match="holds a label other than 'False' and 'True'"):
+        labels_of(turned, [0])
+    survived = TableSchema((INCOME,), "y", positive="0", negative="lost")
+    with pytest.raises(BadRow, match="holds a label other than '0' and 'lost'"):
+        labels_of(survived, [True])
+
+
 @pytest.mark.parametrize(
     ("cell", "sentence"),
     [
@@ -202,6 +257,9 @@ def test_cells_that_are_no_label(cell: Any, sentence: str) -> None:
         ("secret", "a table is a frame of pandas, polars or Arrow"),
         (5, "a table is a frame of pandas, polars or Arrow"),
         (pandas.DataFrame({"income": [1]}), "the table has no column 'amount'"),
+        (pandas.DataFrame([[1, 2]], columns=["a", "a"]), "a frame need different names"),
+        (pandas.Series([1], name="income"), "a table is a frame of pandas, polars or Arrow"),
+        (polars.LazyFrame({"income": [1]}), "a table is a frame of pandas, polars or Arrow"),
     ],
 )
 def test_tables_that_cannot_be_read(table: Any, sentence: str) -> None:

@@ -14,7 +14,13 @@ import pytest
 from littled_client import ExampleError, Rule, points_of
 from littled_client.published import Published
 from littled_protocol.columns import Points
-from littled_protocol.encodings import Column, EncodingError, NumberColumn, Reading
+from littled_protocol.encodings import (
+    Column,
+    EncodingError,
+    NumberColumn,
+    Reading,
+    column_from_dict,
+)
 from littled_protocol.rules import ScorecardRule, Words, rule_from_dict
 from support.javascript import answers
 from support.tables import (
@@ -38,12 +44,17 @@ NUMBERS: list[Any] = [
 ]  # fmt: skip
 WORDS: list[Any] = [
     "A", " B ", "C", "Z", "rent", "own", "", None, "NA", True, False, 3, 3.0, 0.1, 1e-7,
-    1e16, 2**40,
+    1e16, 2**40, "true", "True", "TRUE", "tRUE", "false", "1", "1.0", "01", 1, 2, "2", "2.0", [1],
 ]  # fmt: skip
+SPELLED = [
+    column_from_dict({"kind": "category", "name": f"spelled {i}", "values": values})
+    for i, values in enumerate((["True", "FALSE"], ["1", "2.0"], ["true", "True", "1", "1.0"]))
+]
 TIMES: list[Any] = [
     "2026-05-01", "2026-05-01T13:45", "2026-05-01 13:45:59", "20260501", "20260501T1345",
     "2026-05-01T13:45:00Z", "2026-05-01T13:45:00+02:00", "2026-03-29T01:30:00Z",
     "1969-12-31T23:59", "2026-10-25T00:30:00+00:00", "2026-02-30", "2026-13-01",
+    "1746100000", "2026050113", "0000-01-01", "10000-01-01",
     "2026-05-01T24:00", "05/01/2026", "2026", "2024-02-29T23:59:59.999",
     "2024-02-29T23:59:59,5", "0050-01-01", "2026-0501", "2026-05-01T13:4500", "", None,
     "NA", 5, "soon", "2026-05-01T13:60", "2026-05-01T13:45-11:30", "2026-05-01T2:00",
@@ -57,6 +68,8 @@ ADDRESSES: list[Any] = [
     "g::1", "12345::", "", None, "12345678-1234-5678-1234-567812345678",
     "1234567-81234-5678-1234-567812345678", 5, "5", "0x1f", "5.0", 2**128 - 1, 2**128, -1,
     "2001:DB8::A", "1:2:3:4:5:6:1.2.3.4", "::1.2.3.4:5", "fe80::1%eth0",
+    "00000000000000000000ffff01020304", "20010000000000000000000000000001", 2**32, 2**32 - 1,
+    "4294967296", "167772161",
 ]  # fmt: skip
 
 
@@ -117,7 +130,7 @@ def test_every_kind_of_rule_has_a_vector_here() -> None:
     ("columns", "values"),
     [
         ((INCOME, AMOUNT, SCORE), NUMBERS),
-        ((GRADE, OWNER), WORDS),
+        ((GRADE, OWNER, *SPELLED), WORDS),
         ((OPENED, CLOSED), TIMES),
         ((CARD,), IDS),
         ((ADDRESS, HOST), ADDRESSES),

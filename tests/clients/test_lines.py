@@ -83,5 +83,5 @@ def test_a_text_that_does_not_begin_as_expected_is_refused() -> None:
 def test_what_is_no_text_is_named_by_its_line() -> None:
     lines = Lines(Script(b"\xef\xbb\xbfone\n\xff\n"), "it")
     assert next(lines) == "one\n"
-    with pytest.raises(SourceError, match=r"^line 2 of it is not UTF-8 text$"):
+    with pytest.raises(SourceError, match=r"^line 2 of it is not UTF-8 text; save it as UTF-8$"):
         next(lines)

@@ -149,12 +149,15 @@ def test_standard_input_is_csv_unless_said_otherwise(monkeypatch: pytest.MonkeyP
         ("a.csv", 'delay,late\n"1\n",0\n\n,1\n', "line 5 of .*: column 'delay' is empty"),
         ("a.csv", "delay,late\n1,0\n2,canary\n", "line 3 of .*: column 'late' does not"),
         ("a.csv", "delay,late\n1,0\n2\n", "line 3 of .* has too few columns"),
-        ("a.csv", 'delay,late\n1,0\n"can"ary,1\n', "line 3 of .* is not well-formed CSV"),
-        ("a.csv", 'delay,late\n1,0\n"canary', "line 3 of .* is not well-formed CSV"),
+        ("a.csv", 'delay,late\n1,0\n"can"ary,1\n', "in line 3 a quoted cell goes on after"),
+        ("a.csv", 'delay,late\n1,0\n"canary\n2,1\n', "a quote in line 3 is not closed"),
+        ("a.csv", 'delay,late\n1,0\n2,"' + "canary\n" * 30_000, "line 3 begins a cell of more"),
+        ("a.csv", "delay,late\r1,0\rcanary,1\r", "line 1 has a carriage return inside"),
         ("a.csv", "delay,late\n1,0\n2,1,\udcff", "line 3 of .* is not UTF-8 text"),
         ("a.csv", "canary,late\n", "first line of .* has no column named 'delay'"),
         ("a.csv", "delay,delay,late\n", "first line of .* has 2 columns named 'delay'"),
-        ("a.csv", "", "first line of .* has no column named 'delay'"),
+        ("a.csv", "", "a.csv is empty; its first line has to name its columns"),
+        ("a.csv", "\n\n", "a.csv is empty; its first line has to name its columns"),
         ("a.jsonl", '{"delay":1,"late":0}\n{"delay":"canary","late":1}\n', "line 2 of .*: column"),
         ("a.jsonl", '{"delay":1,"late":0}\n\n{"canary":1}\n', "line 3 of .* has no key 'delay'"),
         ("a.jsonl", '{"delay":1,"late":0}\n["canary"]\n', "line 2 of .* is not a JSON object"),
@@ -184,6 +187,13 @@ def test_a_bad_row_of_a_parquet_file_is_named(tmp_path: Path) -> None:
         examples(Source(path, "u8", Fields("delay", "early")))
     with pytest.raises(SourceError, match="standard input"):
         examples(Source("-", "u8", FIELDS, file_format="parquet"))
+    import pyarrow
+    from pyarrow import parquet
+
+    twice = pyarrow.table([[1], [2], [0]], names=["delay", "delay", "late"])
+    parquet.write_table(twice, path)
+    with pytest.raises(SourceError, match=r"a\.parquet has 2 columns named 'delay'"):
+        examples(Source(path, "u8", FIELDS))
 
 
 def test_without_pyarrow_there_is_a_hint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -214,6 +224,38 @@ def test_parquet_columns_of_every_kind(tmp_path: Path) -> None:
     assert wide[0] == ([0, 1], 1)
     rows = examples(Source(path, "u16x3", Fields("row", "label")))
     assert rows[1] == ([1, 2, 3], 0)
+
+
+def test_names_of_columns_may_have_spaces_around_them(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("delay, late ,note\n1, 0,x\n2, 1,y\n")
+    assert examples(Source(path, "u8", FIELDS)) == [(1, 0), (2, 1)]
+    assert Source(path, fields=()).columns().names == ("delay", "late", "note")
+
+
+def test_floats_of_a_parquet_file_are_those_of_its_texts(tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    share = {"name": "share", "kind": "number", "edges": ["0.7"], "missing": "bucket"}
+    schema = TableSchema((column_from_dict(share),), "late", "1", "0")
+    file = tmp_path / "x.parquet"
+    shares = pyarrow.array([0.7, None, 0.5], pyarrow.float32())
+    parquet.write_table(pyarrow.table({"share": shares, "late": [1, 0, 1]}), file)
+    assert examples(Source(file, schema.x_type, schema)) == [(2, 1), (0, 0), (1, 1)]
+
+
+def test_a_time_that_python_has_not_is_named(tmp_path: Path) -> None:
+    import pyarrow
+    from pyarrow import parquet
+
+    at = {"name": "at", "kind": "time", "parts": ["month"]}
+    schema = TableSchema((column_from_dict(at),), "late", "1", "0")
+    file = tmp_path / "x.parquet"
+    times = pyarrow.array([0, 2**50], pyarrow.timestamp("ms", "UTC"))
+    parquet.write_table(pyarrow.table({"at": times, "late": [1, 0]}), file)
+    with pytest.raises(SourceError, match=r"^row 2 of .*: column 'at' does not hold a time such"):
+        examples(Source(file, schema.x_type, schema))
 
 
 @pytest.mark.parametrize("kind", ["s", "ms", "us", "ns", "date", "zone", "text"])

@@ -7,7 +7,7 @@ import {
   absolute, add, betweenLogs, compare, decimal, digitsOf, divide, multiply, plain, rounded, subtract, whole,
 } from "./decimals.js";
 import { LittledError, check } from "./errors.js";
-import { addressNumber, cellText, idNumber, ipv4Number, isMissing, numberOf } from "./values.js";
+import { addressNumber, cellText, idNumber, ipv4Number, isMissing, numberOf, wholeNumber } from "./values.js";
 import { localTime } from "./times.js";
 
 const WORKING_DIGITS = 40;
@@ -84,6 +84,7 @@ class CategoryColumn extends Column {
   constructor(map) {
     super(map);
     this.values = map.values;
+    this.spellings = spellings(map.values);
     this.other = map.other !== "refuse";
     const names = [...(this.first ? ["missing"] : []), ...this.values, ...(this.other ? ["other"] : [])];
     this.features = [
@@ -94,8 +95,10 @@ class CategoryColumn extends Column {
   }
 
   read(value) {
-    const place = this.values.indexOf(cellText(value)); // a word such as "NA" may be one of them
-    if (place >= 0) return [this.first + place];
+    const isWord = value === null || typeof value !== "object";
+    if (!isWord) this.refuse("does not hold a text, a number or a truth value");
+    const place = this.spellings.get(cellText(value)); // a word such as "NA" may be one of them
+    if (place !== undefined) return [this.first + place];
     if (isMissing(value)) return this.ofMissing();
     if (!this.other) this.refuse("holds none of its values");
     return [this.first + this.values.length];
@@ -154,7 +157,9 @@ class AddressColumn extends WideColumn {
   }
 
   number(value) {
-    return this.width === 32 ? ipv4Number(String(value)) : addressNumber(value);
+    if (this.width === 32) return ipv4Number(String(value)) ?? narrowNumber(value);
+    const isWide = typeof value === "string" && /^[0-9A-Fa-f]{32}$/.test(value.trim()); // as SQL has them
+    return isWide ? BigInt(`0x${value.trim()}`) : addressNumber(value);
   }
 }
 
@@ -195,6 +200,29 @@ export class Reading {
     );
     return flags.reduce((point, flag, bit) => (flag ? point | (1n << BigInt(bit)) : point), 0n);
   }
+}
+
+/** For each text that means one of some words its place: true is True and TRUE as well, and 3 is 3.0. */
+function spellings(values) {
+  const found = new Map(values.map((value, place) => [value, place]));
+  values.forEach((value, place) => {
+    for (const other of otherSpellings(value)) if (!found.has(other)) found.set(other, place);
+  });
+  return found;
+}
+
+function otherSpellings(value) {
+  const low = value.toLowerCase();
+  const truth = [low, low.charAt(0).toUpperCase() + low.slice(1), low.toUpperCase()];
+  if (["true", "false"].includes(low)) return truth.includes(value) ? truth : [];
+  const number = /^(-?(?:0|[1-9][0-9]{0,14}))(?:\.0)?$/.exec(value);
+  return number ? [number[1], `${number[1]}.0`] : [];
+}
+
+/** An IPv4 address that is given as its number, null for anything else. */
+function narrowNumber(value) {
+  const number = wholeNumber(value, { exact: true });
+  return number === null || number < 0n || number >> 32n ? null : number;
 }
 
 const below = (bucket, count) => Array.from({ length: count }, (_, edge) => edge < bucket);

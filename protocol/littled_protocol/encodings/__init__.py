@@ -6,7 +6,7 @@ numbers of a row; a `Reading` says which of them make the points of a learner.
 """
 
 from littled_protocol.encodings.base import Column, Dialect, EncodingError, Feature
-from littled_protocol.encodings.categories import CategoryColumn, CategoryFeature
+from littled_protocol.encodings.categories import CategoryColumn, CategoryFeature, spellings
 from littled_protocol.encodings.identities import AddressColumn, IdColumn, WideColumn
 from littled_protocol.encodings.numbers import NumberColumn
 from littled_protocol.encodings.reading import (
@@ -41,4 +41,5 @@ __all__ = [
     "column_from_dict",
     "flag_masks",
     "places_of",
+    "spellings",
 ]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from types import MappingProxyType
 from typing import Any, ClassVar, Final, Self
 
 import numpy as np
@@ -27,6 +31,8 @@ from littled_protocol.encodings.numbers import missing_policy
 
 OTHER, MISSING = "other", "missing"
 LISTED_MAX: Final = 8
+# Numbers of so many digits are written without an exponent by whatever holds them as a float.
+_WHOLE: Final = re.compile(r"(-?(?:0|[1-9][0-9]{0,14}))(?:\.0)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +41,7 @@ class CategoryColumn(Column):
 
     Buckets: what is missing, if `missing` is "bucket"; then each value; then everything else, if
     `other` is "bucket". What has no bucket is an error. Numbers and truth values are compared as
-    text: 3 is "3", and true is "true".
+    text, however tables and databases write them: see `spellings`.
     """
 
     kind: ClassVar[str] = "category"
@@ -55,6 +61,11 @@ class CategoryColumn(Column):
     def features(self) -> tuple[Feature, ...]:
         """One, whose buckets are the values."""
         return (CategoryFeature(self.name, self),)
+
+    @property
+    def spellings(self) -> Mapping[str, int]:
+        """For each text that means one of the values the place of it in `values`, from 0."""
+        return spellings(self.values)
 
     @property
     def words(self) -> int:
@@ -123,17 +134,17 @@ class CategoryFeature(Feature):
         """Return comparisons of text; what is missing is NULL."""
         name = sql_name(self.column.name)
         as_text = f"CAST({name} AS TEXT)"
-        values = self.column.values
-        inside = buckets[self.first : self.first + len(values)]
+        inside = buckets[self.first : self.first + len(self.column.values)]
+        texts = self.column.spellings.items()
         conditions = []
         if self.first and buckets[0]:
             conditions.append(f"{name} IS NULL")
         if self.column.other == "bucket" and buckets[-1]:
-            others = [sql_text(v) for v, is_in in zip(values, inside, strict=True) if not is_in]
+            others = [sql_text(text) for text, place in texts if not inside[place]]
             listed = f" AND {as_text} NOT IN ({', '.join(others)})" if others else ""
             conditions.append(f"({name} IS NOT NULL{listed})")
         elif inside.any():
-            named = [sql_text(v) for v, is_in in zip(values, inside, strict=True) if is_in]
+            named = [sql_text(text) for text, place in texts if inside[place]]
             conditions.append(f"({name} IS NOT NULL AND {as_text} IN ({', '.join(named)}))")
         return sql_any(conditions)
 
@@ -141,6 +152,28 @@ class CategoryFeature(Feature):
         names = [MISSING] * self.first + list(self.column.values)
         names += [OTHER] * (self.size - len(names))
         return [name for name, is_in in zip(names, buckets, strict=True) if is_in]
+
+
+@lru_cache(maxsize=256)
+def spellings(values: Sequence[str]) -> Mapping[str, int]:
+    """Return for each text that means one of some words the place of it among them, from 0.
+
+    Besides the words themselves: true and false as true, True and TRUE, and a whole number with and
+    without ".0", where these are no words of their own. The same truth value or number is written
+    in these ways by frames, by files that they are written to, and by databases.
+    """
+    found = {value: place for place, value in enumerate(values)}
+    for place, value in enumerate(values):
+        for other in _other_spellings(value):
+            found.setdefault(other, place)
+    return MappingProxyType(dict(sorted(found.items(), key=lambda item: item[1])))
+
+
+def _other_spellings(value: str) -> tuple[str, ...]:
+    if value in ("true", "True", "TRUE", "false", "False", "FALSE"):
+        return value.lower(), value.capitalize(), value.upper()
+    number = _WHOLE.fullmatch(value)
+    return () if number is None else (number[1], f"{number[1]}.0")
 
 
 def _not(names: list[str]) -> str:

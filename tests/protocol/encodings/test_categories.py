@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+import duckdb
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from littled_client.cells import rows_of
 from littled_protocol.encodings import CategoryColumn, EncodingError, column_from_dict
 from support.tables import GRADE, OWNER, cells_of, numbers_by_hand, true_in_sqlite
 
@@ -45,6 +47,32 @@ def test_sql_is_true_for_the_values_of_the_buckets(column: Any, data: st.DataObj
     cell = data.draw(cells_of(column))
     said = true_in_sqlite(feature.to_sql(chosen, "sqlite"), column.name, cell)
     assert said == chosen[numbers_by_hand(column, cell)[0]]
+
+
+@pytest.mark.parametrize(
+    ("values", "sql_type", "cells"),
+    [
+        (["True", "False"], "BOOLEAN", [True, False]),
+        (["FALSE", "x"], "BOOLEAN", [True, False]),
+        (["1", "2"], "DOUBLE", [1.0, 2.0, 3.0, 2.5]),
+        (["1.0", "-2.0"], "INTEGER", [1, -2, 3]),
+        (["1", "1.0"], "VARCHAR", ["1", "1.0", "01"]),
+        (["true", "True"], "VARCHAR", ["true", "True", "TRUE", "tRUE"]),
+    ],
+)
+def test_truth_values_and_numbers_of_a_database_are_those_of_frames(
+    values: list[str], sql_type: str, cells: list[Any]
+) -> None:
+    column = column_from_dict({"kind": "category", "name": "c", "values": values})
+    (feature,) = column.features
+    with duckdb.connect() as base:
+        base.execute(f"CREATE TABLE t (number INTEGER, c {sql_type})")
+        base.executemany("INSERT INTO t VALUES (?, ?)", list(enumerate(cells)))
+        for bucket in range(feature.size):
+            sql = feature.to_sql(np.arange(feature.size) == bucket, "duckdb")
+            found = base.execute(f"SELECT {sql} FROM t ORDER BY number").fetchall()  # noqa: S608
+            expected = [numbers == [bucket] for numbers in rows_of(column, cells).tolist()]
+            assert [row[0] for row in found] == expected
 
 
 @pytest.mark.parametrize("column", [GRADE, OWNER, MANY], ids=["grade", "owner", "many"])
