@@ -113,14 +113,18 @@ class Postgres:
 
     def labels(self, rule: Rule, words: Words, values: Sequence[Value]) -> list[int]:
         """What PostgreSQL makes of a rule's expression and of its function."""
-        text = ";\n".join(script(rule, words, values, "postgresql")) + ";\n"
+        return judged(self.ask(script(rule, words, values, "postgresql")))
+
+    def ask(self, statements: Sequence[str]) -> list[list[bool | None]]:
+        """What the last of some statements finds, rows of truth values."""
+        text = ";\n".join(statements) + ";\n"
         out = self.run(
             *("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"),
             *("-h", self.folder, "-U", "tests", "-d", "postgres", "-f", "-"),
             text=text,
         )
         truth = {"t": True, "f": False, "": None}
-        return judged([[truth[cell] for cell in line.split("|")] for line in out.splitlines()])
+        return [[truth[cell] for cell in line.split("|")] for line in out.splitlines()]
 
 
 @contextmanager

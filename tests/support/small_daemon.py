@@ -96,6 +96,8 @@ class SmallDaemon:
         self.releases: dict[str, list[Release]] = {}
         # The words of learners, as a status says them; those of others are plain.
         self.words: dict[str, Any] = {}
+        # The schemas of streams, as a status says them, of those that have columns.
+        self.schemas: dict[str, dict[str, Any]] = {}
         self.status_requests = 0
         # From a learner of predictions to the answers left in its window, and what it has answered.
         self.answers_left: dict[str, int] = {}
@@ -307,6 +309,8 @@ class _Peer(asyncio.Protocol):
             name: {"x_type": x_type, "learners": {}}
             for name, x_type in self._daemon.streams.items()
         }
+        for name, schema in self._daemon.schemas.items():
+            streams[name]["schema"] = schema
         for learner in (*self._daemon.releases, *self._daemon.answers_left):
             stream, _, name = learner.partition("/")
             facts = {"words": self._daemon.words.get(learner, {})}

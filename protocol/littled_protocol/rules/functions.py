@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final, get_args
 
 from littled_protocol.columns import point_type
-from littled_protocol.encodings import CategoryColumn, Column, Dialect, NumberColumn, TimeColumn
+from littled_protocol.encodings import AddressColumn, Column, Dialect, NumberColumn, TimeColumn
+from littled_protocol.encodings.identities import IPV4_BITS
 from littled_protocol.rules.base import Rule, RuleError, Words
 from littled_protocol.rules.writing import identifier
 
@@ -57,7 +58,7 @@ def _column_type(column: Column) -> str:
         return "double precision"
     if isinstance(column, TimeColumn):
         return "timestamp"
-    is_number = not isinstance(column, CategoryColumn) and column.words == 2
+    is_number = isinstance(column, AddressColumn) and column.bits == IPV4_BITS
     return "bigint" if is_number else "text"
 
 

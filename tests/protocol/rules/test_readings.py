@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-import sqlite3
-from ipaddress import ip_address
+from collections.abc import Iterator
 from typing import Any
 
-import duckdb
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from littled_client import points_of
 from littled_protocol.encodings import (
-    AddressColumn,
     CategoryColumn,
-    Column,
     Dialect,
     EncodingError,
     IdColumn,
-    NumberColumn,
     Reading,
     TableSchema,
-    TimeColumn,
 )
 from littled_protocol.rules import (
     AffineRule,
     ConjunctionRule,
-    MajorityRule,
     PointsRule,
     PrefixRule,
     PrefixSetRule,
@@ -42,182 +35,28 @@ from littled_protocol.rules import (
     rule_from_dict,
     sql_function,
 )
+from support.databases import Postgres, postgres
+from support.readings import (
+    BITS,
+    CASES,
+    CELL,
+    ROW,
+    drawn,
+    labels_by_sql,
+    labels_of_answers,
+    script,
+)
 from support.tables import (
     ADDRESS,
-    AMOUNT,
     CARD,
-    CLOSED,
     GRADE,
     HOST,
     INCOME,
     OPENED,
-    OWNER,
     SCORE,
     cells_of,
     numbers_by_hand,
 )
-
-ROW = Reading((INCOME, GRADE, OPENED, AMOUNT, CLOSED), "row")
-BITS = Reading((GRADE, AMOUNT, OWNER, SCORE), "bits")
-CELL = Reading((GRADE, SCORE), "cell")
-
-
-def numbers(bits: int) -> st.SearchStrategy[int]:
-    return st.integers(0, 2**bits - 1)
-
-
-def thresholds(reading: Reading) -> st.SearchStrategy[Rule]:
-    return st.integers(0, reading.size).map(lambda t: ThresholdRule(reading.size, t))
-
-
-def stumps() -> st.SearchStrategy[Rule]:
-    count, size = len(ROW.features), ROW.size
-    found = st.tuples(st.integers(0, count - 1), st.integers(1, size - 1), st.booleans())
-    return found.map(lambda parts: StumpRule(count, size, *parts))
-
-
-def conjunctions() -> st.SearchStrategy[Rule]:
-    def rule(masks: tuple[int, int, int]) -> Rule:
-        looked, value, also = masks
-        looked &= also  # few of the bits, or no row would fit
-        return ConjunctionRule(BITS.bits, looked & value, looked & ~value)
-
-    return st.tuples(*[numbers(BITS.bits)] * 3).map(rule)
-
-
-def affine(bits: int) -> st.SearchStrategy[Rule]:
-    """Half of all points: those with an even number, or an odd one, of some bits."""
-
-    def rule(mask: int, odd: bool) -> Rule:
-        low = mask & -mask
-        basis = sorted(
-            (1 << b) | (low if mask >> b & 1 else 0) for b in range(bits) if 1 << b != low
-        )
-        high_first = tuple(reversed(basis))
-        highest = sum(2 ** (v.bit_length() - 1) for v in high_first)
-        assert all(v & highest == 2 ** (v.bit_length() - 1) for v in high_first)
-        return AffineRule(bits, high_first, low if odd else 0)
-
-    masks = st.integers(0, 3).map(lambda part: (part << (bits - 3)) | 1)  # 1 is the lowest bit
-    return st.builds(rule, masks, st.booleans())
-
-
-def tables() -> st.SearchStrategy[Rule]:
-    flags = st.lists(st.booleans(), min_size=CELL.size, max_size=CELL.size)
-    return flags.map(
-        lambda found: TableRule("t", "ab", np.packbits(np.array(found)).tobytes(), CELL.size)
-    )
-
-
-def sets(bits: int, reading: Reading, cells: list[Any]) -> Rule:
-    """A set with the number of one of the cells in it, and another one."""
-    points = points_of({reading.columns[0].name: cells[:1]}, reading)
-    wide = points.ndim == 2
-    found = (int(points[0, 0]) << 64 | int(points[0, 1])) if wide else int(points[0])
-    return PointsRule(bits, tuple(sorted({found, 5})))
-
-
-def scorecards(reading: Reading) -> st.SearchStrategy[Rule]:
-    points = st.integers(-50, 50)
-    of_each = [st.tuples(*[points] * feature.size) for feature in reading.features]
-    return st.builds(ScorecardRule, points, st.tuples(*of_each))
-
-
-def majority(members: st.SearchStrategy[Rule]) -> st.SearchStrategy[Rule]:
-    return st.lists(members, min_size=1, max_size=3).map(lambda m: MajorityRule(tuple(m)))
-
-
-CASES: dict[str, tuple[Reading, Any]] = {
-    "thresholds": (Reading((AMOUNT,), "value"), thresholds(Reading((AMOUNT,), "value"))),
-    "categories": (Reading((OWNER,), "value"), thresholds(Reading((OWNER,), "value"))),
-    "points of buckets": (
-        Reading((GRADE,), "value"),
-        st.sets(numbers(3)).map(lambda found: PointsRule(3, tuple(sorted(found)))),
-    ),
-    "prefixes of buckets": (
-        Reading((INCOME,), "value"),
-        st.integers(1, 6).flatmap(
-            lambda length: numbers(length).map(lambda value: PrefixRule(6, value, length))
-        ),
-    ),
-    "stumps": (ROW, stumps()),
-    "scorecards": (ROW, scorecards(ROW)),
-    "scorecards of one column": (
-        Reading((GRADE,), "value"),
-        scorecards(Reading((GRADE,), "value")),
-    ),
-    "majority of stumps": (ROW, majority(stumps())),
-    "conjunctions": (BITS, conjunctions()),
-    "majority of conjunctions": (BITS, majority(conjunctions())),
-    "affine": (BITS, affine(BITS.bits)),
-    "tables": (CELL, tables()),
-    "ids": (Reading((CARD,), "number"), None),
-    "addresses": (Reading((ADDRESS,), "number"), None),
-    "hosts": (Reading((HOST,), "number"), None),
-    "blocks": (
-        Reading((HOST,), "number"),
-        st.integers(0, 3).flatmap(
-            lambda length: numbers(length).map(lambda value: PrefixRule(32, value, length))
-        ),
-    ),
-    "sets of blocks": (
-        Reading((HOST,), "number"),
-        st.sampled_from([(), ((0, 3), (5, 3)), ((0, 0),), ((10, 8), (192, 8))]).map(
-            lambda prefixes: PrefixSetRule(32, prefixes)
-        ),
-    ),
-    "sets of prefixes of buckets": (
-        Reading((INCOME,), "value"),
-        st.sampled_from([(), ((0, 3), (5, 3)), ((0, 0),)]).map(
-            lambda prefixes: PrefixSetRule(6, prefixes)
-        ),
-    ),
-}
-
-
-def stored(column: Column, cell: Any) -> Any:
-    """A cell as a database holds it."""
-    if cell is None:
-        return None
-    if isinstance(column, TimeColumn):
-        return cell.isoformat(" ", "seconds")
-    if isinstance(column, IdColumn):
-        return str(cell)
-    if isinstance(column, AddressColumn):
-        address = ip_address(cell)
-        mapped = 0xFFFF << 32 if address.version == 4 and column.bits == 128 else 0
-        number = int(address) | mapped
-        return number if column.bits == 32 else f"{number:032x}"
-    return float(cell) if isinstance(column, NumberColumn) else cell
-
-
-def sql_type(column: Column) -> str:
-    if isinstance(column, NumberColumn):
-        return "DOUBLE"
-    if isinstance(column, TimeColumn):
-        return "TIMESTAMP"
-    if isinstance(column, AddressColumn) and column.bits == 32:
-        return "BIGINT"
-    return "VARCHAR"
-
-
-def labels_by_sql(
-    expression: str, reading: Reading, rows: list[list[Any]], dialect: Dialect
-) -> list[bool]:
-    """The labels of rows by an expression, in a real database."""
-    names = [f'"{column.name}"' for column in reading.columns]
-    types = [sql_type(column) for column in reading.columns]
-    declared = ", ".join(f"{n} {t}" for n, t in zip(names, types, strict=True))
-    marks = ", ".join("?" for _ in names)
-    base: Any = sqlite3.connect(":memory:") if dialect == "sqlite" else duckdb.connect()
-    try:
-        base.execute(f"CREATE TABLE t (number INTEGER, {declared})")
-        for number, row in enumerate(rows):
-            base.execute(f"INSERT INTO t VALUES (?, {marks})", [number, *row])  # noqa: S608
-        found = base.execute(f"SELECT {expression} FROM t ORDER BY number").fetchall()  # noqa: S608
-    finally:
-        base.close()
-    return [bool(label) for (label,) in found]
 
 
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
@@ -225,37 +64,38 @@ def labels_by_sql(
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
 def test_a_row_has_one_label(name: str, dialect: Dialect, data: st.DataObject) -> None:
-    reading, rules = CASES[name]
-    table = {
-        c.name: data.draw(st.lists(cells_of(c), min_size=4, max_size=4)) for c in reading.columns
-    }
-    if rules is None:
-        rule: Rule = sets(reading.bits, reading, table[reading.columns[0].name])
-    else:
-        rule = data.draw(rules)
-    words = Words.from_dict(Words(positive="yes", negative="no", reading=reading).to_dict())
-    assert words.reading == reading
-    labels = rule_from_dict(rule.to_dict()).evaluate(points_of(table, reading)).astype(bool)
+    rule, words, table = drawn(data, name, 4)
+    assert words.reading is not None
+    labels = rule_from_dict(rule.to_dict()).evaluate(points_of(table, words.reading)).tolist()
     assert rule.describe(words).endswith("yes") or rule.describe(words).startswith("yes if ")
     if name == "ids" and dialect == "sqlite":
         with pytest.raises(RuleError, match="which SQLite does not compute"):
             rule.to_sql(words, dialect=dialect)
         return
-    rows = [
-        [stored(column, cell) for column, cell in zip(reading.columns, row, strict=True)]
-        for row in zip(*table.values(), strict=True)
-    ]
-    expression = rule.to_sql(words, dialect=dialect)
-    assert labels_by_sql(expression, reading, rows, dialect) == labels.tolist()
+    assert labels_by_sql(rule, words, table, dialect) == labels
     if dialect == "duckdb":
-        made = sql_function(rule, words, "labelled", "duckdb")
-        names = ", ".join(f'"{column.name}"' for column in reading.columns)
-        with_macro = duckdb.connect()
-        try:
-            with_macro.execute(made)
-        finally:
-            with_macro.close()
-        assert f'MACRO "labelled"({names})' in made
+        names = ", ".join(f'"{column.name}"' for column in words.reading.columns)
+        assert f'MACRO "labelled"({names})' in sql_function(rule, words, "labelled", "duckdb")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    with postgres() as running:
+        if running is None:
+            pytest.skip("PostgreSQL is not installed, or not for this user")
+        yield running
+
+
+@pytest.mark.parametrize("name", CASES)
+@given(data=st.data())
+@settings(max_examples=2, deadline=None, phases=[Phase.explicit, Phase.generate])
+def test_a_row_has_the_same_label_in_postgresql(
+    server: Postgres, name: str, data: st.DataObject
+) -> None:
+    rule, words, table = drawn(data, name, 12)
+    assert words.reading is not None
+    labels = rule.evaluate(points_of(table, words.reading)).tolist()
+    assert labels_of_answers(server.ask(script(rule, words, table, "postgresql"))) == labels
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -339,6 +179,8 @@ def test_functions_of_postgresql_take_the_types_of_the_columns() -> None:
     assert '("income" double precision, "grade" text, "opened" timestamp)' in made
     hosts = Words(reading=Reading((HOST,), "number"))
     assert '("host" bigint)' in sql_function(PrefixRule(32, 10, 8), hosts, "inside")
+    short = Words(reading=Reading((IdColumn("card", 32),), "number"))
+    assert '("card" text)' in sql_function(PointsRule(32, (5,)), short, "listed")
 
 
 @pytest.mark.parametrize(
