@@ -488,7 +488,7 @@ class AsyncFeeder:
         source is shorter than what was fed before.
         """
         before = self.next_sequence
-        for batch in skip_examples(iter(batches), before):
+        for batch in skip_examples(batches, before):
             await self.send(*batch)
         return self.next_sequence - before
 

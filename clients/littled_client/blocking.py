@@ -479,7 +479,7 @@ class Feeder:
         Raises SourceError when the source is shorter than what was fed before.
         """
         before = self.next_sequence
-        for batch in skip_examples(iter(batches), before):
+        for batch in skip_examples(batches, before):
             self.send(*batch)
             if isinstance(batches, Source) and batches.waiting:
                 self.flush()

@@ -228,17 +228,34 @@ class Source:
 
         What is wrong with the file itself is raised all the same.
         """
+        return self._batches(on_bad, 0)
+
+    def after(self, count: int) -> Iterator[Batch]:
+        """Yield the batches without their first `count` examples, whose cells nobody looks at.
+
+        Raises SourceError when there are fewer: what was fed before came from elsewhere.
+        """
+        return self._batches(None, count)
+
+    def _batches(self, on_bad: _Told | None, before: int) -> Iterator[Batch]:
         self._progress, self._place_of, self._waiting = None, None, False
         self._examples = 0
+        each_is_one = not (isinstance(self._fields, Fields) and self._fields.skip_incomplete)
         found = self._recorded() if self.format == "recording" else self._rows(on_bad)
         with closing(found):  # and so the file, whoever still has the traceback of an error
             for some in found:
-                batch = self._convert(some, on_bad) if isinstance(some, _Rows) else some
-                if len(batch[1]):
+                left = before - self._examples
+                if isinstance(some, _Rows) and each_is_one and len(some.lines) <= left:
+                    self._examples += len(some.lines)
+                else:
+                    batch = self._convert(some, on_bad) if isinstance(some, _Rows) else some
                     self._examples += len(batch[1])
-                    yield batch
+                    if len(batch[1]) > max(0, left):
+                        yield _without_first(batch, left) if left > 0 else batch
                 if self._stopping:
                     return
+        if self._examples < before:
+            raise _too_short(before)
 
     def cells(self) -> Iterator[tuple[Column, ...]]:
         """Yield the cells of each batch as they stand in the file, by columns in the fields' order.
@@ -622,24 +639,35 @@ def _conversion(
     return lambda columns: converter.convert(columns[:width], *columns[width:])
 
 
-def skip_examples(batches: Iterator[Batch], count: int) -> Iterator[Batch]:
-    """Yield `batches` without their first `count` examples.
+def skip_examples(batches: Iterable[Batch], count: int) -> Iterator[Batch]:
+    """Yield `batches`, such as a source, without their first `count` examples.
 
     Raises SourceError when there are fewer than `count`: what was fed before came from elsewhere.
     """
+    if isinstance(batches, Source):
+        yield from batches.after(count)
+        return
     left = count
     for batch in batches:
         examples = len(batch[1])
         if left >= examples:
             left -= examples
             continue
-        yield cast("Batch", tuple(column[left:] for column in batch))
+        yield _without_first(batch, left)
         left = 0
     if left:
-        raise SourceError(
-            f"the source holds fewer than the {count} examples already fed under this producer's "
-            "name; feed another source under another name"
-        )
+        raise _too_short(count)
+
+
+def _without_first(batch: Batch, count: int) -> Batch:
+    return cast("Batch", tuple(column[count:] for column in batch))
+
+
+def _too_short(count: int) -> SourceError:
+    return SourceError(
+        f"the source holds fewer than the {count} examples already fed under this producer's "
+        "name; feed another source under another name"
+    )
 
 
 def _format_of(path: str) -> str:

@@ -394,8 +394,28 @@ def test_skipping_goes_by_examples_not_by_batches(tmp_path: Path) -> None:
         for batch_examples in (1, 2, 3, 10):
             source = Source(path, "u8", FIELDS, batch_examples=batch_examples)
             assert examples(skip_examples(iter(source), count)) == ROWS[count:]
+            assert examples(skip_examples(source, count)) == ROWS[count:]
     with pytest.raises(SourceError, match="fewer than the 6 examples"):
         examples(skip_examples(iter(Source(path, "u8", FIELDS)), 6))
+    with pytest.raises(SourceError, match="fewer than the 6 examples"):
+        examples(Source(path, "u8", FIELDS).after(6))
+
+
+def test_what_was_fed_before_is_not_looked_at_again(tmp_path: Path) -> None:
+    """But for its number: a row that is left out was no example."""
+    path = tmp_path / "a.csv"
+    path.write_text("delay,late\n" + "seen,before\n" * 6 + "7,0\n200,1\n31,1\n")
+    source = Source(path, "u8", FIELDS, batch_examples=2)
+    assert examples(source.after(6)) == [(7, 0), (200, 1), (31, 1)]
+    assert examples(source.after(8)) == [(31, 1)]
+    mark = source.mark()
+    assert mark is not None
+    assert mark.examples == 9
+    with pytest.raises(SourceError, match=r"line 6 of .*: column 'delay' does not hold an integer"):
+        examples(source.after(5))
+    path.write_text("delay,late\n" + "NA,1\n7,0\n" * 3)
+    source = Source(path, "u8", Fields("delay", "late", skip_incomplete=True), batch_examples=2)
+    assert examples(source.after(2)) == [(7, 0)]
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet", ".littled"])
@@ -419,7 +439,7 @@ def test_every_format_names_the_users(tmp_path: Path, suffix: str, count: int) -
             for part in (slice(0, 3), slice(3, 4)):
                 writer.write_batch(x[part], y[part], who[part])
     source = Source(path, "u8", Fields("x", "y", user="who"), batch_examples=3)
-    batches = list(skip_examples(iter(source), count))
+    batches = list(skip_examples(source, count))
     columns = [np.concatenate([part[i] for part in batches]) for i in range(3)] if batches else []
     expected = [x[count:], y[count:], hash_users(who)[count:].tolist()] if count < 4 else []
     assert [column.tolist() for column in columns] == expected

@@ -27,7 +27,7 @@ from littled_client.conversions import Batch
 from littled_client.errors import ClientError, SourceError
 from littled_client.fed import Fed, rest_after
 from littled_client.following import put_aside
-from littled_client.sources import Source, skip_examples
+from littled_client.sources import Source
 from littled_protocol.errors import ProtocolError
 
 
@@ -346,7 +346,7 @@ class Pouring:
         sent, rate = 0, self.manner.rate
         with feeding_progress() as progress:
             task = progress.add_task(self._stream, total=1.0, acknowledged="0", since_start=0)
-            batches: Iterator[Batch] = skip_examples(iter(source), before)
+            batches: Iterator[Batch] = source.after(before)
             if not (self.looked_at_labels or before):
                 batches = both_labels(batches, source)
             for batch in batches:
