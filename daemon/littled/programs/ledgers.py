@@ -46,11 +46,12 @@ class Ledger:
             spent = [*self._spent, (epsilon, delta)]
             epsilons, deltas = (sum(amounts, Fraction(0)) for amounts in zip(*spent, strict=True))
             if epsilons > self.epsilon or deltas > self.delta:
+                trained = len(self._spent)
                 raise LedgerExceeded(
                     f"this training costs epsilon {float(epsilon):g} and delta {float(delta):g}, "
-                    f"and the ledger's {float(self.epsilon):g} and {float(self.delta):g} are "
-                    f"spent by {len(self._spent)} trainings on the same data as far as that it "
-                    "does not fit; give the estimator a ledger of what all of them may spend, or "
+                    f"which do not fit beside {trained} training{'s' * (trained != 1)} on the same "
+                    f"data into the ledger of {float(self.epsilon):g} and {float(self.delta):g}; "
+                    "give the estimator a ledger of what all of them may spend, or "
                     'budget="each" if the data is public'
                 )
             self._spent = spent

@@ -16,7 +16,7 @@ def test_trainings_add_up_to_what_there_is_and_no_further() -> None:
     for count in (1, 2, 3):
         ledger.spend(F(1, 10), F(0))
         assert ledger.charges == ((F(1, 10), F(0)),) * count
-    with pytest.raises(LedgerExceeded, match="by 3 trainings"):
+    with pytest.raises(LedgerExceeded, match="do not fit beside 3 trainings on"):
         ledger.spend(F(1, 10**9), F(0))
     assert len(ledger.charges) == 3
 

@@ -67,6 +67,7 @@ def _learners(stream: str, columns: Sequence[DraftedColumn]) -> Iterator[str]:
         yield ""
         yield f"[streams.{stream}.learners.rule]"
         yield f"class = {_value(_class_of(features, columns))}"
+        yield '# or class = "scorecard" without adversary: points for every column, added up'
         yield f"columns = {_value(features)}"
         yield 'adversary = "none"  # nobody chooses the order of the examples'
     yield from _alone(stream, "ids", "sparse_sets:16", ids)
