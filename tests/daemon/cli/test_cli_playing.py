@@ -16,7 +16,7 @@ EXAMPLES = 327_346
 ERROR_MAX = 0.067
 ERROR_MAX_ONCE = 0.07
 RUNS, RUNS_GOOD_MIN = 20, 18
-SECONDS_MAX = 60.0
+SECONDS_MAX = 150.0
 
 
 def test_a_process_that_fails_has_the_last_word(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -28,6 +28,7 @@ def test_a_process_that_fails_has_the_last_word(monkeypatch: pytest.MonkeyPatch)
         run_demo(lambda _: None)
 
 
+@pytest.mark.timeout(250)
 def test_a_run_learns_good_rules_and_leaves_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

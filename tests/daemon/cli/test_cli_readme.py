@@ -7,6 +7,8 @@ import sys
 import tomllib
 from pathlib import Path
 
+import pytest
+
 from littled.cli.entry import COMMANDS
 from littled.cli.flights import CONFIGURATION, schema
 from littled_client import Client
@@ -28,6 +30,7 @@ def environment(**more: str) -> dict[str, str]:
     return kept | {"PATH": path, "NO_COLOR": "1"} | more
 
 
+@pytest.mark.timeout(200)
 def test_the_commands_run_as_they_stand(tmp_path: Path) -> None:
     # Whatever happens, the daemon in the background ends with the script.
     script = "set -euo pipefail\ntrap 'kill $(jobs -p) || true' EXIT\n" + "".join(blocks("sh"))
