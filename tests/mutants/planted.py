@@ -60,6 +60,7 @@ WINDOWS_USERS = f"{BATCH}/test_laws.py::test_all_that_one_user_gives_costs_what_
 MEANING = "daemon/cli/test_cli_meanings.py"
 
 CHAINS = f"{LEARNERS}/online/selections/test_chain.py"
+MAJORITY_DRAWS = f"{LEARNERS}/online/selections/test_majority.py"
 MAJORITIES = f"{LEARNERS}/online/test_majority_memory.py"
 CHAIN_MEMORY = f"{LEARNERS}/online/test_chain_memory.py"
 
@@ -134,7 +135,7 @@ MEMORIES = (
         "learners/online/selections/majority.py",
         "self._sets.sample(errors[label], odds, words)",
         "self._sets.sample(np.minimum(errors.sum(axis=0), settings.cap), odds, words)",
-        (f"{TRIGGERS}[majority]",),
+        (f"{MAJORITY_DRAWS}::test_a_draw_sees_the_mistakes_of_its_label_alone",),
     ),
     Mutant(
         "tests convicted by a look at the examples",

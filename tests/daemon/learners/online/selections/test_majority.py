@@ -13,6 +13,7 @@ from littled.learners.online.majority_memory import AT_LEAST, MajorityMemory, Ma
 from littled.learners.online.snapshot import state_from_dict, state_to_dict
 from littled.learners.snapshot import pack, unpack
 from littled.mechanisms.noise import KeyedNoise
+from littled.mechanisms.set_sample import SetSample
 from littled_protocol.rules import ScorecardRule
 from support.learner_cases import ONLINE
 from support.learning import Runner
@@ -69,6 +70,18 @@ def test_whoever_chooses_one_of_the_features_is_found_out(seed: int) -> None:
         position, mistakes = position + 1, mistakes + 1
     assert isinstance(runner.state.rule, ScorecardRule)
     assert mistakes < 1200
+
+
+def test_a_draw_sees_the_mistakes_of_its_label_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else one example would be in both draws of a call."""
+    seen: list[int] = []
+    monkeypatch.setattr(SetSample, "sample", lambda of, counts, *rest: seen.append(counts.max()))
+    runner = Runner(longer(), KeyedNoise(bytes(32)))
+    runner.open()
+    x = np.zeros((90, 4), dtype=np.uint16)
+    for _ in runner.feed(x, np.ones(90, dtype=np.uint8), 0):
+        pass
+    assert seen[0] == 0 < seen[1]
 
 
 def test_a_snapshot_goes_on_as_the_learner_does() -> None:
