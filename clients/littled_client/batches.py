@@ -20,6 +20,7 @@ from littled_protocol.columns import (
     encode_labels,
     encode_users,
 )
+from littled_protocol.errors import ProtocolError
 
 # Everything of an examples frame that is in no column: at most 83 bytes, rounded up.
 FRAME_OVERHEAD_BYTES_MAX = 96
@@ -44,12 +45,15 @@ def points_array(kind: PointType, x: Any) -> Points:
     """Return points given as an array or a sequence in the shape and dtype of their type.
 
     Integers of any dtype are accepted when their values fit; 128-bit points may also be given as
-    integers, 16 bytes, or IPv4 and IPv6 addresses. Raises ExampleError otherwise.
+    integers, 16 bytes, or IPv4 and IPv6 addresses, byte strings as texts or binaries. Raises
+    ExampleError otherwise.
     """
     if isinstance(x, np.ndarray) and x.dtype == kind.dtype and x.ndim == (1 + (kind.columns > 1)):
         points: Points = x
     elif kind.name == "u128":
         points = _wide_points(x)
+    elif kind.is_string and not isinstance(x, np.ndarray):
+        points = _strings(x, kind)
     else:
         points = _fitted(x, kind)
     if points.ndim == 2 and points.shape[1] != kind.columns:
@@ -88,6 +92,11 @@ def cut_batch(
         raise ExampleError("users needs one user for each example")
     example_bytes = kind.itemsize_bytes + 1 + (0 if users is None else limits.user_bytes)
     room = (frame_bytes_max - FRAME_OVERHEAD_BYTES_MAX) // example_bytes
+    if kind.is_string and room < 1:
+        raise ExampleError(
+            f"an example of {example_bytes} bytes does not fit into a frame of the daemon, which "
+            f"takes {frame_bytes_max}"
+        )
     most = max(1, min(limits.examples_per_frame_max, room))
     parts = (slice(start, start + most) for start in range(0, len(labels), most))
     return (
@@ -139,6 +148,17 @@ def _array(values: Any) -> NDArray[Any] | None:
 
 def _are_integers(x: Any) -> bool:
     return isinstance(x, list | tuple) and all(isinstance(value, int) for value in x)
+
+
+def _strings(x: Any, kind: PointType) -> Points:
+    """Return texts, or binaries of exactly m bytes, as byte strings (n, m)."""
+    try:
+        return kind.decode(list(x), len(x))
+    except (ProtocolError, TypeError):
+        raise ExampleError(
+            f"x needs texts of at most {kind.columns} bytes, binaries of {kind.columns} bytes, or "
+            f"an array (n, {kind.columns}) of uint8, for type {kind.name}"
+        ) from None
 
 
 def _wide_points(x: Any) -> Points:

@@ -23,7 +23,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled_client.users import UserDigests, user_text
-from littled_protocol.columns import Labels, Points, PointType, Users, point_type
+from littled_protocol.columns import (
+    Labels,
+    Points,
+    PointType,
+    Users,
+    bytes_of_text,
+    point_type,
+)
 
 Batch = tuple[Points, Labels] | tuple[Points, Labels, Users]
 """Points, labels and, where each example has a user, their digests (n, 2)."""
@@ -138,8 +145,9 @@ class Converter:
         if len(names) not in (1, self._width):
             wanted = "1 column" if self._width == 1 else f"1 or {self._width} columns"
             raise ValueError(f"points of type {x_type} need {wanted}, not {len(names)}")
-        if self.point_type.name == "u128" and (fields.offset or fields.clip is not None):
-            raise ValueError("offset and clip do not apply to points of type u128")
+        numbers = self.point_type.name != "u128" and not self.point_type.is_string
+        if not numbers and (fields.offset or fields.clip is not None):
+            raise ValueError(f"offset and clip do not apply to points of type {x_type}")
 
     @property
     def x_names(self) -> tuple[str, ...]:
@@ -160,6 +168,8 @@ class Converter:
         kind, names = self.point_type, self._fields.x_names
         if kind.name == "u128":
             return self._wide_integers(columns[0], names[0])
+        if kind.is_string:
+            return self._strings(columns[0], names[0])
         if self._width == 1:
             return self._scalars(columns[0], names[0])
         if len(columns) == self._width:
@@ -208,6 +218,17 @@ class Converter:
                 raise BadRow(index, _why_no(value, name, wanted))
             packed += wide
         return np.frombuffer(packed, dtype=">u8").reshape(-1, 2).astype(np.uint64)
+
+    def _strings(self, column: Column, name: str) -> Points:
+        """Return byte strings (n, m) from texts, or from binaries of exactly m bytes."""
+        size, packed = self.point_type.itemsize_bytes, bytearray()
+        for index, value in enumerate(column):
+            found = bytes_of_text(value, size) if isinstance(value, str) else value
+            if not isinstance(found, bytes) or len(found) != size:
+                wanted = f"a text of at most {size} bytes, or 0x and {2 * size} hexadecimal digits"
+                raise BadRow(index, _why_no(value, name, wanted))
+            packed += found
+        return self.point_type.decode(bytes(packed), len(column))
 
     @property
     def _spelling(self) -> str:

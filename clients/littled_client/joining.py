@@ -155,12 +155,25 @@ def _packer(kind: PointType) -> Callable[[Any, int], bytes]:
         return struct.Struct(known).pack
     if kind.name == "u128":
         return _pack_wide
+    if kind.is_string:
+        return _pack_string(kind)
     pack_row, features = struct.Struct(f"<{kind.columns}HB").pack, kind.columns
 
     def pack(x: Any, label: int) -> bytes:
         if type(x) not in _ROWS or len(x) != features:
             raise TypeError
         return pack_row(*x, label)
+
+    return pack
+
+
+def _pack_string(kind: PointType) -> Callable[[Any, int], bytes]:
+    size = kind.itemsize_bytes
+
+    def pack(x: Any, label: int) -> bytes:
+        if type(x) is not bytes or len(x) != size:
+            raise TypeError
+        return x + bytes((label,))
 
     return pack
 

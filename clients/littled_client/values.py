@@ -23,18 +23,19 @@ def value_points(x_type: str, words: Words, values: Any) -> Points:
 
     values: integers, or whole numbers as floats or text; also IPv4 addresses for u32; integers,
     addresses, UUIDs, 16 bytes or an array (n, 2) of uint64 for u128; rows of integers, or an array
-    (n, m), for u16xm. Where the words have a reading, a table with its columns, as
-    `littled_client.encoder` takes. Raises ExampleError with the number of the first value, from 1
-    on, that is none of the stream's.
+    (n, m), for u16xm; texts, binaries of m bytes or an array (n, m), for bytesm. Where the words
+    have a reading, a table with its columns, as `littled_client.encoder` takes. Raises ExampleError
+    with the number of the first value, from 1 on, that is none of the stream's.
     """
     if words.reading is not None:
         return points_of(values, words.reading)
     kind = point_type(x_type)
     found = _column(values)
     if isinstance(found, np.ndarray) and found.ndim == 2 and kind.columns > 1:
-        if kind.name == "u128":
+        if kind.name == "u128" or kind.is_string:
             if found.dtype != kind.dtype or found.shape[1] != kind.columns:
-                raise ExampleError("values of type u128 need an array (n, 2) of uint64")
+                shape = f"(n, {kind.columns}) of {kind.dtype}"
+                raise ExampleError(f"values of type {kind.name} need an array {shape}")
             return found
         columns: list[Column] = list(found.T)
         names: str | tuple[str, ...] = tuple(f"feature {i}" for i in range(len(columns)))

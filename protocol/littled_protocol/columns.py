@@ -8,6 +8,10 @@
 | `u64`    | 8, little-endian                    | (n,) uint64        |
 | `u128`   | 16, big-endian                      | (n, 2) uint64, columns: high and low 64 bits |
 | `u16x<m>`| 2 m, m little-endian uint16         | (n, m) uint16      |
+| `bytes<m>`| m, a byte string                   | (n, m) uint8       |
+
+A byte string of `bytes<m>` has m bytes; a shorter text ends with zero bytes. `text_of_bytes` is
+how it is written for people and in databases.
 
 A label is one byte, 0 or 1. A user is 16 bytes, the digest of an id: (n, 2) uint64, as u128.
 Everything else is refused with `invalid_examples`; what was found is never part of a message, since
@@ -35,6 +39,10 @@ Users = NDArray[np.uint64]
 _SCALAR_BYTES: Final = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
 _ROW_NAME: Final = re.compile(r"u16x([1-9][0-9]{0,3})")
 _ROW_FEATURES_MIN: Final = 2
+_STRING_NAME: Final = re.compile(r"bytes([1-9][0-9]{0,3})")
+_STRING_BYTES_MIN: Final = 2
+_HEX_MARK: Final = "0x"
+_HEX_DIGITS: Final = re.compile(r"[0-9a-f]*")
 _U128_BYTES: Final = 16
 _LABEL_VALUES: Final = frozenset({0, 1})
 _LABEL_BYTES: Final = b"\x00\x01"
@@ -63,6 +71,11 @@ class PointType:
     wire_dtype: np.dtype[np.unsignedinteger[Any]]
 
     @property
+    def is_string(self) -> bool:
+        """Whether points are byte strings and no numbers."""
+        return self.name.startswith("bytes")
+
+    @property
     def greatest(self) -> int:
         """The greatest number that one point, or one feature of a row, may be."""
         return 2**128 - 1 if self.name == "u128" else int(np.iinfo(self.dtype).max)
@@ -81,8 +94,8 @@ class PointType:
         """Return `count` points (count,) or (count, columns), possibly a read-only view of `data`.
 
         data: a column of bytes; or a list of integers, for u128 of integers or of 16 bytes each
-        (big-endian), for rows of lists of integers. Raises ProtocolError (invalid_examples)
-        otherwise.
+        (big-endian), for rows of lists of integers, for byte strings of binaries or texts. Raises
+        ProtocolError (invalid_examples) otherwise.
         """
         if not isinstance(data, bytes):
             return self._decode_list(data, count)
@@ -97,6 +110,8 @@ class PointType:
         if self.name == "u128":
             column = b"".join(map(_sixteen_bytes, values))
             return self.decode(column, count)
+        if self.is_string:
+            return self.decode(b"".join(self._string(value) for value in values), count)
         if self.columns == 1:
             return self._numbers(values)
         for row in values:
@@ -104,6 +119,13 @@ class PointType:
                 raise _invalid(f"x needs rows of {self.columns} features for {self.name}")
         flat = [feature for row in values for feature in row]
         return self._numbers(flat).reshape(count, self.columns)
+
+    def _string(self, value: Any) -> bytes:
+        size = self.itemsize_bytes
+        found = bytes_of_text(value, size) if isinstance(value, str) else value
+        if not isinstance(found, bytes) or len(found) != size:
+            raise _invalid(f"x needs binaries of {size} bytes, or texts of at most so many bytes")
+        return found
 
     def _numbers(self, values: Sequence[Any]) -> Points:
         kinds = set(map(type, values))
@@ -133,10 +155,49 @@ def point_type(name: str) -> PointType:
     if match and _ROW_FEATURES_MIN <= int(match[1]) <= limits.row_features_max:
         features, wire = int(match[1]), np.dtype("<u2")
         return PointType(name, wire.newbyteorder("="), features, 2 * features, wire)
+    match = _STRING_NAME.fullmatch(name)
+    if match and _STRING_BYTES_MIN <= int(match[1]) <= limits.string_bytes_max:
+        size, wire = int(match[1]), np.dtype("u1")
+        return PointType(name, wire, size, size, wire)
     raise _invalid(
-        "a type of points is u8, u16, u32, u64, u128 or u16x followed by a number of features "
-        f"from {_ROW_FEATURES_MIN} to {limits.row_features_max}"
+        "a type of points is u8, u16, u32, u64, u128, u16x followed by a number of features "
+        f"from {_ROW_FEATURES_MIN} to {limits.row_features_max}, or bytes followed by a number of "
+        f"bytes from {_STRING_BYTES_MIN} to {limits.string_bytes_max}"
     )
+
+
+def text_of_bytes(string: bytes) -> str:
+    """Return how a byte string is written: as its text, or as 0x and small hexadecimal digits.
+
+    The text is what is before the zero bytes at its end, where that is UTF-8 of printable
+    characters, is not empty, and does not begin with 0x.
+
+    >>> text_of_bytes(b"example.com" + bytes(5)), text_of_bytes(bytes(2))
+    ('example.com', '0x0000')
+    """
+    try:
+        text = string.rstrip(b"\0").decode("utf-8")
+    except UnicodeDecodeError:
+        text = ""
+    is_text = text and text.isprintable() and not text.startswith(_HEX_MARK)
+    return text if is_text else _HEX_MARK + string.hex()
+
+
+def bytes_of_text(text: str, size: int) -> bytes | None:
+    """Return the byte string of `size` bytes that is written so; None if there is none.
+
+    >>> bytes_of_text("ab", 3), bytes_of_text("0x0001", 2), bytes_of_text("abc", 2)
+    (b'ab\x00', b'\x00\x01', None)
+    """
+    if text.startswith(_HEX_MARK):
+        digits = text.removeprefix(_HEX_MARK)
+        is_whole = len(digits) == 2 * size and _HEX_DIGITS.fullmatch(digits)
+        return bytes.fromhex(digits) if is_whole else None
+    try:
+        data = text.encode("utf-8")
+    except UnicodeEncodeError:
+        return None
+    return data.ljust(size, b"\0") if text and text.isprintable() and len(data) <= size else None
 
 
 def smallest_point_type(bits: int) -> str:

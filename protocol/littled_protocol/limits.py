@@ -39,6 +39,8 @@ examples_per_frame_max: Final = 65_536
 list_examples_max: Final = 4096
 # Features of one row of type u16x<m>.
 row_features_max: Final = 1024
+# Bytes of one point of type bytes<m>.
+string_bytes_max: Final = 4096
 # What names the user of an example: a digest so long that no two users ever share one.
 user_bytes: Final = 16
 # Bytes of unacknowledged examples frames that a server lets one connection have by default: what
@@ -146,6 +148,8 @@ def _check_relations() -> None:
         "a subscriber may have one frame": subscriber_bytes_max >= frame_bytes_max,
         "a request of 128-bit points fits": frame_bytes_max >= predict_points_max * 16 + 256,
         "a list of points to predict fits": list_examples_max >= predict_points_max,
+        "the longest string fits into a frame": frame_bytes_max
+        >= string_bytes_max + user_bytes + 256,
         "the longest row fits into the least frame": frame_bytes_max_min
         >= 2 * row_features_max + user_bytes + 256,
         "a client that pings is never idle": idle_seconds > 2 * ping_seconds,

@@ -238,6 +238,11 @@ def test_values_without_columns_have_the_same_words() -> None:
          [2**64 - 1, str(2**64 - 1), 2**64, 0]),
         ({"kind": "stump", "features": 3, "buckets": 8, "feature": 1, "threshold": 3,
           "at_least": False}, {}, [[1, 2, 3], [1, 3, 3], [1, 2], 5, ["1", "2.0", "0x3"]]),
+        ({"kind": "at_least", "bits": 64, "least": "0000000065e1be40"}, {"unit": "unix s"},
+         [1_709_293_119, 1_709_293_120, "1709293120", 2**64 - 1, 2**64, -1, "soon"]),
+        ({"kind": "string", "size": 6, "value": "c3a420620000"}, {},
+         ["ä b", "ä  b", "a b", "ä b c", "0xc3a420620000", "0xC3A420620000", "0x", "", 7, None,
+          "a\nb", "a\u00a0b"]),
     ]  # fmt: skip
     questions = []
     for fields, words, values in rules:

@@ -14,17 +14,19 @@ from numpy.typing import NDArray
 from littled_protocol import limits
 from littled_protocol.columns import (
     PointType,
+    bytes_of_text,
     decode_labels,
     decode_users,
     encode_labels,
     encode_users,
     point_type,
     smallest_point_type,
+    text_of_bytes,
 )
 from littled_protocol.errors import ErrorCode, ProtocolError
 
 SCALARS = {"u8": 1, "u16": 2, "u32": 4, "u64": 8}
-NAMES = [*SCALARS, "u128", "u16x2", "u16x12", "u16x1024"]
+NAMES = [*SCALARS, "u128", "u16x2", "u16x12", "u16x1024", "bytes2", "bytes4096"]
 
 
 def refusal(call: Any, *arguments: Any) -> str:
@@ -49,14 +51,16 @@ def wire(kind: PointType, points: list[Any]) -> bytes:
         return b"".join(point.to_bytes(16, "big") for point in points)
     if kind.name in SCALARS:
         return b"".join(point.to_bytes(SCALARS[kind.name], "little") for point in points)
+    if kind.is_string:
+        return b"".join(map(bytes, points))
     return b"".join(struct.pack(f"<{kind.columns}H", *row) for row in points)
 
 
 @st.composite
 def columns(draw: st.DrawFn) -> tuple[PointType, list[Any]]:
-    kind = point_type(draw(st.sampled_from(["u8", "u16", "u32", "u64", "u128", "u16x2", "u16x5"])))
+    kind = point_type(draw(st.sampled_from([*SCALARS, "u128", "u16x2", "u16x5", "bytes3"])))
     one = st.integers(0, kind.greatest)
-    if kind.name.startswith("u16x"):
+    if kind.columns > 1 and kind.name != "u128":
         rows = st.lists(one, min_size=kind.columns, max_size=kind.columns)
         return kind, draw(st.lists(rows, max_size=20))
     return kind, draw(st.lists(one, max_size=20))
@@ -67,7 +71,7 @@ def test_columns_and_lists_survive_the_wire(column: tuple[PointType, list[Any]])
     kind, points = column
     expected, data = array(kind, points), wire(kind, points)
     assert kind.encode(expected) == data
-    for given_as in (data, points):
+    for given_as in (data, list(map(bytes, points)) if kind.is_string else points):
         found = kind.decode(given_as, len(points))
         assert found.dtype == kind.dtype
         assert found.dtype.isnative
@@ -82,8 +86,10 @@ def test_point_types_have_the_sizes_of_their_names(name: str) -> None:
     kind = point_type(name)
     assert kind.name == name
     sizes = SCALARS | {"u128": 16, "u16x2": 4, "u16x12": 24, "u16x1024": 2048}
+    sizes |= {"bytes2": 2, "bytes4096": 4096}
     assert kind.itemsize_bytes == sizes[name]
-    assert kind.columns == {"u128": 2, "u16x2": 2, "u16x12": 12, "u16x1024": 1024}.get(name, 1)
+    columns = {"u128": 2, "u16x2": 2, "u16x12": 12, "u16x1024": 1024}
+    assert kind.columns == (columns | {"bytes2": 2, "bytes4096": 4096}).get(name, 1)
     assert kind.decode(b"", 0).shape == ((0,) if kind.columns == 1 else (0, kind.columns))
     assert kind.decode([], 0).shape == kind.decode(b"", 0).shape
     assert point_type(name) == kind
@@ -94,6 +100,7 @@ def test_point_types_have_the_sizes_of_their_names(name: str) -> None:
     [
         *("", "u", "u1", "u24", "U8", "u8 ", "i8", "f64", "u16x", "u16x0", "u16x1", "u16x01"),
         *("u16x1025", "u16x99999", "u16x-2", "u16x2\n", "u8x2", "u16x²"),
+        *("bytes", "bytes1", "bytes01", "bytes4097", "bytes:2", "bytes2x"),
     ],
 )
 def test_names_of_no_type_are_refused(name: str) -> None:
@@ -261,3 +268,33 @@ def test_no_type_holds_other_numbers_of_bits(bits: int) -> None:
 
 def test_rows_have_at_most_the_features_of_the_limit() -> None:
     assert point_type(f"u16x{limits.row_features_max}").columns == limits.row_features_max
+
+
+# --- Byte strings ---------------------------------------------------------------------------------
+
+
+@given(st.binary(min_size=2, max_size=12) | st.text(max_size=4).map(str.encode))
+def test_every_byte_string_has_one_text_which_is_read_as_it(string: bytes) -> None:
+    string = string.ljust(2, b"\0")
+    text = text_of_bytes(string)
+    assert text.isprintable()
+    assert bytes_of_text(text, len(string)) == string
+
+
+@given(st.text(max_size=6) | st.from_regex(r"0x[0-9a-f]{3,5}", fullmatch=True))
+def test_a_text_is_a_byte_string_that_is_written_so_or_none(text: str) -> None:
+    string = bytes_of_text(text, 2)
+    assert string is None or len(string) == 2
+    if string is not None and not text.startswith("0x"):
+        assert text_of_bytes(string) == text
+
+
+@pytest.mark.parametrize(
+    "value", ["abc", "", "0x00", "0x00FF", "a\n", 7, b"a", None, [1, 2], "\udc80"]
+)
+def test_lists_of_byte_strings_hold_texts_or_binaries(value: Any) -> None:
+    kind = point_type("bytes2")
+    assert "binaries of 2 bytes" in refusal(kind.decode, [value], 1)
+    np.testing.assert_array_equal(
+        kind.decode(["a", b"bc", "0x0001"], 3), [[97, 0], [98, 99], [0, 1]]
+    )

@@ -189,13 +189,16 @@ def test_point_types_have_the_bytes_of_the_table() -> None:
     sizes = {plain(name): text for name, text, _ in rows}
     for name in ("u8", "u16", "u32", "u64", "u128"):
         assert point_type(name).itemsize_bytes == int(re.split(r"\D", sizes.pop(name))[0])
-    (name,) = sizes
-    least, most = map(int, re.findall(r"M = (\d+)\.\.(\d+)", name)[0])
-    for features in (least, most):
-        assert point_type(f"u16x{features}").itemsize_bytes == 2 * features
-    for features in (least - 1, most + 1):
-        with pytest.raises(ProtocolError):
-            point_type(f"u16x{features}")
+    for prefix, size in (("u16x", 2), ("bytes", 1)):
+        (name,) = (name for name in sizes if name.startswith(prefix))
+        del sizes[name]
+        least, most = map(int, re.findall(r"M = (\d+)\.\.(\d+)", name)[0])
+        for many in (least, most):
+            assert point_type(f"{prefix}{many}").itemsize_bytes == size * many
+        for many in (least - 1, most + 1):
+            with pytest.raises(ProtocolError):
+                point_type(f"{prefix}{many}")
+    assert not sizes
 
 
 def test_kinds_of_rules_have_the_fields_of_the_table() -> None:

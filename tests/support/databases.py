@@ -36,7 +36,8 @@ def script(rule: Rule, words: Words, values: Sequence[Value], dialect: Dialect) 
     expression where there are none); after all values comes a row of NULL.
     """
     columns = sql_columns(rule)
-    kind = "TEXT" if rule.x_type == "u128" else "BIGINT"
+    is_text = rule.x_type == "u128" or rule.x_type.startswith("bytes")
+    kind = "TEXT" if is_text else "BIGINT"
     if rule.x_type == "u64":
         kind = {"duckdb": "HUGEINT", "postgresql": "NUMERIC", "sqlite": "BIGINT"}[dialect]
     table = ", ".join(f"{column} {kind}" for column in columns)
@@ -58,7 +59,11 @@ def script(rule: Rule, words: Words, values: Sequence[Value], dialect: Dialect) 
 
 
 def _listed(row: Sequence[int | str]) -> str:
-    return ", ".join(f"'{cell}'" if isinstance(cell, str) else str(cell) for cell in row)
+    quoted = (str(cell).replace("'", "''") for cell in row)
+    return ", ".join(
+        f"'{text}'" if isinstance(cell, str) else text
+        for cell, text in zip(row, quoted, strict=True)
+    )
 
 
 def judged(rows: Sequence[Sequence[bool | int | None]]) -> list[int]:

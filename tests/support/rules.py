@@ -11,15 +11,17 @@ import numpy as np
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from littled_protocol.columns import point_type
+from littled_protocol.columns import point_type, text_of_bytes
 from littled_protocol.rules import (
     AffineRule,
+    AtLeastRule,
     ConjunctionRule,
     MajorityRule,
     PointsRule,
     PrefixRule,
     PrefixSetRule,
     Rule,
+    StringRule,
     StumpRule,
     TableRule,
     ThresholdRule,
@@ -74,6 +76,8 @@ def labels_by_sql(rule: Rule, points: Sequence[Point], offset: int = 0) -> list[
 
 
 def _sql_values(rule: Rule, point: Point, offset: int) -> tuple[int | str, ...]:
+    if isinstance(point, tuple) and rule.x_type.startswith("bytes"):
+        return (text_of_bytes(bytes(point)),)
     if isinstance(point, tuple):
         return tuple(feature + offset for feature in point)
     return (f"{point:032x}" if rule.x_type == "u128" else point + offset,)
@@ -171,6 +175,28 @@ def joined(rule: PrefixSetRule, value: int, length: int) -> PrefixSetRule:
 def inside(prefix: tuple[int, int], other: tuple[int, int]) -> bool:
     """Whether all points of a prefix are points of another one."""
     return prefix[1] >= other[1] and prefix[0] >> (prefix[1] - other[1]) == other[0]
+
+
+@st.composite
+def least_numbers(draw: st.DrawFn) -> Case:
+    bits = draw(widths)
+    least = draw(st.none() | st.integers(0, 2**bits - 1) | st.just(0))
+    edges = set() if least is None else {least - 1, least, least + 1, least ^ (1 << 64)}
+    return numbers(
+        AtLeastRule(bits, least), lambda x: least is not None and x >= least, bits, edges
+    )
+
+
+@st.composite
+def strings(draw: st.DrawFn) -> Case:
+    size = draw(st.sampled_from([2, 3, 16]))
+    byte = st.sampled_from([0, 34, 39, 48, 97, 120, 195, 188]) | st.integers(0, 255)
+    row = st.tuples(*[byte] * size)
+    value = draw(st.none() | row)
+    near = value or (97,) * size
+    edges = (near, (*near[1:], 0), (near[0] ^ 1, *near[1:]))
+    rule = StringRule(size, None if value is None else bytes(value))
+    return Case(rule, lambda x: x == value, row, edges)
 
 
 @st.composite
@@ -276,7 +302,7 @@ def majorities(draw: st.DrawFn) -> Case:
 
 cases = st.one_of(
     *(thresholds(), points_rules(), prefixes(), tables(), stumps(), affine_rules()),
-    *(conjunctions(), prefix_sets(), majorities()),
+    *(conjunctions(), prefix_sets(), majorities(), least_numbers(), strings()),
 )
 
 

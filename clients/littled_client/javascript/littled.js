@@ -12,7 +12,7 @@
 import { Reading } from "./columns.js";
 import { LittledError, check } from "./errors.js";
 import { evaluator } from "./rules.js";
-import { addressNumber, ipv4Number, shownAddress, wholeNumber } from "./values.js";
+import { addressNumber, ipv4Number, shownAddress, stringDigits, wholeNumber } from "./values.js";
 
 export { LittledError } from "./errors.js";
 export { releases, watch } from "./events.js";
@@ -48,7 +48,7 @@ export class Rule {
 
   /**
    * The label, 0 or 1, of a value: an object with a value for each column, or where the rule has no
-   * columns a number in the stream's unit, an address, or an array of numbers.
+   * columns a number in the stream's unit, an address, an array of numbers, or a text.
    *
    * Throws LittledError for a value that is none of the stream's.
    */
@@ -102,6 +102,11 @@ export class Rule {
   point(value) {
     if (this.reading) return this.reading.point(value);
     const type = this.evaluator.xType;
+    if (type.startsWith("bytes")) {
+      const size = Number(type.slice("bytes".length));
+      check(stringDigits(value, size) !== null, `a value needs a text of at most ${size} bytes`);
+      return value;
+    }
     if (!type.startsWith("u16x")) return this.number(value, type);
     const width = Number(type.slice("u16x".length));
     check(Array.isArray(value) && value.length === width, `a value needs a row of ${width} features`);

@@ -1,8 +1,10 @@
 // Published rules, evaluated without a daemon: the same labels as everywhere else.
 //
-// A point is a number below 2^32, a BigInt of 64 or 128 bits, or a row (an array of numbers).
+// A point is a number below 2^32, a BigInt of 64 or 128 bits, a row (an array of numbers), or the text
+// of a byte string.
 
 import { LittledError, check } from "./errors.js";
+import { stringDigits } from "./values.js";
 
 const HEXADECIMAL = /^[0-9a-f]+$/;
 
@@ -85,6 +87,16 @@ const KINDS = {
       label: (point) => points(point).reduce((sum, one) => sum + one, constant) > 0,
     };
   },
+
+  at_least: ({ bits, least }) => ({
+    xType: smallestType(bits),
+    label: least === null ? () => false : (point) => BigInt(point) >= bigint(least),
+  }),
+
+  string: ({ size, value }) => ({
+    xType: `bytes${size}`,
+    label: (point) => value !== null && stringDigits(point, size) === value,
+  }),
 
   majority({ members }) {
     const rules = members.map(evaluator);

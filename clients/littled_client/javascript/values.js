@@ -7,6 +7,7 @@ const MISSING = new Set(["", "NA", "NaN", "nan", "null"]);
 const NUMBER = /^\s*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\s*$/;
 const INTEGER = /^[+-]?[0-9]+$/;
 const HEXADECIMAL = /^0[xX][0-9A-Fa-f]+$/;
+const UNPRINTABLE = /[\p{C}\p{Zl}\p{Zp}]|(?! )\p{Zs}/u;
 const WRITTEN_DIGITS_MAX = 40;
 const IPV4_INSIDE_IPV6 = 0xffffn << 32n;
 const WIDE_BITS = 128n;
@@ -62,6 +63,21 @@ export function idNumber(value, bits) {
   if (!isNumber && typeof value !== "string") return null;
   const text = isNumber ? BigInt(value).toString() : value;
   return sha256(new TextEncoder().encode(text)) >> BigInt(256 - bits);
+}
+
+/**
+ * The bytes of a text as 2 `size` hexadecimal digits, with zero bytes at the end of a shorter one; or
+ * those that are written 0x and all their digits. null for anything else.
+ */
+export function stringDigits(value, size) {
+  if (typeof value !== "string" || value === "" || UNPRINTABLE.test(value)) return null;
+  if (value.startsWith("0x")) {
+    const digits = value.slice(2);
+    return digits.length === 2 * size && /^[0-9a-f]*$/.test(digits) ? digits : null;
+  }
+  const bytes = new TextEncoder().encode(value);
+  if (bytes.length > size) return null;
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("").padEnd(2 * size, "0");
 }
 
 /** The number of an IPv4 address in dotted text (BigInt), null for anything else. */

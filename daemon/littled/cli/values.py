@@ -19,7 +19,7 @@ class Values:
 
     def __init__(self, x_type: str, offset: int, clip: tuple[int, int] | None) -> None:
         """Read points of type `x_type`: values are clipped, then `offset` is subtracted."""
-        _, _, features = x_type.partition("x")
+        _, _, features = x_type.partition("u16x")
         self._features = int(features) if features else 0
         names = tuple(f"feature {i}" for i in range(self._features)) or "x"
         with explained(ValueError, status=WRONG_USE):

@@ -18,10 +18,12 @@ from littled_protocol.rules.conjunctions import ConjunctionRule
 from littled_protocol.rules.explanations import Explanation
 from littled_protocol.rules.functions import DIALECTS, sql_function
 from littled_protocol.rules.kinds import MajorityRule, rule_from_dict
+from littled_protocol.rules.least import AtLeastRule
 from littled_protocol.rules.points import PointsRule
 from littled_protocol.rules.prefix_sets import PrefixSetRule
 from littled_protocol.rules.prefixes import PrefixRule
 from littled_protocol.rules.scorecards import ScorecardRule
+from littled_protocol.rules.strings import StringRule
 from littled_protocol.rules.stumps import StumpRule
 from littled_protocol.rules.tables import TableRule
 from littled_protocol.rules.thresholds import ThresholdRule
@@ -30,6 +32,7 @@ __all__ = [
     "DIALECTS",
     "PLAIN",
     "AffineRule",
+    "AtLeastRule",
     "ConjunctionRule",
     "Dialect",
     "Explanation",
@@ -40,6 +43,7 @@ __all__ = [
     "Rule",
     "RuleError",
     "ScorecardRule",
+    "StringRule",
     "StumpRule",
     "TableRule",
     "ThresholdRule",

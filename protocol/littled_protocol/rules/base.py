@@ -35,6 +35,9 @@ Parts = list[tuple[Feature, NDArray[np.bool_]]]
 
 _IPV4_PREFIX: Final = 0xFFFF  # of the addresses ::ffff:0:0/96
 _WORD: Final = 2**64 - 1
+# Units of times since 1970, with the decimal digits of a second that they count.
+_UNITS_OF_A_SECOND: Final = {"unix s": 0, "unix ms": 3, "unix us": 6, "unix ns": 9}
+_LAST_SECOND: Final = 253_402_300_799  # of the year 9999
 
 
 class RuleError(ValueError):
@@ -46,7 +49,9 @@ class Words:
     """How people name the points and labels of a stream.
 
     x_name, unit: of a point, "departure delay" and "min". offset: added to a point before it is
-    shown or compared in SQL, so that 0 stands for `offset`. positive, negative: the labels 1 and 0.
+    shown or compared in SQL, so that 0 stands for `offset`. The units "unix s", "unix ms",
+    "unix us" and "unix ns" count from 1970 on: such points are shown as times of UTC. positive,
+    negative: the labels 1 and 0.
     reading: the columns that points are made from, which then speak for themselves.
     """
 
@@ -117,17 +122,30 @@ class Words:
         """Return a point as people read it: an address, digits, or a number with its unit."""
         if self.reading is not None and isinstance(self.reading.columns[0], AddressColumn):
             return shown_address(point, self.reading.bits)
+        if self.unit in _UNITS_OF_A_SECOND and (moment := self._moment(point)) is not None:
+            return moment
         if x_type == "u128":
             return f"{point:032x}"
         return f"{point + self.offset}{' ' if self.unit else ''}{self.unit}"
+
+    def _moment(self, point: int) -> str | None:
+        """Return a point that counts from 1970 on as a time of UTC; None beyond the year 9999."""
+        digits = _UNITS_OF_A_SECOND[self.unit]
+        seconds, part = divmod(point + self.offset, 10**digits)
+        if not 0 <= seconds <= _LAST_SECOND:
+            return None
+        days, second = divmod(seconds, 86_400)
+        date = shown_date(days)
+        clock = f"{second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}"
+        return f"{date} {clock}{f'.{part:0{digits}}' if digits else ''} UTC"
 
     def x_type_of(self, stream: str) -> str:
         """Return the type of a learner's points, those of whose stream have the type `stream`."""
         return stream if self.reading is None else self.reading.x_type
 
     def offset_of(self, x_type: str) -> int:
-        """Return what is added to points of a type: the offset, which those of u128 do not have."""
-        return 0 if x_type == "u128" else self.offset
+        """Return what is added to points of a type: the offset, if they are such numbers."""
+        return 0 if x_type == "u128" or x_type.startswith("bytes") else self.offset
 
     def number(self, x_type: str) -> str:
         """Return the name of the point itself, without the offset: "x", or "(x - 5)"."""
@@ -226,7 +244,8 @@ class Rule(ABC):
 
         column: name, quoted here, of the column with the values that `words` are about; of rows of
         features, feature i is the column `column`_i. Values of type u128 are text of 32 small
-        hexadecimal digits; columns of u64 need a numeric type of 20 digits once values reach 2^63.
+        hexadecimal digits, byte strings text as `columns.text_of_bytes` writes them; columns of u64
+        need a numeric type of 20 digits once values reach 2^63.
         NULL has no label: the expression is NULL or false for it, and never true. RuleError for a
         name that SQL cannot quote.
 
@@ -332,6 +351,22 @@ def flagged_parts(reading: Reading, ones: int, zeros: int) -> Parts:
         parts.append((feature, np.array(allowed, dtype=np.bool_)))
         first += len(feature.flags)
     return parts
+
+
+def shown_date(days: int) -> str:
+    """Return the date so many days after 1970-01-01, days >= 0: "2024-03-01".
+
+    Counted from 0000-03-01 on, so that the day of a leap year comes last, in 400 years of 146,097
+    days.
+    """
+    era, day = divmod(days + 719_468, 146_097)
+    year = (day - day // 1_460 + day // 36_524 - day // 146_096) // 365
+    day -= 365 * year + year // 4 - year // 100
+    month = (5 * day + 2) // 153
+    number = month + 3 if month < 10 else month - 9
+    return (
+        f"{400 * era + year + (number <= 2):04}-{number:02}-{day - (153 * month + 2) // 5 + 1:02}"
+    )
 
 
 def shown_address(number: int, bits: int) -> str:

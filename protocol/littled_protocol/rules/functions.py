@@ -24,9 +24,9 @@ def sql_function(
     Its argument, named `column`, is the value that `words` are about, as in `Rule.to_sql`; rows of
     features have an argument `column`_i for each feature i. For NULL it says NULL or false.
     Where words have a reading the arguments are its columns.
-    PostgreSQL takes bigint, numeric where values go beyond 63 bits, and text for u128; DuckDB makes
-    a macro, which takes what its expression takes. RuleError for SQLite, which has neither, for
-    names that SQL cannot quote, and for more arguments than there may be.
+    PostgreSQL takes bigint, numeric where values go beyond 63 bits, and text for u128 and for byte
+    strings; DuckDB makes a macro, which takes what its expression takes. RuleError for SQLite,
+    which has neither, for names that SQL cannot quote, and for more arguments than there may be.
     """
     expression = rule.to_sql(words, column, dialect)
     if dialect == "sqlite":
@@ -64,7 +64,7 @@ def _column_type(column: Column) -> str:
 
 def _argument_type(rule: Rule, words: Words) -> str:
     """Return the type of PostgreSQL that holds every value, and every number of the expression."""
-    if rule.x_type == "u128":
+    if rule.x_type == "u128" or rule.x_type.startswith("bytes"):
         return "text"
     values = (words.offset, words.offset + point_type(rule.x_type).greatest)
     return "bigint" if all(-(2**_BIGINT_BITS) <= v < 2**_BIGINT_BITS for v in values) else "numeric"

@@ -16,10 +16,12 @@ from littled_protocol.encodings import Dialect, Reading
 from littled_protocol.rules.affine import AffineRule
 from littled_protocol.rules.base import LISTED_MAX, Rule, RuleError, Words
 from littled_protocol.rules.conjunctions import ConjunctionRule
+from littled_protocol.rules.least import AtLeastRule
 from littled_protocol.rules.points import PointsRule
 from littled_protocol.rules.prefix_sets import PrefixSetRule
 from littled_protocol.rules.prefixes import PrefixRule
 from littled_protocol.rules.scorecards import ScorecardRule
+from littled_protocol.rules.strings import StringRule
 from littled_protocol.rules.stumps import StumpRule
 from littled_protocol.rules.tables import TableRule
 from littled_protocol.rules.thresholds import ThresholdRule
@@ -111,6 +113,8 @@ _READERS: Final[MappingProxyType[str, _Reader]] = MappingProxyType(
         "conjunction": (frozenset({"bits", "ones", "zeros"}), ConjunctionRule._from_fields),
         "scorecard": (frozenset({"constant", "tables"}), ScorecardRule._from_fields),
         "prefix_set": (frozenset({"bits", "prefixes"}), PrefixSetRule._from_fields),
+        "at_least": (frozenset({"bits", "least"}), AtLeastRule._from_fields),
+        "string": (frozenset({"size", "value"}), StringRule._from_fields),
     }
 )
 """Every kind of rule; append-only."""

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date, timedelta
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from littled_protocol.rules import (
@@ -16,7 +19,7 @@ from littled_protocol.rules import (
     ThresholdRule,
     Words,
 )
-from littled_protocol.rules.base import listed, masked_equal, shifted
+from littled_protocol.rules.base import listed, masked_equal, shifted, shown_date
 
 
 def test_words_shift_name_and_label() -> None:
@@ -122,3 +125,26 @@ def test_masked_bits_are_compared_in_both_words() -> None:
         for value in {number & mask for number in numbers}:
             expected = [number & mask == value for number in numbers]
             assert masked_equal(points, mask, value).tolist() == expected
+
+
+@given(st.integers(0, 2932896))
+def test_dates_are_those_of_the_calendar(days: int) -> None:
+    assert shown_date(days) == (date(1970, 1, 1) + timedelta(days)).isoformat()
+
+
+@pytest.mark.parametrize(
+    ("unit", "point", "shown"),
+    [
+        ("unix s", 0, "1970-01-01 00:00:00 UTC"),
+        ("unix s", 951_826_799, "2000-02-29 12:19:59 UTC"),
+        ("unix ms", 1_709_251_200_007, "2024-03-01 00:00:00.007 UTC"),
+        ("unix us", 1, "1970-01-01 00:00:00.000001 UTC"),
+        ("unix ns", 2**64 - 1, "2554-07-21 23:34:33.709551615 UTC"),
+        ("unix s", 253_402_300_799, "9999-12-31 23:59:59 UTC"),
+        ("unix s", 253_402_300_800, "253402300800 unix s"),
+        ("s", 5, "5 s"),
+    ],
+)
+def test_units_that_count_from_1970_are_shown_as_times(unit: str, point: int, shown: str) -> None:
+    assert Words("time", unit).value(point) == shown
+    assert Words("time", unit, offset=-7).value(point + 7) == shown

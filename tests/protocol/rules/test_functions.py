@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from littled_protocol.columns import text_of_bytes
 from littled_protocol.rules import (
     DIALECTS,
     AffineRule,
+    AtLeastRule,
     ConjunctionRule,
     MajorityRule,
     PointsRule,
@@ -20,6 +22,7 @@ from littled_protocol.rules import (
     PrefixSetRule,
     Rule,
     RuleError,
+    StringRule,
     StumpRule,
     TableRule,
     ThresholdRule,
@@ -36,6 +39,8 @@ SQLITE_MOST = 2**63 - 1000
 
 def value_of(rule: Rule, words: Words, point: Point) -> Value:
     """The value that a column holds for a point."""
+    if isinstance(point, tuple) and rule.x_type.startswith("bytes"):
+        return text_of_bytes(bytes(point))
     if isinstance(point, tuple):
         return tuple(feature + words.offset for feature in point)
     return f"{point:032x}" if rule.x_type == "u128" else point + words.offset
@@ -94,6 +99,11 @@ RULES: list[Rule] = [
     ConjunctionRule(8, 9, 32),
     ConjunctionRule(64, 2**63, 1),
     ConjunctionRule(128, 2**127, 5),
+    AtLeastRule(16, 500),
+    AtLeastRule(64, 1 << 63),
+    AtLeastRule(128, 1 << 100),
+    StringRule(3, b"o'k"),
+    StringRule(3, b"\x00\x01\x00"),
     MajorityRule((ThresholdRule(256, 3), ThresholdRule(256, 9), ThresholdRule(256, 200))),
 ]
 
@@ -101,6 +111,8 @@ RULES: list[Rule] = [
 def some_points(rule: Rule) -> list[Point]:
     """Points of every kind, many of them with neighbours of which the rule may think otherwise."""
     chosen = random.Random(1)
+    if isinstance(rule, StringRule):
+        return [tuple(each) for each in (b"o'k", b"o'\0", b"ok\0", b"\0\1\0", bytes(3))]
     if isinstance(rule, StumpRule):
         return [tuple(chosen.choices([0, 6, 7, 63], k=rule.features)) for _ in range(40)]
     greatest = 11 if isinstance(rule, TableRule) else 255
