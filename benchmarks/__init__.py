@@ -14,6 +14,7 @@
     python -m benchmarks.service       # the daemon, beside a bare server and others
     python -m benchmarks.tables        # columns of tables: encoding, reading, backtests
     python -m benchmarks.users         # what the protection of users costs
+    python -m benchmarks.values        # robust minima and most frequent items, beside OpenDP
 
 All of them take `--help`; `make benchmarks` runs them one after the other.
 """

@@ -83,8 +83,9 @@ SPELLINGS: dict[str, dict[str, str]] = {
         for name, spelling in ((name, name.replace("-", "[-_]?")) for name in SELECTIONS)
     },
     "To add a kind of learner": {
-        kind: rf"[\"/]{kind}[\"`]|\b{kind.title()}(Plan|Request|Learner|Configuration)\b"
-        for kind in KINDS.keys() - {"online"}  # which has no name where nothing else is asked for
+        kind: rf"[\"/]{kind}[\"`]|\b{made}(Plan|Request|Learner|Configuration)\b"
+        for kind, made in ((kind, kind.title().replace("_", "")) for kind in KINDS)
+        if kind != "online"  # which has no name where nothing else is asked for
     },
     "To add a message of the protocol": {
         kind.type_name: rf"[\"`]{kind.type_name}[\"`.]|\b{kind.__name__}\b"
@@ -235,7 +236,7 @@ def test_what_is_missing_or_unknown_is_found(tmp_path: Path) -> None:
     title = "To add a hypothesis class"
     assert unknown(page, SPELLINGS[title]) == [
         *("sparse_sets", "prefixes", "prefix_sets", "affine", "stumps", "scorecard"),
-        *("conjunctions", "table"),
+        *("integers", "strings", "conjunctions", "table"),
     ]
     module = tmp_path / "module.py"
     module.write_text("if isinstance(x, Stumps | Table) or p.selection == 'dense':\n    a.b = 1")

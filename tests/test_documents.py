@@ -215,6 +215,7 @@ def test_every_command_and_configuration_is_understood(
         "ca.pem",
         *("cancer.csv", "phishing.csv", "diamonds.csv", "january.csv", "domains.csv"),
         *("addresses.csv", "all-columns.toml", "american.toml"),
+        *("transactions.csv", "reports.csv"),
     )
     for name in files:
         (tmp_path / name).write_text("what a file has to hold is no matter of the command line")

@@ -167,6 +167,49 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
             f"auditing/subjects/{kind}",
         )
     },
+    **{
+        f"daemon/littled/{name}.py": (
+            "tests/daemon/cli/test_cli_window_values.py",
+            "the parts of a kind as a configuration, a daemon and people meet them",
+        )
+        for name in (
+            *("configuration/window_values", "auditing/subjects/window_values"),
+            *(f"configuration/{kind}" for kind in ("minimum", "most_frequent")),
+            *(f"auditing/subjects/{kind}" for kind in ("minimum", "most_frequent")),
+        )
+    },
+    **{
+        f"daemon/littled/{name}.py": (
+            "tests/daemon/learners/values/test_value_laws.py",
+            "learners of values against their laws, each with its draws and parameters",
+        )
+        for name in (
+            "learners/window_values",
+            *(
+                f"learners/{kind}/{part}"
+                for kind in ("minimum", "most_frequent")
+                for part in ("draws", "learner", "parameters")
+            ),
+        )
+    },
+    **{
+        f"daemon/littled/{name}.py": (
+            "tests/daemon/planner/test_window_values.py",
+            "both kinds are planned in one way",
+        )
+        for name in (
+            f"planner/{kind}/{part}"
+            for kind in ("minimum", "most_frequent")
+            for part in ("plan", "search")
+        )
+    },
+    **{
+        f"daemon/littled/budget/charges/{name}.py": (
+            "tests/daemon/budget/charges/test_window_values.py",
+            "both kinds against what their learners ask for",
+        )
+        for name in ("minimum", "most_frequent")
+    },
     "clients/littled_client/errors.py": ("tests/clients/test_both_clients.py", "names only"),
     "daemon/littled/ways.py": ("tests/daemon/planner/online/ways/test_register.py", "words only"),
     **{

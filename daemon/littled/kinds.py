@@ -115,6 +115,30 @@ KINDS: dict[str, Kind] = {
             audits="littled.auditing.subjects.partition:PartitionAudits",
             classes=("prefix_sets",),
         ),
+        Kind(
+            "minimum",
+            configuration="littled.configuration.minimum:MinimumConfiguration",
+            plan="littled.planner.minimum.plan:MinimumPlan",
+            planning="littled.planner.minimum.search:MinimumPlanning",
+            charges="littled.budget.charges.minimum:MinimumCharges",
+            options="littled.cli.minimum.options:MinimumOptions",
+            presentation="littled.cli.minimum.plans:MinimumPresentation",
+            status="littled.cli.minimum.status:MinimumStatus",
+            audits="littled.auditing.subjects.minimum:MinimumAudits",
+            classes=("integers",),
+        ),
+        Kind(
+            "most_frequent",
+            configuration="littled.configuration.most_frequent:MostFrequentConfiguration",
+            plan="littled.planner.most_frequent.plan:MostFrequentPlan",
+            planning="littled.planner.most_frequent.search:MostFrequentPlanning",
+            charges="littled.budget.charges.most_frequent:MostFrequentCharges",
+            options="littled.cli.most_frequent.options:MostFrequentOptions",
+            presentation="littled.cli.most_frequent.plans:MostFrequentPresentation",
+            status="littled.cli.most_frequent.status:MostFrequentStatus",
+            audits="littled.auditing.subjects.most_frequent:MostFrequentAudits",
+            classes=("strings",),
+        ),
     )
 }
 

@@ -57,6 +57,8 @@ BATCH = f"{LEARNERS}/batch"
 WINDOWS_LAW = f"{BATCH}/test_laws.py::test_a_window_costs_what_it_is_charged"
 WINDOWS_USERS = f"{BATCH}/test_laws.py::test_all_that_one_user_gives_costs_what_it_is_charged"
 
+VALUES_LAW = f"{LEARNERS}/values/test_value_laws.py::test_a_value_costs_what_it_is_charged"
+
 MEANING = "daemon/cli/test_cli_meanings.py"
 
 CHAINS = f"{LEARNERS}/online/selections/test_chain.py"
@@ -157,6 +159,51 @@ MEMORIES = (
         "return tuple(_tuples(one) for one in value)",
         "return [_tuples(one) for one in value]",
         (f"{CHAINS}::test_a_snapshot_goes_on_as_the_learner_does[chain]",),
+    ),
+)
+
+VALUES = (
+    Mutant(
+        "half the noise of a minimum's draw",
+        "learners/minimum/draws.py",
+        "return RangeDraw(self.parameters.rate, self._never + 1)",
+        "return RangeDraw(2 * self.parameters.rate, self._never + 1)",
+        (f"{VALUES_LAW}[minimum]",),
+    ),
+    Mutant(
+        "distances of a minimum that count twice",
+        "learners/minimum/draws.py",
+        "add(value, value + 1, max(0, target - c, b - target))",
+        "add(value, value + 1, 2 * max(0, target - c, b - target))",
+        (f"{VALUES_LAW}[minimum]",),
+    ),
+    Mutant(
+        "a length of prefixes that is not drawn",
+        "learners/minimum/draws.py",
+        'length = lengths.sample(self._scores(span), draw.words("select", lengths.WORDS, 0))',
+        "length = int(np.argmax(self._scores(span)))",
+        (f"{VALUES_LAW}[minimum, stable]",),
+    ),
+    Mutant(
+        "a stable minimum that is not charged for its prefix",
+        "learners/minimum/draws.py",
+        "return (self._dense(p.length_rate), prefix, self._dense(p.rate))",
+        "return (self._dense(p.length_rate), self._dense(p.rate))",
+        (f"{VALUES_LAW}[minimum, stable]",),
+    ),
+    Mutant(
+        "items that one example may show, with a bottom that hides nothing",
+        "learners/most_frequent/draws.py",
+        "return SparseSample(p.rate, list_cap=1, bottom_score=p.bottom_score)",
+        "return SparseSample(p.rate, list_cap=1, bottom_score=0)",
+        (f"{VALUES_LAW}[most frequent, stable]",),
+    ),
+    Mutant(
+        "items that nobody reports, of which one alone is ever drawn",
+        "learners/most_frequent/draws.py",
+        "sizes = [1] * len(items) + [(1 << self._items.item_bits) - len(items)]",
+        "sizes = [1] * len(items) + [1]",
+        (f"{VALUES_LAW}[most frequent]",),
     ),
 )
 
@@ -1936,6 +1983,6 @@ PARTITIONS = (
 
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
-    *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *BLOCKS, *MEANINGS, *TABLES, *LEADERS),
+    *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *VALUES, *BLOCKS, *MEANINGS, *TABLES, *LEADERS),
     *PARTITIONS,
 )

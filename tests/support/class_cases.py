@@ -13,11 +13,13 @@ import pytest
 from littled.classes.affine import AffineSubspaces
 from littled.classes.conjunctions import Conjunctions
 from littled.classes.hypothesis import HypothesisClass
+from littled.classes.integers import Integers
 from littled.classes.points import PointFunctions
 from littled.classes.prefix_sets import PrefixSets
 from littled.classes.prefixes import Prefixes
 from littled.classes.scorecard import Scorecards
 from littled.classes.sparse_sets import SparseSets
+from littled.classes.strings import Strings
 from littled.classes.stumps import Stumps
 from littled.classes.table import Table
 from littled.classes.thresholds import Thresholds
@@ -139,6 +141,23 @@ CASES: dict[str, ClassCase] = {
         streams={"stumps": (Stumps(2, 3), [[a, b] for a in range(3) for b in range(3)])},
         laws=(Law("dense", Stumps(2, 2), (1.5, 0), points=((0, 0), (0, 1), (1, 0)), examples=2),),
         named={"stumps:16:64": Stumps(16, 64)},
+    ),
+    "integers": ClassCase(
+        suite=None,
+        small=(),
+        streams={
+            "integers": (Integers(3), EIGHT),
+            "wide integers": (Integers(128), [number << 125 for number in EIGHT]),
+        },
+        laws=(),
+        named={"integers:64": Integers(64)},
+    ),
+    "strings": ClassCase(
+        suite=None,
+        small=(),
+        streams={"strings": (Strings(2), [[97, number] for number in EIGHT])},
+        laws=(),
+        named={"strings:64": Strings(64)},
     ),
     "conjunctions": ClassCase(
         suite=Conjunctions(3),

@@ -10,6 +10,8 @@ from numpy.typing import NDArray
 from littled.classes.hypothesis import HypothesisClass
 from littled.learners.batch import BatchParameters
 from littled.learners.leader import LeaderParameters
+from littled.learners.minimum import MinimumParameters
+from littled.learners.most_frequent import MostFrequentParameters
 from littled.learners.online.chain_memory import ChainSettings
 from littled.learners.online.groups import GroupSettings
 from littled.learners.online.length_search import LengthSettings
@@ -24,6 +26,8 @@ from littled.learners.prediction import PredictionParameters
 from littled.planner import OnlinePlan, StreamPlan
 from littled.planner.batch.plan import BatchPlan
 from littled.planner.leader.plan import LeaderPlan
+from littled.planner.minimum.plan import MinimumPlan
+from littled.planner.most_frequent.plan import MostFrequentPlan
 from littled.planner.online.lengths import length_plan
 from littled.planner.partition.plan import PartitionPlan
 from littled.planner.prediction.plan import PredictionPlan
@@ -270,6 +274,32 @@ BATCH_USERS: dict[str, tuple[str, BatchParameters]] = {
     "windows, teachers, users 1": windows_of_users("windows, teachers", 1),
     "windows, stages, users 3": windows_of_users("windows, stages", 3),
 }
+VALUE: dict[str, Any] = {"epsilon": Fraction(30), "horizon": HORIZON, "window": 10}
+SINCE = MinimumParameters("exponential", **VALUE, rate=Fraction(1), rank=3)
+SINCE_STABLE = MinimumParameters(
+    "stable", **VALUE, rate=Fraction(1), rank=3, span=2, length_rate=Fraction(1),
+    prefix_rate=Fraction(1), bottom_score=2, least_count=1,
+)  # fmt: skip
+WHICH = MostFrequentParameters("exponential", **VALUE, rate=Fraction(1))
+WHICH_STABLE = MostFrequentParameters("stable", **VALUE, rate=Fraction(1), bottom_score=2)
+MINIMA: dict[str, tuple[str, MinimumParameters]] = {
+    "minimum": ("integers", SINCE),
+    "minimum of wide numbers": ("wide integers", replace(SINCE, accounting="zcdp")),
+    "minimum, stable": ("integers", SINCE_STABLE),
+}
+ITEMS: dict[str, tuple[str, MostFrequentParameters]] = {
+    "most frequent": ("points", WHICH),
+    "most frequent string": ("strings", WHICH),
+    "most frequent, stable": ("points", WHICH_STABLE),
+    "most frequent string, stable": ("strings", replace(WHICH_STABLE, accounting="zcdp")),
+}
+# A name ends with c.
+VALUE_USERS: dict[str, tuple[str, Any]] = {
+    "minimum, users 2": ("integers", replace(SINCE, user_examples_max=2)),
+    "minimum, stable, users 1": ("integers", replace(SINCE_STABLE, user_examples_max=1)),
+    "most frequent, users 1": ("points", replace(WHICH, user_examples_max=1)),
+    "most frequent, stable, users 3": ("strings", replace(WHICH_STABLE, user_examples_max=3)),
+}
 # Examples are held back for later calls.
 POOLED = replace(
     DENSE, fresh=True, calls_max=20, trigger_threshold=0, selection_rate=Fraction(1, 20),
@@ -324,9 +354,11 @@ TOGETHER = ("dense", "dense draws", "answers, dense", "answers, relabelling")
 LEARNERS: dict[str, tuple[str, Any]] = {
     **ONLINE, **PREDICTIONS, **USERS, **BATCH, **BATCH_USERS, **POOLS, **WITH_A_CAP,
     **SCORECARDS, **SCORECARD_USERS, **PARTITIONS, **PARTITION_USERS,
+    **MINIMA, **ITEMS, **VALUE_USERS,
 }  # fmt: skip
 # A scorecard's rule shows nearly every change of its releases: its twins, which say the same
-# as long as these are the same, are in `tests/daemon/learners/leader/test_laws.py`.
+# as long as these are the same, are in `tests/daemon/learners/leader/test_laws.py`. Those of values
+# of windows, which are drawn among all numbers, are in `tests/daemon/learners/values`.
 CASES = [*ONLINE, *PREDICTIONS, *BATCH, "a small budget", "one stream for all", *POOLS, *WITH_A_CAP]
 
 
@@ -345,6 +377,8 @@ def learner_plan(name: str, hypotheses: HypothesisClass | None = None) -> Any:
     kind = LeaderPlan if name in SCORECARDS | SCORECARD_USERS else kind
     kind = PartitionPlan if name in PARTITIONS | PARTITION_USERS else kind
     of_class, parameters = LEARNERS[name]
+    kind = MinimumPlan if isinstance(parameters, MinimumParameters) else kind
+    kind = MostFrequentPlan if isinstance(parameters, MostFrequentParameters) else kind
     plain = name.replace(",", "").replace(" ", "_")
     return kind(plain, hypotheses or STREAMS[of_class][0], parameters, Words())
 

@@ -40,6 +40,7 @@ from littled.mechanisms.discrete_laplace import MAGNITUDE_BITS, SURVIVAL_BITS, D
 from littled.mechanisms.exponential import LIMB_BITS, WeighedScores
 from littled.mechanisms.noise import Address, NoiseSource
 from littled.mechanisms.powers import weight_floors
+from littled.mechanisms.ranges import RangeDraw
 from littled.mechanisms.set_sample import NONE, SetSample
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.subset import SIZE_WORDS, BernoulliSubset
@@ -148,6 +149,17 @@ def sets(of: SetSample, counts: NDArray[np.int64], odds: NDArray[np.int64]) -> L
     found.append((None, of.doubt * everything * table[max(offered)]))
     total = sum(weight for _, weight in found)
     return [(drawn, share(weight, total)) for drawn, weight in found if share(weight, total)]
+
+
+def in_ranges(of: RangeDraw, sizes: Sequence[int], distances: Sequence[int]) -> Law:
+    """The range and the place in it of a draw: of 2^U numbers u at least floor(2^U A / W) each."""
+    whole = sum(of.weights(sizes, distances))
+    return [
+        ((index, place), mass)
+        for index, (size, distance) in enumerate(zip(sizes, distances, strict=True))
+        if (mass := share(of.weight(distance), whole))
+        for place in range(size)
+    ]
 
 
 @lru_cache(maxsize=64)
@@ -432,6 +444,7 @@ class Outcomes:
             patch.setattr(VoteCoin, "answers", answers)
             patch.setattr(DiscreteLaplace, "sample", sample)
             patch.setattr(WeighedScores, "draw", draw)
+            patch.setattr(RangeDraw, "sample", lambda *of: choose(in_ranges(*of[:3]), of[3]))
             patch.setattr(BernoulliSubset, "sample", chosen)
             patch.setattr(parts, "toss", toss)
             yield

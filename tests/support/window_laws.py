@@ -20,7 +20,7 @@ from littled.budget.events import PrecisionLoss
 from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.budget.rounding import exp_upper
-from littled.learners.batch import BatchLearner, BatchState
+from littled.learners.batch import BatchState, WindowLearner
 from littled.learners.contract import (
     CallAdmitted,
     CallRequested,
@@ -56,7 +56,7 @@ def every_example(points: Sequence[Any]) -> list[Labelled]:
     return [Labelled(x, y) for x in points for y in (0, 1)]
 
 
-def columns(learner: BatchLearner, sample: Sequence[Labelled]) -> tuple[Any, Any, Any]:
+def columns(learner: WindowLearner, sample: Sequence[Labelled]) -> tuple[Any, Any, Any]:
     """Points, labels and users of a sample."""
     x = column(learner.hypotheses, [each.x for each in sample])
     y = np.array([each.y for each in sample], dtype=np.uint8)
@@ -66,13 +66,13 @@ def columns(learner: BatchLearner, sample: Sequence[Labelled]) -> tuple[Any, Any
     return x, y, users
 
 
-def opened(learner: BatchLearner, noise: NoiseSource) -> BatchState:
+def opened(learner: WindowLearner, noise: NoiseSource) -> BatchState:
     """The learner's state in its first season, before any example."""
     return learner.step(learner.initial(), SeasonOpened(0, 0), noise).state
 
 
 def observed(
-    learner: BatchLearner, state: BatchState, sample: Sequence[Labelled], noise: NoiseSource
+    learner: WindowLearner, state: BatchState, sample: Sequence[Labelled], noise: NoiseSource
 ) -> tuple[BatchState, Place]:
     """The state once a whole window has been seen, and where the call is."""
     first = state.epoch_position
@@ -84,7 +84,7 @@ def observed(
 
 
 def trained(
-    learner: BatchLearner, state: BatchState, place: Place, noise: NoiseSource
+    learner: WindowLearner, state: BatchState, place: Place, noise: NoiseSource
 ) -> tuple[BatchState, Published]:
     """The state after the call, and the release."""
     step = learner.step(state, CallAdmitted(place), noise)
@@ -100,7 +100,7 @@ class WindowCase:
     `tail_bits`: see `Outcomes`.
     """
 
-    learner: BatchLearner
+    learner: WindowLearner
     points: Sequence[Any]
     delta_z: Fraction = Fraction(0)
     tail_bits: int = 24

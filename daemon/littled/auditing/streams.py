@@ -21,6 +21,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from math import ceil
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -222,9 +223,11 @@ def _candidates(hypotheses: HypothesisClass) -> Iterator[Points]:
     kind = point_type(hypotheses.point_type)
     rows = kind.name.startswith("u16x")
     for number in range(POINTS):
-        values = [number] * kind.columns if rows else number
         if number > kind.greatest:
             return
+        values: Any = [number] * kind.columns if rows else number
+        if kind.is_string:
+            values = bytes([number] * kind.columns)
         point = kind.decode([values], 1)
         if hypotheses.contains(point):
             yield point

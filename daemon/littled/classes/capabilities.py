@@ -19,6 +19,8 @@
 - `additive`, rules that add up points for the bucket of each column: they are learned as weights
   of public features;
 - `unions`, rules that are unions of few blocks of points: the best one for given gains is found;
+- `least_numbers`, rules that say 1 from a number on: which one is a value by itself;
+- `items`, rules that say 1 to one item: which one is a value by itself;
 - `window_labelings`: the labelings of a subset of a window can be listed, a rule for each, for
   stable predictions (Dagan and Feldman 2020).
 
@@ -358,6 +360,42 @@ class BlockUnions(ABC):
         `starts`: the first addresses of blocks that are apart, in rising order; `lengths`: how
         many of their first bits are fixed; `gains`: what taking a block gains.
         """
+
+
+class OrderedNumbers(ABC):
+    """Rules that say 1 from a number on, one for each number of some bits, and the constant 0."""
+
+    @property
+    @abstractmethod
+    def number_bits(self) -> int:
+        """Bits of a number."""
+
+    @abstractmethod
+    def rule_from(self, least: int) -> Rule:
+        """The rule that says 1 from this number on, 0 <= least <= 2^number_bits.
+
+        From the last of these on there is no number: it is always 0.
+        """
+
+
+class Items(ABC):
+    """Rules that say 1 to one item; the first rule of the class says it to none."""
+
+    @property
+    @abstractmethod
+    def item_bits(self) -> int:
+        """There are 2^item_bits items, which are numbered from 0 on."""
+
+    @abstractmethod
+    def reported(self, x: Points, y: Labels) -> tuple[list[int], NDArray[np.int64]]:
+        """The numbers of the different items with label 1, rising, and how often each has it.
+
+        A function of the examples as a set: their order does not matter.
+        """
+
+    @abstractmethod
+    def item_rule(self, item: int) -> Rule:
+        """The rule of the item with this number."""
 
 
 class WindowLabelings(ABC):

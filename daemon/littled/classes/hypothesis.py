@@ -22,8 +22,10 @@ from littled.classes.capabilities import (
     CutRules,
     IdSets,
     IntersectionClosed,
+    Items,
     NestedRules,
     NumberedRules,
+    OrderedNumbers,
     PathRules,
     ProposedRules,
     VersionSpaces,
@@ -141,6 +143,16 @@ class HypothesisClass(ABC):
     def unions(self) -> BlockUnions | None:
         """Its best unions of blocks, where its rules are those."""
         return self if isinstance(self, BlockUnions) else None
+
+    @property
+    def least_numbers(self) -> OrderedNumbers | None:
+        """Its rules as numbers from which on they say 1, where they are."""
+        return self if isinstance(self, OrderedNumbers) else None
+
+    @property
+    def items(self) -> Items | None:
+        """Its rules as items, where each says 1 to one."""
+        return self if isinstance(self, Items) else None
 
     @property
     def window_labelings(self) -> WindowLabelings | None:

@@ -15,19 +15,19 @@ from littled.classes.base import (
     Points,
     Proposals,
 )
-from littled.classes.capabilities import IdSets, VersionSpaces, WindowLabelings
+from littled.classes.capabilities import IdSets, Items, VersionSpaces, WindowLabelings
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.set_labelings import SetLabelings, most_voted
 from littled.classes.set_spaces import SetVersionSpace, set_space_bytes
 from littled.classes.sparse_sets import flipped_ids, id_flips
-from littled.classes.wide import fits_bits
+from littled.classes.wide import fits_bits, tally, to_ints
 from littled_protocol.rules import PointsRule, Rule
 
 NOTHING = -1
 
 
 @dataclass(frozen=True)
-class PointFunctions(HypothesisClass, IdSets, VersionSpaces, WindowLabelings):
+class PointFunctions(HypothesisClass, IdSets, Items, VersionSpaces, WindowLabelings):
     """The rules x == a over ids of `bits` bits, and the rule that is always 0.
 
     The constant 0 is the SOA of the class (restricting to label 0 keeps the dimension wherever the
@@ -91,6 +91,21 @@ class PointFunctions(HypothesisClass, IdSets, VersionSpaces, WindowLabelings):
         whether or not the id that was published before has been seen again.
         """
         return flipped_ids(flips, passing, published, members_max=1)
+
+    @property
+    def item_bits(self) -> int:
+        """Every id is an item."""
+        return self.bits
+
+    def reported(self, x: Points, y: Labels) -> tuple[list[int], NDArray[np.int64]]:
+        """The ids of positive examples, rising, with their counts."""
+        positive = y == 1
+        counted = tally(x[positive], y[positive])
+        return to_ints(counted.ids), counted.positive
+
+    def item_rule(self, item: int) -> PointsRule:
+        """The rule of one id."""
+        return PointsRule(bits=self.bits, members=(item,))
 
     def version_space(
         self, data_sets: Sequence[DataSet], tolerance: Fraction

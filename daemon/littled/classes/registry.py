@@ -61,6 +61,8 @@ CLASSES: dict[str, Entry] = {
             "littled.classes.scorecard:Scorecards",
             ("row", "value"),
         ),
+        Entry("integers", ("BITS",), "littled.classes.integers:Integers", ("value",)),
+        Entry("strings", ("LENGTH",), "littled.classes.strings:Strings", ()),
         Entry("conjunctions", ("BITS",), "littled.classes.conjunctions:Conjunctions", ("bits",)),
         Entry("table", ("FILE",), "littled.classes.table:Table", ("cell",), from_file=True),
     )

@@ -69,7 +69,7 @@ def tally(points: NDArray[np.unsignedinteger[Any]], y: NDArray[np.uint8]) -> Tal
 
     Sorting by words takes a tenth of the time that `numpy.unique` needs for rows.
     """
-    order = _rising(points)
+    order = rising(points)
     ordered = points.take(order, axis=0)
     starts = starts_of_runs(ordered)
     if not len(starts):
@@ -84,7 +84,7 @@ def ranked(
     points: NDArray[np.unsignedinteger[Any]],
 ) -> tuple[NDArray[np.unsignedinteger[Any]], NDArray[np.int64]]:
     """The different ids of a scalar (n,) or wide (n, 2) column, rising; and all ranks, (n,)."""
-    order = _rising(points)
+    order = rising(points)
     ordered = points.take(order, axis=0)
     starts = starts_of_runs(ordered)
     ranks = np.empty(len(points), dtype=np.int64)
@@ -92,7 +92,7 @@ def ranked(
     return ordered.take(starts, axis=0), ranks
 
 
-def _rising(points: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.int64]:
+def rising(points: NDArray[np.unsignedinteger[Any]]) -> NDArray[np.int64]:
     """An order in which a scalar or wide column rises.
 
     Few high words are equal, or few are different. So they are sorted alone, and only if some are

@@ -35,7 +35,8 @@ class WordOption:
     def also(self, other: "WordOption") -> "WordOption":
         """The option of both kinds; what no kind knows is refused, and by its kind the rest."""
         words = tuple(dict.fromkeys((*self.words, *other.words)))
-        return WordOption(self.name, words, f"{self.help} {other.help}")
+        added = "" if other.help in self.help else f" {other.help}"
+        return WordOption(self.name, words, self.help + added)
 
 
 class KindOptions(Protocol):

@@ -61,6 +61,8 @@ def reading_of(class_name: str, columns: Sequence[Column], names: Sequence[str] 
     Raises ClassError, a sentence, where nothing fits or it is not clear what is meant.
     """
     forms, kind = forms_of(class_name), class_name.partition(":")[0]
+    if not forms:
+        raise ClassError(f"{kind} reads no columns of tables; leave the columns out of the stream")
     try:
         if names is not None:
             chosen = chosen_columns(columns, names)

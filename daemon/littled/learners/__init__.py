@@ -1,9 +1,9 @@
 """Private learners as pure state machines: `step(state, event, noise)`; no I/O and no clock.
 
-`OnlineLearner`, `BatchLearner`, `LeaderLearner` and `PartitionLearner` publish rules: a season is
-opened by `SeasonOpened`, `Examples` come in (`examples_of` makes them of arrays), and where a step
-asks for a call (`CallRequested`) the caller pays for it and says so (`CallAdmitted`), or not
-(`CallRefused`).
+`OnlineLearner`, `BatchLearner`, `LeaderLearner`, `PartitionLearner`, `MinimumLearner` and
+`MostFrequentLearner` publish rules: a season is opened by `SeasonOpened`, `Examples` come in
+(`examples_of` makes them of arrays), and where a step asks for a call (`CallRequested`) the caller
+pays for it and says so (`CallAdmitted`), or not (`CallRefused`).
 What is published, and what has to be paid, are effects of steps. `PredictionLearner` answers single
 questions.
 """
@@ -22,6 +22,8 @@ from littled.learners.contract import (
 )
 from littled.learners.given import examples_of
 from littled.learners.leader import LeaderLearner, LeaderParameters, LeaderState
+from littled.learners.minimum import MinimumLearner, MinimumParameters
+from littled.learners.most_frequent import MostFrequentLearner, MostFrequentParameters
 from littled.learners.online import OnlineLearner, OnlineParameters, OnlineState
 from littled.learners.partition import PartitionLearner, PartitionParameters, PartitionState
 from littled.learners.prediction import PredictionLearner, PredictionParameters
@@ -37,6 +39,10 @@ __all__ = [
     "LeaderLearner",
     "LeaderParameters",
     "LeaderState",
+    "MinimumLearner",
+    "MinimumParameters",
+    "MostFrequentLearner",
+    "MostFrequentParameters",
     "OnlineLearner",
     "OnlineParameters",
     "OnlineState",

@@ -9,6 +9,9 @@ a season's end is in none. A window's rule is drawn from its own examples alone.
 one draw at the most, and all windows of a season together cost it what one of them does: the price
 is charged when the season opens, and a window's call costs nothing more (PRIVACY.md, section 15).
 
+What is the same for all that may be drawn from windows is in `WindowLearner`; `BatchLearner` draws
+rules of a class.
+
 A season is a pure state machine, `step(state, event, noise)`, with the events and effects of
 `littled.learners.contract`. Every full window makes exactly one release; bottom, where a window
 does not say enough, releases the rule that is published already. There is no trigger: nothing is
@@ -19,10 +22,11 @@ learned from, the others leave their places in the windows empty, and all exampl
 one chunk, which the user's secret word chooses.
 """
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -73,9 +77,42 @@ class BatchState:
     users_kept: UserCounts | None = None
 
 
+class WindowParameters(Protocol):
+    """What any learner of windows needs of its public parameters."""
+
+    @property
+    def epsilon(self) -> Fraction:
+        """What is promised for all that is released about an example."""
+
+    @property
+    def window(self) -> int:
+        """Examples in a window."""
+
+    @property
+    def windows(self) -> int:
+        """Windows of a season."""
+
+    @property
+    def user_examples_max(self) -> int | None:
+        """c of "User-level privacy", None where one example is protected."""
+
+
+class WindowDraw(Protocol):
+    """What is drawn from one full window, and what that costs."""
+
+    def season_events(self) -> tuple[PrivacyEvent, ...]:
+        """What all windows of a season cost together; finite precision is not in it."""
+
+    def precision_error(self) -> Fraction:
+        """Bound on the total variation of one window's release from the ideal one."""
+
+    def select(self, window: Window, draw: Draw) -> Rule | None:
+        """What one window releases; None for bottom, after which the published rule stays."""
+
+
 @dataclass(frozen=True)
-class BatchLearner:
-    """The window learner for one class with public parameters.
+class WindowLearner(ABC):
+    """What every learner of windows does, whatever it draws from them.
 
     `name` is "stream/learner" and separates the noise of learners on one stream. ValueError, one
     sentence, for parameters that do not fit the class.
@@ -83,11 +120,21 @@ class BatchLearner:
 
     name: str
     hypotheses: HypothesisClass
-    parameters: BatchParameters
+    parameters: WindowParameters
 
     def __post_init__(self) -> None:
         """Check the parameters against the class, and the rates against the mechanisms."""
         _ = self.precision_error()
+
+    @property
+    @abstractmethod
+    def _selection(self) -> WindowDraw:
+        """What is drawn from a full window."""
+
+    @property
+    def _chunks(self) -> int:
+        """Chunks of a window; 0 where its examples are taken together."""
+        return 0
 
     # -- public facts ------------------------------------------------------------------------
 
@@ -239,7 +286,7 @@ class BatchLearner:
     def _window(self, state: BatchState, noise: NoiseSource) -> Window:
         """The window's examples with their chunks: of example i, or of its user's secret word."""
         x, y, users = _joined(state.pieces)
-        chunks = self.parameters.chunks
+        chunks = self._chunks
         if not chunks:
             return Window(x, y, np.zeros(len(y), dtype=np.int64))
         if users is None:
@@ -247,9 +294,20 @@ class BatchLearner:
         words = user_words(users, self.name, state.season, noise)
         return Window(x, y, (words % np.uint64(chunks)).astype(np.int64))
 
+
+@dataclass(frozen=True)
+class BatchLearner(WindowLearner):
+    """The window learner for one class with public parameters: a rule from each window."""
+
+    parameters: BatchParameters
+
     @cached_property
     def _selection(self) -> Selection:
         return selection_of(self.hypotheses, self.parameters)
+
+    @property
+    def _chunks(self) -> int:
+        return self.parameters.chunks
 
 
 def _joined(pieces: tuple[Piece, ...]) -> Piece:

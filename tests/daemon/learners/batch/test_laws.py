@@ -84,7 +84,7 @@ def in_any_order(chunks: int, sample: Sample) -> Sample:
 
 def laws_of(case: WindowCase) -> dict[Sample, Law]:
     """The laws of all samples, of those that differ in their order alone once."""
-    chunks = case.learner.parameters.chunks
+    chunks = case.learner._chunks
     canonical: Callable[[Sample], Sample] = partial(in_any_order, chunks or 1)
     return case.laws(canonical)
 

@@ -1,0 +1,1 @@
+"""Planning of learners of robust minima."""
