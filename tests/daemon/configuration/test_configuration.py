@@ -195,12 +195,12 @@ LEARNER = "streams.flights.learners.late"
         (
             GOOD + 'kind = "offline"',
             f"{LEARNER}.kind",
-            "must be 'online', 'prediction', 'batch' or 'leader', not",
+            "'minimum' or 'most_frequent', not",
         ),
         (
             GOOD + "kind = 1",
             f"{LEARNER}.kind",
-            "must be 'online', 'prediction', 'batch' or 'leader', not 1",
+            "'minimum' or 'most_frequent', not 1",
         ),
         (
             GOOD + 'selection = "odd"',
