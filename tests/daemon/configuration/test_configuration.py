@@ -205,8 +205,8 @@ LEARNER = "streams.flights.learners.late"
         (
             GOOD + 'selection = "odd"',
             f"{LEARNER}.selection",
-            "must be 'auto', 'dense', 'fresh', 'capped', 'memory', 'halving', 'sparse', 'closure', "
-            "'histogram', 'tally', 'closure-tally' or 'paper'",
+            "must be 'auto', 'dense', 'fresh', 'capped', 'memory', 'halving', 'majority', "
+            "'sparse', 'closure', 'histogram', 'tally', 'closure-tally' or 'paper'",
         ),
         (GOOD + "teachers = 1", f"{LEARNER}.teachers", "must be at least 2, not 1"),
         (GOOD + "classs = 1", f"{LEARNER}.classs", "did you mean class?"),
@@ -337,7 +337,7 @@ ASK = "streams.flights.learners.ask"
             '"prediction"',
             '"predictions"',
             f"{ASK}.kind",
-            "must be 'online', 'prediction', 'batch' or 'leader'",
+            "'minimum' or 'most_frequent'",
         ),
         ('kind = "prediction"', "", f"{ASK}.window", "is not a known key"),
     ],
