@@ -89,7 +89,7 @@ def stream_of(
     calls: list[PrivacyEvent] = []
     publishing = [plan for plan in plans if isinstance(plan, PublishingPlan)]
     for plan in publishing:
-        learner = plan.learner(STREAM)
+        learner = plan.running(STREAM)
         events += learner.season_events()
         calls += [learner.call_event()] * learner.calls_max
     for other_plan in plans:
@@ -157,7 +157,7 @@ class _State:
     @property
     def marked(self) -> list[int]:
         """The places of thresholds whose noise is still needed."""
-        states = self.course.states.values()
+        states = (getattr(state, "learner", state) for state in self.course.states.values())
         noises = (state.threshold_noise for state in states if isinstance(state, OnlineState))
         marks = (unmarked(noise)[1:] for noise in noises if noise is not None)
         return sorted({place for times in marks for place, n in enumerate(times) if n})
@@ -293,7 +293,8 @@ class Transitions:
             self.outcomes.noise.begin(engine.position, secrets)
             engine.apply(self._record(engine.position, example))
             self._spends(engine._course.filter)
-            said = (*transcript.releases, *(entry.to_bytes() for entry in transcript.entries))
+            released = (*transcript.releases, *transcript.figures)
+            said = (*released, *(entry.to_bytes() for entry in transcript.entries))
             return said, _State(engine.snapshot(), engine._course, kept, state.answered)
 
         for (said, after), mass in self.outcomes.all(run):

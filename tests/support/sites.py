@@ -6,11 +6,14 @@ import asyncio
 import json
 import socket
 from collections.abc import AsyncIterator, Collection, Mapping
+from fractions import Fraction
 from typing import Any
 
 import aiohttp
 
+from littled.learners.measured import QualitySettings
 from littled.service.access import Gate
+from littled.service.figures import Figures
 from littled.service.http import HttpServer
 from littled.service.subscribers import Releases
 from littled.service.writer import WriterStopped
@@ -21,6 +24,7 @@ from littled_protocol.messages import Predict, Prediction, PredictionRefused, Re
 from littled_protocol.rules import ThresholdRule, Words
 
 LEARNER = "flights/late"
+QUALITY = QualitySettings(Fraction(1, 10), 1000, 24)
 TOKEN = "0123456789abcdef" * 2
 
 
@@ -45,6 +49,7 @@ class FakeDaemon:
     def __init__(self) -> None:
         self.stored: list[StoredRelease] = []
         self.releases = Releases([LEARNER, "flights/none"], lambda _, since: self.stored[since:])
+        self.figures = Figures({LEARNER: QUALITY})
         self.words: Mapping[str, Words] = {
             LEARNER: Words("departure delay", "min", -30, "late", "not late"),
             "flights/none": Words(),

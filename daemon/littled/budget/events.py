@@ -317,6 +317,19 @@ class CountsSeason(PrivacyEvent):
 
 
 @dataclass(frozen=True, slots=True)
+class MistakeCounts(PrivacyEvent):
+    """All counts of mistakes of a season: `littled.mechanisms.noisy_counts`, rate e.
+
+    An example is in one count. Pure e-DP, as a replaced one moves it by 1 at the most. For a user
+    of whom c examples are counted, as wrong or as right, it is pure 2ce (PRIVACY.md, section 18).
+    """
+
+    name: ClassVar[str] = "mistake_counts"
+    rate: Fraction
+    user_examples_max: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class PredictionAnswersDense(PrivacyEvent):
     """Answers h(x), each with a fresh h drawn at rate e from one score per rule of the class.
 

@@ -19,6 +19,7 @@ from littled.budget.events import (
     CountsSeason,
     DenseSelection,
     HistogramSelection,
+    MistakeCounts,
     PrecisionLoss,
     PredictionAnswersAveraging,
     PredictionAnswersDense,
@@ -135,6 +136,11 @@ def _counts_season(event: CountsSeason) -> Price:
     if event.accounting == "pure":
         return _pure(2 * rate)
     return Price(Fraction(0), round_up(rate * rate), Fraction(0))
+
+
+@_prices(MistakeCounts)
+def _mistake_counts(event: MistakeCounts) -> Price:
+    return _pure(event.rate * (2 * event.user_examples_max or 1))
 
 
 @_prices(PredictionAnswersDense)

@@ -17,10 +17,12 @@ from littled.cli.columns import SourceChoice, StreamInput, source_options
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.output import amount, notes, number, print_json, print_pairs
 from littled.cli.presenting import chosen_notes
+from littled.cli.quality import error_words
 from littled.cli.spending import epsilon_spent
 from littled.cli.stores import planned
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
 from littled.engine import Progress, Runner, progressive
+from littled.engine.quality import figure_facts
 from littled.planner import StreamPlan
 from littled.planner.plans import PublishingPlan
 from littled.programs.plots import NO_MATPLOTLIB, plot_budget, plot_mistakes, plot_rules
@@ -195,7 +197,17 @@ def _facts(
         "delta": float(runner.plan.delta),
         "seconds": round(seconds, 3),
         "rule": published[-1].rule.describe(learner.words),
+        **_measured(runner, learner),
     }
+
+
+def _measured(runner: Runner, learner: PublishingPlan[Any]) -> dict[str, Any]:
+    """What a daemon would have told of how good the rules are, where they are measured."""
+    settings = learner.quality
+    if settings is None:
+        return {}
+    figures = runner.figures(learner.name)
+    return {"quality": [figure_facts(settings, figure) for figure in figures]}
 
 
 def _said(fact: dict[str, Any]) -> dict[str, str]:
@@ -213,7 +225,20 @@ def _said(fact: dict[str, Any]) -> dict[str, str]:
         f"by the stream's learners, delta {amount(fact['delta'])}",
         "seconds": f"{fact['seconds']:.1f}",
         "rule": fact["rule"],
+        **({"quality": _told(fact["quality"])} if "quality" in fact else {}),
     }
+
+
+def _told(figures: list[dict[str, Any]]) -> str:
+    """The last of a learner's figures, which are private as the rules are."""
+    if not figures:
+        return "a daemon would have told nothing yet: no period is full"
+    last = figures[-1]
+    return (
+        f"{error_words(last)} is what a daemon would tell of the rules in force from "
+        f"{number(last['first_position'])} to {number(last['position'] - 1)}, the last of "
+        f"{number(len(figures))} periods"
+    )
 
 
 def _best(fact: dict[str, Any]) -> str:

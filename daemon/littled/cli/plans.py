@@ -54,6 +54,9 @@ def kind_options(command: Command) -> Command:
 @click.option("--noise-rate", type=DecimalParameter(),
               help="Share of labels that may contradict the best rule; without it rules come at "
                    "public times if the class allows it, else it is 0.")  # fmt: skip
+@click.option("--quality", type=DecimalParameter(), metavar="SHARE", show_default="0.025",
+              help="Share of epsilon that tells how good the rules are, up to 0.5; 0 for none."
+              )  # fmt: skip
 @kind_options
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
 def plan(
@@ -66,6 +69,7 @@ def plan(
     user_examples_max: int | None,
     users_expected: int | None,
     noise_rate: Decimal | None,
+    quality: Decimal | None,
     as_json: bool,
     **more: Any,
 ) -> None:
@@ -84,6 +88,7 @@ def plan(
         "delta": delta,
         "horizon": horizon,
         **users_table(unit, user_examples_max, users_expected, kind),
+        **({} if quality is None else {"quality": quality}),
     }
     learner = learner_table(class_name, kind, more)
     if noise_rate is not None:

@@ -9,6 +9,7 @@ from rich.table import Table
 
 from littled.budget.conversion import guarantee
 from littled.cli.output import amount, console, number, print_json, print_pairs
+from littled.cli.quality import quality_plan, quality_words
 from littled.cli.tabling import REMARK, print_table
 from littled.planner import StreamPlan, StreamRequest
 
@@ -93,6 +94,7 @@ def stream_facts(stream: StreamPlan) -> dict[str, Any]:
         "unit": stream.unit.word,
         "user_examples_max": stream.unit.user_examples_max,
         "guarantee": {"epsilon": float(epsilon), "delta": float(delta)},
+        "quality": quality_plan(stream),
         "plan": stream.to_dict(),
     }
 
@@ -106,4 +108,5 @@ def stream_words(facts: Mapping[str, Any]) -> dict[str, str]:
         f"season of {number(facts['horizon'])} examples",
         "guarantee": f"({amount(proven['epsilon'])}, {amount(proven['delta'])})-differentially "
         f"private per {facts['unit']} ({accounting})",
+        **({"quality": quality_words(facts["quality"])} if facts["quality"] else {}),
     }

@@ -14,6 +14,7 @@ from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
 from littled.store.records import StoredRelease
 from littled.store.store import Store
+from littled_protocol.figures import measured_by
 
 
 def compare_stream(store: Store, stream: str) -> Comparison:
@@ -27,11 +28,12 @@ def compare_stream(store: Store, stream: str) -> Comparison:
     entries = [entry.to_bytes() for entry in without_answers(ledger)]
     own = own_numbers(ledger)
     releases = {
-        f"{stream}/{one.name}": [
+        name: [
             release if release.charge is None else replace(release, charge=own.get(release.charge))
-            for release in store.releases(f"{stream}/{one.name}")
+            for release in store.releases(name)
         ]
         for one in plan.publishing
+        for name in one.chains(stream)
     }
     numbers = count()
     predictions = (
@@ -47,8 +49,10 @@ def compare_stream(store: Store, stream: str) -> Comparison:
         entries,
         [entry.to_bytes() for entry in transcript.entries],
     )
-    for learner, stored in releases.items():
-        findings += _differences(f"version %d of {learner}", 1, stored, repeated[learner])
+    for name, stored in releases.items():
+        measured = measured_by(name)
+        what = f"version %d of {name}" if measured is None else f"figure %d of {measured}"
+        findings += _differences(what, 1, stored, repeated[name])
     findings += differing(plan, noise, store, predictions)
     released = sum(map(len, releases.values()))
     pending = max(sum(map(len, repeated.values())) - released, 0)
@@ -59,7 +63,7 @@ def compare_stream(store: Store, stream: str) -> Comparison:
 
 def _by_learner(transcript: Transcript) -> dict[str, list[StoredRelease]]:
     found: dict[str, list[StoredRelease]] = defaultdict(list)
-    for release in transcript.releases:
+    for release in (*transcript.releases, *transcript.figures):
         found[release.learner].append(release)
     return found
 

@@ -12,7 +12,8 @@ from littled.cli.hints import serve_command
 from littled.cli.options import StoreFiles, archive_option, store_options
 from littled.cli.output import console, number, print_json
 from littled.store.errors import StoreError
-from littled.store.restoring import Restoring
+from littled.store.restoring import Lost, Restoring
+from littled_protocol.figures import measured_by
 
 
 @click.command()
@@ -77,7 +78,10 @@ def lines(found: Restoring) -> Iterator[str]:
         for learner, version in marked.versions.items():
             before = lost.versions.get(learner, 0)
             if version > before:
-                yield f"{lost.stream}: lost are versions {before + 1} to {version} of {learner}"
+                measured = measured_by(learner)
+                what = "versions" if measured is None else "figures of quality"
+                whose = measured or learner
+                yield f"{lost.stream}: lost are {what} {before + 1} to {version} of {whose}"
         yield (
             f"{lost.stream}: season {lost.season} is closed and counts as having spent "
             f"({lost.counted.in_words()}); the copy knows of ({lost.spent.in_words()})"
@@ -106,9 +110,14 @@ def facts(found: Restoring) -> dict[str, Any]:
                 "lost_ledger_entries": lost.marked.entries,
                 "lost_predictions": lost.marked.predictions,
                 "lost_versions": {
-                    learner: [lost.versions.get(learner, 0) + 1, version]
-                    for learner, version in lost.marked.versions.items()
-                    if version > lost.versions.get(learner, 0)
+                    learner: versions
+                    for learner, versions in _lost_versions(lost).items()
+                    if measured_by(learner) is None
+                },
+                "lost_figures": {
+                    measured: versions
+                    for learner, versions in _lost_versions(lost).items()
+                    if (measured := measured_by(learner)) is not None
                 },
                 "counted": lost.counted.to_dict(),
                 "next_season": lost.next_season,
@@ -116,4 +125,13 @@ def facts(found: Restoring) -> dict[str, Any]:
             }
             for lost in found.lost
         },
+    }
+
+
+def _lost_versions(lost: Lost) -> dict[str, list[int]]:
+    """First and last of the lost releases, by the name under which they were stored."""
+    return {
+        name: [lost.versions.get(name, 0) + 1, last]
+        for name, last in lost.marked.versions.items()
+        if last > lost.versions.get(name, 0)
     }

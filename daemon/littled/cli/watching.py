@@ -10,6 +10,7 @@ from rich.table import Table
 from littled.cli.failures import explained
 from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import amount, console, number, print_json
+from littled.cli.quality import quality_table
 from littled.cli.spending import epsilon_spent
 from littled.cli.tabling import print_table
 from littled.kinds import KINDS, USUAL, UnknownKind, kind_of, load
@@ -111,3 +112,6 @@ def stream_tables(name: str, stream: Mapping[str, Any]) -> Iterator[Table]:
             table = status()
             yield table.table(title if first else f"{name}: {table.heading}", shown[kind])
             first = False
+    measured = quality_table(name, stream["learners"])
+    if measured is not None:
+        yield measured

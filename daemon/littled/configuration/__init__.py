@@ -30,9 +30,10 @@ from pydantic_core.core_schema import tagged_union_schema
 from littled.budget.unit import USER_EXAMPLES_MAX, Unit
 from littled.classes.base import ClassError
 from littled.configuration.columns import Columns
-from littled.configuration.parts import LearnerPart, Number, Part, SomeText, Text
+from littled.configuration.parts import LearnerPart, Number, Part, Quality, SomeText, Text
 from littled.kinds import KINDS, USUAL, Kind, kind_for, load
 from littled.planner import StreamRequest, best_class
+from littled.planner.quality import QUALITY_SHARE
 from littled_protocol import limits
 from littled_protocol.encodings import EncodingError, TableSchema
 from littled_protocol.rules import Words
@@ -135,6 +136,7 @@ class StreamConfiguration(Part):
     unit: Literal["example", "user"] = "example"
     user_examples_max: int | None = Field(default=None, ge=1, le=USER_EXAMPLES_MAX)
     users_expected: int | None = Field(default=None, ge=1, le=HORIZON_MAX)
+    quality: Quality | None = None
     x: XWords = XWords()
     y: YWords = YWords()
     columns: Columns | None = None
@@ -273,6 +275,7 @@ class StreamConfiguration(Part):
                 learner.request(name, self.words_of(learner)) for name, learner in learners.items()
             ),
             schema=self.table_schema,
+            quality=QUALITY_SHARE if self.quality is None else Fraction(self.quality),
         )
 
 

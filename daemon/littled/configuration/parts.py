@@ -27,7 +27,7 @@ from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_name, class_of_reading, reads_columns
 from littled.configuration.columns import columns_without_class, reading_of
 from littled.kinds import KINDS
-from littled.planner.requests import Request
+from littled.planner.requests import QUALITY_SHARE_MAX, Request
 from littled.tables import TABLE_PREFIX, TableFileError, read_table
 from littled_protocol.columns import point_type
 from littled_protocol.encodings import Column, Reading
@@ -50,8 +50,18 @@ def _printable(text: str) -> str:
     return text
 
 
+def _share_or_not(value: Any) -> Decimal:
+    """A share as it was written, or false for none."""
+    return Decimal(0) if value is False else _decimal(value)
+
+
 Number = Annotated[Decimal, BeforeValidator(_decimal)]
 Share = Annotated[Number, Field(gt=0, lt=1)]
+Quality = Annotated[
+    Decimal,
+    Field(ge=0, le=Decimal(str(float(QUALITY_SHARE_MAX)))),
+    BeforeValidator(_share_or_not),
+]
 NoiseRate = Annotated[Decimal, Field(ge=0, lt=Decimal("0.5")), BeforeValidator(_decimal)]
 Text = Annotated[str, Field(max_length=WORDS_CHARACTERS_MAX), AfterValidator(_printable)]
 SomeText = Annotated[

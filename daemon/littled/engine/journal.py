@@ -19,7 +19,7 @@ was kept from the examples before it is forgotten.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
@@ -31,6 +31,7 @@ from littled.budget.filter import BudgetRefused, PrivacyFilter
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.budget.prices import price
+from littled.engine.quality import quality_facts
 from littled.learners import snapshot
 from littled.learners.contract import (
     CallAdmitted,
@@ -39,6 +40,7 @@ from littled.learners.contract import (
     Examples,
     Learner,
     LearnerState,
+    Measured,
     Place,
     Published,
     SeasonOpened,
@@ -46,12 +48,15 @@ from littled.learners.contract import (
     Step,
     public_facts,
 )
+from littled.learners.measured import MeasuredLearner, MeasuredState
 from littled.mechanisms.noise import NoiseSource
 from littled.planner import StreamPlan
+from littled.planner.plans import PublishingPlan
 from littled.store.records import Record, StoredRelease
 from littled.store.restoration import Restoration, closing_position
 from littled_protocol.codec import encode
 from littled_protocol.columns import decode_labels, decode_users, point_type
+from littled_protocol.figures import figures_of, measured_by
 from littled_protocol.messages import Release
 
 SNAPSHOT_FORMAT = 2
@@ -116,7 +121,7 @@ class Engine:
         self._executor = executor
         self._points = point_type(plan.x_type)
         self._learners: dict[str, Learner[Any]] = {
-            one.name: one.learner(plan.stream) for one in plan.publishing
+            one.name: one.running(plan.stream) for one in plan.publishing
         }
         self._views = {one.name: plan.view(one) for one in plan.publishing}
         self._windows = {
@@ -158,11 +163,23 @@ class Engine:
             "spent": spent.to_dict(),
             "caps": plan.caps.to_dict(),
             "learners": {
-                one.name: {**public_facts(course.states[one.name], one.words), **one.facts}
+                one.name: {
+                    **public_facts(course.states[one.name], one.words),
+                    **one.facts,
+                    **self._quality(one),
+                }
                 for one in plan.publishing
             },
             **({"restores": course.restores} if course.restores else {}),
         }
+
+    def _quality(self, one: PublishingPlan[Any]) -> dict[str, Any]:
+        """How good the rules of a learner were, where they are measured."""
+        state = self._course.states[one.name]
+        if one.quality is None or not isinstance(state, MeasuredState):
+            return {}
+        season = max(self._course.season, 0) * self._plan.horizon
+        return {"quality": quality_facts(one.quality, state.last, season, self._course.position)}
 
     # -- events ------------------------------------------------------------------------------
 
@@ -232,7 +249,7 @@ class Engine:
                 self._open_season(season)
             stop = min(record.count, offset + (season + 1) * self._plan.horizon - position)
             for name, learner in self._learners.items():
-                if not course.states[name].halted:  # nobody reads what halted learners would skip
+                if not _sleeps(course.states[name]):  # nobody reads what it would skip
                     whole = self._examples([record]) if whole is None else whole
                     yield from self._run(name, learner, self._seen(name, whole), offset, stop)
             offset = stop
@@ -277,7 +294,7 @@ class Engine:
         Returns how many were applied. Steps are pure: those that were not needed are forgotten.
         """
         course, found = self._course, {}
-        awake = [name for name, state in course.states.items() if not state.halted]
+        awake = [name for name, state in course.states.items() if not _sleeps(state)]
         if awake:
             whole = self._examples(records)
             for name in awake:
@@ -324,8 +341,8 @@ class Engine:
         position = closing_position(course.position, course.season, plan.horizon)
         entry = self._charge(None, position, RestoredSeason(**_amounts(cost)))
         course.states = {
-            name: learner.after_restore(
-                course.states[name], restoration.versions.get(f"{plan.stream}/{name}", 0)
+            name: _after_restore(
+                learner, course.states[name], f"{plan.stream}/{name}", restoration.versions
             )
             for name, learner in self._learners.items()
         }
@@ -346,11 +363,11 @@ class Engine:
             step = learner.step(self._course.states[name], piece, self._noise)
             self._course.states[name] = step.state
             done += step.consumed
+            if any(not isinstance(effect, CallRequested) for effect in step.effects):
+                self._publish(name, step, charge=None)
             for effect in step.effects:
                 if isinstance(effect, CallRequested):
                     yield from self._call(name, learner, effect)
-                else:
-                    self._publish(name, step, charge=None)
 
     def _call(self, name: str, learner: Learner[Any], request: CallRequested) -> Trainings:
         """Price first; then reserve, train and publish, or refuse and halt."""
@@ -372,7 +389,7 @@ class Engine:
         releases = [
             self._release(name, effect, charge)
             for effect in step.effects
-            if isinstance(effect, Published)
+            if isinstance(effect, (Published, Measured))
         ]
         self._outlet.publish(releases, ())
         self._course.states[name] = step.state
@@ -419,8 +436,13 @@ class Engine:
         course.entries += 1
         return entry
 
-    def _release(self, name: str, published: Published, charge: int | None) -> StoredRelease:
+    def _release(
+        self, name: str, published: Published | Measured, charge: int | None
+    ) -> StoredRelease:
         learner = f"{self._plan.stream}/{name}"
+        if isinstance(published, Measured):  # which a season has paid for when it opened
+            figure = published.figure
+            return StoredRelease(figures_of(learner), figure.number, figure.to_bytes(), None)
         message = Release(
             learner=learner,
             version=published.version,
@@ -475,6 +497,22 @@ class Engine:
         )
 
 
+def _sleeps(state: LearnerState) -> bool:
+    """Whether examples make no difference: a learner has halted, and nobody measures its rule."""
+    return state.halted and not isinstance(state, MeasuredState)
+
+
+def _after_restore(
+    learner: Learner[Any], state: Any, full_name: str, lost: Mapping[str, int]
+) -> LearnerState:
+    """The state of a learner above all versions and figures that were lost."""
+    state = learner.after_restore(state, lost.get(full_name, 0))
+    if isinstance(learner, MeasuredLearner):
+        state = learner.with_figures(state, lost.get(figures_of(full_name), 0))
+    after: LearnerState = state
+    return after
+
+
 def _amounts(cost: Price) -> dict[str, Fraction]:
     return {part.name: getattr(cost, part.name) for part in fields(cost)}
 
@@ -485,14 +523,17 @@ class Transcript:
 
     releases: list[StoredRelease] = field(default_factory=list)
     entries: list[LedgerEntry] = field(default_factory=list)
+    figures: list[StoredRelease] = field(default_factory=list)
 
     def charge(self, entry: LedgerEntry) -> None:
         """Remember a charge."""
         self.entries.append(entry)
 
     def publish(self, releases: Sequence[StoredRelease], entries: Sequence[LedgerEntry]) -> None:
-        """Remember releases and charges."""
-        self.releases.extend(releases)
+        """Remember releases, figures apart from rules, and charges."""
+        for release in releases:
+            rules = measured_by(release.learner) is None
+            (self.releases if rules else self.figures).append(release)
         self.entries.extend(entries)
 
 

@@ -25,6 +25,7 @@ from littled.store.records import HEAD_BYTES, Record, record_head
 from littled_protocol.codec import decode
 from littled_protocol.columns import Labels, Points, encode_labels, encode_users, point_type
 from littled_protocol.errors import ErrorCode, ProtocolError
+from littled_protocol.figures import Figure, figures_of
 from littled_protocol.messages import Release
 from littled_protocol.rules import Rule, rule_from_dict
 
@@ -95,6 +96,12 @@ class Runner:
     def published(self, learner: str) -> tuple[PublishedRule, ...]:
         """Everything that a learner has published so far, the first rule first."""
         return tuple(self._published[learner])
+
+    def figures(self, learner: str) -> tuple[Figure, ...]:
+        """How good a learner's rules were, as far as that was released; none if unmeasured."""
+        name = figures_of(f"{self.plan.stream}/{learner}")
+        found = (one for one in self.transcript.figures if one.learner == name)
+        return tuple(Figure.from_bytes(one.body) for one in found)
 
     def status(self) -> dict[str, Any]:
         """Public facts, as a daemon's status has them for the stream."""

@@ -19,6 +19,7 @@ from littled.budget.events import PrivacyEvent
 from littled.classes.base import Labels, Points
 from littled.learners.users import Users
 from littled.mechanisms.noise import Address, NoiseSource
+from littled_protocol.figures import Figure
 from littled_protocol.rules import Rule, Words
 
 
@@ -125,7 +126,14 @@ class Published:
     rule: Rule
 
 
-Effect = SeasonPriced | CallRequested | Published
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A public release: how often the rules of a period were wrong."""
+
+    figure: Figure
+
+
+Effect = SeasonPriced | CallRequested | Published | Measured
 
 
 # -- learners that publish rules -----------------------------------------------------------------
@@ -156,11 +164,16 @@ State = TypeVar("State", bound=LearnerState)
 
 @dataclass(frozen=True, slots=True)
 class Step(Generic[State]):
-    """Result of one step: the new state, the effects in order, and the examples consumed."""
+    """Result of one step: the new state, the effects in order, and the examples consumed.
+
+    wrong: bool (consumed,), private: where the rule that was published erred on these examples, if
+    the step has looked at that; else None.
+    """
 
     state: State
     effects: tuple[Effect, ...] = ()
     consumed: int = 0
+    wrong: NDArray[np.bool_] | None = None
 
 
 class Learner(Protocol[State]):

@@ -48,6 +48,7 @@ Purpose = Literal[
     "scorecard",
     "scorecard-moments",
     "counts",
+    "quality",
     "predict",  # the place of a question, from which nothing is drawn itself
     "predict/subset",
     "predict/select",

@@ -27,7 +27,8 @@ class Budget:
     selections; `untriggered` of the learners have no trigger. All
     selections and answers are booked in one way. Where users are protected, every price is
     that of c examples of one user, c being the unit's, and of another one's in their place;
-    `users_expected` is how many of them a season has, if that is known.
+    `users_expected` is how many of them a season has, if that is known. `measuring`: what of
+    epsilon is for saying how good the rules are, and so for no learner.
     """
 
     epsilon: Fraction
@@ -39,6 +40,12 @@ class Budget:
     untriggered: int = 0
     unit: Unit = EXAMPLE
     users_expected: int | None = None
+    measuring: Fraction = Fraction(0)
+
+    @property
+    def learning(self) -> Fraction:
+        """What of epsilon is for the learners, all together."""
+        return self.epsilon - self.measuring
 
     @property
     def users(self) -> int:
@@ -55,7 +62,7 @@ class Budget:
     @property
     def trigger_rate(self) -> Fraction:
         """The trigger's e."""
-        return rate_below(float(self.epsilon / self.share) * self.trigger_share / self._changes)
+        return rate_below(float(self.learning / self.share) * self.trigger_share / self._changes)
 
     def selection_rate(self, draws: int) -> Fraction:
         """Largest e for which so many draws in all fit beside the trigger; 0 if none does."""
@@ -70,7 +77,7 @@ class Budget:
 
     def _rate(self, draws: int, most: int) -> Fraction:
         """Largest e of so many draws whose scores change by up to `most` in either direction."""
-        left = self.epsilon / self.share - self._trigger_price
+        left = self.learning / self.share - self._trigger_price
         if left <= 0:
             return Fraction(0)
         if self.accounting == "pure":
@@ -128,7 +135,7 @@ class Budget:
     @property
     def answers_amount(self) -> Fraction:
         """What all answers of a window may cost together: pure epsilon, or rho."""
-        return self.epsilon / self.share if self.accounting == "pure" else self._rho
+        return self.learning / self.share if self.accounting == "pure" else self._rho
 
     @property
     def failure(self) -> Fraction:
@@ -149,7 +156,7 @@ class Budget:
     @property
     def _rho(self) -> Fraction:
         """A learner's part of rho, when all triggers are paid for."""
-        left = self.epsilon - (self.share - self.untriggered) * self._trigger_price
+        left = self.learning - (self.share - self.untriggered) * self._trigger_price
         return rho_of_epsilon(left, self.delta * DELTA_Z_SHARE) / self.share
 
 

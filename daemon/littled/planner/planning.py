@@ -37,10 +37,12 @@ P = TypeVar("P", bound=Plan[Any])
 class Planning(ABC, Generic[R, E, P]):
     """How learners of one kind are planned, and what they take, whatever their examples are.
 
+    - `publishes`: whether learners publish rules, which can be measured.
     - `has_trigger`: whether a learner pays for a trigger out of its part of the budget.
     - `takes_less`: " or ..." and what else makes it take less memory; "" for nothing.
     """
 
+    publishes: ClassVar[bool] = True
     has_trigger: ClassVar[bool]
     takes_less: ClassVar[str] = ""
 

@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
@@ -14,9 +14,11 @@ from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_dict
 from littled.kinds import UnknownKind, kind_of, load
 from littled.learners.contract import AnsweringLearner, Learner
+from littled.learners.measured import MeasuredLearner, QualitySettings
 from littled.planner.requests import PlanError
 from littled_protocol.columns import Points
 from littled_protocol.encodings import TableSchema
+from littled_protocol.figures import figures_of
 from littled_protocol.rules import Words
 
 
@@ -70,7 +72,12 @@ class Plan(ABC, Generic[P]):
 
 @dataclass(frozen=True, slots=True)
 class PublishingPlan(Plan[P]):
-    """The plan of a learner that publishes rules: an engine runs it."""
+    """The plan of a learner that publishes rules: an engine runs it.
+
+    quality: how its rules are measured; None where they are not.
+    """
+
+    quality: QualitySettings | None = field(default=None, kw_only=True)
 
     @property
     def needs_process(self) -> bool:
@@ -86,9 +93,37 @@ class PublishingPlan(Plan[P]):
     def learner(self, stream: str) -> Learner[Any]:
         """The learner itself."""
 
+    def chains(self, stream: str) -> tuple[str, ...]:
+        """The names under which a store keeps what the learner releases."""
+        name = f"{stream}/{self.name}"
+        return (name,) if self.quality is None else (name, figures_of(name))
+
+    def running(self, stream: str) -> Learner[Any]:
+        """The learner as an engine runs it: measured, where the plan says so."""
+        learner = self.learner(stream)
+        if self.quality is None:
+            return learner
+        parameters: Any = self.parameters
+        return MeasuredLearner(learner, self.quality, parameters.user_examples_max is not None)
+
     def season_cost(self, stream: str) -> Price:
         """What a season can cost in all: what is charged when it opens, and every call."""
-        return season_cost(self.learner(stream))
+        return season_cost(self.running(stream))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able; quality stands among the parameters, where earlier versions refuse it."""
+        values = Plan.to_dict(self)
+        if self.quality is not None:
+            values["parameters"] = {**values["parameters"], "quality": self.quality.to_dict()}
+        return values
+
+    @classmethod
+    def from_dict(cls, name: str, values: Mapping[str, Any]) -> Self:
+        """The plan that `to_dict` wrote."""
+        parameters = dict(values["parameters"])
+        asked = parameters.pop("quality", None)
+        plan = super(PublishingPlan, cls).from_dict(name, {**values, "parameters": parameters})
+        return plan if asked is None else replace(plan, quality=QualitySettings.from_dict(asked))
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +214,7 @@ class StreamPlan:
     @property
     def prepaid(self) -> Price:
         """What every season is charged when it opens, whatever its examples are."""
-        opened = sum((opening_cost(one.learner(self.stream)) for one in self.publishing),
+        opened = sum((opening_cost(one.running(self.stream)) for one in self.publishing),
                      Price.zero())  # fmt: skip
         return sum((one.season_cost(self.stream) for one in self.answering), opened)
 

@@ -10,6 +10,9 @@ from littled.written import as_written
 from littled_protocol.encodings import TableSchema
 from littled_protocol.rules import Words
 
+# Of epsilon, what may say how good the rules are, at the most.
+QUALITY_SHARE_MAX = Fraction(1, 2)
+
 
 class PlanError(ValueError):
     """No plan exists for what was asked; one sentence with the reason and what would be right."""
@@ -44,7 +47,8 @@ class StreamRequest:
     """What a configuration asks of one stream; `unit` is what (epsilon, delta) protects.
 
     `users_expected`: about how many users a season will have, where users are protected and that is
-    known. Prices do not depend on it; which plan is the best may.
+    known. Prices do not depend on it; which plan is the best may. `quality`: the share of epsilon
+    that says how good the rules are (`littled.planner.quality`); 0 for none.
     """
 
     name: str
@@ -55,8 +59,11 @@ class StreamRequest:
     unit: Unit = EXAMPLE
     users_expected: int | None = None
     schema: TableSchema | None = None
+    quality: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
-        """Take floats, of programs, as they are written."""
-        object.__setattr__(self, "epsilon", as_written(self.epsilon))
-        object.__setattr__(self, "delta", as_written(self.delta))
+        """Take floats, of programs, as they are written; ValueError for what is no share."""
+        for name in ("epsilon", "delta", "quality"):
+            object.__setattr__(self, name, as_written(getattr(self, name)))
+        if not 0 <= self.quality <= QUALITY_SHARE_MAX:
+            raise ValueError(f"quality must be from 0 to {float(QUALITY_SHARE_MAX):g}")

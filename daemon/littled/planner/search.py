@@ -14,10 +14,12 @@ from typing import Any, get_args
 from littled.budget.conversion import guarantee
 from littled.budget.events import Accounting
 from littled.budget.price import Price
+from littled.learners.measured import QualitySettings
 from littled.planner.budgets import DELTA_Z_SHARE, Budget
 from littled.planner.capacity import misfit_together
 from littled.planner.planning import Estimated, planning_of
 from littled.planner.plans import Plan, StreamPlan
+from littled.planner.quality import measured, quality_cost, quality_of
 from littled.planner.requests import PlanError, Request, StreamRequest
 from littled.portable import log
 
@@ -37,7 +39,9 @@ def plan_stream(request: StreamRequest) -> StreamPlan:
     Raises PlanError if the learners read different points, if what is asked contradicts itself, if
     the budget is too small, or if a plan could take more than `littled.planner.capacity` allows.
     """
-    return _checked(request, tuple(estimate.plan for estimate in best_estimates(request)))
+    plans = tuple(estimate.plan for estimate in best_estimates(request))
+    settings = measuring_of(request)
+    return _checked(request, tuple(measured(plan, settings) for plan in plans))
 
 
 def best_estimates(request: StreamRequest) -> tuple[Estimated, ...]:
@@ -88,9 +92,20 @@ def _cost(requests: Sequence[Request], estimates: Sequence[Estimated]) -> float:
     return rest + (log(mistakes) if mistakes else 0.0)
 
 
+def measuring_of(request: StreamRequest) -> QualitySettings | None:
+    """How the rules of each learner that publishes any are measured; None if they are not."""
+    return quality_of(request, _publishing(request))
+
+
+def _publishing(request: StreamRequest) -> int:
+    """How many learners publish rules."""
+    return sum(planning_of(learner.kind).publishes for learner in request.learners)
+
+
 def budgets_of(request: StreamRequest) -> Iterator[Budget]:
     """Every way to divide the budget that the search tries."""
     untriggered = sum(not planning_of(learner.kind).has_trigger for learner in request.learners)
+    cost = quality_cost(measuring_of(request), users=request.unit.is_user)
     shares = TRIGGER_SHARES if untriggered < len(request.learners) else (0.0,)
     for share, accounting in product(shares, get_args(Accounting)):
         yield Budget(
@@ -103,6 +118,7 @@ def budgets_of(request: StreamRequest) -> Iterator[Budget]:
             untriggered,
             request.unit,
             request.users_expected,
+            cost * _publishing(request),
         )
 
 

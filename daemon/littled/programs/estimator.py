@@ -34,6 +34,8 @@ from littled_client.rule import Rule
 from littled_protocol.columns import Labels, Points
 
 STREAM, LEARNER = "stream", "rule"
+# Whoever has the labels in the same process can count mistakes without a budget.
+QUIET = {"quality": False}
 SCORECARD = "scorecard"
 Budget = Literal["shared", "each"]
 
@@ -308,7 +310,9 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             learner["adversary"] = self.adversary
         told = {LEARNER: {key: value for key, value in learner.items() if value is not None}}
         raw = json.loads(
-            json.dumps({"streams": {STREAM: {**stream, "learners": told}}}, default=_plain),
+            json.dumps(
+                {"streams": {STREAM: {**QUIET, **stream, "learners": told}}}, default=_plain
+            ),
             parse_float=Decimal,
         )
         return checked_configuration(raw, Path()).streams[STREAM].request()

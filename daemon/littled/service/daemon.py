@@ -57,6 +57,7 @@ from littled.service.admission import Admission
 from littled.service.answering import Answer, Answering
 from littled.service.channels import ExampleSchema
 from littled.service.courses import Courses
+from littled.service.figures import Figures
 from littled.service.host import BuildEngine, Host, Status
 from littled.service.intake import Intake
 from littled.service.listeners import (
@@ -84,6 +85,7 @@ from littled_client.addresses import Address
 from littled_protocol import limits
 from littled_protocol.columns import Points, point_type
 from littled_protocol.errors import ErrorCode, RefusalCode
+from littled_protocol.figures import figures_of, measured_by
 from littled_protocol.messages import Predict
 
 # The name that a socket unit gives to a socket for HTTP; every other name means the protocol.
@@ -269,6 +271,14 @@ class Daemon:
             f"{plan.stream}/{one.name}" for plan in self._plans for one in plan.publishing
         ]
         self.releases = Releases(publishing, partial(store.releases, bytes_max=RELEASES_READ_BYTES))
+        self.figures = Figures(
+            {
+                f"{plan.stream}/{one.name}": one.quality
+                for plan in self._plans
+                for one in plan.publishing
+                if one.quality is not None
+            }
+        )
         observer = _LoopObserver(self, self._loop)
         self._writer = Writer(observer.failed)
         self._packer = Packer(store, self._writer, self._loop)
@@ -325,6 +335,9 @@ class Daemon:
         """Load what was published, and let every engine catch up with its journal."""
         for learner in self.releases.learners:
             self.releases.announce(await asyncio.to_thread(self._store.releases, learner))
+        for learner in self.figures.learners:
+            stored = await asyncio.to_thread(self._store.releases, figures_of(learner))
+            self.figures.announce(stored)
         noise = KeyedNoise(self._store.noise_key)
         executors = [await asyncio.to_thread(trainers.executor, plan) for plan in self._plans]
         # Threads cannot be interrupted: on a stop each ends after the turn in hand.
@@ -606,6 +619,8 @@ class Daemon:
                 yield Sample("littled_learner_epoch", (learner,), last.epoch)
                 yield Sample("littled_learner_season", (learner,), last.season)
                 yield Sample("littled_learner_halted", (learner,), last.kind == "halt")
+        for learner in self.figures.learners:
+            yield from _quality_samples(learner, self.figures.latest(learner))
         for stream, answering in self._answering.items():
             for name, facts in answering.status(self.intake.position(stream)).items():
                 yield from _window_samples(f"{stream}/{name}", facts)
@@ -613,11 +628,15 @@ class Daemon:
     # --- What engines show, called on the loop ----------------------------------------------------
 
     def announce(self, releases: Sequence[StoredRelease]) -> None:
-        """Show durable releases to subscribers."""
-        for release in self.releases.announce(releases):
+        """Show durable releases to subscribers; of rules, and of how good they were."""
+        rules = [each for each in releases if measured_by(each.learner) is None]
+        for release in self.releases.announce(rules):
             self._log.info(
                 "released", learner=release.learner, version=release.version, kind=release.kind
             )
+        measured = (each for each in releases if measured_by(each.learner) is not None)
+        for learner, figure in self.figures.announce(measured):
+            self._log.info("measured", learner=learner, position=figure.end)
 
     def set_status(self, stream: str, status: Status) -> None:
         """Replace what is said about a stream."""
@@ -721,6 +740,15 @@ def _example_schema(plan: StreamPlan, key: bytes) -> ExampleSchema:
         return all(domain(points) for domain in domains)
 
     return ExampleSchema(points, contains if domains else None, users)
+
+
+def _quality_samples(learner: str, facts: Mapping[str, Any] | None) -> Iterator[Sample]:
+    """What the last figure of a learner says, if there is one."""
+    if facts is None:
+        return
+    for name in ("error_rate", "error_rate_lower", "error_rate_upper"):
+        yield Sample(f"littled_learner_{name}", (learner,), facts[name])
+    yield Sample("littled_learner_error_rate_position", (learner,), facts["position"])
 
 
 def _window_samples(learner: str, facts: Status) -> Iterator[Sample]:

@@ -13,6 +13,7 @@
 | /rules/STREAM/LEARNER/events | releases as server-sent events; Last-Event-ID resumes |
 | /events | releases of all learners, and positions, as server-sent events: `littled.service.news` |
 | /plan?class&epsilon&delta&horizon | what `littled plan` prints; on this machine only |
+| /rules/STREAM/LEARNER/quality | how often its rules were wrong, period by period, JSON |
 | POST /predict | private answers about points, JSON; see `littled.service.questions` |
 
 GET and HEAD and nothing else, and no request bodies, except for questions. Every page is made of
@@ -49,6 +50,7 @@ from littled.limits import (
 )
 from littled.service.access import Gate, Permission, Rights, Shown
 from littled.service.history import history
+from littled.service.figures import Figures
 from littled.service.http_connections import HttpConnections
 from littled.service.news import NewsError, Wanted, tell
 from littled.service.page import POLICY, PREFIX, page_file
@@ -84,6 +86,7 @@ littled: learns rules from private streams. Pages, all of public facts:
 /rules/STREAM/LEARNER/events    rules as they come, server-sent events
 /rules/STREAM/LEARNER/history   the versions so far, in short
 /events                         rules of all learners, and positions of streams
+/rules/STREAM/LEARNER/quality   how often they were wrong, JSON
 POST /predict                   questions to learners that answer
 
 The names of streams and learners are in /status. Examples are fed with "littled feed".
@@ -95,6 +98,7 @@ _PERMISSIONS = {
     "/rules/{stream}/{learner}": Permission.SUBSCRIBE,
     "/rules/{stream}/{learner}/events": Permission.SUBSCRIBE,
     "/rules/{stream}/{learner}/history": Permission.SUBSCRIBE,
+    "/rules/{stream}/{learner}/quality": Permission.SUBSCRIBE,
     "/predict": Permission.PREDICT,
 }
 # Pages without any fact.
@@ -113,6 +117,10 @@ class Surface(Protocol):
     @property
     def releases(self) -> Releases:
         """All learners' releases."""
+
+    @property
+    def figures(self) -> Figures:
+        """How good the rules of learners were, where these are measured."""
 
     @property
     def words(self) -> Mapping[str, Words]:
@@ -227,6 +235,7 @@ class HttpServer:
             "/rules/{stream}/{learner}/history": pages.history,
             "/events": pages.all_events,
             "/plan": pages.plan,
+            "/rules/{stream}/{learner}/quality": pages.quality,
         }.items():
             # The head of a stream of events would be sent for ever.
             application.router.add_get(path, handler, allow_head=not path.endswith("/events"))
@@ -369,6 +378,12 @@ class _Pages:
             self._event_streams -= 1
         return response
 
+    async def quality(self, request: web.Request) -> web.Response:
+        learner, figures = self._learner(request), self._surface.figures
+        if learner not in figures.learners:
+            raise web.HTTPNotFound(text="the rules of this learner are not measured\n")
+        return _json({"learner": learner, "periods": figures.after(learner, 0)})
+
     async def predict(self, request: web.Request) -> web.Response:
         if self._questions >= HTTP_QUESTIONS_MAX:
             return _refused(503, "too many questions are being answered; ask again later")
@@ -392,23 +407,35 @@ class _Pages:
         return {name: stream["x_type"] for name, stream in streams.items()}
 
     async def _stream(self, response: web.StreamResponse, learner: str, version: int) -> None:
-        """Write releases as they come, until the reader is gone or slow, or the daemon stops."""
-        releases = self._surface.releases
+        """Write releases as they come, until the reader is gone or slow, or the daemon stops.
+
+        The last figure of quality comes at once, and the next ones as they do; they have no id, as
+        readers resume by the version of a rule.
+        """
+        releases, figures = self._surface.releases, self._surface.figures
+        number = max(figures.number(learner) - 1, 0)
         stopping = asyncio.ensure_future(self._stopping.wait())
         try:
             while not stopping.done():
                 for release in await releases.after(learner, version):
                     await _write(response, _event(release.version, self._release(release)))
                     version = release.version
-                news = asyncio.ensure_future(releases.beyond(learner, version))
+                for facts in figures.after(learner, number):
+                    await _write(response, _quality_event({"learner": learner, **facts}))
+                    number = facts["number"]
+                news = (
+                    asyncio.ensure_future(releases.beyond(learner, version)),
+                    asyncio.ensure_future(figures.beyond(learner, number)),
+                )
                 try:
                     done, _ = await asyncio.wait(
-                        (news, stopping),
+                        (*news, stopping),
                         timeout=HTTP_HEARTBEAT_SECONDS,
                         return_when=asyncio.FIRST_COMPLETED,
                     )
                 finally:
-                    news.cancel()
+                    for each in news:
+                        each.cancel()
                 if not done:
                     await _write(response, b": still here\n\n")
         finally:
@@ -529,6 +556,10 @@ def _json(value: Mapping[str, Any], status: int = 200) -> web.Response:
 def _event(version: int, value: Mapping[str, Any]) -> bytes:
     data = json.dumps(value, sort_keys=True)
     return f"id: {version}\nevent: release\ndata: {data}\n\n".encode()
+
+
+def _quality_event(value: Mapping[str, Any]) -> bytes:
+    return f"event: quality\ndata: {json.dumps(value, sort_keys=True)}\n\n".encode()
 
 
 async def _write(response: web.StreamResponse, data: bytes) -> None:

@@ -67,6 +67,21 @@ METRICS: Mapping[str, MetricName] = {
         ("learner",),
         "published",
     ),
+    "littled_learner_error_rate": MetricName(
+        "gauge",
+        "How often the learner's rules were wrong in the last period, from 0 to 1, with noise.",
+        ("learner",),
+        "published",
+    ),
+    "littled_learner_error_rate_lower": MetricName(
+        "gauge", "Lower end of its 95 % interval.", ("learner",), "published"
+    ),
+    "littled_learner_error_rate_upper": MetricName(
+        "gauge", "Upper end of its 95 % interval.", ("learner",), "published"
+    ),
+    "littled_learner_error_rate_position": MetricName(
+        "gauge", "Examples of the stream at the period's end.", ("learner",), "published"
+    ),
     "littled_window": MetricName(
         "gauge", "Number of the window that the learner answers from.", ("learner",), "public input"
     ),

@@ -7,6 +7,7 @@ starts, as part of the journal.
 """
 
 import secrets
+from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -35,6 +36,7 @@ from littled.store.records import record_head
 from littled.store.restoration import RESTORER, Restoration
 from littled.store.staging import INTEGER_MAX
 from littled.store.verify import verify
+from littled_protocol.figures import figures_of
 
 _INSTANCE_BYTES = 16
 # Without examples, and so without users where the table has a column for them.
@@ -165,8 +167,9 @@ class Restoring:
                 "newest copy of the mark"
             )
         versions = {
-            f"{stream}/{learner}": self._history.releases.last(f"{stream}/{learner}")
-            for learner in plan.get("learners", {})
+            name: self._history.releases.last(name)
+            for learner, values in plan.get("learners", {}).items()
+            for name in _chains(f"{stream}/{learner}", values)
         }
         marked = self._restoration(stream, copy, versions)
         return Lost(
@@ -247,6 +250,13 @@ class Restoring:
             learner: history.releases.end(learner) for learner in history.releases.learners()
         }
         return HighWaterMark(self._facts.instance, streams, releases, versions)
+
+
+def _chains(learner: str, values: Mapping[str, Any]) -> Iterator[str]:
+    """The names under which what a learner releases is stored: rules, and figures if it has any."""
+    yield learner
+    if "quality" in values.get("parameters", {}):
+        yield figures_of(learner)
 
 
 def _check(

@@ -23,6 +23,7 @@ from littled.budget.price import Price
 from littled.store.archive import Archive
 from littled.store.database import Facts, Readers, answer_windows, plan_of, read_facts
 from littled.store.errors import StoreDamaged, StoreError, StoreRefused
+from littled.store.figures import wrong_figures
 from littled.store.history import Extent, History
 from littled.store.keys import check_fingerprint, read_key
 from littled.store.mark import HighWaterMark, read_mark
@@ -32,6 +33,7 @@ from littled.store.records import Record, StoredPrediction
 from littled.store.restoration import RESTORER, Restoration, closing_position
 from littled_protocol.codec import decode
 from littled_protocol.errors import ProtocolError
+from littled_protocol.figures import measured_by
 from littled_protocol.messages import Release
 
 # A store that is damaged all over says the same over and over.
@@ -230,7 +232,12 @@ def _stream(
     for learner in extent.releases:
         if learner.partition("/")[0] == stream:
             with check.part():
-                check.add(_releases(history, learner, extent, entries, charges))
+                measured = measured_by(learner)
+                if measured is None:
+                    check.add(_releases(history, learner, extent, entries, charges))
+                else:
+                    last, end = extent.releases[learner], journal.position
+                    check.add([*wrong_figures(history, measured, learner, last, plan, end)])
             releases += extent.releases[learner]
     with check.part():
         producers = ProducerCheck(history, stream, facts.streams[stream].identity)

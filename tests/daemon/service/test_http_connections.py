@@ -11,6 +11,7 @@ import pytest
 from littled.limits import HTTP_CONNECTIONS_MAX, HTTP_WAITING_MAX
 from littled.service import http_connections
 from littled.service.access import Access, Gate
+from littled.service.figures import Figures
 from littled.service.http import HttpServer
 from littled.service.subscribers import Releases
 from littled_protocol import limits
@@ -30,6 +31,7 @@ class Surface:
 
     def __init__(self) -> None:
         self.releases = Releases(["flights/late"], lambda _, _since: [])
+        self.figures = Figures({})
         self.words: dict[str, Any] = {}
         self.page: dict[str, Any] = {"streams": {}}
 

@@ -12,16 +12,17 @@ How the parameters of a kind of learner are read is in a module of its own besid
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Protocol
 
 from littled.budget.codec import event_from_dict
-from littled.budget.events import PrecisionLoss, PrivacyEvent
+from littled.budget.events import MistakeCounts, PrecisionLoss, PrivacyEvent
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.budget.prices import UnsupportedEvent, price
+from littled.budget.rounding import from_text
 from littled.kinds import UnknownKind, kind_of, load
 
 
@@ -33,9 +34,10 @@ class ChargesUnknown(ValueError):
 class Charges:
     """The events of one season of one learner, in order.
 
-    Those of `trigger`; `segment` once or more, if there is one; those of `selection`; the precision
-    loss for a promise of `epsilon`; then at most `calls_max` times `call`. A learner that answers
-    requests has no calls: its season opens with what one window may cost.
+    Those of `trigger`, where mistakes are counted after what that costs; `segment` once or more, if
+    there is one; those of `selection`; the precision loss for a promise of `epsilon`; then at most
+    `calls_max` times `call`. A learner that answers requests has no calls: its season opens with
+    what one window may cost.
     """
 
     trigger: tuple[PrivacyEvent, ...]
@@ -53,7 +55,9 @@ class Charges:
         """
         derivation = _derivation(learner)
         try:
-            return derivation.season(learner["parameters"])
+            season = derivation.season(learner["parameters"])
+            counts = tuple(_mistake_counts(learner["parameters"]))
+            return replace(season, trigger=(*counts, *season.trigger))
         except (KeyError, TypeError, ValueError) as error:
             raise ChargesUnknown("the parameters do not say what is to be charged") from error
 
@@ -101,6 +105,17 @@ class KindCharges(Protocol):
 
     def windows(self, parameters: Mapping[str, Any]) -> AnswerWindows | None:
         """The windows that requests are answered from, None for a kind that answers none."""
+
+
+def _mistake_counts(parameters: Mapping[str, Any]) -> Iterator[MistakeCounts]:
+    """What it costs a season to say how good its rules are, where a plan says it.
+
+    Of a user one example is counted, however many a learner uses.
+    """
+    asked = parameters.get("quality")
+    if asked is not None:
+        users = 0 if parameters.get("user_examples_max") is None else 1
+        yield MistakeCounts(from_text(asked["rate"]), users)
 
 
 def _derivation(learner: Mapping[str, Any]) -> KindCharges:

@@ -214,12 +214,14 @@ class OnlineLearner:
         if state.calls < self.parameters.calls_max:  # else no call will see any of this
             state = self._keeping.keep(state, part, wanted[: looked.consumed], noise)
         state = self._trigger.counted(state, part, looked)
+        step = Step(state, consumed=looked.consumed, wrong=mistake[: looked.consumed])
         if not looked.fires:
-            return Step(state, consumed=looked.consumed)
+            return step
         at = part.place_of(looked.consumed - 1)
         if state.calls >= self.parameters.calls_max:
-            return replace(self._halt(state, at), consumed=looked.consumed)
-        return Step(state, (CallRequested(at, self.call_event()),), looked.consumed)
+            halted = self._halt(state, at)
+            return replace(step, state=halted.state, effects=halted.effects)
+        return replace(step, effects=(CallRequested(at, self.call_event()),))
 
     def state_to_dict(self, state: OnlineState) -> dict[str, Any]:
         """Plain values and arrays of a state, for a snapshot."""

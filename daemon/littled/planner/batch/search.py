@@ -416,7 +416,7 @@ class _Prices:
 
     def of_lists(self, stages: bool) -> tuple[Fraction, Fraction]:
         """Rates of the stage tests, if there are any, and of the draw; 0 for none."""
-        whole = self.budget.epsilon / self.budget.share
+        whole = self.budget.learning / self.budget.share
         if not stages:
             return Fraction(0), self._untriggered.list_rate(1, self.windows)
         if self.budget.accounting != "pure":  # what tests cost is pure, and so has to be the draw

@@ -23,6 +23,7 @@ lists, snapshots or memory could come to more than any plan may (`littled.planne
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import ClassVar
 
@@ -94,7 +95,7 @@ class PaperWay(Way):
 
     def budgets(self, request: StreamRequest, budgets: Sequence[Budget]) -> Sequence[Budget]:
         """One: constants divide it."""
-        return (paper_budget(request),)
+        return (replace(paper_budget(request), measuring=budgets[0].measuring),)
 
     def estimates(self, request: OnlineRequest, budget: Budget) -> list[Estimate]:
         """The one plan that there is."""
@@ -116,7 +117,7 @@ def paper_estimate(request: OnlineRequest, budget: Budget) -> Estimate:
     """
     d = max(request.hypotheses.littlestone_dimension, 1)
     constants, horizon = request.paper, budget.horizon
-    epsilon, delta = budget.epsilon / budget.share, budget.delta / budget.share
+    epsilon, delta = budget.learning / budget.share, budget.delta / budget.share
     log_horizon = log(max(horizon, 3))
     calls = _at_least_one(constants.calls * d**3)
     draws = _draws(request, calls, log_horizon)
@@ -236,7 +237,7 @@ def _test_rates(
 
 def _draw_rate(budget: Budget, constants: PaperConstants, draws: int) -> Fraction:
     """Largest e of so many draws within what the tests leave of epsilon."""
-    left = budget.epsilon * (1 - constants.trigger_share - constants.stage_share)
+    left = budget.learning * (1 - constants.trigger_share - constants.stage_share)
     if left <= 0:
         return Fraction(0)
     rho = rho_of_epsilon(left, budget.delta * DELTA_Z_SHARE) / budget.share

@@ -63,6 +63,7 @@ WORTHWHILE_ERROR = 1 / 20
 class PredictionPlanning(Planning[PredictionRequest, PredictionEstimate, PredictionPlan]):
     """How learners that answer questions are planned, and what they take."""
 
+    publishes: ClassVar[bool] = False
     has_trigger: ClassVar[bool] = False
     takes_less: ClassVar[str] = " or a smaller window"
 

@@ -80,7 +80,7 @@ class ClosureTallyWay(Way):
         """One plan for each share of epsilon for the noise of spells; nothing is proven of them."""
         if budget.accounting != "pure":
             return []
-        epsilon = budget.epsilon / budget.share
+        epsilon = budget.learning / budget.share
         found = []
         for share in THRESHOLD_SHARES:
             threshold_rate = rate_below(epsilon * Fraction(str(share)))

@@ -69,7 +69,7 @@ class TallyWay(Way):
         """
         if budget.accounting != "pure":
             return []
-        epsilon = budget.epsilon / budget.share
+        epsilon = budget.learning / budget.share
         found = []
         for share in THRESHOLD_SHARES:
             threshold_rate = rate_below(epsilon * Fraction(str(share)))
