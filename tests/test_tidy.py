@@ -54,7 +54,9 @@ ARROWS: dict[str, set[str]] = {
         "written",
     },
     "store": {"littled_protocol", "budget", "limits"},
-    "engine": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
+    "engine": {
+        *("littled_protocol", "planner", "learners", "mechanisms", "budget", "store", "portable"),
+    },
     "predictions": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
     "tables": {"classes"},
     "configuration": {

@@ -195,8 +195,9 @@ SWITCH_SECONDS = 0.0005
 
 # Latest releases of a learner kept in memory; older ones are read from the store.
 RELEASES_IN_MEMORY_MAX = 64
-# Latest figures of a learner kept in memory: a season has two dozen at the most.
-FIGURES_IN_MEMORY_MAX = 1024
+# Latest figures of a learner kept in memory: a season has two dozen at the most. It takes some
+# milliseconds to work out what one says.
+FIGURES_IN_MEMORY_MAX = 64
 # What a subscriber is given of older ones at a time: so many, or so many bytes and one more. It is
 # what its connection takes before it has to read.
 RELEASES_READ_MAX = 256

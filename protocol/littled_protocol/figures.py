@@ -18,7 +18,8 @@ def figures_of(learner: str) -> str:
 
 def measured_by(name: str) -> str | None:
     """The learner whose figures are stored under this name; None for a learner's own name."""
-    return name.removesuffix(_FIGURES) if name.endswith(_FIGURES) else None
+    learner = name.removesuffix(_FIGURES)  # of a learner that is called "quality" its stream
+    return learner if learner != name and "/" in learner else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,7 +101,7 @@ class EveryExample(MeasuredLearner[Any]):
         first = state.learner.version if now.first_version is None else now.first_version
         mistakes = int((state.learner.rule.evaluate(seen.x) != seen.y).sum())
         right = now.right + len(seen.y) - mistakes
-        return replace(now, first_version=first, wrong=now.wrong + mistakes, right=right)
+        return Counting(first, now.wrong + mistakes, right, now.users)
 
 
 @dataclass(frozen=True, slots=True)

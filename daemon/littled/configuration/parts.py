@@ -27,6 +27,7 @@ from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_name, class_of_reading, reads_columns
 from littled.configuration.columns import columns_without_class, reading_of
 from littled.kinds import KINDS
+from littled.planner.quality import QUALITY_SHARE
 from littled.planner.requests import QUALITY_SHARE_MAX, Request
 from littled.tables import TABLE_PREFIX, TableFileError, read_table
 from littled_protocol.columns import point_type
@@ -51,8 +52,10 @@ def _printable(text: str) -> str:
 
 
 def _share_or_not(value: Any) -> Decimal:
-    """A share as it was written, or false for none."""
-    return Decimal(0) if value is False else _decimal(value)
+    """A share as it was written; false for none, true for the usual one."""
+    if isinstance(value, bool):
+        return Decimal(str(float(QUALITY_SHARE))) if value else Decimal(0)
+    return _decimal(value)
 
 
 Number = Annotated[Decimal, BeforeValidator(_decimal)]

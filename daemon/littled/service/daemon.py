@@ -271,14 +271,7 @@ class Daemon:
             f"{plan.stream}/{one.name}" for plan in self._plans for one in plan.publishing
         ]
         self.releases = Releases(publishing, partial(store.releases, bytes_max=RELEASES_READ_BYTES))
-        self.figures = Figures(
-            {
-                f"{plan.stream}/{one.name}": one.quality
-                for plan in self._plans
-                for one in plan.publishing
-                if one.quality is not None
-            }
-        )
+        self.figures = Figures.of(self._plans)
         observer = _LoopObserver(self, self._loop)
         self._writer = Writer(observer.failed)
         self._packer = Packer(store, self._writer, self._loop)

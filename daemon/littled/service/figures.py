@@ -9,11 +9,12 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from littled.engine.quality import figure_facts
 from littled.learners.measured import QualitySettings
 from littled.limits import FIGURES_IN_MEMORY_MAX
+from littled.planner import StreamPlan
 from littled.store.records import StoredRelease
 from littled_protocol.figures import Figure, measured_by
 
@@ -28,6 +29,18 @@ class Figures:
             learner: deque(maxlen=FIGURES_IN_MEMORY_MAX) for learner in learners
         }
         self._news = asyncio.Event()
+
+    @classmethod
+    def of(cls, plans: Iterable[StreamPlan]) -> Self:
+        """Those of all learners that these plans measure."""
+        return cls(
+            {
+                f"{plan.stream}/{one.name}": one.quality
+                for plan in plans
+                for one in plan.publishing
+                if one.quality is not None
+            }
+        )
 
     @property
     def learners(self) -> tuple[str, ...]:
