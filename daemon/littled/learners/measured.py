@@ -193,6 +193,10 @@ class MeasuredLearner(Generic[State]):
         effects = (priced if isinstance(each, SeasonPriced) else each for each in step.effects)
         return Step(opened, tuple(effects))
 
+    def quiet_until(self, state: MeasuredState[State]) -> int | None:
+        """As the learner says it; a figure comes seldom enough to be found on the way."""
+        return self.learner.quiet_until(state.learner)
+
     def _observe(
         self, state: MeasuredState[State], event: Examples, noise: NoiseSource
     ) -> Step[MeasuredState[State]]:

@@ -49,8 +49,8 @@ from littled.limits import (
     LISTEN_BACKLOG,
 )
 from littled.service.access import Gate, Permission, Rights, Shown
-from littled.service.history import history
 from littled.service.figures import Figures
+from littled.service.history import history
 from littled.service.http_connections import HttpConnections
 from littled.service.news import NewsError, Wanted, tell
 from littled.service.page import POLICY, PREFIX, page_file
