@@ -1981,8 +1981,113 @@ PARTITIONS = (
     ),
 )
 
+MEASURED_LAW = "daemon/test_measured_laws.py::test_figures_cost_what_they_are_charged"
+MEASURED = f"{LEARNERS}/test_measured.py"
+MEASURED_COUNTS = f"{MEASURED}::test_each_example_is_judged_once_by_the_rule_in_force"
+QUALITY = (
+    Mutant(
+        "figures without noise",
+        "mechanisms/noisy_counts.py",
+        "return tuple(count + self._noise.sample(own) for count, own in drawn)",
+        "return tuple(count for count, own in drawn)",
+        (f"{MEASURED_LAW}[two periods]",),
+    ),
+    Mutant(
+        "half the noise of figures",
+        "learners/measured.py",
+        "return NoisyCounts(self.quality.rate)",
+        "return NoisyCounts(2 * self.quality.rate)",
+        (f"{MEASURED_LAW}[two periods]",),
+    ),
+    Mutant(
+        "one noise for both counts of users",
+        "mechanisms/noisy_counts.py",
+        "drawn = zip(counts, words, strict=True)",
+        "drawn = zip(counts, [words[0]] * len(counts), strict=True)",
+        (f"{MECHANISMS}/test_noisy_counts.py",),
+    ),
+    Mutant(
+        "an example counted in two periods",
+        "learners/measured.py",
+        "after = replace(after, figures=figure.number, last=figure, counting=self._nothing)",
+        "after = replace(after, figures=figure.number, last=figure, counting=self._counted("
+        "replace(state, counting=self._nothing), period + 1, seen.take(slice(-1, None)), None))",
+        (MEASURED_COUNTS,),
+    ),
+    Mutant(
+        "a period's count that is not reset",
+        "learners/measured.py",
+        "after = replace(after, figures=figure.number, last=figure, counting=self._nothing)",
+        "after = replace(after, figures=figure.number, last=figure, "
+        "counting=replace(counting, first_version=None))",
+        (f"{MEASURED_LAW}[two periods]", MEASURED_COUNTS),
+    ),
+    Mutant(
+        "a count that outlives its season",
+        "learners/measured.py",
+        "season_position=event.position, counting=self._nothing",
+        "season_position=event.position",
+        (f"{MEASURED}::test_a_new_season_begins_with_nothing_counted",),
+    ),
+    Mutant(
+        "figures that nothing is charged for",
+        "learners/measured.py",
+        "return (own, *events, replace(",
+        "return (*events, replace(",
+        (
+            f"{MEASURED_LAW}[two periods]",
+            "daemon/planner/test_quality.py::"
+            "test_what_is_charged_is_derived_from_the_stored_plan_alone[capped]",
+        ),
+    ),
+    Mutant(
+        "users charged as examples are",
+        "budget/prices.py",
+        "return _pure(event.rate * (2 * event.user_examples_max or 1))",
+        "return _pure(event.rate)",
+        (f"{MEASURED_LAW}[users]",),
+    ),
+    Mutant(
+        "all examples of a user counted",
+        "learners/measured.py",
+        "chosen = now.users.admitted(seen.users, own, USER_EXAMPLES)",
+        "chosen = own",
+        (f"{MEASURED_LAW}[users]", f"{MEASURED_COUNTS}[dense, users 1]"),
+    ),
+    Mutant(
+        "users counted in every period",
+        "learners/measured.py",
+        "own = seen.users[:, 1] % np.uint64(self.quality.periods) == period",
+        "own = np.ones(len(seen.users), dtype=np.bool_)",
+        (f"{MEASURED_COUNTS}[dense, users 1]",),
+    ),
+    Mutant(
+        "examples judged by the rule that comes next",
+        "learners/measured.py",
+        "counting = self._counted(state, period, seen, step.wrong)",
+        "counting = self._counted(after, period, seen, None)",
+        (f"{MEASURED}::test_a_learner_that_has_halted_is_measured_on", MEASURED_COUNTS),
+    ),
+    Mutant(
+        "mistakes of other examples than those that were learned",
+        "learners/online/learner.py",
+        "wrong=mistake[: looked.consumed])",
+        "wrong=mistake)",
+        (MEASURED_COUNTS,),
+    ),
+    Mutant(
+        "figures numbered anew after a restore",
+        "engine/journal.py",
+        "state = learner.with_figures(state, lost.get(figures_of(full_name), 0))",
+        "state = learner.with_figures(state, 0)",
+        ("daemon/store/test_figures.py::"
+         "test_a_restore_goes_on_above_the_figures_that_were_lost",),
+    ),
+)  # fmt: skip
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
     *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *VALUES, *BLOCKS, *MEANINGS, *TABLES, *LEADERS),
     *PARTITIONS,
+    *QUALITY,
 )
