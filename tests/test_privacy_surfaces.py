@@ -2,16 +2,20 @@
 
 import asyncio
 import re
-from dataclasses import fields
+from dataclasses import fields, replace
+from fractions import Fraction
 from pathlib import Path
 from typing import Any, get_args
 
+from littled.engine.quality import quality_facts
+from littled.learners.measured import QualitySettings
 from littled.mechanisms.noise import Purpose
 from littled.service.access import Access, Gate
 from littled.service.http import HttpServer
 from littled.service.logs import ALLOWED_KEYS
 from littled.service.samples import METRICS
 from littled_protocol.connection import TRANSITIONS, Role
+from littled_protocol.figures import Figure
 from littled_protocol.messages import RELEASE_KINDS, Message, Status, StatusRequest
 from support.predicting import fed
 from support.predictions import STREAM, make_store
@@ -67,6 +71,18 @@ def test_each_fact_of_a_status_has_a_row(tmp_path: Path) -> None:
     assert said("status of a stream") == set(stream) - sometimes
     assert said("status of a learner of rules") == set(stream["learners"]["late"])
     assert said("status of a learner of answers") == set(stream["learners"]["near"])
+
+
+def test_each_fact_of_a_figure_has_a_row() -> None:
+    settings = QualitySettings(Fraction(1, 10), 100, 3)
+    figure = Figure(1, 0, 0, 100, 1, 2, 9)
+    before = set(quality_facts(settings, None, 0, 0))
+    after = set(quality_facts(settings, figure, 0, 100))
+    of_users = set(quality_facts(settings, replace(figure, right=80), 0, 100))
+    assert said("status of a learner that is measured, besides") == {"quality"}
+    assert said("`quality`") == before
+    assert said("`quality`, after the first figure") == after - before
+    assert said("`quality`, where users are protected") == of_users - after
 
 
 def test_each_metric_and_each_key_of_a_log_line_has_a_row() -> None:

@@ -12,6 +12,8 @@ import pytest
 from littled.service import http as http_module
 from littled.service.access import Access, Gate, one_token
 from littled.service.http import HttpServer
+from littled.store.records import StoredRelease
+from littled_protocol.figures import Figure, figures_of
 from littled_protocol.rules import ThresholdRule, Words, rule_from_dict
 from support.sites import LEARNER, TOKEN, FakeDaemon, Site, large, run, stored
 
@@ -162,7 +164,8 @@ async def test_requests_have_their_lengths(site: Site) -> None:
 
 async def test_a_token(guarded: Site) -> None:
     assert (await guarded.get("/healthz"))[0] == 200
-    for path in ("/status", "/metrics", "/rules/flights/late", "/rules/flights/late/events"):
+    late = "/rules/flights/late"
+    for path in ("/status", "/metrics", late, f"{late}/events", f"{late}/quality"):
         status, _, headers = await guarded.get(path)
         assert status == 401
         assert headers["WWW-Authenticate"] == "Bearer"
@@ -278,6 +281,48 @@ async def test_events_resume(site: Site) -> None:
     for wrong in ("-1", "x", "1.5", "9" * 30):
         answer = await site.get("/rules/flights/late/events", headers={"Last-Event-ID": wrong})
         assert answer[0] == 400
+
+
+def figure(number: int, wrong: int = 100) -> StoredRelease:
+    """A figure of 1,000 examples."""
+    value = Figure(number, 0, 1000 * number, 1000 * number + 1000, number, number + 1, wrong)
+    return StoredRelease(figures_of(LEARNER), number, value.to_bytes(), None)
+
+
+async def block_of(response: aiohttp.ClientResponse) -> dict[str, str]:
+    """The fields of the next event."""
+    block = (await asyncio.wait_for(response.content.readuntil(b"\n\n"), 10)).decode()
+    return dict(line.split(": ", 1) for line in block.strip().split("\n"))
+
+
+async def test_figures_of_quality_are_events_of_their_own(site: Site) -> None:
+    """Of those that are there the last one; they have no id, as readers resume by versions."""
+    site.daemon.releases.announce([stored(1, 128)])
+    site.daemon.figures.announce([figure(1), figure(2)])
+    async with site.client.get(site.url("/rules/flights/late/events")) as response:
+        assert (await block_of(response))["event"] == "release"
+        first = await block_of(response)
+        assert first.keys() == {"event", "data"}
+        assert first["event"] == "quality"
+        value = json.loads(first["data"])
+        assert (value["learner"], value["number"], value["position"]) == (LEARNER, 2, 3000)
+        assert value["error_rate_lower"] < value["error_rate"] == 0.1 < value["error_rate_upper"]
+        site.daemon.figures.announce([figure(3, 70)])
+        assert json.loads((await block_of(response))["data"])["error_rate"] == 0.07
+        site.daemon.releases.announce([stored(2, 54)])
+        assert (await block_of(response))["id"] == "2"
+
+
+async def test_the_latest_figures_are_a_page(site: Site) -> None:
+    path = "/rules/flights/late/quality"
+    status, text, _ = await site.get(path)
+    assert (status, json.loads(text)) == (200, {"learner": LEARNER, "periods": []})
+    site.daemon.figures.announce([figure(1), figure(2, -3)])
+    found = json.loads((await site.get(path))[1])["periods"]
+    assert [one["error_rate"] for one in found] == [0.1, 0.0]
+    answer = await site.get("/rules/flights/none/quality")
+    assert answer[:2] == (404, "the rules of this learner are not measured\n")
+    assert (await site.get("/rules/flights/early/quality"))[0] == 404
 
 
 QUESTION = {"learner": "flights/ask", "x": [4, 7], "request": "0f" * 16}
