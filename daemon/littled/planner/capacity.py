@@ -9,7 +9,7 @@ from typing import Any
 
 from littled.classes.hypothesis import HypothesisClass
 from littled.planner.planning import planning_of
-from littled.planner.plans import Plan
+from littled.planner.plans import Plan, PublishingPlan
 from littled_protocol import limits
 from littled_protocol.codec import encode
 from littled_protocol.errors import ProtocolError
@@ -18,6 +18,8 @@ from littled_protocol.rules import MajorityRule
 
 # A snapshot of a whole stream: half of what SQLite stores as one value.
 SNAPSHOT_BYTES_MAX = 500_000_000
+# What is counted of one user, and of a period otherwise.
+USER_BYTES, FIGURE_BYTES = 20, 1024
 # Memory that the learners of a stream may come to take.
 MEMORY_BYTES_MAX = 4 << 30
 
@@ -25,8 +27,9 @@ MEMORY_BYTES_MAX = 4 << 30
 def misfit_together(plans: Sequence[Plan[Any]]) -> str | None:
     """Why the learners of a stream exceed a limit together, and what to change; or None."""
     planned = [(planning_of(plan.kind), plan) for plan in plans]
-    snapshots = sum(planning.snapshot_bytes_max(plan) for planning, plan in planned)
-    memory = sum(planning.memory_bytes_max(plan) for planning, plan in planned)
+    counts = sum(map(_counts_bytes_max, plans))
+    snapshots = counts + sum(planning.snapshot_bytes_max(plan) for planning, plan in planned)
+    memory = 2 * counts + sum(planning.memory_bytes_max(plan) for planning, plan in planned)
     smaller = "".join(dict.fromkeys(planning.takes_less for planning, _ in planned))
     for what, most, total in (
         ("snapshot", SNAPSHOT_BYTES_MAX, snapshots),
@@ -38,6 +41,14 @@ def misfit_together(plans: Sequence[Plan[Any]]) -> str | None:
                 f"than {most:,}; give some of them a stream of their own{smaller}"
             )
     return None
+
+
+def _counts_bytes_max(plan: Plan[Any]) -> int:
+    """Most bytes of what is counted of mistakes: whose were, where users are protected."""
+    if not isinstance(plan, PublishingPlan) or plan.quality is None:
+        return 0
+    users = plan.parameters.user_examples_max is not None
+    return FIGURE_BYTES + (USER_BYTES * plan.quality.period if users else 0)
 
 
 @lru_cache(maxsize=256)
