@@ -5,7 +5,8 @@
 makes files of `tests/fixtures/stores` with the program that is imported, and is run in the
 environment of the older one: `git worktree add OLD 17e11b0`, and the three packages of OLD before
 those of this version. Nothing here may need more than that version had. "columns" is of da941a9,
-"windows" of f8874e1, the first with window learners; all others are of 17e11b0.
+"windows" of f8874e1, the first with window learners; "quality" of the first version that says how
+good rules are; all others are of 17e11b0.
 """
 
 import json
@@ -127,6 +128,12 @@ CONFIGURATIONS = {
     + stream("noisy", "thresholds:64", f"{WINDOW}100\nnoise_rate = 0.05", **SHORT)
     + stream("members", "thresholds:64", f"{WINDOW}200", unit=USERS, **SHORT)
     + stream("pupils", "thresholds:16", f'{WINDOW}400\nmethod = "teachers"', unit=USERS),
+    # several seasons of several periods, and one that is not over
+    "quality": stream("late", "thresholds:64", horizon=600)
+    + stream("ids", "points:64", "noise_rate = 0", horizon=600)
+    + stream("dense_windows", "thresholds:64", f"{WINDOW}200", horizon=600)
+    + stream("marks", "scorecard:16x16x16", horizon=600)
+    + stream("members", "thresholds:64", unit=f"{USERS}quality = 0.5\n", horizon=600),
 }
 """By name of a store: what it was made with."""
 
@@ -265,11 +272,13 @@ def said(store: Path) -> dict[str, dict[str, list[str]]]:
     found: dict[str, dict[str, list[str]]] = {"releases": {}, "charges": {}, "answers": {}}
     with Store.open(store, read_only=True) as opened:
         for name, plan in opened.plans.items():
-            for learner in plan["learners"]:
-                releases = opened.releases(f"{name}/{learner}")
-                found["releases"][f"{name}/{learner}"] = [
-                    _digest(release.body) for release in releases
-                ]
+            for learner, values in plan["learners"].items():
+                chains = [f"{name}/{learner}"]
+                if "quality" in values["parameters"]:
+                    chains.append(f"{name}/{learner}/quality")
+                for chain in chains:
+                    releases = opened.releases(chain)
+                    found["releases"][chain] = [_digest(release.body) for release in releases]
             charges = opened.ledger(name)
             found["charges"][name] = [_digest(charge.to_bytes()) for charge in charges]
             answers = opened.predictions(name)
