@@ -9,7 +9,6 @@ from rich.table import Table
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.output import amount, number
 from littled.cli.presentation import KindPresentation
-from littled.cli.quality import quality_notes
 from littled.configuration import (
     ConfigurationError,
     StreamConfiguration,
@@ -60,7 +59,6 @@ def chosen_notes(stream: StreamConfiguration) -> Iterator[str]:
 
 def plan_notes(stream: StreamPlan, request: StreamRequest) -> Iterator[str]:
     """What to say of a stream's learners besides, in a sentence each."""
-    yield from quality_notes(stream)
     for name in {plan.kind: None for plan in stream.plans}:
         yield from _presentation(KINDS[name]).notes(stream, request)
 

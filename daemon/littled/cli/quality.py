@@ -82,7 +82,7 @@ def quality_words(facts: Mapping[str, Any] | None) -> str:
     )
 
 
-def quality_notes(stream: StreamPlan) -> Iterator[str]:
+def quality_lines(stream: StreamPlan) -> Iterator[str]:
     """What measuring takes of the budget of a stream, in a sentence."""
     facts = quality_plan(stream)
     if facts is not None:

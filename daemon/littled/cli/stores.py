@@ -10,6 +10,7 @@ from littled.cli.hints import serve_command
 from littled.cli.options import StoreFiles, store_options
 from littled.cli.output import console, notes
 from littled.cli.presenting import chosen_notes, hopeless, plan_notes, plan_tables
+from littled.cli.quality import quality_lines
 from littled.cli.tabling import print_table
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
 from littled.planner import PlanError, StreamPlan, plan_stream
@@ -53,6 +54,8 @@ def init(store: Path, configuration: Path, files: StoreFiles) -> None:
         request = stream.request()
         for table in plan_tables(plan, request):
             print_table(table)
+        for line in quality_lines(plan):
+            screen.print(line)
         said = (chosen_notes(stream), plan_notes(plan, request), hopeless(plan, request))
         for note in chain(*said):
             notes().print(f"note: {note}")

@@ -30,6 +30,7 @@ learners.late = { kind = "batch", class = "thresholds:256", window = 2_000 }
 COLUMNS = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
 EXAMPLES = 9_000
 PLAN = ["plan", "--kind", "batch", "--epsilon", "1", "--delta", "1e-6", "--horizon", "100000"]
+PLAN += ["--quality", "0"]  # all of it for learning
 # What one season and the beginning of the next release, windows being 2,000 examples.
 RELEASES = [
     ("rule", 0), ("rule", 2_000), ("rule", 4_000), ("rule", 6_000), ("season", 6_000),

@@ -10,7 +10,8 @@ from littled.cli.prediction import options
 from littled.planner.prediction.request import METHODS
 from support.commands import Littled
 
-BUDGET = ["--epsilon", "1", "--delta", "1e-6", "--horizon", "1000000"]
+# All of it for learning.
+BUDGET = ["--epsilon", "1", "--delta", "1e-6", "--horizon", "1000000", "--quality", "0"]
 # One rule fits the stream.
 FITS = ["--noise-rate", "0"]
 
