@@ -8,6 +8,7 @@ import click
 from littled.cli.failures import FAILED, WRONG_USE, Failure, explained
 from littled.cli.output import console, notes, number
 from littled.cli.presenting import chosen_notes, hopeless, plan_notes, plan_tables
+from littled.cli.quality import quality_lines
 from littled.cli.stores import planned
 from littled.cli.tabling import print_table
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
@@ -49,6 +50,8 @@ def check(
         plan, request = planned(each), each.request()
         for table in plan_tables(plan, request):
             print_table(table)
+        for line in quality_lines(plan):
+            console().print(line)
         for note in (*chosen_notes(each), *plan_notes(plan, request)):
             notes().print(f"note: {note}")
         problems += hopeless(plan, request)
