@@ -23,7 +23,7 @@ from littled.portable import log
 QUALITY_SHARE = Fraction(1, 40)
 PERIODS_MIN, PERIODS_MAX = 2, 24
 # An error rate is off by less than so much in 95 of 100 figures, as far as noise goes.
-NOISE_USUAL, NOISE_MOST = 0.02, 0.1
+NOISE_USUAL, NOISE_MOST = 0.02, 0.05
 # Noise of rate 1 is beyond this with a chance of about 5 in 100, either way.
 _REACH = log(20)
 
