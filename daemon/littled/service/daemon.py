@@ -251,8 +251,7 @@ class Daemon:
         self._page = page
         self._loop = asyncio.get_running_loop()
         self._server = f"littled/{version('littled')}"
-        self._over = asyncio.Event()
-        self._failed = asyncio.Event()
+        self._over, self._failed = asyncio.Event(), asyncio.Event()
         self._failure: BaseException | None = None
         self._context: ServerContext | None = None
         self._reception: Reception | None = None
