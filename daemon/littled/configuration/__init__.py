@@ -33,7 +33,6 @@ from littled.configuration.columns import Columns
 from littled.configuration.parts import LearnerPart, Number, Part, Quality, SomeText, Text
 from littled.kinds import KINDS, USUAL, Kind, kind_for, load
 from littled.planner import StreamRequest, best_class
-from littled.planner.quality import QUALITY_SHARE
 from littled_protocol import limits
 from littled_protocol.encodings import EncodingError, TableSchema
 from littled_protocol.rules import Words
@@ -275,7 +274,7 @@ class StreamConfiguration(Part):
                 learner.request(name, self.words_of(learner)) for name, learner in learners.items()
             ),
             schema=self.table_schema,
-            quality=QUALITY_SHARE if self.quality is None else Fraction(self.quality),
+            quality=Fraction(self.quality or 0),
         )
 
 
