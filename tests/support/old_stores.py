@@ -91,6 +91,7 @@ PAPER = "paper = {teachers = 8, threshold = 0.001}"
 METHODS = ("dense", "stability", "relabelling", "realizable", "averaging", "majority")
 ANSWERS = 'kind = "prediction"\nexcess_error = 0.45\nwindow = '
 USERS = 'unit = "user"\nuser_examples_max = 4\n'
+MEASURED = "quality = 0.025\n"
 WINDOWS = {
     "dense": "thresholds:64",
     "histogram": "points:16",
@@ -129,10 +130,10 @@ CONFIGURATIONS = {
     + stream("members", "thresholds:64", f"{WINDOW}200", unit=USERS, **SHORT)
     + stream("pupils", "thresholds:16", f'{WINDOW}400\nmethod = "teachers"', unit=USERS),
     # several seasons of several periods, and one that is not over
-    "quality": stream("late", "thresholds:64", horizon=600)
-    + stream("ids", "points:64", "noise_rate = 0", horizon=600)
-    + stream("dense_windows", "thresholds:64", f"{WINDOW}200", horizon=600)
-    + stream("marks", "scorecard:16x16x16", horizon=600)
+    "quality": stream("late", "thresholds:64", horizon=600, unit=MEASURED)
+    + stream("ids", "points:64", "noise_rate = 0", horizon=600, unit=MEASURED)
+    + stream("dense_windows", "thresholds:64", f"{WINDOW}200", horizon=600, unit=MEASURED)
+    + stream("marks", "scorecard:16x16x16", horizon=600, unit=MEASURED)
     + stream("members", "thresholds:64", unit=f"{USERS}quality = 0.5\n", horizon=600),
 }
 """By name of a store: what it was made with."""
