@@ -321,7 +321,7 @@ class MistakeCounts(PrivacyEvent):
     """All counts of mistakes of a season: `littled.mechanisms.noisy_counts`, rate e.
 
     An example is in one count. Pure e-DP, as a replaced one moves it by 1 at the most. For a user
-    of whom c examples are counted, as wrong or as right, it is pure 2ce (PRIVACY.md, section 18).
+    of whom c examples are counted, as wrong or as right, it is pure 2ce (PRIVACY.md, section 19).
     """
 
     name: ClassVar[str] = "mistake_counts"

@@ -1,7 +1,7 @@
 """A learner whose published rules are measured: how often they were wrong, at public positions.
 
 Source: ours; the mechanism is `littled.mechanisms.noisy_counts`. Price and proof: PRIVACY.md,
-section 18.
+section 19.
 
 The first `periods * period` examples of a season are cut into periods of `period` examples at
 public positions. Each example is judged by the rule that was in force when it came, whatever the

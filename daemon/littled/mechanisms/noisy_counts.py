@@ -7,7 +7,7 @@ Queries", Theorem 4 (parallel composition).
 Mechanism. To each of some counts a noise of its own is added, P[z] proportional to exp(-e |z|).
 
 Guarantee: pure k e-DP for all counts of all releases together, if neighbours move them by at most
-k in sum (PRIVACY.md, section 18), up to a total variation of `precision_error`. It is tight.
+k in sum (PRIVACY.md, section 19), up to a total variation of `precision_error`. It is tight.
 
 Neighbouring relation: that of the caller, who says what k is.
 

@@ -1,7 +1,7 @@
 """How much of a budget says how good the rules are, and how often: decided before any data.
 
 A share of epsilon, the same for each learner that publishes rules, pays for all figures of a season
-(PRIVACY.md, section 18). A season has at most `PERIODS_MAX` periods, and at least `PERIODS_MIN`,
+(PRIVACY.md, section 19). A season has at most `PERIODS_MAX` periods, and at least `PERIODS_MIN`,
 unless these would be so short that the noise of a figure is worth more than so many points
 (hundredths of an error rate): `NOISE_USUAL` for more periods than that, `NOISE_MOST` for any.
 Where not even a whole season is enough, nothing is measured and nothing is charged.
