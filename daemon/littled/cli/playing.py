@@ -44,7 +44,7 @@ SOCKET_NAME = "littled.sock"
 START_SECONDS = 30.0  # longest wait for the daemon's socket
 STOP_SECONDS = 20.0  # longest wait for a process that was asked to stop
 LOOK_SECONDS = 0.1  # between two looks at what the daemon says
-QUIET_SECONDS = 0.5  # without a release, after the last example, before the daemon is restarted
+QUIET_SECONDS = 2.0  # without a release, after the last example, before the daemon is restarted
 STALL_SECONDS = 120.0  # without any progress the demo gives up
 
 
@@ -232,7 +232,7 @@ def _play(troupe: "_Troupe", onlooker: "_Onlooker", rate: float | None) -> Sight
             onlooker.look(client, subscribers)
     daemon.stop()
     troupe.check()
-    troupe.start_daemon()
+    troupe.start_daemon(STALL_SECONDS)  # what it had not learned yet, it learns before it listens
     with Client(troupe.address) as client:
         onlooker.look(client, subscribers)
         while not onlooker.settled:
@@ -385,14 +385,14 @@ class _Troupe:
         """The daemon's address."""
         return f"unix:{self.folder / SOCKET_NAME}"
 
-    def start_daemon(self) -> _Player:
-        """Start the daemon and wait until it answers, or has failed."""
+    def start_daemon(self, seconds: float = START_SECONDS) -> _Player:
+        """Start the daemon and wait so long until it answers, or has failed."""
         daemon = self.start("daemon", "serve", "store", "--unix", SOCKET_NAME)
-        deadline = time.monotonic() + START_SECONDS
+        deadline = time.monotonic() + seconds
         while not self._answers():
             self.check()
             if time.monotonic() > deadline:
-                raise DemoError(f"the daemon takes longer than {START_SECONDS:.0f} s to start")
+                raise DemoError(f"the daemon takes longer than {seconds:.0f} s to start")
             time.sleep(LOOK_SECONDS / 2)
         return daemon
 
