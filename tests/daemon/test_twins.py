@@ -392,7 +392,7 @@ def _a_place_for_somebody_else(patch: pytest.MonkeyPatch) -> None:
     close = Buffers.closed
 
     def chosen(keeping: Buffers, state: Any) -> Any:
-        buffer, most = state.buffer, keeping.parameters.user_examples_max
+        buffer, most = state.buffer.joined(), keeping.parameters.user_examples_max
         within = state.users_kept.admitted(buffer.users, ~buffer.mistake, most) | buffer.mistake
         return close(keeping, replace(state, buffer=buffer.take(within)))
 

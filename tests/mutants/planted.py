@@ -984,7 +984,7 @@ USERS = (
         "places of a background that users who are over their cap leave to others",
         "learners/online/keeping.py",
         "p, final = self.parameters, self._final(state.buffer)",
-        "p, buffer = self.parameters, state.buffer\n"
+        "p, buffer = self.parameters, state.buffer.joined()\n"
         "        if state.users_kept is not None and buffer.users is not None:\n"
         "            left = state.users_kept.admitted(buffer.users, ~buffer.mistake, 1)\n"
         "            buffer = buffer.take(left | buffer.mistake)\n"

@@ -118,7 +118,8 @@ class Buffer:
         return replace(whole.take(kept), limit=NO_LIMIT if limit is None else limit)
 
     def take(self, chosen: NDArray[np.bool_]) -> "Buffer":
-        """The chosen examples, copied; none waits."""
+        """The chosen examples, copied; none may wait to be joined."""
+        assert not self.waiting, "what waits would be lost"
         places = np.flatnonzero(chosen)  # many times as fast for rows as the flags themselves
         return Buffer(
             self.x.take(places, axis=0),

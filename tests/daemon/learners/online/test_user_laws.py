@@ -463,8 +463,9 @@ def test_teachers_by_position_instead_of_user_are_caught(
 
 def without_the_full(self: Buffers, state: OnlineState) -> OnlineState:
     """The background chosen among the examples that are within their users' caps."""
-    buffer, counts, most = state.buffer, state.users_kept, self.parameters.user_examples_max
-    assert buffer is not None
+    counts, most = state.users_kept, self.parameters.user_examples_max
+    assert state.buffer is not None
+    buffer = state.buffer.joined()
     assert buffer.users is not None
     assert counts is not None
     assert most is not None
