@@ -1966,10 +1966,10 @@ PARTITIONS = (
         "budget/prices.py",
         '    rate = _user_rate(event)\n    if event.accounting == "pure":\n'
         "        return _pure(2 * rate)\n    return Price(Fraction(0), round_up(rate * rate), "
-        "Fraction(0))\n\n\n@_prices(PredictionAnswersDense)",
+        "Fraction(0))\n\n\n@_prices(MistakeCounts)",
         '    rate = _user_rate(event) / 2\n    if event.accounting == "pure":\n'
         "        return _pure(2 * rate)\n    return Price(Fraction(0), round_up(rate * rate), "
-        "Fraction(0))\n\n\n@_prices(PredictionAnswersDense)",
+        "Fraction(0))\n\n\n@_prices(MistakeCounts)",
         (ALL_COUNTS, COUNTED_USERS),
     ),
     Mutant(
@@ -2048,7 +2048,7 @@ QUALITY = (
         (f"{MEASURED_LAW}[users]",),
     ),
     Mutant(
-        "all examples of a user counted",
+        "all examples of a user judged",
         "learners/measured.py",
         "chosen = now.users.admitted(seen.users, own, USER_EXAMPLES)",
         "chosen = own",
