@@ -20,6 +20,7 @@ from littled.service.writer import WriterStopped
 from littled.store.records import StoredRelease
 from littled_protocol.codec import encode
 from littled_protocol.errors import RefusalCode
+from littled_protocol.figures import Figure, figures_of
 from littled_protocol.messages import Predict, Prediction, PredictionRefused, Release
 from littled_protocol.rules import ThresholdRule, Words
 
@@ -33,6 +34,12 @@ def stored(version: int, threshold: int | None, kind: str = "rule") -> StoredRel
     rule = None if threshold is None else ThresholdRule(256, threshold).to_dict()
     message = Release(LEARNER, version, kind, 0, version, 10 * version, rule)
     return StoredRelease(LEARNER, version, encode(message), None)
+
+
+def figure(number: int, wrong: int = 100) -> StoredRelease:
+    """A figure of 1,000 examples."""
+    value = Figure(number, 0, 1000 * number, 1000 * number + 1000, number, number + 1, wrong)
+    return StoredRelease(figures_of(LEARNER), number, value.to_bytes(), None)
 
 
 def large(version: int) -> StoredRelease:

@@ -350,6 +350,7 @@ class _Pages:
             lambda response: tell(
                 wanted,
                 surface.releases,
+                surface.figures,
                 surface.instance,
                 positions,
                 self._release,

@@ -3,8 +3,9 @@
     GET /events?learner=STREAM/LEARNER&after=STREAM/LEARNER:VERSION
 
 Both may be repeated, or left out. First comes `hello` with the store's instance; then, of each
-learner, its releases after the version that `after` names, or else the newest one; then releases as
-they come, and at most once a second, when one has changed, a `tick` with the positions of streams.
+learner, its releases after the version that `after` names, or else the newest one, and its last
+figure of `quality`; then releases and figures as they come, and at most once a second, when one has
+changed, a `tick` with the positions of streams.
 Browsers allow six connections to a host, so one for each learner would not do.
 """
 
@@ -17,6 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from littled.limits import HTTP_HEARTBEAT_SECONDS, HTTP_TICK_SECONDS
+from littled.service.figures import Figures
 from littled.service.subscribers import Releases
 from littled_protocol import limits
 
@@ -75,6 +77,7 @@ def _known(text: str) -> tuple[str, int]:
 async def tell(
     wanted: Wanted,
     releases: Releases,
+    figures: Figures,
     instance: str,
     positions: Callable[[], Positions],
     shown: Callable[[Any], Mapping[str, Any]],
@@ -87,6 +90,7 @@ async def tell(
     """
     await write(event("hello", {"instance": instance}))
     versions = {name: _start(releases, name, wanted.after.get(name)) for name in wanted.learners}
+    told = {name: max(figures.number(name) - 1, 0) for name in wanted.learners}
     ticked: Positions = {}
     loop = asyncio.get_running_loop()
     said_at = loop.time()
@@ -99,6 +103,9 @@ async def tell(
                     await write(event("release", shown(release)))
                     versions[learner] = release.version
                     said_at = loop.time()
+            for facts in figures.after(learner, told[learner]):
+                await write(event("quality", {"learner": learner, **facts}))
+                told[learner], said_at = facts["number"], loop.time()
         now = positions()
         if now != ticked:
             await write(event("tick", {"positions": now}))

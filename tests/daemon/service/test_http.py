@@ -12,10 +12,8 @@ import pytest
 from littled.service import http as http_module
 from littled.service.access import Access, Gate, one_token
 from littled.service.http import HttpServer
-from littled.store.records import StoredRelease
-from littled_protocol.figures import Figure, figures_of
 from littled_protocol.rules import ThresholdRule, Words, rule_from_dict
-from support.sites import LEARNER, TOKEN, FakeDaemon, Site, large, run, stored
+from support.sites import LEARNER, TOKEN, FakeDaemon, Site, figure, large, run, stored
 
 
 @pytest.fixture
@@ -281,12 +279,6 @@ async def test_events_resume(site: Site) -> None:
     for wrong in ("-1", "x", "1.5", "9" * 30):
         answer = await site.get("/rules/flights/late/events", headers={"Last-Event-ID": wrong})
         assert answer[0] == 400
-
-
-def figure(number: int, wrong: int = 100) -> StoredRelease:
-    """A figure of 1,000 examples."""
-    value = Figure(number, 0, 1000 * number, 1000 * number + 1000, number, number + 1, wrong)
-    return StoredRelease(figures_of(LEARNER), number, value.to_bytes(), None)
 
 
 async def block_of(response: aiohttp.ClientResponse) -> dict[str, str]:

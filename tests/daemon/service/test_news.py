@@ -12,7 +12,7 @@ import pytest
 
 from littled.service import news as news_module
 from littled.service.access import Access, Gate, Grant, Permission, digest_of, one_token
-from support.sites import LEARNER, TOKEN, FakeDaemon, Site, run, stored
+from support.sites import LEARNER, TOKEN, FakeDaemon, Site, figure, run, stored
 
 
 @pytest.fixture
@@ -140,3 +140,15 @@ async def test_a_token_opens_it_as_it_opens_the_rest() -> None:
         shown = {"Authorization": f"Bearer {TOKEN}"}
         async with site.client.get(site.url("/events"), headers=shown) as response:
             assert response.status == 200
+
+
+async def test_figures_of_quality_are_told_as_they_come(site: Site) -> None:
+    figures = site.daemon.figures
+    figures.announce([figure(1), figure(2)])
+    async with site.client.get(site.url(f"/events?learner={LEARNER}")) as response:
+        hello, quality, tick = await told(response, 3)
+        assert (hello[0], quality[0], tick[0]) == ("hello", "quality", "tick")
+        assert (quality[1]["learner"], quality[1]["number"]) == (LEARNER, 2)
+        figures.announce([figure(3)])
+        ((name, third),) = await told(response, 1)
+        assert (name, third["number"]) == ("quality", 3)

@@ -2,7 +2,7 @@
 
 import { Rule } from "./client/littled.js";
 import { copies } from "./copies.js";
-import { h, grouped, percent, put, short } from "./dom.js";
+import { h, grouped, percent, put } from "./dom.js";
 import { History } from "./history.js";
 import { pictureOf } from "./pictures.js";
 import { TryForm } from "./trying.js";
@@ -82,7 +82,13 @@ function known(release) {
   }
 }
 
-function qualitySentence({ error, low, high, level, position }) {
-  const interval = low === undefined ? "" : ` (${percent(low)} to ${percent(high)}, ${short(100 * (level ?? 0.95))} % sure)`;
-  return `Wrong on ${percent(error)} of the examples${interval}, as of example ${grouped(position)}.`;
+/** How often the rules of a period were wrong, or when that will be known. */
+function qualitySentence(facts) {
+  const next = facts.next_position;
+  if (facts.error_rate === undefined) {
+    return next === null ? "" : `How often it is wrong will be told at example ${grouped(next)}.`;
+  }
+  const [rate, lower, upper] = [facts.error_rate, facts.error_rate_lower, facts.error_rate_upper].map(percent);
+  const between = `examples ${grouped(facts.first_position)} to ${grouped(facts.position)}`;
+  return `Wrong on ${rate} of ${between}; ${percent(facts.level)} sure: ${lower} to ${upper}.`;
 }
