@@ -359,7 +359,12 @@ LEARNERS: dict[str, tuple[str, Any]] = {
 # A scorecard's rule shows nearly every change of its releases: its twins, which say the same
 # as long as these are the same, are in `tests/daemon/learners/leader/test_laws.py`. Those of values
 # of windows, which are drawn among all numbers, are in `tests/daemon/learners/values`.
-CASES = [*ONLINE, *PREDICTIONS, *BATCH, "a small budget", "one stream for all", *POOLS, *WITH_A_CAP]
+# A case's streams follow from its place: what is new stands at the end.
+NEW = ["majority"]
+OLD = [name for name in ONLINE if name not in NEW]
+CASES = [
+    *OLD, *PREDICTIONS, *BATCH, "a small budget", "one stream for all", *POOLS, *WITH_A_CAP, *NEW,
+]  # fmt: skip
 
 
 @dataclass(frozen=True)
