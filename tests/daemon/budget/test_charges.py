@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from littled.budget.charges import Charges, ChargesUnknown, wrong_charges
+from littled.budget.charges import AnswerWindows, Charges, ChargesUnknown, wrong_charges
 from littled.budget.codec import event_from_dict, event_to_dict
 from littled.budget.events import (
     CohenLyuTrigger,
+    MistakeCounts,
     PrecisionLoss,
     PrepaidSelection,
     PrivacyEvent,
+    ScorecardSeason,
     SparseSelection,
     StageTest,
     TallySeason,
@@ -386,3 +388,34 @@ def test_parameters_that_say_nothing_are_refused(changes: dict[str, Any]) -> Non
         Charges.of(online({**PARAMETERS.to_dict(), **changes}))
     with pytest.raises(ChargesUnknown):
         Charges.of({})
+
+
+# --- How good rules are, which is told from the budget --------------------------------------------
+
+
+def test_figures_of_quality_are_charged_when_a_season_opens() -> None:
+    learner = OnlineRequest("late", class_from_name("thresholds:16"), nothing_told=True)
+    asked = StreamRequest("s", Fraction(4), Fraction(1, 10**6), HORIZON, (learner,))
+    told, silent = plan_stream(replace(asked, quality=Fraction(1, 10))), plan_stream(asked)
+    (charges,) = charges_of(told).values()
+    (counts,) = (event for event in charges.trigger if isinstance(event, MistakeCounts))
+    assert Fraction(399, 1000) < counts.rate <= Fraction(1, 10) * 4
+    assert price(counts) == Price(counts.rate, Fraction(0), Fraction(0))
+    (without,) = charges_of(silent).values()
+    assert not any(isinstance(event, MistakeCounts) for event in without.trigger)
+
+
+def test_a_user_is_counted_as_wrong_or_as_right_and_pays_for_both() -> None:
+    counts = MistakeCounts(Fraction(1, 4), user_examples_max=1)
+    assert price(counts) == Price(Fraction(1, 2), Fraction(0), Fraction(0))
+
+
+def test_parameters_that_do_not_say_how_requests_are_answered() -> None:
+    with pytest.raises(ChargesUnknown, match="how requests are answered"):
+        AnswerWindows.of({"kind": "prediction", "parameters": {}})
+    assert AnswerWindows.of(online({})) is None
+
+
+def test_scorecards_without_noise_have_no_price() -> None:
+    with pytest.raises(ValueError, match="variance of scorecard_season must be above 0"):
+        ScorecardSeason(warmup=1, moments=1, rest=1, variance=0)
