@@ -1,18 +1,27 @@
 """One small learner of every kind is audited, and no claim is exceeded."""
 
 from dataclasses import replace
+from fractions import Fraction
 
 import pytest
 
 from littled.auditing.noise import key_of_seed
 from littled.auditing.prediction import PredictionSubject
+from littled.auditing.streams import NoStreams
 from littled.auditing.subjects import SMALL, small_plan, subjects_of
 from littled.auditing.subjects.online import PUBLISHING
 from littled.auditing.subjects.prediction import ANSWERING
 from littled.auditing.trials import Auditor, Subject, TrialSubject, processes
+from littled.classes.names import class_from_name
 from littled.learners.online.selections.register import SELECTIONS
 from littled.planner import OnlineRequest, StreamRequest, plan_stream
+from littled.planner.batch.request import BatchRequest
+from littled.planner.leader.request import LeaderRequest
+from littled.planner.minimum.plan import MinimumRequest
+from littled.planner.most_frequent.plan import MostFrequentRequest
+from littled.planner.partition.request import PartitionRequest
 from littled.planner.prediction.request import PredictionRequest
+from littled.planner.requests import Request
 
 KEY = key_of_seed(1)
 LONG_RUNS = 200_000
@@ -105,3 +114,32 @@ def test_learners_of_a_stream_are_audited_one_by_one() -> None:
     assert all(each.claims[0].epsilon < float(plan.epsilon) / 2 for each in found)
     assert [each.name for each in subjects_of(plan, "two")] == ["s/two"]
     assert list(subjects_of(plan, "four")) == []
+
+
+# One small learner of each kind whose audits are the engine's.
+OF_KINDS = ["window-dense", "scorecard", "prefix-sets", "minimum-stable", "most-frequent-stable"]
+
+
+@pytest.mark.parametrize("name", OF_KINDS)
+def test_a_small_learner_of_each_kind_exceeds_no_claim(name: str) -> None:
+    asked = subject(name)
+    assert isinstance(asked, TrialSubject)
+    finding = Auditor(KEY).audit(0, replace(asked, trials=asked.trials[:1]), 100)
+    assert not finding.exceeded
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        LeaderRequest("long", class_from_name("scorecard:3x3")),
+        PartitionRequest("long", class_from_name("prefix_sets:8:2")),
+        BatchRequest("long", class_from_name("thresholds:8"), window=200_000),
+        MinimumRequest("long", class_from_name("integers:3"), window=200_000),
+        MostFrequentRequest("long", class_from_name("points:8"), window=200_000),
+    ],
+    ids=lambda learner: learner.kind,
+)
+def test_what_takes_too_long_for_many_runs_is_refused(learner: Request) -> None:
+    asked = StreamRequest("s", Fraction(1, 100), Fraction(1, 10**6), 200_000_000, (learner,))
+    with pytest.raises(NoStreams, match="too many for runs to be repeated"):
+        list(subjects_of(plan_stream(asked)))
