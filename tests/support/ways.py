@@ -14,6 +14,7 @@ from typing import Any
 
 from littled.cli.entry import run
 from littled.service.access import Access, Gate
+from littled.service.figures import Figures
 from littled.service.http import HttpServer
 from littled.service.subscribers import Releases
 from littled.store.records import StoredRelease
@@ -34,6 +35,7 @@ class Site:
     def __init__(self) -> None:
         self.words: dict[str, Words] = {}
         self.releases = Releases([LEARNER], lambda *_: [])
+        self.figures = Figures({})
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
         self._thread.start()

@@ -6,8 +6,6 @@ from typing import Any
 from rich.table import Table
 
 from littled.cli.output import amount, number
-from littled.planner import StreamPlan
-from littled.planner.quality import noise_width, quality_cost
 
 
 def percent(share: float) -> str:
@@ -51,12 +49,14 @@ def _next(facts: Mapping[str, Any]) -> str:
     return "next season" if following is None else f"{number(following)} examples"
 
 
-def quality_plan(stream: StreamPlan) -> dict[str, Any] | None:
+def quality_plan(stream: Any) -> dict[str, Any] | None:
     """How the rules of a stream are measured, JSON-able; None where they are not.
 
     noise: by how much it puts an error rate off, at the most, in 95 of 100 figures; where users are
     protected it depends on how many there are, and is left out.
     """
+    from littled.planner.quality import noise_width, quality_cost  # noqa: PLC0415 - takes its time
+
     settings = next((one.quality for one in stream.publishing if one.quality is not None), None)
     if settings is None:
         return None
@@ -82,7 +82,7 @@ def quality_words(facts: Mapping[str, Any] | None) -> str:
     )
 
 
-def quality_lines(stream: StreamPlan) -> Iterator[str]:
+def quality_lines(stream: Any) -> Iterator[str]:
     """What measuring takes of the budget of a stream, in a sentence."""
     facts = quality_plan(stream)
     if facts is not None:

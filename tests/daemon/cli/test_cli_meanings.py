@@ -237,7 +237,8 @@ def real_points(name: str) -> list[Any]:
 
 
 def test_every_class_has_a_stream() -> None:
-    assert set(STREAMS) == set(CASES)
+    # Values of windows have daemons of their own in test_cli_window_values.py.
+    assert set(STREAMS) == set(CASES) - {"integers", "strings"}
 
 
 @pytest.mark.parametrize("name", STREAMS)
