@@ -6,8 +6,6 @@ from typing import Any, ClassVar
 
 from rich.table import Table
 
-from littled.cli.batch.options import BatchOptions
-from littled.cli.kinds import Option, WordOption
 from littled.cli.output import amount, number
 from littled.cli.presentation import (
     KindPresentation,
@@ -20,19 +18,8 @@ from littled.planner import StreamPlan, StreamRequest, plan_stream
 from littled.planner.search import budgets_of
 from littled.planner.window_values import ValueEstimate, ValuePlan, ValuePlanning, ValueRequest
 
-# What the planner knows, in its order; it is not imported for that.
-METHODS = ("auto", "exponential", "stable")
 # An error at which the paper's sizes are shown where none is asked for.
 PAPER_ERROR = 0.05
-
-
-class ValueOptions(BatchOptions):
-    """The window, or how good its value has to be."""
-
-    options: ClassVar[Mapping[str, Option]] = {
-        **{name: BatchOptions.options[name] for name in ("window", "alpha", "beta")},
-        "method": WordOption("--method", METHODS, "Or a window's value."),
-    }
 
 
 class ValuePresentation(KindPresentation):

@@ -108,7 +108,8 @@ def rules_of(draw: st.DrawFn, name: str) -> tuple[Rule, list[Point]]:
 # --- The meaning ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", CASES)
+# Strings are bytes, which these pools have none of; test_cli_window_values.py has their ways.
+@pytest.mark.parametrize("name", sorted(set(CASES) - {"strings"}))
 @settings(
     max_examples=12,
     deadline=None,

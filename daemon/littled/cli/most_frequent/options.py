@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from littled.cli.window_values import ValueOptions
+from littled.cli.value_options import ValueOptions
 
 
 class MostFrequentOptions(ValueOptions):
