@@ -192,7 +192,7 @@ def test_every_kind_of_file_is_read_alike(littled: Littled, loans: Daemon, tmp_p
         ({"income": "secret"}, "line 3 of {file}: column 'income' does not hold a number"),
         ({"income": ""}, "line 3 of {file}: column 'income' is empty, and its missing values"),
         ({"opened": "secret"}, "line 3 of {file}: column 'opened' does not hold a time such as"),
-        ({"card": ""}, "line 3 of {file}: column 'card' does not hold an id"),
+        ({"card": ""}, "line 3 of {file}: column 'card' is empty, and ids cannot be missing"),
         ({"defaulted": "secret"}, "line 3 of {file}: column 'defaulted' holds a label other than"),
     ],
 )

@@ -5,6 +5,7 @@ import contextlib
 import io
 import json
 import logging
+import os
 import subprocess
 import sys
 from typing import Any
@@ -223,8 +224,15 @@ fail()
 
 
 def test_a_guarded_process_prints_nothing_private() -> None:
+    # Libraries that other tests import set this for all that the process starts.
+    surroundings = {name: each for name, each in os.environ.items() if name != "PYTHONWARNINGS"}
     ended = subprocess.run(
-        [sys.executable, "-c", GUARDED], capture_output=True, text=True, timeout=30, check=False
+        [sys.executable, "-c", GUARDED],
+        capture_output=True,
+        text=True,
+        timeout=30,
+        check=False,
+        env=surroundings,
     )
     assert ended.returncode == 1
     assert CANARY not in ended.stderr + ended.stdout
