@@ -39,6 +39,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
+from hashlib import blake2b
 from itertools import pairwise
 from typing import Any, Literal, NamedTuple
 
@@ -1040,3 +1041,13 @@ def compare(
     """
     kind = UserComparison if plan.unit.is_user else Comparison
     return kind(plan, positions).run(one, two)
+
+
+def records_of(stream: Examples, x_type: str, cuts: Sequence[int]) -> list[Record]:
+    """The stream as records that end at the cuts."""
+    found, head = [], b""
+    for number, (first, stop) in enumerate(pairwise([0, *cuts])):
+        x, y, users = stream.columns(slice(first, stop), x_type)
+        head = blake2b(head + x + y + users, digest_size=32).digest()
+        found.append(Record("s", number, first, "p", first, stop - first, x, y, head, users))
+    return found

@@ -1,6 +1,7 @@
 """Prices as the one number that people compare with their budget."""
 
 from fractions import Fraction
+from typing import Any
 
 from littled.budget.conversion import guarantee
 from littled.budget.price import Price
@@ -13,3 +14,13 @@ def epsilon_of(spent: Price, delta_z: Fraction) -> float:
     set aside. Source: as `littled.budget.conversion.guarantee`.
     """
     return float(guarantee(spent, delta_z)[0])
+
+
+def next_call(spent: Price, call: Price, caps: Price, delta_z: Fraction) -> dict[str, Any]:
+    """What one more call adds to the epsilon of a season, and whether its budget has that left.
+
+    spent: so far; call: the price of one; caps: of the season. JSON-able.
+    """
+    after = spent + call
+    added = epsilon_of(after, delta_z) - epsilon_of(spent, delta_z)
+    return {"epsilon": max(0.0, added), "fits": after.fits_in(caps)}

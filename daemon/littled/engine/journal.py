@@ -31,6 +31,7 @@ from littled.budget.filter import BudgetRefused, PrivacyFilter
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.budget.prices import price
+from littled.budget.spending import next_call
 from littled.engine.quality import quality_facts
 from littled.learners import snapshot
 from littled.learners.contract import (
@@ -165,6 +166,7 @@ class Engine:
             "learners": {
                 one.name: {
                     **public_facts(course.states[one.name], one.words),
+                    **self._calls(one.name, spent),
                     **one.facts,
                     **self._quality(one),
                 }
@@ -172,6 +174,14 @@ class Engine:
             },
             **({"restores": course.restores} if course.restores else {}),
         }
+
+    def _calls(self, name: str, spent: Price) -> dict[str, Any]:
+        """How many calls a learner may still make, and what the next of them costs, if any."""
+        learner, plan = self._learners[name], self._plan
+        left = learner.calls_left(self._course.states[name])
+        cost = price(learner.call_event())
+        call = next_call(spent, cost, plan.caps, plan.delta_z) if left else None
+        return {"calls_left": left, "next_call": call}
 
     def _quality(self, one: PublishingPlan[Any]) -> dict[str, Any]:
         """How good the rules of a learner were, where they are measured."""

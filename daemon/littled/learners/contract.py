@@ -200,6 +200,9 @@ class Learner(Protocol[State]):
     def calls_max(self) -> int:
         """Calls of training that a season has at the most."""
 
+    def calls_left(self, state: State) -> int:
+        """Calls of training that may still come in this season; it changes with releases alone."""
+
     def step(self, state: State, event: Event, noise: NoiseSource) -> Step[State]:
         """One transition; pure, and total on every state that the learner itself reaches."""
 

@@ -157,6 +157,10 @@ class MeasuredLearner(Generic[State]):
         """Calls of training that a season has at the most."""
         return self.learner.calls_max
 
+    def calls_left(self, state: MeasuredState[State]) -> int:
+        """Calls of training that may still come in this season."""
+        return self.learner.calls_left(state.learner)
+
     def initial(self) -> MeasuredState[State]:
         """The state before the first season opens."""
         return MeasuredState(self.learner.initial())

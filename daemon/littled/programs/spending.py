@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from littled.budget.price import Price
-from littled.budget.prices import price
 from littled.budget.spending import epsilon_of
 from littled.engine import Runner
 
@@ -52,11 +51,8 @@ def spending_of(runner: Runner) -> Spending:
         # the last word at a position is what is spent there
         steps[entry.position] = epsilon_of(spent, plan.delta_z)
     learner = plan.publishing[0]
-    more = spent + price(learner.learner(plan.stream).call_event())
-    halted = runner.status()["learners"][learner.name]["halted"]
-    adds = None
-    if more.fits_in(plan.caps) and not halted:
-        adds = epsilon_of(more, plan.delta_z) - epsilon_of(spent, plan.delta_z)
+    following = runner.status()["learners"][learner.name]["next_call"]
+    adds = following["epsilon"] if following is not None and following["fits"] else None
     return Spending(
         float(plan.epsilon), float(plan.delta), tuple(steps.items()), runner.position, adds
     )

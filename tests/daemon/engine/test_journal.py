@@ -261,7 +261,10 @@ def test_status_shows_public_facts_only(executor: Any) -> None:
     assert set(status) == {
         "stream", "position", "season", "horizon", "epsilon", "delta", "spent", "caps", "learners",
     }  # fmt: skip
-    assert set(status["learners"]["first"]) == {"version", "epoch", "halted", "rule", "words"}
+    assert set(status["learners"]["first"]) == {
+        *("version", "epoch", "halted", "rule", "words"),
+        *("calls_left", "next_call"),
+    }
     assert status["position"] == engine.position == 1500
 
 

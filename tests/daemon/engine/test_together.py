@@ -3,7 +3,6 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from hashlib import blake2b
-from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -34,7 +33,7 @@ from support.learner_cases import (
 )
 from support.learning import Inline
 from support.plain import use_plain_forms
-from support.twins import Examples, random_stream, with_users
+from support.twins import random_stream, records_of, with_users
 
 EXAMPLES = 4 * HORIZON + 7
 CASES = [*ONLINE, *USERS, "a small budget", "one stream for all", *POOLS]
@@ -49,16 +48,6 @@ class OneByOne:
 
     def words(self, address: Address, count: int, offset: int = 0) -> Words:
         return self.source.words(address, count, offset)
-
-
-def records_of(stream: Examples, x_type: str, cuts: Sequence[int]) -> list[Record]:
-    """The stream as records that end at the cuts."""
-    found, head = [], b""
-    for number, (first, stop) in enumerate(pairwise([0, *cuts])):
-        x, y, users = stream.columns(slice(first, stop), x_type)
-        head = blake2b(head + x + y + users, digest_size=32).digest()
-        found.append(Record("s", number, first, "p", first, stop - first, x, y, head, users))
-    return found
 
 
 def random_records(case: Case, random: np.random.Generator, users: bool) -> list[Record]:

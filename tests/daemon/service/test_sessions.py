@@ -145,7 +145,10 @@ def test_the_status_holds_public_facts_and_nothing_else(peer: Peer) -> None:
             *("epsilon_spent", "epsilon_prepaid"),
         }
         for learner in stream["learners"].values():
-            assert set(learner) == {"version", "epoch", "halted", "rule", "words"}
+            assert set(learner) == {
+                *("version", "epoch", "halted", "rule", "words"),
+                *("calls_left", "next_call"),
+            }
 
 
 # --- Hostile frames -------------------------------------------------------------------------------

@@ -156,6 +156,10 @@ class WindowLearner(ABC):
         """Calls of training that a season has at the most: one for each full window."""
         return self.parameters.windows
 
+    def calls_left(self, state: BatchState) -> int:
+        """Windows that may still make a release in this season."""
+        return 0 if state.halted else self.calls_max - state.calls
+
     def precision_error(self) -> Fraction:
         """Bound on the total variation distance of a season from its ideal real-valued noise."""
         return min(Fraction(1), self.parameters.windows * self._selection.precision_error())

@@ -146,6 +146,11 @@ class LeaderLearner:
         """Rules that a season publishes at the most."""
         return len(self._published_after)
 
+    def calls_left(self, state: LeaderState) -> int:
+        """Rules that may still be published in this season."""
+        done = int(np.searchsorted(self._published_after, state.batches, side="right"))
+        return 0 if state.halted else self.calls_max - done
+
     def precision_error(self) -> Fraction:
         """Bound on the total variation distance of a season from its ideal noise."""
         p, dimensions = self.parameters, self.features.dimensions

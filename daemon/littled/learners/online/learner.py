@@ -114,6 +114,10 @@ class OnlineLearner:
         """Calls of joint training that a season has at the most."""
         return self.parameters.calls_max
 
+    def calls_left(self, state: OnlineState) -> int:
+        """Calls of joint training that may still come in this season."""
+        return 0 if state.halted else self.calls_max - state.calls
+
     def call_event(self) -> PrivacyEvent:
         """Privacy event of one call of joint training."""
         if self.parameters.fresh:

@@ -103,6 +103,10 @@ class PartitionLearner:
         """Rules that a season publishes at the most."""
         return self.parameters.calls_max
 
+    def calls_left(self, state: PartitionState) -> int:
+        """Rules that may still be published in this season."""
+        return 0 if state.halted else self.calls_max - state.calls
+
     def precision_error(self) -> Fraction:
         """Bound on the total variation distance of a season from its ideal noise."""
         values = 2 * self.parameters.parts_max * self.calls_max
