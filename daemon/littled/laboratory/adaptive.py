@@ -1,0 +1,139 @@
+"""Laboratory only: adaptive adversaries and streams that no rule fits, the theory beside ours.
+
+Sources: L, remark after Lemma 6.2; Li, Wang and Ye (arXiv 2510.00574), of which only the abstract
+was at hand: O_d(log T) mistakes against an adaptive adversary, about sqrt(T) regret on any stream.
+Their algorithm is not here: what is run is what L's remark describes, and this program's learners.
+
+The remark: R draws have to be so many that their majority represents the law D that they come from
+at every point at once. What Claim 6.4 uses of it is that where the majority errs, at least a third
+of D errs.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.classes.names import class_from_name
+from littled.laboratory.draws import words
+from littled.laboratory.small_classes import SmallClass
+from littled.littlestone import dual_vapnik_chervonenkis_dimension
+from littled.planner import OnlineRequest, StreamRequest
+from littled.planner.bounds import draws_for_majority
+from littled.planner.search import best_estimates
+from littled.programs.research import plan_of, run
+
+_DTYPES = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32}
+# Where the majority errs at least this share of the law errs.
+SHARE = Fraction(1, 3)
+
+
+def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
+    if parts == 1:
+        yield (total,)
+        return
+    for first in range(total + 1):
+        for rest in _compositions(total - first, parts - 1):
+            yield (first, *rest)
+
+
+def labels_of(rules: SmallClass) -> NDArray[np.int64]:
+    """The class as a matrix of 0 and 1, (rules, points)."""
+    return np.array(
+        [[h >> x & 1 for x in range(rules.points)] for h in rules.hypotheses], dtype=np.int64
+    )
+
+
+def misleading(rules: SmallClass, draws: int, grid: int = 6) -> float:
+    """The chance that R draws mislead at some point, for the worst law among many.
+
+    They mislead at a point where their majority says a label that less than a third of the law
+    says. Laws are all with weights that are multiples of 1/`grid`. The chance is exact, by all
+    outcomes of the R draws.
+    """
+    labels = labels_of(rules)
+    counts = np.array(list(_compositions(draws, len(labels))), dtype=np.int64)
+    log_ways = math.lgamma(draws + 1) - np.array(
+        [sum(math.lgamma(c + 1) for c in row) for row in counts.tolist()]
+    )
+    says_one = 2 * (counts @ labels) > draws
+    worst = 0.0
+    for parts in _compositions(grid, len(labels)):
+        law = np.array(parts) / grid
+        ones = law @ labels
+        wrong = np.where(says_one, ones < float(SHARE), 1 - ones < float(SHARE)).any(axis=1)
+        possible = wrong & (counts[:, law == 0] == 0).all(axis=1)
+        log_law = np.log(np.where(law > 0, law, 1.0))
+        worst = max(worst, float(np.exp(log_ways[possible] + counts[possible] @ log_law).sum()))
+    return worst
+
+
+@dataclass(frozen=True, slots=True)
+class Draws:
+    """How many draws represent any law at every point but for a failure, and the proven number."""
+
+    least: int
+    proven: int
+    dual_dimension: int
+
+
+def draws_needed(rules: SmallClass, failure: float, tried: Sequence[int]) -> Draws:
+    """The first number tried that suffices, beside the bound that paper mode plans with.
+
+    ValueError if none suffices.
+    """
+    least = next((r for r in tried if misleading(rules, r) <= failure), None)
+    if least is None:
+        raise ValueError(f"{max(tried)} draws are not enough")
+    dual = dual_vapnik_chervonenkis_dimension(labels_of(rules).astype(bool))
+    deviation = float(Fraction(1, 2) - SHARE)
+    proven = draws_for_majority(math.log(rules.points), dual, deviation, failure)
+    return Draws(least, proven, dual)
+
+
+def proven_mistakes(class_name: str, horizon: int) -> float | None:
+    """What the best plan of (1, 1e-6) proves of adaptive adversaries; None if that is nothing."""
+    request = OnlineRequest("lab", class_from_name(class_name), adversary="adaptive")
+    stream = StreamRequest("lab", Fraction(1), Fraction(1, 10**6), horizon, (request,))
+    (estimate,) = best_estimates(stream)
+    bound = getattr(estimate, "guaranteed_mistakes", None)
+    return None if bound is None else float(bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Agnostic:
+    """Mean regret over streams of fair coins: mistakes less those of the best rule in hindsight."""
+
+    length: int
+    regret: float
+    root: float
+
+    @property
+    def by_root(self) -> float:
+        """Regret in units of sqrt(T)."""
+        return self.regret / self.root
+
+
+def agnostic_regret(class_name: str, length: int, seeds: int) -> Agnostic:
+    """The learner that is planned where nothing is told of the stream, on labels that nothing fits.
+
+    Points are uniform, labels fair coins: the best rule gains about sqrt(T) by chance, which is the
+    worst case of regret up to constants.
+    """
+    plan = plan_of(class_name, epsilon=1, delta=1e-6, horizon=length, adversary="none")
+    hypotheses = class_from_name(class_name)
+    dense = hypotheses.dense
+    assert dense is not None
+    points = dense.rule_count - 1
+    regrets = []
+    for seed in range(seeds):
+        drawn = words("agnostic points", seed, length) % np.uint64(points)
+        x = drawn.astype(_DTYPES[hypotheses.point_type])
+        y = (words("agnostic labels", seed, length) & np.uint64(1)).astype(np.uint8)
+        done = run(plan, [(x, y)], seed=seed)
+        best = length - int(dense.agreements(x, y).max())
+        regrets.append(done.mistakes - best)
+    return Agnostic(length, sum(regrets) / seeds, math.sqrt(length))
