@@ -77,6 +77,10 @@ ARROWS: dict[str, set[str]] = {
         "kinds",
         "store",  # records and their chain heads; an audit opens no store
     },
+    "laboratory": {
+        *("littled_protocol", "planner", "learners", "classes", "mechanisms", "budget"),
+        *("littlestone", "engine"),
+    },
     "service": {
         *("littled_client", "littled_protocol", "engine", "planner", "learners", "mechanisms"),
         *("budget", "store", "limits", "predictions"),
@@ -219,6 +223,13 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         for name in ("base", "hypothesis", "numbered", *CLASSES)
         if not (ROOT / "tests" / "daemon" / "classes" / f"test_{name}.py").exists()
     },
+    **{
+        f"daemon/littled/laboratory/{name}.py": (
+            "tests/daemon/laboratory/test___main__.py",
+            "what is printed is what the page has",
+        )
+        for name in ("draws", "markdown", "tables_of_learners", "tables_of_streams")
+    },
     "daemon/littled/store/predictions.py": (
         "tests/daemon/store/test_stored_predictions.py",
         "what is read there is tested with what is written and refused",
@@ -341,8 +352,8 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         "every method by games, and faults that they find",
     ),
 }
-# Run as `python -m littled.cli`, so nothing imports it.
-ENTRY_POINTS = {"littled.cli.__main__"}
+# Run as `python -m littled.cli` and `python -m littled.laboratory`, so nothing imports them.
+ENTRY_POINTS = {"littled.cli.__main__", "littled.laboratory.__main__"}
 # What users' programs call and no command does, each with the document that says so.
 PUBLIC_API = {
     "littled_client.AsyncClient": "README.md",

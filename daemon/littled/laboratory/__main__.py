@@ -8,7 +8,7 @@ from littled.laboratory import tables_of_streams as streams
 from littled.laboratory.markdown import Lines
 
 # The tables of each part, each with the line above it.
-PARTS: Mapping[str, Mapping[str, Callable[[], Lines]]] = {
+PARTS: dict[str, Mapping[str, Callable[[], Lines]]] = {
     "stability": {
         "Least best frequency, over all targets and n": learners.frequencies,
         "Every class of up to 8 rows over up to 4 points": learners.every_class,

@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.classes.names import class_from_name
-from littled.laboratory.draws import words
+from littled.engine import Runner, progressive
+from littled.laboratory.draws import key, words
 from littled.laboratory.small_classes import SmallClass
 from littled.littlestone import dual_vapnik_chervonenkis_dimension
 from littled.planner import OnlineRequest, StreamRequest
 from littled.planner.bounds import draws_for_majority
-from littled.planner.search import best_estimates
-from littled.programs.research import plan_of, run
+from littled.planner.search import best_estimates, plan_stream
 
 _DTYPES = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32}
 # Where the majority errs at least this share of the law errs.
@@ -123,8 +123,9 @@ def agnostic_regret(class_name: str, length: int, seeds: int) -> Agnostic:
     Points are uniform, labels fair coins: the best rule gains about sqrt(T) by chance, which is the
     worst case of regret up to constants.
     """
-    plan = plan_of(class_name, epsilon=1, delta=1e-6, horizon=length, adversary="none")
     hypotheses = class_from_name(class_name)
+    request = OnlineRequest("lab", hypotheses, adversary="none", nothing_told=True)
+    plan = plan_stream(StreamRequest("lab", Fraction(1), Fraction(1, 10**6), length, (request,)))
     dense = hypotheses.dense
     assert dense is not None
     points = dense.rule_count - 1
@@ -133,7 +134,7 @@ def agnostic_regret(class_name: str, length: int, seeds: int) -> Agnostic:
         drawn = words("agnostic points", seed, length) % np.uint64(points)
         x = drawn.astype(_DTYPES[hypotheses.point_type])
         y = (words("agnostic labels", seed, length) & np.uint64(1)).astype(np.uint8)
-        done = run(plan, [(x, y)], seed=seed)
+        mistakes = progressive(Runner(plan, key(seed)), [(x, y)])["lab"].mistakes
         best = length - int(dense.agreements(x, y).max())
-        regrets.append(done.mistakes - best)
+        regrets.append(mistakes - best)
     return Agnostic(length, sum(regrets) / seeds, math.sqrt(length))

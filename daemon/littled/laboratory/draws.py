@@ -1,8 +1,8 @@
 """Laboratory only: uniform numbers for simulations, the same in every run.
 
 They come from the keyed stream of the daemon (`littled.mechanisms.noise`) under a key that
-everybody knows, so they protect nobody, and nobody is in the data: every stream of the laboratory is
-made up.
+everybody knows, so they protect nobody; and nobody is in the data, as every stream of the
+laboratory is made up.
 """
 
 import numpy as np
@@ -14,9 +14,9 @@ from littled.mechanisms.noise import KEY_BYTES, Address, KeyedNoise
 KEY = bytes(KEY_BYTES)
 
 
-def noise(seed: int) -> KeyedNoise:
-    """The noise of a learner in a simulated run."""
-    return KeyedNoise(seed.to_bytes(KEY_BYTES, "little"))
+def key(seed: int) -> bytes:
+    """The noise key of a learner in a simulated run."""
+    return seed.to_bytes(KEY_BYTES, "little")
 
 
 def words(experiment: str, seed: int, count: int) -> NDArray[np.uint64]:

@@ -10,11 +10,11 @@ phase r + 1. Nothing is ever published but an answer to the one who asked for it
 
 Guarantee. Each phase's answers are (epsilon, delta)-private for its window, by the price of the
 method. An example is in the window of phase 0 only. A question is in one window, that of the next
-phase: what everybody else sees of it is answers of that phase, which are (epsilon, delta)-private,
-and answers of later phases, which are computed from these and from other questions. So examples
-and questions cost (epsilon, delta) for ever (to whoever asked another question; the answer itself
-is the asker's). Neighbouring relation: replace one example, or the point of one question. Sensitivity: one
-place of one window. Edge cases: with fewer than 2 n_r questions the phase does not end.
+phase: what others see of it is answers of that phase, which are (epsilon, delta)-private, and
+answers of later phases, which are computed from these and from other questions. So examples and
+questions cost (epsilon, delta) for ever; the answer to a question is the asker's own. Neighbouring
+relation: replace one example, or the point of one question. Sensitivity: one place of one window.
+Edge cases: with fewer than 2 n_r questions the phase does not end.
 
 Price in numbers of answers: n_r examples have to pay for 2 n_r answers of one phase.
 """
@@ -27,6 +27,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from littled.budget.conversion import rho_of_epsilon
 from littled.classes.names import class_from_name
 from littled.laboratory.draws import uniforms
 from littled.planner.prediction.request import AskedMethod, PredictionRequest
@@ -76,13 +77,12 @@ class Phase:
 
 def draw_rate(window: int) -> float:
     """Rate e of a draw that 2 n of them pay for: e^2 / 2 each in zCDP, within (1, 1e-6)."""
-    log_delta = math.log(1 / float(DELTA))
-    rho = (math.sqrt(log_delta + float(EPSILON)) - math.sqrt(log_delta)) ** 2
+    rho = float(rho_of_epsilon(EPSILON, DELTA))
     return math.sqrt(2 * rho / (GROWTH * window))
 
 
 def phases(size: int, window: int, count: int, seed: int) -> Iterator[Phase]:
-    """Run the construction on the rules x >= t over `size` points, uniform, with t in the middle."""
+    """Run the construction on x >= t over `size` points, which are uniform, t in the middle."""
     target = size // 2
     x = _points(size, window, seed, 0)
     y = x >= target

@@ -26,11 +26,6 @@ def power(log2: float) -> str:
     return f"2^{log2:.1f}"
 
 
-def held(broken: int) -> str:
-    """How often a statement did not hold."""
-    return f"{broken:,}"
-
-
 def refusal(make: Callable[[], int]) -> str:
     """What is made, or the sentence with which it is refused."""
     try:

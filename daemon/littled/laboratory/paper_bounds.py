@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 
 from littled.classes.capabilities import needed
 from littled.classes.names import class_from_name
-from littled.laboratory.draws import noise, words
+from littled.laboratory.draws import key, words
 from littled.learners.contract import CallAdmitted, CallRequested, Examples, Place, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.parameters import OnlineParameters
+from littled.mechanisms.noise import KeyedNoise
 from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.planner.online.paper import FAILURE_EXPONENT, threshold_needed
 from littled.planner.online.plan import OnlinePlan
@@ -198,7 +199,7 @@ class Followed:
 
 
 def paper_learner(class_name: str, horizon: int, constants: PaperConstants) -> OnlineLearner:
-    """The learner that `selection = "paper"` plans for (1, 1e-6); PlanError where it has no plan."""
+    """The learner that `selection = "paper"` plans for (1, 1e-6); PlanError without a plan."""
     request = OnlineRequest("lab", class_from_name(class_name), selection="paper", paper=constants)
     stream = StreamRequest("lab", Fraction(1), Fraction(1, 10**6), horizon, (request,))
     (plan,) = plan_stream(stream).publishing
@@ -215,7 +216,7 @@ def follow(
     teaches nothing), or the horizon is reached; so every example that the learner sees is a mistake
     but for the last batch.
     """
-    source, place = noise(seed), Place(HEAD, 0, 0)
+    source, place = KeyedNoise(key(seed)), Place(HEAD, 0, 0)
     state = learner.step(learner.initial(), SeasonOpened(0, 0), source).state
     calls: list[Call] = []
     position = mistakes = 0

@@ -61,8 +61,7 @@ def experts_for(epsilon: float, sample: int, beta: float, failure: float) -> int
 def uniform_experts(class_name: str) -> int:
     """Infeasible: an infinite class has no uniform pure learner whose rules are finite."""
     raise Infeasible(
-        f"uniform pure learning of {class_name} publishes rules whose expected description is "
-        "infinite (B, Propositions 18 and 19), so its runs cannot be experts"
+        f"a uniform pure learner of {class_name} publishes rules of infinite expected description"
     )
 
 
