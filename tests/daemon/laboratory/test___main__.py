@@ -1,4 +1,4 @@
-"""What `python -m littled.laboratory` prints is what docs/laboratory.md has."""
+"""What `python -m littled.laboratory` prints is what its pages have."""
 
 import re
 import subprocess
@@ -13,7 +13,8 @@ from littled.laboratory.markdown import power, refusal, shown, table
 from littled.laboratory.stable_learner import Infeasible
 
 ROOT = Path(__file__).parents[3]
-PAGE = ROOT / "docs" / "laboratory.md"
+PAGES = [ROOT / "docs" / name for name in ("laboratory.md", "adaptive-and-agnostic.md")]
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 TABLES = {
     title: made
     for parts in (laboratory.PARTS, laboratory.EXTRA)
@@ -42,12 +43,11 @@ def printed(title: str) -> str:
 
 @pytest.mark.parametrize("title", QUICK)
 def test_a_quick_table_is_the_one_of_the_page(title: str) -> None:
-    assert printed(title) in PAGE.read_text(encoding="utf-8")
+    assert printed(title) in TEXT
 
 
 def test_every_table_has_its_place_on_the_page() -> None:
-    text = PAGE.read_text(encoding="utf-8")
-    assert [title for title in TABLES if f"\n{title}\n\n| " not in text] == []
+    assert [title for title in TABLES if f"\n{title}\n\n| " not in TEXT] == []
 
 
 @pytest.mark.campaign
@@ -57,12 +57,11 @@ def test_the_whole_run_is_on_the_page_and_takes_at_most_ten_minutes() -> None:
         [sys.executable, "-m", "littled.laboratory"],
         capture_output=True, text=True, check=True, timeout=RUN_SECONDS_MAX,
     )  # fmt: skip
-    text = PAGE.read_text(encoding="utf-8")
     parts = re.split(r"^## .*$", done.stdout, flags=re.MULTILINE)[1:]
     assert len(parts) == len(laboratory.PARTS)
     tables = [each.strip() for part in parts for each in re.split(r"\n\n(?=[A-Z].*\n\n\|)", part)]
     assert len(tables) == len(TABLES) - 1
-    assert [each for each in tables if each not in text] == []
+    assert [each for each in tables if each not in TEXT] == []
 
 
 def test_parts_are_printed_by_name(
@@ -107,7 +106,8 @@ def test_nothing_else_imports_the_laboratory_and_every_module_says_what_it_is() 
         text = path.read_text(encoding="utf-8")
         assert text.startswith('"""Laboratory only') == (path in inside), path
         assert path in inside or "littled.laboratory" not in text, path
-    assert "laboratory only" in PAGE.read_text(encoding="utf-8").lower()
+    for page in PAGES:
+        assert "laboratory only" in page.read_text(encoding="utf-8").lower()
 
 
 def test_numbers_and_tables_are_printed_alike_everywhere() -> None:
