@@ -23,7 +23,7 @@ PURE_TESTS := $(filter-out $(LAW_TESTS), \
   $(shell find $(addprefix tests/daemon/,$(PURE_ROOMS)) -name 'test_*.py'))
 
 # Rooms that are measured in the process of the test, and those whose tests start processes.
-ROOMS := protocol daemon/engine daemon/auditing daemon/programs daemon/store
+ROOMS := protocol daemon/engine daemon/auditing daemon/laboratory daemon/programs daemon/store
 PROCESS_ROOMS := clients daemon/cli daemon/planner daemon/service daemon/configuration
 ROOM_TESTS := $(addprefix tests/,$(ROOMS))
 PROCESS_ROOM_TESTS := $(addprefix tests/,$(PROCESS_ROOMS))

@@ -31,7 +31,7 @@ PARTS: dict[str, Mapping[str, Callable[[], Lines]]] = {
         "The constants of Lemma 21": learners.lemma_21,
         "Binary search on D draws, 12 points, m = 2": learners.searches,
     },
-    "online": {
+    "experts": {
         "Runs on a dummy as experts": learners.experts,
         "The law on the dummy": learners.dummies,
         "Descriptions of rules": learners.descriptions,

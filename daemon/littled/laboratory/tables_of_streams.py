@@ -10,7 +10,7 @@ from littled.laboratory.adaptive import (
     misleading,
     proven_mistakes,
 )
-from littled.laboratory.everlasting import answers, least_window, phases
+from littled.laboratory.everlasting_prediction import answers, least_window, phases
 from littled.laboratory.markdown import Lines, shown, table
 from littled.laboratory.paper_bounds import (
     Needed,

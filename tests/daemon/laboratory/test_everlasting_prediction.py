@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from littled.budget.conversion import epsilon_of_rho
-from littled.laboratory import everlasting
+from littled.laboratory import everlasting_prediction as everlasting
 
 
 def test_windows_give_what_the_planner_says() -> None:
