@@ -1,5 +1,6 @@
 """Laboratory only: `python -m littled.laboratory` prints the tables of docs/laboratory.md."""
 
+import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
 
@@ -81,10 +82,17 @@ def main(arguments: Sequence[str]) -> int:
             f"littled.laboratory: there is no part {unknown[0]!r}; parts are {', '.join(known)}\n"
         )
         return 2
-    for part in arguments or PARTS:
-        for line in lines_of(part):
-            sys.stdout.write(f"{line}\n")
-            sys.stdout.flush()
+    try:
+        for part in arguments or PARTS:
+            for line in lines_of(part):
+                sys.stdout.write(f"{line}\n")
+                sys.stdout.flush()
+    except BrokenPipeError:
+        # the reader of a pipe has gone: nobody is left to tell
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except KeyboardInterrupt:
+        return 130
     return 0
 
 
