@@ -70,6 +70,7 @@ def test_each_fact_of_a_status_has_a_row(tmp_path: Path) -> None:
     assert said("status of a stream, where it applies") == sometimes
     assert said("status of a stream") == set(stream) - sometimes
     assert said("status of a learner of rules") == set(stream["learners"]["late"])
+    assert said("`next_call`, while calls are left") == set(stream["learners"]["late"]["next_call"])
     assert said("status of a learner of answers") == set(stream["learners"]["near"])
 
 

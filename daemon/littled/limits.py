@@ -241,6 +241,14 @@ HTTP_QUESTION_BYTES_MAX = 1 << 20
 HTTP_QUESTIONS_MAX = 16
 # Its body has to come within so long.
 HTTP_QUESTION_SECONDS = 15.0
+# Rows for a stream: as long a body, which is read in so long too; so many at once. One body is read
+# at a time, some 10 ms of the interpreter for the longest, and 30 MB where it has tiny rows.
+HTTP_FEED_BYTES_MAX = HTTP_QUESTION_BYTES_MAX
+HTTP_FEEDS_MAX = 16
+# Columns of points, labels and users that a body may come to.
+HTTP_FEED_COLUMN_BYTES_MAX = 8 * 1024 * 1024
+# Rows become durable within so long, or the request is to be sent again.
+HTTP_FEED_SECONDS = 30.0
 
 # Files that the process must be able to open.
 # `LimitNOFILE=` of the unit is above it.

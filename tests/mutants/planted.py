@@ -33,6 +33,7 @@ ORACLE = "../../tests/oracle"
 BURSTS_ALONE = "protocol/test_bursts.py"
 ENGINE = "daemon/engine/test_journal.py"
 ANSWERING = "daemon/engine/test_predictions.py"
+ROWS_FED = f"{SERVICE}/test_feeding.py"
 ONLINE = f"{LEARNERS}/online/test_learner.py"
 GROWING = f"{LEARNERS}/online/test_growing.py"
 USER_LAWS = f"{LEARNERS}/online/test_user_laws.py"
@@ -2085,9 +2086,50 @@ QUALITY = (
     ),
 )  # fmt: skip
 
+FEEDING = (
+    Mutant(
+        "rows over HTTP learned again when they are sent again",
+        "service/feeding.py",
+        "return max(0, end - queue.next_sequence)",
+        "return end - feed.sequence",
+        (f"{ROWS_FED}::test_rows_are_durable_once_however_often_they_are_sent",),
+    ),
+    Mutant(
+        "rows over HTTP acknowledged before they are durable",
+        "service/feeding.py",
+        "position = await waiting.done",
+        "position = queue.stream.position",
+        (f"{ROWS_FED}::test_rows_wait_for_an_engine_that_is_behind",),
+    ),
+    Mutant(
+        "users over HTTP stored under a digest without a key",
+        "service/feeding.py",
+        'hashed = b"" if schema.users is None else schema.users.column(part[2])',
+        "hashed = part[2]",
+        (f"{ROWS_FED}::test_users_are_hashed_before_they_are_stored",),
+    ),
+    Mutant(
+        "web pages that feed",
+        "service/http_bodies.py",
+        'raise FeedError(403, "web pages may not feed")',
+        "pass",
+        (f"{ROWS_FED}::test_hostile_bodies_leave_the_daemon_as_it_was",),
+    ),
+    Mutant(
+        "a sentence that quotes a wrong body",
+        "service/rows.py",
+        'raise RowsRefused(f"{where} is not JSON ({at})") from None',
+        'raise RowsRefused(f"{where} is not JSON: {text!r}") from None',
+        (f"{SERVICE}/test_rows.py::test_what_is_no_table",
+         f"{SERVICE}/test_twin_daemons.py"
+         "::test_twin_daemons_fed_over_http_show_the_same_bytes_everywhere"),
+    ),
+)  # fmt: skip
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
     *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *VALUES, *BLOCKS, *MEANINGS, *TABLES, *LEADERS),
     *PARTITIONS,
     *QUALITY,
+    *FEEDING,
 )

@@ -13,6 +13,7 @@ import aiohttp
 
 from littled.learners.measured import QualitySettings
 from littled.service.access import Gate
+from littled.service.feeding import Feed, FeedError
 from littled.service.figures import Figures
 from littled.service.http import HttpServer
 from littled.service.subscribers import Releases
@@ -81,6 +82,23 @@ class FakeDaemon:
 
     def metrics(self) -> bytes:
         return b"littled_connections 0.0\n"
+
+    @property
+    def feeding(self) -> FakeDaemon:
+        return self
+
+    async def next_sequence(self, feed: Feed) -> dict[str, Any]:
+        return {"producer": feed.producer, "next_sequence": 7}
+
+    async def feed(self, feed: Feed, body: bytes, *, lines: bool) -> dict[str, Any]:
+        """Answers, once it may, what it was given."""
+        self.begun.set()
+        await self.answering.wait()
+        if self.stopping:
+            raise WriterStopped("the daemon takes no more rows")
+        if feed.sequence == 99:
+            raise FeedError(409, "rows are missing", {"next_sequence": 7})
+        return {"producer": feed.producer, "bytes": len(body), "lines": lines}
 
     async def predict(self, asked: Predict) -> Prediction | PredictionRefused:
         """Even points are labeled 0; a question about point 99 is refused."""

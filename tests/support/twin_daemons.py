@@ -53,7 +53,7 @@ from littled.service.users import UserHash
 from littled.store.records import Record
 from littled.store.store import Store
 from littled_client.addresses import TcpAddress
-from littled_protocol.columns import decode_users, encode_users
+from littled_protocol.columns import decode_users, encode_users, point_type
 from littled_protocol.messages import Examples as Batch
 from littled_protocol.messages import (
     Open,
@@ -173,6 +173,31 @@ WRONG_FRAMES: tuple[Callable[[bytes, bytes, bytes], bytes], ...] = (
 WRONG_USERS = (_no_users, _half_a_user)
 
 
+# The same for rows over HTTP.
+WRONG_ROWS: tuple[Callable[[list[list[Any]]], str], ...] = (
+    lambda rows: json.dumps([*rows, [rows[0][0], 2]]),
+    lambda rows: json.dumps([*rows, [-99999, 0]]),
+    lambda rows: json.dumps(rows)[:-1],
+    lambda rows: json.dumps([*rows, rows[0][:1]]),
+    lambda rows: json.dumps([*rows, [float("nan"), 1]]),
+    lambda rows: json.dumps({"x": [x for x, _ in rows], "y": [y for _, y in rows[1:]]}),
+    lambda rows: "[" * 20_000 + json.dumps(rows),
+)
+
+
+def rows_of(plan: StreamPlan, x: bytes, y: bytes, users: bytes) -> list[list[Any]] | None:
+    """A batch as rows of values; None where rows cannot say it: of tables, texts and digests."""
+    kind = point_type(plan.x_type)
+    if users or plan.schema is not None or kind.is_string:
+        return None
+    points = kind.decode(x, len(y)).tolist()
+    if kind.name == "u128":
+        points = [(high << 64) + low for high, low in points]
+    offset = next(iter(plan.words.values())).offset_of(plan.x_type)
+    values = points if kind.columns > 1 else [point + offset for point in points]
+    return [[value, label] for value, label in zip(values, y, strict=True)]
+
+
 def stored_users(examples: Examples, key: bytes, stream: str) -> Examples:
     """The examples with users under the names that a store with this key gives them."""
     assert examples.users is not None
@@ -249,6 +274,7 @@ class Day:
     """One daemon from its first start to its second stop, on the store `store`.
 
     key: what all noise is made from, whatever the history. exchanged: whose secret words are.
+    over_http: whether what rows can say is fed over HTTP, and not by the protocol.
     """
 
     store: Path
@@ -256,6 +282,7 @@ class Day:
     key: bytes
     exchanged: Mapping[bytes, bytes] = field(default_factory=dict)
     shown: Shown = field(default_factory=dict)
+    over_http: bool = False
 
     def __post_init__(self) -> None:
         """Nobody has come yet."""
@@ -268,6 +295,8 @@ class Day:
         # by place what was read of events, and by learner the last version that its watcher has
         self._read: dict[str, bytes] = {}
         self._seen: dict[str, int] = {}
+        # examples of each stream that came over HTTP
+        self._posted: dict[str, int] = {course.plan.stream: 0 for course in self.courses}
 
     def run(self) -> Shown:
         """Live through the day; every surface by its place, normalised."""
@@ -366,7 +395,8 @@ class Day:
         while self._rounds(number):
             number += 1
         for course in self.courses:
-            self._repeat(course)
+            if not self._posted[course.plan.stream]:
+                self._repeat(course)
         self._look()
 
     def _watch(self) -> None:
@@ -397,17 +427,40 @@ class Day:
         name, count = course.plan.stream, len(columns[1])
         frames = WRONG_FRAMES + (WRONG_USERS if course.plan.unit.is_user else ())
         self._wrong(frames[(number + len(name)) % len(frames)], name, *columns)
-        producer = self._peers[f"producer of {name}"]
-        producer.send(_good(sequence, *columns))
-        producer.acknowledged(sequence + count)
-        credit = producer.connection.credit_left_bytes
-        self.shown[self._step(f"credit of the producer of {name}")] = str(credit).encode()
+        rows = rows_of(course.plan, *columns) if self.over_http else None
+        if rows is None:
+            self._feed(name, sequence, count, *columns)
+        else:
+            self._post_wrong(name, number, rows)
+            self._post(name, rows)
         self._learned += 1
         self._done.reach("learned", self._learned)
         for asked in course.asked(number):
             self._ask(asked)
         self._see_releases()
         assert self._page("/metrics").startswith(b"HTTP/1.1 200 ")
+
+    def _feed(self, name: str, sequence: int, count: int, *columns: bytes) -> None:
+        """Feed a batch by the protocol."""
+        producer = self._peers[f"producer of {name}"]
+        producer.send(_good(sequence, *columns))
+        producer.acknowledged(sequence + count)
+        credit = producer.connection.credit_left_bytes
+        self.shown[self._step(f"credit of the producer of {name}")] = str(credit).encode()
+
+    def _post(self, name: str, rows: list[list[Any]]) -> None:
+        """Feed the same over HTTP, and then once more, which nothing is learned of."""
+        path = f"/feed/{name}?producer=h&sequence={self._posted[name]}"
+        for _ in range(2):
+            assert self._page(path, json.dumps(rows)).startswith(b"HTTP/1.1 200 ")
+        self._posted[name] += len(rows)
+        assert self._page(path.partition("&")[0]).startswith(b"HTTP/1.1 200 ")
+
+    def _post_wrong(self, name: str, number: int, rows: list[list[Any]]) -> None:
+        """Rows that are refused, made of good ones that hold the example that differs."""
+        body = WRONG_ROWS[number % len(WRONG_ROWS)](rows)
+        path = f"/feed/{name}?producer=h&sequence={self._posted[name]}"
+        assert self._page(path, body).startswith(b"HTTP/1.1 400 ")
 
     def _wrong(
         self, frame: Callable[[bytes, bytes, bytes], bytes], name: str, *columns: bytes

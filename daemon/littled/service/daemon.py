@@ -57,6 +57,7 @@ from littled.service.admission import Admission
 from littled.service.answering import Answer, Answering
 from littled.service.channels import ExampleSchema
 from littled.service.courses import Courses
+from littled.service.feeding import Feeding
 from littled.service.figures import Figures
 from littled.service.host import BuildEngine, Host, Status
 from littled.service.intake import Intake
@@ -72,6 +73,7 @@ from littled.service.memory import keep_freed_memory
 from littled.service.notify import Notifier, inherited_sockets
 from littled.service.packing import Packer
 from littled.service.reception import Newcomer, Reception
+from littled.service.rows import StreamRows
 from littled.service.samples import Sample
 from littled.service.sessions import ServerContext, Session
 from littled.service.subscribers import Releases
@@ -87,6 +89,7 @@ from littled_protocol.columns import Points, point_type
 from littled_protocol.errors import ErrorCode, RefusalCode
 from littled_protocol.figures import figures_of, measured_by
 from littled_protocol.messages import Predict
+from littled_protocol.rules import PLAIN
 
 # The name that a socket unit gives to a socket for HTTP; every other name means the protocol.
 HTTP_SOCKET_NAME = "http"
@@ -239,8 +242,7 @@ class Daemon:
         """Put the rooms together; nothing runs yet except the thread that writes."""
         self._store = store
         self._listeners = listeners
-        self._protocol = listeners.protocol
-        self._http = listeners.http
+        self._protocol, self._http = listeners.protocol, listeners.http
         self._gate = gate
         self._rules = rules
         self._pages: list[Pages] = []
@@ -279,6 +281,7 @@ class Daemon:
         self._answering_courses = Courses(ANSWERING_THREADS, "littled-answers", observer.failed)
         self._spending = {plan.stream: _Spending(plan) for plan in self._plans}
         self._domains = {plan.stream: _domain(plan) for plan in self._plans}
+        self.feeding = Feeding(self.intake, self._stream_rows())
         self._hosts = [
             Host(plan, store, self._writer, observer, log, self._engine_courses, len(self._plans))
             for plan in self._plans
@@ -379,6 +382,7 @@ class Daemon:
 
     async def _drain(self, context: ServerContext) -> None:
         """Read nothing more, and wait until what was accepted is acknowledged and answered."""
+        self.feeding.close()
         for session in context.sessions:
             session.hold(self)
         drained = asyncio.ensure_future(self._settle())
@@ -459,6 +463,19 @@ class Daemon:
             log=self._log,
             admission=Admission(len(self._protocol)),
         )
+
+    def _stream_rows(self) -> dict[str, StreamRows]:
+        """What rows look like that come in over HTTP."""
+        return {
+            plan.stream: StreamRows(
+                plan.x_type,
+                _example_schema(plan, self._store.noise_key),
+                next(iter(plan.words.values()), PLAIN),
+                plan.schema,
+                self._domains[plan.stream].get("x_greatest"),
+            )
+            for plan in self._plans
+        }
 
     def _open_reception(self, context: ServerContext) -> Reception:
         def make(newcomer: Newcomer) -> Session:

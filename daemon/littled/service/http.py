@@ -15,16 +15,18 @@
 | /plan?class&epsilon&delta&horizon | what `littled plan` prints; on this machine only |
 | /rules/STREAM/LEARNER/quality | how often its rules were wrong, period by period, JSON |
 | POST /predict | private answers about points, JSON; see `littled.service.questions` |
+| POST /feed/STREAM?producer&sequence | rows become durable; see `littled.service.feeding` |
+| /feed/STREAM?producer | where a producer goes on, JSON |
 
-GET and HEAD and nothing else, and no request bodies, except for questions. Every page is made of
-what subscribers are told and of lengths and numbers; none depends on an example in any other way,
-and an answer depends on them as the guarantee allows.
+GET and HEAD and nothing else, and no request bodies, except for questions and rows. Every page is
+made of what subscribers are told and of lengths and numbers; none depends on an example in any
+other way, and an answer depends on them as the guarantee allows.
 
 Web pages get nothing by way of their visitors. A request that a browser makes for another site is
 refused, and on the loopback interface so is one that was sent to another host's name: such a name
 may have been made to point here after the page was loaded (DNS rebinding). A question spends budget
-as well: it has to say that it is JSON, which browsers do for another site only after asking this
-one, and may have no `Origin`.
+as well, and rows are learned: both have to say that they are JSON, which browsers do for another
+site only after asking this one, and may have no `Origin`.
 """
 
 from __future__ import annotations
@@ -41,16 +43,25 @@ from aiohttp import hdrs, web
 
 from littled.limits import (
     HTTP_EVENT_STREAMS_MAX,
+    HTTP_FEEDS_MAX,
     HTTP_HEARTBEAT_SECONDS,
     HTTP_LINE_BYTES_MAX,
     HTTP_QUESTION_BYTES_MAX,
-    HTTP_QUESTION_SECONDS,
     HTTP_QUESTIONS_MAX,
     LISTEN_BACKLOG,
 )
 from littled.service.access import Gate, Permission, Rights, Shown
+from littled.service.feeding import Feed, FeedError
 from littled.service.figures import Figures
 from littled.service.history import history
+from littled.service.http_bodies import (
+    FEED,
+    PREDICT,
+    parameters,
+    question_body,
+    rows_body,
+    takes_body,
+)
 from littled.service.http_connections import HttpConnections
 from littled.service.news import NewsError, Wanted, tell
 from littled.service.page import POLICY, PREFIX, page_file
@@ -75,7 +86,6 @@ _BEARER = "Bearer "
 # What browsers say about the page that makes them ask. Others do not send the header.
 _FETCH_SITE = "Sec-Fetch-Site"
 _OWN_SITES = ("none", "same-origin")
-_PREDICT = "/predict"
 _INDEX = """\
 littled: learns rules from private streams. Pages, all of public facts:
 
@@ -88,8 +98,9 @@ littled: learns rules from private streams. Pages, all of public facts:
 /events                         rules of all learners, and positions of streams
 /rules/STREAM/LEARNER/quality   how often they were wrong, JSON
 POST /predict                   questions to learners that answer
+POST /feed/STREAM               rows to learn, as JSON; ?producer=NAME&sequence=NUMBER
 
-The names of streams and learners are in /status. Examples are fed with "littled feed".
+The names of streams and learners are in /status. Files are fed with "littled feed".
 """
 _NOT_ALLOWED = "what you have shown does not allow this\n"
 # Pages that need a permission. Who has any may see the status of its streams.
@@ -100,11 +111,22 @@ _PERMISSIONS = {
     "/rules/{stream}/{learner}/history": Permission.SUBSCRIBE,
     "/rules/{stream}/{learner}/quality": Permission.SUBSCRIBE,
     "/predict": Permission.PREDICT,
+    FEED: Permission.FEED,
 }
 # Pages without any fact.
 _OPEN = ("/healthz", "/")
 _RIGHTS = web.RequestKey("rights", Rights)
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+
+
+class Feeds(Protocol):
+    """What takes rows in; raises FeedError, and WriterStopped when the daemon ends."""
+
+    async def next_sequence(self, feed: Feed) -> dict[str, Any]:
+        """Say where a producer goes on."""
+
+    async def feed(self, feed: Feed, body: bytes, *, lines: bool) -> dict[str, Any]:
+        """Make rows durable, and say so."""
 
 
 class Surface(Protocol):
@@ -137,6 +159,10 @@ class Surface(Protocol):
 
     def metrics(self) -> bytes:
         """Return all metrics in Prometheus' text format."""
+
+    @property
+    def feeding(self) -> Feeds:
+        """What takes rows in."""
 
     async def predict(self, asked: Predict) -> Prediction | PredictionRefused:
         """Answer a request; raises WriterStopped when the daemon ends before there is an answer."""
@@ -210,7 +236,7 @@ class HttpServer:
             _check_origin(request, hosts)
             if request.path not in _OPEN and not request.path.startswith(PREFIX):
                 request[_RIGHTS] = _rights(request, gate)
-            if request.body_exists and request.path != _PREDICT:
+            if request.body_exists and not takes_body(request):
                 raise web.HTTPRequestEntityTooLarge(max_size=0, actual_size=1)
             return await handler(request)
 
@@ -239,7 +265,9 @@ class HttpServer:
         }.items():
             # The head of a stream of events would be sent for ever.
             application.router.add_get(path, handler, allow_head=not path.endswith("/events"))
-        application.router.add_post(_PREDICT, pages.predict)
+        application.router.add_get(FEED, pages.next_sequence)
+        application.router.add_post(PREDICT, pages.predict)
+        application.router.add_post(FEED, pages.feed)
         return application
 
 
@@ -252,6 +280,7 @@ class _Pages:
         self._page = page
         self._event_streams = 0
         self._questions = 0
+        self._feeds = 0
         self._stopping = asyncio.Event()
 
     def end_events(self) -> None:
@@ -392,7 +421,7 @@ class _Pages:
         try:
             may = partial(request[_RIGHTS].may, Permission.PREDICT)
             words = self._surface.words
-            asked = read_question(await _body(request), self._x_types(), words, may)
+            asked = read_question(await question_body(request), self._x_types(), words, may)
             status, value = response_to(await self._surface.predict(asked))
         except QuestionError as error:
             return _refused(error.status, error.sentence)
@@ -401,6 +430,30 @@ class _Pages:
         finally:
             self._questions -= 1
         return _json(value, status)
+
+    async def next_sequence(self, request: web.Request) -> web.Response:
+        try:
+            feed = Feed.read(request.match_info["stream"], parameters(request), rows=False)
+            return _json(await self._surface.feeding.next_sequence(feed))
+        except FeedError as error:
+            return _refused(error.status, error.sentence, error.facts)
+        except WriterStopped:
+            return _refused(503, "the daemon is stopping; feed again later")
+
+    async def feed(self, request: web.Request) -> web.Response:
+        if self._feeds >= HTTP_FEEDS_MAX:
+            return _refused(503, "too many bodies are being read; send this one again later")
+        self._feeds += 1
+        try:
+            feed = Feed.read(request.match_info["stream"], parameters(request), rows=True)
+            lines, body = await rows_body(request)
+            return _json(await self._surface.feeding.feed(feed, body, lines=lines))
+        except FeedError as error:
+            return _refused(error.status, error.sentence, error.facts)
+        except WriterStopped:
+            return _refused(503, "the daemon is stopping; send the rows again later")
+        finally:
+            self._feeds -= 1
 
     def _x_types(self) -> dict[str, str]:
         """The type of the points of every stream."""
@@ -524,26 +577,8 @@ def _version(text: str) -> int:
     return int(text)
 
 
-async def _body(request: web.Request) -> bytes:
-    """The body of a question; raises QuestionError when it is none that may be asked."""
-    if hdrs.ORIGIN in request.headers:
-        raise QuestionError(403, "web pages may not ask questions")
-    if request.content_type != "application/json" or hdrs.CONTENT_ENCODING in request.headers:
-        raise QuestionError(415, "a question must be application/json, and not compressed")
-    too_large = QuestionError(413, f"a question has at most {HTTP_QUESTION_BYTES_MAX} bytes")
-    if (request.content_length or 0) > HTTP_QUESTION_BYTES_MAX:
-        raise too_large
-    try:
-        async with asyncio.timeout(HTTP_QUESTION_SECONDS):
-            return await request.read()
-    except TimeoutError:
-        raise QuestionError(408, "the question did not arrive in time") from None
-    except web.HTTPRequestEntityTooLarge:
-        raise too_large from None
-
-
-def _refused(status: int, sentence: str) -> web.Response:
-    return _json({"error": sentence}, status)
+def _refused(status: int, sentence: str, facts: Mapping[str, Any] | None = None) -> web.Response:
+    return _json({"error": sentence, **(facts or {})}, status)
 
 
 def _json(value: Mapping[str, Any], status: int = 200) -> web.Response:

@@ -98,6 +98,14 @@ class Intake:
         """Return how many examples of `stream` are durable."""
         return self._streams[stream].position
 
+    async def durable_sequence(self, stream: str, producer: str) -> int:
+        """Return the sequence number that follows the producer's last durable example."""
+        queue = self._streams[stream].queues.get(producer)
+        if queue is not None and queue.known:
+            return queue.durable_sequence
+        async with self._lookups:
+            return await self._writer.ask(partial(self._journal.producer_next, stream, producer))
+
     async def attach(self, stream: str, producer: str, owner: Owner) -> ProducerQueue:
         """Make `owner` the one who feeds as `producer`, and return the queue with known numbers.
 

@@ -10,6 +10,7 @@ import aiohttp
 import pytest
 
 from littled.service import http as http_module
+from littled.service import http_bodies
 from littled.service.access import Access, Gate, one_token
 from littled.service.http import HttpServer
 from littled_protocol.rules import ThresholdRule, Words, rule_from_dict
@@ -396,7 +397,7 @@ async def test_bodies_are_for_questions_only(site: Site) -> None:
 async def test_a_question_that_does_not_come_is_not_waited_for(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_module, "HTTP_QUESTION_SECONDS", 0.3)
+    monkeypatch.setattr(http_bodies, "HTTP_QUESTION_SECONDS", 0.3)
     monkeypatch.setattr(http_module, "HTTP_QUESTIONS_MAX", 1)
     sent = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
     half = asyncio.ensure_future(

@@ -47,6 +47,10 @@ class Surface:
     def metrics(self) -> bytes:
         return b"littled_connections 0.0\n"
 
+    @property
+    def feeding(self) -> Any:
+        raise AssertionError("nobody feeds")
+
     async def predict(self, asked: Any) -> Any:
         raise AssertionError("nobody asks")
 

@@ -154,6 +154,11 @@ def test_pages_need_a_role(daemon: Serving, role: str) -> None:
     questions: list[Any] = [{"learner": f"{STREAM}/near", "x": [1]}, {"learner": 5}, []]
     for question in questions:
         assert (page(daemon, "/predict", token, question) == 403) == (role != "predict")
+    for stream, rows in ((STREAM, [[1, 0]]), ("none", []), (STREAM, {})):
+        fed = page(daemon, f"/feed/{stream}?producer={role}&sequence=0", token, rows)
+        assert (fed == 403) == (role != "feed")
+    asked = page(daemon, f"/feed/{STREAM}?producer={role}", token)
+    assert asked == (200 if role == "feed" else 403)
     assert page(daemon, "/nowhere", token) == 404
 
 
@@ -176,6 +181,7 @@ def test_a_grant_is_for_its_streams(tmp_path: Path) -> None:
                     assert peer.error() == "forbidden"
             assert page(daemon, f"/rules/{other}/late", ELSEWHERE) == 403
             assert page(daemon, "/predict", ELSEWHERE, {"learner": f"{other}/l", "x": [1]}) == 403
+            assert page(daemon, f"/feed/{other}?producer=p&sequence=0", ELSEWHERE, [[1, 0]]) == 403
         with greet(daemon, ELSEWHERE) as peer:
             peer.open(STREAM, "p")
             peer.send(StatusRequest())

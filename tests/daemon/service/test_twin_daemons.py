@@ -29,9 +29,10 @@ from littled.learners.users import Run
 from littled.planner import OnlinePlan, StreamPlan
 from littled.planner.batch.plan import BatchPlan
 from littled.planner.prediction.plan import PredictionPlan
-from littled.service import sessions
+from littled.service import rows, sessions
 from littled.service.channels import Channel, ExampleSchema
 from littled.service.daemon import Daemon
+from littled.service.feeding import Feeding
 from littled.service.host import Host
 from littled.service.samples import METRICS, MetricName, Sample
 from littled.service.sessions import Session
@@ -110,6 +111,8 @@ STREAMS: dict[str, tuple[str, Sequence[Any]]] = {
     "windows": ("thresholds:8", [IN_WINDOWS]),
     "loans": ("", [ONLINE, replace(ONLINE, buffer="mistakes")]),
 }
+# Fed over HTTP: one learner that waits for mistakes, one that answers, one of windows.
+OVER_HTTP = ("dense", "asked", "windows")
 # Of tables: the columns of the stream, and the class of each learner with what it reads.
 COLUMNS: dict[str, tuple[dict[str, Any], ...]] = {
     "loans": (
@@ -290,12 +293,14 @@ def live(
     courses: Sequence[Course],
     key: bytes,
     exchanged: Mapping[bytes, bytes] | None = None,
+    *,
+    over_http: bool = False,
 ) -> Shown:
     """A day with these streams, on a copy of the new store at one and the same place."""
     store = new_store.parent / "store"
     shutil.copytree(new_store, store)
     try:
-        return Day(store, courses, key, exchanged or {}).run()
+        return Day(store, courses, key, exchanged or {}, over_http=over_http).run()
     finally:
         shutil.rmtree(store)
 
@@ -413,6 +418,29 @@ def lived(new_store: Path) -> Lived:
 def test_twin_daemons_show_the_same_bytes_everywhere(new_store: Path, lived: Lived) -> None:
     for courses in lived.others:
         assert_same(lived.shown, live(new_store, courses, lived.key))
+
+
+def check_twins_over_http(new_store: Path, days: int, twins: int, seed: int) -> int:
+    """The same where examples are rows; the number of pairs of streams."""
+    pairs = 0
+    for day in range(days):
+        key, originals, others = choose(OVER_HTTP, twins, (seed, day))
+        one = live(new_store, originals, key, over_http=True)
+        answers = [shown for place, shown in one.items() if " /feed/" in place]
+        assert {answer.split()[1] for answer in answers} == {b"200", b"400"}
+        for courses in others:
+            assert_same(one, live(new_store, courses, key, over_http=True))
+            pairs += len(courses)
+    return pairs
+
+
+def test_twin_daemons_fed_over_http_show_the_same_bytes_everywhere(new_store: Path) -> None:
+    assert check_twins_over_http(new_store, days=1, twins=2, seed=3) == 6
+
+
+@pytest.mark.campaign
+def test_hundreds_of_twin_daemons_fed_over_http_show_the_same_bytes(new_store: Path) -> None:
+    assert check_twins_over_http(new_store, days=20, twins=6, seed=4) == 360
 
 
 @pytest.mark.campaign
@@ -569,6 +597,41 @@ def _a_status_with_a_share_of_labels(patch: pytest.MonkeyPatch) -> None:
         return status(daemon) | {"ones": int(checked.y.sum())}
 
     patch.setattr(Daemon, "status", telling)
+
+
+def _an_answer_that_counts_mistakes(patch: pytest.MonkeyPatch) -> None:
+    checked, facts = Checked(patch), Feeding._facts
+
+    def counting(feeding: Feeding, *known: Any) -> dict[str, Any]:
+        found = facts(feeding, *known)
+        return {**found, "ones": int(checked.y.sum())} if "accepted" in found else found
+
+    patch.setattr(Feeding, "_facts", counting)
+
+
+def _a_sentence_that_quotes_rows(patch: pytest.MonkeyPatch) -> None:
+    read = rows.StreamRows.columns
+
+    def quoting(stream: rows.StreamRows, body: bytes, *, lines: bool) -> Any:
+        try:
+            return read(stream, body, lines=lines)
+        except rows.RowsRefused:
+            raise rows.RowsRefused(body.decode()) from None
+
+    patch.setattr(rows.StreamRows, "columns", quoting)
+
+
+@pytest.mark.parametrize("plant", [_an_answer_that_counts_mistakes, _a_sentence_that_quotes_rows])
+def test_a_planted_leak_over_http_is_seen(
+    plant: Callable[[pytest.MonkeyPatch], None], new_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, originals, others = choose(["dense"], 1, (2, 0), "gaps")
+    plant(monkeypatch)
+    one, other = (
+        live(new_store, courses, key, over_http=True) for courses in (originals, others[0])
+    )
+    with pytest.raises(AssertionError, match=r"/feed/.* differs"):
+        assert_same(one, other)
 
 
 def _a_metric_of_counted_users(patch: pytest.MonkeyPatch) -> None:
