@@ -1830,14 +1830,14 @@ LEADERS = (
     ),
     Mutant(
         "a batch's sum that stays in the next one",
-        "learners/leader/learner.py",
+        "learners/leader/working.py",
         "self.partial = np.zeros_like(self.partial)",
         "self.partial = self.partial * 1",
         (ALL_RELEASES,),
     ),
     Mutant(
         "the warm-up's sums used again after it",
-        "learners/leader/learner.py",
+        "learners/leader/working.py",
         "self.moments = None\n            self._begin(",
         "self.partial, self.moments = summed.cells[:, 0], None\n            self._begin(",
         (f"{LEADER_LAW}::test_the_warmup_and_the_rest_are_each_within_their_part",),
@@ -1851,14 +1851,14 @@ LEADERS = (
     ),
     Mutant(
         "all examples of a user learned from",
-        "learners/leader/learner.py",
+        "learners/leader/working.py",
         "multiples *= self.admitted[first:last]",
         "multiples *= 1",
         (LEADER_USERS,),
     ),
     Mutant(
         "a mean of all that a user gives",
-        "learners/leader/learner.py",
+        "learners/leader/working.py",
         "self._example.moments(cells[:, self.admitted[first:last]])",
         "self._example.moments(cells)",
         (LEADER_USERS,),
@@ -1872,7 +1872,7 @@ LEADERS = (
     ),
     Mutant(
         "weights that look at sums before noise",
-        "learners/leader/learner.py",
+        "learners/leader/working.py",
         "sequence.released.plus(released >> DROPPED_BITS)",
         "sequence.released.plus(row >> DROPPED_BITS)",
         (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
@@ -1881,7 +1881,8 @@ LEADERS = (
         "columns of a scorecard chosen by sums before noise",
         "learners/leader/learner.py",
         "in narrow_columns(found, most):",
-        "in narrow_columns(self._whole_rule(sequence.summed.sum(axis=1), sequence), most):",
+        "in narrow_columns("
+        "self._whole_rule(state.sequence.summed.cells.sum(axis=1), state.sequence, base), most):",
         (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
     ),
     Mutant(
@@ -1897,6 +1898,76 @@ LEADERS = (
         "while found[index] < upper and low[found[index]] <= words[index, 1]:",
         "while False:",
         (f"{MECHANISMS}/test_discrete_gaussian.py",),
+    ),
+    Mutant(
+        "the price of judging forgotten",
+        "learners/leader/learner.py",
+        "judging=COUNTED * (2 * p.judging_scale * most) ** 2,",
+        "judging=0,",
+        (ALL_RELEASES, "daemon/budget/charges/test_leader.py"),
+    ),
+    Mutant(
+        "what is published chosen by counts before noise",
+        "learners/leader/working.py",
+        "self.judgement.after(tuple(counts.tolist()), whole)",
+        "self.judgement.after(tuple((p.judging_scale * self.judged).tolist()), whole)",
+        (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
+    ),
+    Mutant(
+        "counts of a period that stay in the next one",
+        "learners/leader/working.py",
+        "self.judged = np.zeros_like(self.judged)",
+        "self.judged = self.judged * 1",
+        (
+            f"{LEADER_LAW}::test_what_is_judged_and_what_a_stump_is_drawn_from_are_within_their_parts",
+        ),
+    ),
+    Mutant(
+        "scorecards judged that only the sums before noise tell",
+        "learners/leader/learner.py",
+        "return state.card.constant, np",
+        "return int(needed(state.sequence).summed.cells.sum()), np",
+        (
+            f"{LEADER_LAW}::test_what_is_judged_and_what_a_stump_is_drawn_from_are_within_their_parts",
+        ),
+    ),
+    Mutant(
+        "a stump drawn twice from the same examples",
+        "learners/leader/working.py",
+        "self.cell_sums = None\n            if not",
+        "self.cell_sums = self.cell_sums * 1\n            if not",
+        (ALL_RELEASES,),
+    ),
+    Mutant(
+        "the best stump taken, without chance",
+        "learners/leader/learner.py",
+        "mechanism.sample(self.stumps.scores(sums) + offset, words)",
+        "int(self.stumps.scores(sums).argmax())",
+        (f"{LEADER_LAW}::test_a_stump_is_drawn_by_chance_and_a_better_one_more_often",),
+    ),
+    Mutant(
+        "the examples of a stump judged and learned from as well",
+        "learners/leader/working.py",
+        "self.cell_sums = added if self.cell_sums is None else self.cell_sums + added\n"
+        "            return",
+        "self.cell_sums = added if self.cell_sums is None else self.cell_sums + added",
+        (
+            f"{LEADER_LAW}::test_what_is_judged_and_what_a_stump_is_drawn_from_are_within_their_parts",
+        ),
+    ),
+    Mutant(
+        "all examples of a user judged",
+        "learners/leader/working.py",
+        "np.where(ones, 1, -1) * self.admitted[first:last]",
+        "np.where(ones, 1, -1)",
+        (LEADER_USERS,),
+    ),
+    Mutant(
+        "a stump's price of users that does not grow with their examples",
+        "learners/leader/learner.py",
+        "stump_rate=p.stump_rate * most,",
+        "stump_rate=p.stump_rate,",
+        (LEADER_USERS, "daemon/budget/charges/test_leader.py"),
     ),
 )
 

@@ -327,15 +327,21 @@ COLD = LeaderParameters(
     learning_rate=Fraction(1, 5), scale=1000,
 )  # fmt: skip
 WARM = replace(COLD, warmup=2, warmup_scale=900, moments_scale=10**6)
+COMPARED = replace(
+    WARM, cosines=6, average_batches=3, publish_every=2, stump_batches=2, stump_rate=Fraction(1, 3),
+    stump_points=100, stump_fade=4, judging_scale=10**9, judging_first=1, judging_last=2,
+)  # fmt: skip
 SCORECARDS: dict[str, tuple[str, LeaderParameters]] = {
     "scorecard": ("scorecard", COLD),
     "scorecard warm": ("scorecard", WARM),
     "scorecard shaped": ("scorecard", replace(WARM, columns_max=1, monotone="rf")),
+    "scorecard compared": ("scorecard", COMPARED),
 }
 # A name ends with c.
 SCORECARD_USERS: dict[str, tuple[str, LeaderParameters]] = {
     "scorecard, users 1": ("scorecard", replace(WARM, user_examples_max=1)),
     "scorecard, users 3": ("scorecard", replace(COLD, user_examples_max=3)),
+    "scorecard compared, users 2": ("scorecard", replace(COMPARED, user_examples_max=2)),
 }
 PARTITION = PartitionParameters(
     epsilon=Fraction(1), horizon=HORIZON, rate=Fraction(1, 3), accounting="pure", schedule_first=4,

@@ -6,7 +6,7 @@ makes files of `tests/fixtures/stores` with the program that is imported, and is
 environment of the older one: `git worktree add OLD 17e11b0`, and the three packages of OLD before
 those of this version. Nothing here may need more than that version had. "columns" is of da941a9,
 "windows" of f8874e1, the first with window learners; "quality" of the first version that says how
-good rules are; all others are of 17e11b0.
+good rules are; "scorecards" of 84a95e3; all others are of 17e11b0.
 """
 
 import json
@@ -135,6 +135,10 @@ CONFIGURATIONS = {
     + stream("dense_windows", "thresholds:64", f"{WINDOW}200", horizon=600, unit=MEASURED)
     + stream("marks", "scorecard:16x16x16", horizon=600, unit=MEASURED)
     + stream("members", "thresholds:64", unit=f"{USERS}quality = 0.5\n", horizon=600),
+    # two seasons; the second of these streams has a warm-up, and rules of two columns
+    "scorecards": stream("cold", "scorecard:16x16x16c", epsilon=2, horizon=1_000)
+    + stream("warm", "scorecard:16x16x16", "columns_max = 2", epsilon=20, horizon=1_300)
+    + stream("members", "scorecard:16x16", unit=USERS, epsilon=8),
 }
 """By name of a store: what it was made with."""
 

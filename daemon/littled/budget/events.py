@@ -284,8 +284,10 @@ class ScorecardSeason(PrivacyEvent):
 
     Squared lengths by which the rows of neighbours differ at the most, in all: `warmup` those of
     the warm-up's rows, `moments` of its mean, `rest` of the rows after it. Each entry of each row
-    has discrete Gaussian noise of parameter `variance`. It costs
-    max(warmup + moments, rest) / (2 variance) in zCDP.
+    has discrete Gaussian noise of parameter `variance`. `judging`: those of the counts by which
+    candidates are judged, in the warm-up and the rest. Before them stumps are drawn from other
+    examples, with bounded range 2 `stump_rate`. It costs
+    max(stump_rate^2, (max(warmup + moments, rest) + judging) / variance) / 2 in zCDP.
     """
 
     name: ClassVar[str] = "scorecard_season"
@@ -293,6 +295,8 @@ class ScorecardSeason(PrivacyEvent):
     moments: int
     rest: int
     variance: int
+    judging: int = 0
+    stump_rate: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         """Also ValueError without noise."""

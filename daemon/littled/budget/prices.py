@@ -126,8 +126,9 @@ def _tally_season(event: TallySeason) -> Price:
 
 @_prices(ScorecardSeason)
 def _scorecard_season(event: ScorecardSeason) -> Price:
-    most = max(event.warmup + event.moments, event.rest)
-    return Price(Fraction(0), round_up(Fraction(most, 2 * event.variance)), Fraction(0))
+    most = max(event.warmup + event.moments, event.rest) + event.judging
+    rho = max(Fraction(most, 2 * event.variance), event.stump_rate**2 / 2)
+    return Price(Fraction(0), round_up(rho), Fraction(0))
 
 
 @_prices(CountsSeason)

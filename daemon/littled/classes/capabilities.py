@@ -29,6 +29,7 @@ Each says what its lists take: bytes are upper bounds, whatever the examples are
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Iterable, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import accumulate, pairwise
 from typing import ClassVar, TypeVar
@@ -294,36 +295,16 @@ class VersionSpaces(ABC):
         """Most bytes of one teacher's version space, of so many examples in so many epochs."""
 
 
-class AdditiveRules(ABC):
-    """Rules that add up points for the bucket of each column, and say 1 above 0.
+@dataclass(frozen=True)
+class Features:
+    """Public integer features of rows: of each column a table, and the constant.
 
-    What is learned are the weights of features, integers that are public functions of a bucket: the
-    points of a bucket are the weighted sum of its features. The first of the `dimensions` is the
-    constant, the same number for every row.
+    tables: of each column the features of its buckets, int64 (size, count). constant: the feature
+    of the constant, a positive integer.
     """
 
-    # Euclidean length of the features of a usual row.
-    USUAL_LENGTH: ClassVar[int] = 1024
-
-    @property
-    @abstractmethod
-    def sizes(self) -> tuple[int, ...]:
-        """Buckets of each column."""
-
-    @property
-    @abstractmethod
-    def tables(self) -> tuple[Integers, ...]:
-        """Of each column the features of its buckets, int64 (size, count)."""
-
-    @property
-    @abstractmethod
-    def ordered(self) -> tuple[range, ...]:
-        """Of each column the buckets that are values in order, not what is missing or other."""
-
-    @property
-    @abstractmethod
-    def constant(self) -> int:
-        """The feature of the constant, a positive integer."""
+    constant: int
+    tables: tuple[Integers, ...]
 
     @property
     def dimensions(self) -> int:
@@ -335,6 +316,32 @@ class AdditiveRules(ABC):
         """Where the weights of each column's features are among all of them."""
         ends = accumulate((len(table.T) for table in self.tables), initial=1)
         return tuple(slice(first, last) for first, last in pairwise(ends))
+
+
+class AdditiveRules(ABC):
+    """Rules that add up points for the bucket of each column, and say 1 above 0.
+
+    What is learned are the weights of features, integers that are public functions of a bucket: the
+    points of a bucket are the weighted sum of its features. The first of them is the constant, the
+    same number for every row.
+    """
+
+    # Euclidean length of the features of a usual row.
+    USUAL_LENGTH: ClassVar[int] = 1024
+
+    @property
+    @abstractmethod
+    def sizes(self) -> tuple[int, ...]:
+        """Buckets of each column."""
+
+    @abstractmethod
+    def features(self, cosines: int) -> Features:
+        """The features of rows, with so many cosines of a column in order at the most."""
+
+    @property
+    @abstractmethod
+    def ordered(self) -> tuple[range, ...]:
+        """Of each column the buckets that are values in order, not what is missing or other."""
 
     @abstractmethod
     def rule_of(self, constant: int, points: Integers) -> ScorecardRule:

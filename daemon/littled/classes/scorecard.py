@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from littled.classes.base import ClassError, Labels, Points
-from littled.classes.capabilities import AdditiveRules, Integers
+from littled.classes.capabilities import AdditiveRules, Features, Integers
 from littled.classes.hypothesis import HypothesisClass
 from littled_protocol import limits
 from littled_protocol.columns import smallest_point_type
@@ -24,9 +24,11 @@ from littled_protocol.rules.scorecards import POINTS_MAX, rows_of
 # Features are computed in units of 2^-40 and rounded at the end.
 _BITS = 40
 _ONE = 1 << _BITS
-# Cosines of a column with ordered buckets; the j-th has the length j^(-3/4).
-COSINES = 4
-_LENGTHS = tuple(math.isqrt(math.isqrt((1 << 4 * _BITS) // j**3)) for j in range(1, COSINES + 1))
+# Cosines of a column with ordered buckets, at the most; the j-th has the length j^(-3/4).
+COSINES_MAX = 64
+_LENGTHS = tuple(
+    math.isqrt(math.isqrt((1 << 4 * _BITS) // j**3)) for j in range(1, COSINES_MAX + 1)
+)
 # Lengths beside 1 of the first cosine: of the constant, of a category's flag, and of the flag of
 # what is missing or other.
 CONSTANT, FLAG, OUTSIDE = _ONE // 2, _ONE // 5, _ONE * 4 // 5
@@ -123,41 +125,19 @@ class Scorecards(HypothesisClass, AdditiveRules):
         parts = zip(self.columns.split("x"), self.sizes, strict=True)
         return tuple(range(part.count("m"), size - part.count("o")) for part, size in parts)
 
-    @cached_property
-    def tables(self) -> tuple[Integers, ...]:
-        """Of each column the features of its buckets, int64 (size, count); public.
+    def features(self, cosines: int) -> Features:
+        """Of each column the features of its buckets, and the constant; public.
 
         A column of 2 buckets in order has one, -1 and 1; any other the cosines cos(pi j v / (size -
-        1)) / j^(3/4) of its bucket v, j = 1, ..., 4, and up to 512 categories a small flag for
-        each besides, as their order may mean something or nothing. Buckets of what is missing or
-        other are no part of the order, and have a flag of their own. All are scaled by one number,
-        so that a row whose buckets are uniform has a squared length of `USUAL_LENGTH`^2 in the
-        mean, the constant counted, and rounded to integers.
+        1)) / j^(3/4) of its bucket v, j = 1, ..., `cosines`, and up to 512 categories a small flag
+        for each besides, as their order may mean something or nothing. Buckets of what is missing
+        or other are no part of the order, and have a flag of their own. All are scaled by one
+        number, so that a row whose buckets are uniform has a squared length of `USUAL_LENGTH`^2 in
+        the mean, the constant counted, and rounded to integers.
         """
-        return tuple(
-            np.array([[self._scaled(value) for value in row] for row in part], dtype=np.int64)
-            for part in self._parts
-        )
-
-    @cached_property
-    def constant(self) -> int:
-        """The feature of the constant, a positive integer."""
-        return max(1, self._scaled(CONSTANT))
-
-    @cached_property
-    def _parts(self) -> tuple[list[list[int]], ...]:
-        return tuple(map(_features, self.columns.split("x")))
-
-    @cached_property
-    def _length(self) -> int:
-        """The length of a usual row, the square root of its mean square, in units of 2^-40."""
-        squares = CONSTANT**2
-        for part in self._parts:
-            squares += sum(value * value for row in part for value in row) // len(part)
-        return math.isqrt(squares)
-
-    def _scaled(self, value: int) -> int:
-        return (2 * value * self.USUAL_LENGTH + self._length) // (2 * self._length)
+        if cosines not in range(1, COSINES_MAX + 1):
+            raise ValueError(f"a column has 1 to {COSINES_MAX} cosines, not {cosines}")
+        return _scaled_features(self.columns, cosines, self.USUAL_LENGTH)
 
     def rule_of(self, constant: int, points: Integers) -> ScorecardRule:
         """The rule with these points: of the constant, and of the buckets of all columns in a row.
@@ -199,8 +179,26 @@ class Scorecards(HypothesisClass, AdditiveRules):
         return ScorecardRule(constant, tuple(tuple(part.tolist()) for part in parts))
 
 
+@lru_cache(maxsize=64)
+def _scaled_features(columns: str, cosines: int, usual_length: int) -> Features:
+    """The features of all columns, at the length that a usual row is to have."""
+    parts = [_features(column, cosines) for column in columns.split("x")]
+    squares = CONSTANT**2
+    for part in parts:
+        squares += sum(value * value for row in part for value in row) // len(part)
+    length = math.isqrt(squares)  # the square root of the mean square, in units of 2^-40
+
+    def scaled(value: int) -> int:
+        return (2 * value * usual_length + length) // (2 * length)
+
+    tables = (
+        np.array([[scaled(v) for v in row] for row in part], dtype=np.int64) for part in parts
+    )
+    return Features(max(1, scaled(CONSTANT)), tuple(tables))
+
+
 @lru_cache(maxsize=256)
-def _features(column: str) -> list[list[int]]:
+def _features(column: str, cosines: int) -> list[list[int]]:
     """The features of one column's buckets before they are scaled, a list for each bucket."""
     found = _COLUMN.fullmatch(column)
     assert found is not None, "columns are checked when a class is made"
@@ -211,7 +209,7 @@ def _features(column: str) -> list[list[int]]:
     if inner == 2:
         features.append([-_ONE, _ONE])
     elif inner > 2:
-        for order in range(1, min(COSINES, inner - 1) + 1):
+        for order in range(1, min(cosines, inner - 1) + 1):
             length = _LENGTHS[order - 1]
             features.append([c * length >> _TURN_BITS for c in _cosines(order, inner - 1)])
         if category and inner <= FLAGS_MAX:

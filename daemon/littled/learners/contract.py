@@ -69,6 +69,13 @@ class Examples:
             return replace(self.place, position=position)
         return Place(*self.further[number - 1], position)
 
+    def rest(self, count: int) -> "Examples":
+        """The examples after the first `count`, of which there is one at least."""
+        place = self.place_of(count)
+        further = tuple(record for record in self.further if record[1] > place.position)
+        users = None if self.users is None else self.users[count:]
+        return Examples(place, self.x[count:], self.y[count:], users, further)
+
     def take(self, chosen: slice | NDArray[np.bool_]) -> "Examples":
         """The chosen examples; `place` stays that of them all."""
         if isinstance(chosen, slice):

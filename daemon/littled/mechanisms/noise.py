@@ -49,6 +49,8 @@ Purpose = Literal[
     "scorecard-moments",
     "counts",
     "quality",
+    "scorecard-stump",
+    "scorecard-judging",
     "predict",  # the place of a question, from which nothing is drawn itself
     "predict/subset",
     "predict/select",

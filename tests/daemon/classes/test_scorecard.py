@@ -43,17 +43,31 @@ def test_features_are_scaled_cosines_and_flags(name: str) -> None:
     hypotheses = Scorecards(name)
     parts = [reference(column) for column in name.split("x")]
     scale = 1024 / math.sqrt(0.25 + sum((part**2).sum(axis=1).mean() for part in parts))
-    assert abs(hypotheses.constant - scale / 2) < 0.51
-    for found, part in zip(hypotheses.tables, parts, strict=True):
+    features = hypotheses.features(4)
+    assert abs(features.constant - scale / 2) < 0.51
+    for found, part in zip(features.tables, parts, strict=True):
         assert found.shape == part.shape
         assert np.abs(found - part * scale).max() < 0.51
-    assert hypotheses.dimensions == 1 + sum(part.shape[1] for part in parts)
+    assert features.dimensions == 1 + sum(part.shape[1] for part in parts)
 
 
 def test_features_are_the_same_for_ever() -> None:
-    hypotheses = Scorecards("5x2xm4co")
-    assert hypotheses.constant == 290
-    assert [table.tolist() for table in hypotheses.tables] == GOLDEN
+    features = Scorecards("5x2xm4co").features(4)
+    assert features.constant == 290
+    assert [table.tolist() for table in features.tables] == GOLDEN
+
+
+def test_columns_have_as_many_cosines_as_are_asked_for() -> None:
+    features = Scorecards("64x5x2").features(16)
+    assert [table.shape for table in features.tables] == [(64, 16), (5, 4), (2, 1)]
+    cosines = features.tables[0]
+    expected = np.cos(np.pi * 15 * np.arange(64) / 63) / 15**0.75
+    assert np.abs(cosines[:, 14] / cosines[0, 0] - expected).max() < 0.002
+    squares = features.constant**2 + sum((t**2).sum(axis=1).mean() for t in features.tables)
+    assert abs(squares / 1024**2 - 1) < 0.01
+    for wrong in (0, 65):
+        with pytest.raises(ValueError, match="1 to 64 cosines"):
+            Scorecards("64").features(wrong)
 
 
 GOLDEN: list[list[list[int]]] = [
@@ -79,10 +93,11 @@ def test_points_of_all_buckets_are_those_of_columns_and_are_limited() -> None:
 
 def test_weights_and_ordered_buckets_have_their_places() -> None:
     hypotheses = Scorecards("m5x2x4cox3co")
-    counts = [len(table.T) for table in hypotheses.tables]
-    assert [len(range(*each.indices(10**6))) for each in hypotheses.places] == counts
-    weights = np.arange(hypotheses.dimensions)
-    parts = [weights[each] for each in hypotheses.places]
+    features = hypotheses.features(4)
+    counts = [len(table.T) for table in features.tables]
+    assert [len(range(*each.indices(10**6))) for each in features.places] == counts
+    weights = np.arange(features.dimensions)
+    parts = [weights[each] for each in features.places]
     assert np.concatenate([weights[:1], *parts]).tolist() == weights.tolist()
     assert hypotheses.ordered == (range(1, 5), range(2), range(3), range(2))
 

@@ -10,6 +10,8 @@ from littled.budget.rounding import from_text
 
 # What one example adds to a batch's sum at the most, in length, and what a row of features has.
 EXAMPLE_LENGTH, ROW_LENGTH = 1 << 22, 1 << 10
+# What is judged: a scorecard, a stump, and a rule that is always the same.
+CANDIDATES = 3
 # Four discrete Gaussians of standard deviation 1024, times 1, 400, 400^2 and 400^3.
 NOISE_VARIANCE = (1 << 20) * sum(400 ** (2 * part) for part in range(4))
 
@@ -25,19 +27,24 @@ class LeaderCharges:
         if most is not None and (type(most) is not int or most < 1):
             raise ValueError("user_examples_max")
         apart, batches = (2 * EXAMPLE_LENGTH * (most or 1)) ** 2, horizon // batch
+        rest = batches - warmup - _later(parameters, "stump_batches")
+        judging = _later(parameters, "judging_scale") * (most or 1)
         season = ScorecardSeason(
             warmup=apart * _squares(warmup, decay, _count(parameters, "warmup_scale", 0)),
             moments=5 * (_count(parameters, "moments_scale", 0) * ROW_LENGTH * (most or 1)) ** 2,
-            rest=apart * _squares(batches - warmup, decay, _count(parameters, "scale", 1)),
+            rest=apart * _squares(rest, decay, _count(parameters, "scale", 1)),
             variance=NOISE_VARIANCE,
+            judging=CANDIDATES * (2 * judging) ** 2,
+            stump_rate=from_text(parameters.get("stump_rate", "0/1")) * (most or 1),
         )
+        every = _later(parameters, "publish_every") or max(1, -(-batches // 4096))
         return Charges(
             trigger=(season,),
             segment=None,
             selection=(),
             epsilon=from_text(parameters["epsilon"]),
             call=PrepaidSelection(draws=1),
-            calls_max=sum(1 for number in range(1, batches + 1) if _is_published(number, batches)),
+            calls_max=sum(1 for number in range(1, batches + 1) if _is_published(number, every)),
         )
 
     def windows(self, parameters: Mapping[str, Any]) -> None:
@@ -56,12 +63,20 @@ def _squares(count: int, decay: Fraction, scale: int) -> int:
     return found
 
 
-def _is_published(number: int, batches: int) -> bool:
-    """Whether the batch of this number, from 1, ends with a rule: see PRIVACY.md, section 16."""
-    most, between = max(1, -(-batches // 4096)), 1
+def _is_published(number: int, most: int) -> bool:
+    """Whether the batch of this number, from 1, ends at a public time: see PRIVACY.md, section 16.
+
+    most: batches between two of these times.
+    """
+    between = 1
     while between * 16 <= number and between < most:
         between *= 2
     return number % min(between, most) == 0
+
+
+def _later(parameters: Mapping[str, Any], name: str) -> int:
+    """What parameters of older plans do not have, and is 0 there."""
+    return _count(parameters, name, 0) if name in parameters else 0
 
 
 def _count(parameters: Mapping[str, Any], name: str, least: int) -> int:

@@ -51,7 +51,7 @@ def scorecard_facts(stream: StreamPlan, learner: LeaderPlan) -> dict[str, Any]:
         "class": learner.hypotheses.name,
         "columns": len(rules.sizes),
         "buckets": sum(rules.sizes),
-        "dimensions": rules.dimensions,
+        "dimensions": rules.features(p.cosines).dimensions,
         **stream_facts(stream),
         "accounting": "zcdp",
         "batch_examples": p.batch_examples,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.classes.base import Labels, Points
-from littled.classes.capabilities import AdditiveRules, Integers
+from littled.classes.capabilities import AdditiveRules, Features, Integers
 from littled.learners.leader.parameters import LENGTH_MAX, RESIDUAL_STEPS
 from littled_protocol.rules.scorecards import rows_of
 
@@ -101,10 +101,21 @@ MARGINS = np.array(
 class FeatureMap:
     """The features of a class's rows, by cells: the buckets of all columns in one list.
 
-    Vectors have the constant first: int64 (dimensions,).
+    Vectors have the constant first: int64 (dimensions,). cosines: of each column, at the most.
     """
 
     rules: AdditiveRules
+    cosines: int
+
+    @cached_property
+    def encoded(self) -> Features:
+        """What the buckets of a row become."""
+        return self.rules.features(self.cosines)
+
+    @property
+    def constant(self) -> int:
+        """The feature of the constant."""
+        return self.encoded.constant
 
     @cached_property
     def first_cells(self) -> NDArray[np.uint32]:
@@ -119,14 +130,14 @@ class FeatureMap:
     @cached_property
     def dimensions(self) -> int:
         """Features of a row, the constant counted."""
-        return self.rules.dimensions
+        return self.encoded.dimensions
 
     @cached_property
     def _entries(self) -> tuple[Integers, Integers, Integers]:
         """Cell, feature and value of all features that are not 0."""
         cells, places, values = [], [], []
         cell, place = 0, 1
-        for table in self.rules.tables:
+        for table in self.encoded.tables:
             at, feature = np.nonzero(table)
             cells.append(at + cell)
             places.append(feature + place)
@@ -142,9 +153,9 @@ class FeatureMap:
     def rows(self, cells: NDArray[np.uint32]) -> Integers:
         """The features of n rows, the constant first: int64 (n, dimensions)."""
         found = np.empty((cells.shape[1], self.dimensions), dtype=np.int64)
-        found[:, 0] = self.rules.constant
+        found[:, 0] = self.constant
         first = 1
-        for place, table in enumerate(self.rules.tables):
+        for place, table in enumerate(self.encoded.tables):
             buckets = cells[place] - self.first_cells[place]
             found[:, first : first + table.shape[1]] = table[buckets]
             first += table.shape[1]
@@ -163,7 +174,7 @@ class FeatureMap:
         cells, places, values = self._entries
         found = _counted(cells, values * (values - 2 * centre[places]), self.cell_count)
         first = 1
-        for start, table in zip(self.first_cells.tolist(), self.rules.tables, strict=True):
+        for start, table in zip(self.first_cells.tolist(), self.encoded.tables, strict=True):
             around = centre[first : first + table.shape[1]]
             found[start : start + len(table)] += int((around * around).sum())
             first += table.shape[1]
@@ -179,7 +190,7 @@ class FeatureMap:
         at, places, values = self._entries
         total = int(multiples.sum())
         vector = _counted(places, values * histogram[at], self.dimensions) - centre * total
-        vector[0] = self.rules.constant * total
+        vector[0] = self.constant * total
         return vector
 
 
@@ -204,12 +215,12 @@ class Contribution:
         """The squares of 0, 1, ..., up to one that no row exceeds."""
         firsts = self.features.first_cells.astype(np.int64)
         most = int(np.maximum.reduceat(self._squares, firsts).sum())
-        most += self.features.rules.constant**2
+        most += self.features.constant**2
         return np.arange(math.isqrt(most) + 2, dtype=np.int64) ** 2
 
     def lengths(self, cells: NDArray[np.uint32]) -> Integers:
         """max(ceil |a - m|, bound) of n rows: int64 (n,)."""
-        squares = self._squares.take(cells).sum(axis=0) + self.features.rules.constant**2
+        squares = self._squares.take(cells).sum(axis=0) + self.features.constant**2
         found: Integers = np.searchsorted(self._lengths, squares, side="left")
         return np.maximum(found, self.bound)
 
@@ -217,15 +228,23 @@ class Contribution:
         """Scores of cells and of the constant: times the length of a row, in 2^-16."""
         scaled = weights >> (WEIGHT_BITS - SCORE_BITS)
         limited = np.minimum(np.maximum(scaled, -SCORE_WEIGHT_MAX), SCORE_WEIGHT_MAX)
-        constant = int(limited[0]) * self.features.rules.constant
+        constant = int(limited[0]) * self.features.constant
         return self.features.sums(limited), constant - int((limited * self.centre).sum())
 
     def multiples(
-        self, scores: tuple[Integers, int], cells: NDArray[np.uint32], lengths: Integers, y: Labels
+        self,
+        scores: tuple[Integers, int],
+        cells: NDArray[np.uint32],
+        lengths: Integers,
+        y: Labels,
+        base: Integers | int = 0,
     ) -> Integers:
-        """rho of n examples: int64 (n,), at most `LENGTH_MAX` / length each way."""
+        """rho of n examples: int64 (n,), at most `LENGTH_MAX` / length each way.
+
+        base: what rows score besides, in 2^-16.
+        """
         of_cells, constant = scores
-        score = (of_cells.take(cells).sum(axis=0) + constant) // lengths
+        score = (of_cells.take(cells).sum(axis=0) + constant) // lengths + base
         ones = y.astype(np.bool_)
         margin = np.where(ones, score, -score)
         residual = RESIDUAL_STEPS - np.searchsorted(MARGINS, margin, side="left")

@@ -23,12 +23,13 @@ later less and less often; what a rule costs is charged when the season opens.
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from littled.budget.events import PrecisionLoss, PrepaidSelection, PrivacyEvent, ScorecardSeason
 from littled.classes.capabilities import AdditiveRules, Integers, needed
@@ -46,21 +47,30 @@ from littled.learners.contract import (
     Step,
 )
 from littled.learners.leader.columns import Columns
-from littled.learners.leader.features import WEIGHT_BITS, FeatureMap, contribution
+from littled.learners.leader.features import SCORE_BITS, WEIGHT_BITS, FeatureMap
+from littled.learners.leader.judging import COUNTED, Candidate, Judgement
 from littled.learners.leader.parameters import (
     DROPPED_BITS,
     LENGTH_MAX,
+    POINTS,
     LeaderParameters,
 )
 from littled.learners.leader.shaping import monotone, narrow_columns
-from littled.learners.snapshot import SnapshotUnusable, counts_from_dict, counts_to_dict
+from littled.learners.leader.state import (
+    Base,
+    LeaderState,
+    Sequence,
+    state_from_dict,
+    state_to_dict,
+)
+from littled.learners.leader.stumps import NOTHING_DRAWN, Stumps
+from littled.learners.leader.working import Working
 from littled.learners.users import UserCounts
 from littled.mechanisms import discrete_gaussian
+from littled.mechanisms.exponential import ExponentialMechanism
 from littled.mechanisms.noise import Address, NoiseSource, Purpose
-from littled_protocol.rules import Rule, ScorecardRule, rule_from_dict
+from littled_protocol.rules import Rule, ScorecardRule
 
-# Points of a scorecard for one unit of the logarithm of the odds of a usual row.
-POINTS: Final = 100
 # Powers of the decay are multiples of 2^-30, and weights limited so that products stay below 2^63.
 _POWER_BITS: Final = 30
 _WEIGHT_MAX: Final = 1 << 32
@@ -68,50 +78,12 @@ _WEIGHT_MAX: Final = 1 << 32
 _ROW_MAX: Final = 1 << 46
 # Rules are published after each of the first batches, and about so often in a season in all.
 PUBLISHED_AT_ONCE, PUBLISHED_LATER = 8, 4096
+# A stump is drawn at a quarter of its batches, and at their end. The one that was drawn first
+# weighs exp(4) times as much then as another one that is as good.
+STAGES, STANDING = 4, 4
 # Rows less their mean are not stretched to more than a tenth of the usual squared length.
 _LEAST_SHARE: Final = 10
 USUAL_LENGTH: Final = AdditiveRules.USUAL_LENGTH
-
-
-@dataclass(frozen=True, slots=True)
-class Sequence:
-    """One sequence of batches: the sums G of all so far, and what was released, a column for each.
-
-    Public: `released` (O without its lowest bits), `start` (the weights that it began with),
-    `centre` and `bound`. Private: `summed` (G), `partial`, the sum of the batch that is not full.
-    """
-
-    summed: Columns
-    released: Columns
-    partial: Integers
-    start: Integers
-    centre: Integers
-    bound: int
-
-
-@dataclass(frozen=True, slots=True)
-class LeaderState:
-    """Everything the learner knows. Public: the fields up to `average`; the rest never leaves.
-
-    `epoch` counts the rules that were published, over all seasons; `epoch_position` is where the
-    season began. `batches` of the season are done, the warm-up's counted. `weights` and `average`
-    are of features of length 1, in units of 2^-24, int64 (dimensions,); `average` is what is
-    published, and moves half-way to the weights after each batch. `moments`
-    are those of the warm-up so far.
-    """
-
-    rule: Rule
-    weights: Integers
-    average: Integers
-    sequence: Sequence | None = None
-    moments: Integers | None = None
-    version: int = 0
-    season: int = -1
-    epoch: int = 0
-    epoch_position: int = 0
-    halted: bool = False
-    batches: int = 0
-    users_kept: UserCounts | None = None
 
 
 @dataclass(frozen=True)
@@ -155,7 +127,11 @@ class LeaderLearner:
         """Bound on the total variation distance of a season from its ideal noise."""
         p, dimensions = self.parameters, self.features.dimensions
         values = (p.batches + p.warmup) * dimensions + bool(p.warmup) * (dimensions + 1)
-        return min(Fraction(1), values * discrete_gaussian.TOTAL_VARIATION)
+        found = (values + COUNTED * len(p.periods)) * discrete_gaussian.TOTAL_VARIATION
+        if p.stump_batches:
+            drawn = ExponentialMechanism(p.stump_rate).total_variation(len(self.stumps.drawn))
+            found += len(self.stages) * drawn
+        return min(Fraction(1), found)
 
     # -- the state machine -------------------------------------------------------------------
 
@@ -190,6 +166,10 @@ class LeaderLearner:
             sequence=self._sequence(carried, none, USUAL_LENGTH),
             moments=np.zeros(len(none) + 1, dtype=np.int64) if p.warmup else None,
             users_kept=None if p.user_examples_max is None else UserCounts(),
+            base=Base(state.base.number, self.base_score(state.base, state.batches)),
+            judgement=Judgement(choice=state.judgement.choice),
+            judged=self._nothing_judged if not p.stump_batches else None,
+            cell_sums=None,
         )
         kind = "season" if event.season else "rule"
         effects = (SeasonPriced(self.season_events()), _published(kind, opened, event.position))
@@ -201,9 +181,8 @@ class LeaderLearner:
         return Step(halted, (_published("halt", halted, place.position + 1),))
 
     def _publish(self, state: LeaderState, place: Place) -> Step[LeaderState]:
-        """The scorecard of the averaged weights."""
-        assert state.sequence is not None, "a rule is published in a season"
-        rule = self._rule(state.average, state.sequence)
+        """The rule that was chosen: without a choice the scorecard of the averaged weights."""
+        rule = self._chosen(state) if self.parameters.publish_every else self._rule(state)
         published = replace(state, rule=rule, version=state.version + 1, epoch=state.epoch + 1)
         return Step(published, (_published("rule", published, place.position + 1),))
 
@@ -211,17 +190,28 @@ class LeaderLearner:
         self, state: LeaderState, event: Examples, noise: NoiseSource
     ) -> Step[LeaderState]:
         """A batch after the other, up to the end of one after which a rule is published."""
-        p, count = self.parameters, len(event.y)
+        p, done = self.parameters, 0
         if (event.users is None) != (p.user_examples_max is None):
             raise ValueError("examples come with their users where users are protected, only there")
-        if state.halted or not count:
-            return Step(state, consumed=count)
+        if state.halted:
+            return Step(state, consumed=len(event.y))
+        step = Step(state)
+        while done < len(event.y) and not step.effects:
+            step = self._to_public_time(step.state, event.rest(done), noise)
+            done += step.consumed
+        return replace(step, consumed=done)
+
+    def _to_public_time(
+        self, state: LeaderState, event: Examples, noise: NoiseSource
+    ) -> Step[LeaderState]:
+        """Examples up to the next public time; a call, if there is a rule to be published."""
+        p, count = self.parameters, len(event.y)
         since = event.place.position - state.epoch_position
         end = self._next_published(state.batches) * p.batch_examples - since
         event = event.take(slice(min(count, end)))
-        working = _Working(self, state, event, noise)
+        working = Working(self, state, event, noise)
         for first, last, ends in _pieces(since, len(event.y), p.batch_examples):
-            if working.batches == p.warmup + p.batches:
+            if working.batches == p.all_batches:
                 break  # left over at the season's end
             working.add(first, last)
             if ends:
@@ -229,6 +219,11 @@ class LeaderLearner:
         state = working.result()
         if count < end:
             return Step(state, consumed=count)
+        if p.publish_every:
+            if state.batches >= p.stump_batches:
+                state = replace(state, card=self._rule(state))
+            if self._chosen(state) == state.rule:
+                return Step(state, consumed=end)
         place = event.place_of(end - 1)
         return Step(state, (CallRequested(place, self.call_event()),), end)
 
@@ -247,33 +242,40 @@ class LeaderLearner:
 
     def state_to_dict(self, state: LeaderState) -> dict[str, Any]:
         """Plain values and arrays of a state, for a snapshot; of sums only what is there."""
-        values = {one.name: getattr(state, one.name) for one in fields(state)}
-        return {
-            **values,
-            "rule": state.rule.to_dict(),
-            "sequence": None if state.sequence is None else _to_dict(state.sequence),
-            "users_kept": counts_to_dict(state.users_kept),
-        }
+        return state_to_dict(state)
 
     def state_from_dict(self, values: dict[str, Any]) -> LeaderState:
         """The state that `state_to_dict` wrote; SnapshotUnusable if it is of another version."""
-        if set(values) != {one.name for one in fields(LeaderState)}:
-            raise SnapshotUnusable("the snapshot has the fields of another version")
-        sequence = values["sequence"]
-        read = {
-            **values,
-            "rule": rule_from_dict(values["rule"]),
-            "sequence": None if sequence is None else _from_dict(sequence),
-            "users_kept": counts_from_dict(values["users_kept"]),
-        }
-        return LeaderState(**read)
+        return state_from_dict(values)
 
     # -- parts -------------------------------------------------------------------------------
 
     @cached_property
     def features(self) -> FeatureMap:
         """The features of the class's rows."""
-        return FeatureMap(needed(self.hypotheses.additive))
+        return FeatureMap(needed(self.hypotheses.additive), self.parameters.cosines)
+
+    @cached_property
+    def stumps(self) -> Stumps:
+        """The stumps that are compared."""
+        return Stumps(self.features, self.parameters.monotone)
+
+    @property
+    def stages(self) -> tuple[int, ...]:
+        """Batches of a season after which a stump is drawn; public, rising."""
+        batches = self.parameters.stump_batches
+        return tuple(sorted({-(-batches // STAGES), batches})) if batches else ()
+
+    @cached_property
+    def period_ends(self) -> dict[int, int]:
+        """Batches of a season after which candidates are judged, and those of the period."""
+        ends = self.parameters.periods
+        starts = (self.parameters.unjudged, *ends[:-1])
+        return {end: end - start for start, end in zip(starts, ends, strict=False)}
+
+    @property
+    def _nothing_judged(self) -> Integers | None:
+        return np.zeros(COUNTED, dtype=np.int64) if self.parameters.judging_scale else None
 
     @cached_property
     def _published_after(self) -> Integers:
@@ -314,6 +316,40 @@ class LeaderLearner:
         words = noise.words(address, len(values) * discrete_gaussian.WORDS)
         drawn = discrete_gaussian.sample(words.reshape(len(values), discrete_gaussian.WORDS))
         return values + drawn
+
+    def draw(self, sums: Integers, standing: int, noise: NoiseSource, place: Place) -> int:
+        """The number of the stump that is drawn from a stage's examples.
+
+        sums: of each cell how many more ones than zeros. standing: the number drawn before.
+        """
+        p, drawn = self.parameters, self.stumps.drawn
+        offset = math.ceil(STANDING / p.stump_rate) * (drawn == standing)
+        address = Address(place.chain_head, self.name, "scorecard-stump", place.position)
+        words = noise.words(address, ExponentialMechanism.WORDS)
+        mechanism = ExponentialMechanism(p.stump_rate)
+        return int(drawn[mechanism.sample(self.stumps.scores(sums) + offset, words)])
+
+    def base_score(self, base: Base, batches: int) -> int:
+        """What is left of a base's score after so many batches of a season, in 2^-16 log odds."""
+        p = self.parameters
+        if base.number == NOTHING_DRAWN or not p.stump_fade:
+            return 0
+        faded = min(p.stump_fade, max(0, batches - p.stump_batches))
+        return base.score * (p.stump_fade - faded) // p.stump_fade
+
+    def base_scores(self, base: Base, batches: int, cells: NDArray[np.uint32]) -> Integers | int:
+        """The same of each of n rows, with the sign of what the stump says: int64 (n,), or 0."""
+        score = self.base_score(base, batches)
+        if not score:
+            return 0
+        found: Integers = np.where(self.stumps.labels(base.number, cells), score, -score)
+        return found
+
+    def card_points(self, state: LeaderState) -> tuple[int, Integers]:
+        """The constant and the points of all cells of the scorecard that is judged."""
+        if state.card is None:
+            return 0, np.zeros(self.features.cell_count, dtype=np.int64)
+        return state.card.constant, np.concatenate([np.array(t) for t in state.card.tables])
 
     def _sequence(self, start: Integers, centre: Integers, bound: int) -> Sequence:
         rows = self.features.dimensions
@@ -370,112 +406,56 @@ class LeaderLearner:
     def _around(self, weights: Integers, centre: Integers, bound: int) -> Integers:
         """Weights of features around 0 at the usual length, as those around a centre."""
         found = weights * bound // USUAL_LENGTH
-        found[0] += int((found * centre).sum()) // self.features.rules.constant
+        found[0] += int((found * centre).sum()) // self.features.constant
         return np.clip(found, -_WEIGHT_MAX, _WEIGHT_MAX)
 
     def _at_usual_length(self, weights: Integers, sequence: Sequence) -> Integers:
         """The other way round."""
         found = weights.copy()
-        found[0] -= int((weights * sequence.centre).sum()) // self.features.rules.constant
+        found[0] -= int((weights * sequence.centre).sum()) // self.features.constant
         return np.clip(found * USUAL_LENGTH // sequence.bound, -_WEIGHT_MAX, _WEIGHT_MAX)
 
-    def _rule(self, weights: Integers, sequence: Sequence) -> Rule:
-        """The scorecard of weights around a centre: the constant takes up the centre's score.
+    def _chosen(self, state: LeaderState) -> Rule:
+        """What is published of the candidates; public."""
+        choice = state.judgement.choice
+        if choice is Candidate.SCORECARD:
+            return self.hypotheses.first_rule() if state.card is None else state.card
+        number = self.stumps.never + (choice is Candidate.ALWAYS)
+        constant, parts = self.stumps.points(state.stump if choice is Candidate.STUMP else number)
+        return self.features.rules.rule_of(constant * POINTS, parts * POINTS)
 
-        Of columns that are left out too, which are then as if all rows had the mean there.
+    def _rule(self, state: LeaderState) -> ScorecardRule:
+        """The scorecard of averaged weights around a centre, and of what is left of the base.
+
+        The constant takes up the centre's score, and that of columns that are left out: these are
+        as if all rows had the mean there.
         """
-        found = self._whole_rule(weights, sequence)
+        assert state.sequence is not None, "a rule is published in a season"
+        base = Base(state.base.number, self.base_score(state.base, state.batches))
+        found = self._whole_rule(state.average, state.sequence, base)
         most = self.parameters.columns_max
         if most is None or most >= len(found.tables):
             return found
-        kept, sides = weights.copy(), self.features.rules.places
+        kept, sides = state.average.copy(), self.features.encoded.places
         for place in narrow_columns(found, most):
             kept[sides[place]] = 0
-        return self._whole_rule(kept, sequence)
+            if place == self.stumps.column(base.number):
+                base = Base()
+        return self._whole_rule(kept, state.sequence, base)
 
-    def _whole_rule(self, weights: Integers, sequence: Sequence) -> ScorecardRule:
+    def _whole_rule(self, weights: Integers, sequence: Sequence, base: Base) -> ScorecardRule:
         """The same of all columns, monotone where that was asked for."""
         rules, unit, score = self.features.rules, sequence.bound << WEIGHT_BITS, weights * POINTS
-        constant = int(score[0]) * rules.constant - int((score * sequence.centre).sum())
-        points = (2 * self.features.sums(score) + unit) // (2 * unit)
-        found = rules.rule_of(_nearest(constant, unit), points)
-        return monotone(found, self.parameters.monotone, rules.ordered)
-
-
-class _Working:
-    """What one step changes, until its `result`: the state that it began with stays as it is."""
-
-    def __init__(
-        self, learner: LeaderLearner, state: LeaderState, event: Examples, noise: NoiseSource
-    ) -> None:
-        """Look up what does not change within a sequence: cells, and who is learned from."""
-        sequence = state.sequence
-        assert sequence is not None, "examples come after a season was opened"
-        self.learner, self.event, self.source = learner, event, noise
-        self.batches, self.weights, self.average = state.batches, state.weights, state.average
-        self.partial, self.moments = sequence.partial, state.moments
-        self.cells = learner.features.cells(event.x)
-        self.admitted = np.ones(len(event.y), dtype=np.bool_)
-        most = learner.parameters.user_examples_max
-        if event.users is not None and state.users_kept is not None and most is not None:
-            self.admitted = state.users_kept.admitted(event.users, self.admitted, most)
-            kept = state.users_kept.plus(event.users[self.admitted])
-            state = replace(state, users_kept=kept)
-        self._state = state
-        self._begin(sequence, 0)
-
-    def _begin(self, sequence: Sequence, first: int) -> None:
-        """Take up a sequence from example `first` on."""
-        self.sequence = sequence
-        self._example = contribution(self.learner.features, sequence.centre, sequence.bound)
-        self._first = first
-        self._lengths = self._example.lengths(self.cells[:, first:])
-        self._scores = self._example.scores(self.weights)
-
-    def add(self, first: int, last: int) -> None:
-        """Add the examples first..last-1, all of one batch, to its sum."""
-        cells, y = self.cells[:, first:last], self.event.y[first:last]
-        lengths = self._lengths[first - self._first : last - self._first]
-        multiples = self._example.multiples(self._scores, cells, lengths, y)
-        multiples *= self.admitted[first:last]
-        features = self.learner.features
-        self.partial = self.partial + features.vector(cells, multiples, self.sequence.centre)
-        if self.moments is not None:
-            moments = self._example.moments(cells[:, self.admitted[first:last]])
-            self.moments = self.moments + moments
-
-    def finish(self, place: Place) -> None:
-        """Release the row of the batch that is full now, and what follows from it."""
-        learner, sequence, warming = self.learner, self.sequence, self.moments is not None
-        summed = sequence.summed.plus(self.partial)
-        row = learner.row(summed, warming=warming)
-        released = learner.release(row, self.source, place, "scorecard")
-        heard = sequence.released.plus(released >> DROPPED_BITS)
-        self.sequence = replace(sequence, summed=summed, released=heard)
-        self.partial = np.zeros_like(self.partial)
-        self.weights = learner.after(self.sequence, warming=warming)
-        self.average = self.average + self.weights >> 1
-        self.batches += 1
-        if self.moments is not None and self.batches == learner.parameters.warmup:
-            moments = learner.parameters.moments_scale * self.moments
-            released = learner.release(moments, self.source, place, "scorecard-moments")
-            sequence = learner.centred(self.average, released)
-            self.weights = self.average = sequence.start
-            self.moments = None
-            self._begin(sequence, place.position + 1 - self.event.place.position)
-        else:
-            self._scores = self._example.scores(self.weights)
-
-    def result(self) -> LeaderState:
-        """The state after what was added and finished."""
-        return replace(
-            self._state,
-            weights=self.weights,
-            average=self.average,
-            sequence=replace(self.sequence, partial=self.partial),
-            moments=self.moments,
-            batches=self.batches,
+        constant = int(score[0]) * self.features.constant - int((score * sequence.centre).sum())
+        constant, points = (
+            _nearest(constant, unit),
+            (2 * self.features.sums(score) + unit) // (2 * unit),
         )
+        if base.score:
+            own, parts = self.stumps.points(base.number)
+            most = base.score * POINTS >> SCORE_BITS
+            constant, points = constant + own * most, points + parts * most
+        return monotone(rules.rule_of(constant, points), self.parameters.monotone, rules.ordered)
 
 
 def season_event(p: LeaderParameters) -> ScorecardSeason:
@@ -487,14 +467,15 @@ def season_event(p: LeaderParameters) -> ScorecardSeason:
         moments=5 * (p.moments_scale * USUAL_LENGTH * most) ** 2,
         rest=apart * sum(c * c for c in p.coefficients),
         variance=discrete_gaussian.VARIANCE,
+        judging=COUNTED * (2 * p.judging_scale * most) ** 2,
+        stump_rate=p.stump_rate * most,
     )
 
 
 def published_after(p: LeaderParameters) -> Iterator[int]:
-    """The numbers of batches after which a rule is published: public, rising."""
-    total_batches = p.warmup + p.batches
-    most = max(1, -(-total_batches // PUBLISHED_LATER))
-    for batch in range(1, total_batches + 1):
+    """The numbers of batches after which a rule may be published: public, rising."""
+    most = p.publish_every or max(1, -(-p.all_batches // PUBLISHED_LATER))
+    for batch in range(1, p.all_batches + 1):
         between = min(most, 1 << max(0, (batch // PUBLISHED_AT_ONCE).bit_length() - 1))
         if batch % between == 0:
             yield batch
@@ -515,20 +496,6 @@ def _pieces(since: int, count: int, batch: int) -> Iterator[tuple[int, int, bool
 def _nearest(above: int, below: int) -> int:
     """The integer nearest to a fraction."""
     return (2 * above + below) // (2 * below)
-
-
-def _to_dict(sequence: Sequence) -> dict[str, Any]:
-    values = {one.name: getattr(sequence, one.name) for one in fields(sequence)}
-    for name in ("summed", "released"):
-        values[name] = np.ascontiguousarray(values[name].cells)
-    return values
-
-
-def _from_dict(values: dict[str, Any]) -> Sequence:
-    if set(values) != {one.name for one in fields(Sequence)}:
-        raise SnapshotUnusable("the snapshot has the fields of another version")
-    grown = {name: Columns(len(values[name]), values[name]) for name in ("summed", "released")}
-    return Sequence(**{**values, **grown})
 
 
 def _published(kind: str, state: LeaderState, position: int) -> Published:

@@ -1,13 +1,15 @@
 """Public parameters of the scorecard learner: fixed before any data, recorded in the store."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
 from typing import Any, Self
 
+from littled.budget.events import EPSILON_MAX
 from littled.budget.unit import USER_EXAMPLES_MAX
+from littled.classes.scorecard import COSINES_MAX
 from littled.learners.leader.shaping import FALLING, FREE, RISING
 from littled.learners.online.parameters import plain_values, stored_values
 from littled.mechanisms.discrete_gaussian import VARIANCE
@@ -27,15 +29,30 @@ SCALE_MAX, BATCHES_MAX, BATCH_MAX = 1 << 12, 1 << 12, 1 << 30
 # Low bits of a release that the weights do without, so that their products stay below 2^63.
 DROPPED_BITS = 14
 
-_FRACTIONS = ("epsilon", "decay", "learning_rate")
-_INTEGERS = ("horizon", "batch_examples", "warmup", "warmup_scale", "moments_scale", "scale")
+# Points of a scorecard for one unit of the logarithm of the odds of a usual row.
+POINTS = 100
+STUMP_POINTS_MAX = 1 << 10
+
+_FRACTIONS = ("epsilon", "decay", "learning_rate", "stump_rate")
+_INTEGERS = (
+    *("horizon", "batch_examples", "warmup", "warmup_scale", "moments_scale", "scale"),
+    *("cosines", "average_batches", "publish_every", "stump_batches", "stump_points", "stump_fade"),
+    *("judging_scale", "judging_first", "judging_last"),
+)
+# What later versions added: not stored where it has its default, so that plans stay as they were.
+_LATER = (
+    *("columns_max", "monotone", "cosines", "average_batches", "publish_every"),
+    *("stump_batches", "stump_rate", "stump_points", "stump_fade"),
+    *("judging_scale", "judging_first", "judging_last"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class LeaderParameters:
     """Public parameters of the scorecard learner.
 
-    Privacy-critical (they set prices): all but `learning_rate`, `columns_max` and `monotone`.
+    Privacy-critical (they set prices): all but `learning_rate`, `columns_max`, `monotone`,
+    `average_batches`, `publish_every`, `stump_points` and `stump_fade`.
 
     - `epsilon`: what is promised for all that is released about an example; finite precision is
       charged for it.
@@ -51,6 +68,16 @@ class LeaderParameters:
     - `columns_max`: columns that have points in a published rule, at the most; None for all.
     - `monotone`: for each column "r", "f" or "-": its published points rise, fall or are free; ""
       for all free.
+    - `cosines`: features of a column in order, at the most.
+    - `average_batches`: published weights move 1/`average_batches` of the way after each batch.
+    - `publish_every`: batches from one public time to the next, at the most; a rule is published
+      there if it differs from the last one. 0 for a rule after each batch, or each 4096th of a
+      season, whatever it is.
+    - `stump_batches`: batches before the warm-up, from which a stump is drawn at rate `stump_rate`,
+      with `stump_points` that fade out in `stump_fade` batches; 0 for none.
+    - `judging_scale`: by what counts of right answers are multiplied before noise is added, at the
+      end of public periods of `judging_first` batches, twice as many, and so on up to
+      `judging_last`, the first of which begins after as many; 0 if nothing is judged.
 
     ValueError, one sentence, for values and combinations that no learner can have.
     """
@@ -67,6 +94,16 @@ class LeaderParameters:
     user_examples_max: int | None = None
     columns_max: int | None = None
     monotone: str = ""
+    cosines: int = 4
+    average_batches: int = 2
+    publish_every: int = 0
+    stump_batches: int = 0
+    stump_rate: Fraction = Fraction(0)
+    stump_points: int = 0
+    stump_fade: int = 0
+    judging_scale: int = 0
+    judging_first: int = 0
+    judging_last: int = 0
 
     def __post_init__(self) -> None:
         """Say the first thing that is wrong, if anything is."""
@@ -77,7 +114,27 @@ class LeaderParameters:
     @property
     def batches(self) -> int:
         """Batches after the warm-up; what is left over at the season's end is in none."""
-        return self.horizon // self.batch_examples - self.warmup
+        return self.all_batches - self.stump_batches - self.warmup
+
+    @property
+    def all_batches(self) -> int:
+        """Batches of a season."""
+        return self.horizon // self.batch_examples
+
+    @property
+    def unjudged(self) -> int:
+        """Batches before the first period, in which scorecards are only beginning."""
+        return self.stump_batches + self.judging_first
+
+    @property
+    def periods(self) -> tuple[int, ...]:
+        """Batches of a season that are done when a period of judging ends; public, rising."""
+        found, done, length = [], self.unjudged, self.judging_first
+        while self.judging_scale and done + length <= self.all_batches:
+            done += length
+            found.append(done)
+            length = min(2 * length, self.judging_last)
+        return tuple(found)
 
     @property
     def coefficients(self) -> tuple[int, ...]:
@@ -91,8 +148,9 @@ class LeaderParameters:
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; fractions as "numerator/denominator"; without what shapes no rule."""
+        as_before = {one.name for one in fields(self) if getattr(self, one.name) == one.default}
         values = plain_values(self)
-        return {k: v for k, v in values.items() if v or k not in ("columns_max", "monotone")}
+        return {k: v for k, v in values.items() if k not in _LATER or k not in as_before}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
@@ -142,6 +200,7 @@ def _wrong_values(p: LeaderParameters) -> Iterator[str]:
         row = sum(coefficients(count, p.decay, scale))
         if row * row * p.batch_examples * LENGTH_MAX >> DROPPED_BITS >= 1 << 61:
             yield "batches this long have sums that would not fit into 64 bits; shorten the horizon"
+    yield from _wrong_portfolio(p)
     if p.moments_scale > 1 << 24:
         yield "moments_scale must be at most 2^24"
     if bool(p.warmup) != bool(p.warmup_scale) or bool(p.warmup) != bool(p.moments_scale):
@@ -153,3 +212,19 @@ def _wrong_values(p: LeaderParameters) -> Iterator[str]:
         yield "columns_max must be an integer of at least 1"
     if not isinstance(p.monotone, str) or not set(p.monotone) <= {RISING, FALLING, FREE}:
         yield f"monotone must be a text of {RISING}, {FALLING} and {FREE}, one for each column"
+
+
+def _wrong_portfolio(p: LeaderParameters) -> Iterator[str]:
+    """What a stump and judging may not be."""
+    if not 1 <= p.cosines <= COSINES_MAX or p.average_batches < 1:
+        yield f"cosines must be from 1 to {COSINES_MAX}, and average_batches at least 1"
+    if bool(p.stump_batches) != (p.stump_rate > 0) or p.stump_rate > EPSILON_MAX:
+        yield "a stump needs stump_batches and a stump_rate above 0, and neither without the other"
+    if p.stump_points > STUMP_POINTS_MAX or bool(p.stump_points) != bool(p.stump_fade):
+        yield f"stump_points must be from 0 to {STUMP_POINTS_MAX}, and need stump_fade"
+    if bool(p.judging_scale) != (0 < p.judging_first <= p.judging_last):
+        yield "judging needs judging_scale, and judging_first from 1 to judging_last"
+    if (p.stump_batches or p.judging_scale) and not p.publish_every:
+        yield "a stump and judging need publish_every"
+    if p.judging_scale * p.judging_last * p.batch_examples >= 1 << 62:
+        yield "periods this long have counts that would not fit into 64 bits"

@@ -15,6 +15,7 @@ from typing import ClassVar
 
 from littled.classes.capabilities import AdditiveRules, needed
 from littled.learners.leader import LeaderParameters
+from littled.learners.leader.judging import COUNTED
 from littled.learners.leader.parameters import (
     BATCH_MAX,
     BATCHES_MAX,
@@ -39,6 +40,19 @@ BATCH_MIN, BATCHES_MIN = 8, 40
 # The warm-up has so many examples as make the noise of the mean a fifth of a usual row, but at most
 # a twentieth of a season; where that leaves more noise than 0.7 of a row, there is none.
 WARMUP_PRECISION, WARMUP_SHARE, WARMUP_NOISE = 5.0, 20, 0.7
+# The stump before it: a draw that loses one example in so many, within a tenth of a season; what it
+# adds to scores, in points, and in how many times its own batches that fades.
+STUMP_LOSS, STUMP_SHARE, STUMP_POINTS, STUMP_FADE = 16, 10, 100, 20
+# Periods of judging, in parts of a season, and the noise in a lead that is wanted, in parts of the
+# longest; within limits of the budget's share.
+PERIOD_FIRST, PERIOD_LAST, LEAD_NOISE = 32, 8, 0.007
+JUDGING_MIN, JUDGING_MAX = 0.01, 0.07
+# Cosines of each of k columns in order: 128 / k^2, but at least 4 and at most 32.
+COSINES_TOGETHER, COSINES_MIN, COSINES_OF_FEW = 128, 4, 32
+# Published weights move half-way after each batch: streams whose days differ lose by more.
+AVERAGE_BATCHES = 2
+# Public times of a season: the ends of all batches, unless there are more.
+PUBLIC_TIMES = 4096
 # With coarser coefficients, rounding them would lose more than the budget's size does.
 SCALE_MIN = 8
 # Learning rates are multiples of this.
@@ -87,7 +101,7 @@ class LeaderPlanning(Planning[LeaderRequest, LeaderEstimate, LeaderPlan]):
         """The plan under one way to divide the budget; None if it leaves no zCDP."""
         if budget.accounting != "zcdp" or request.hypotheses.additive is None:
             return None
-        parameters = planned(request.hypotheses.additive.dimensions, budget)
+        parameters = planned(request.hypotheses.additive, budget)
         if parameters is None:
             return None
         parameters = replace(parameters, columns_max=request.columns_max, monotone=request.monotone)
@@ -124,7 +138,7 @@ class LeaderPlanning(Planning[LeaderRequest, LeaderEstimate, LeaderPlan]):
     def snapshot_bytes_max(self, plan: LeaderPlan) -> int:
         """Most bytes of the learner's state in a snapshot: sums, releases, the rule, and users."""
         p, rules = plan.parameters, needed(plan.hypotheses.additive)
-        sums = 2 * 8 * rules.dimensions * max(p.batches, p.warmup)
+        sums = 2 * 8 * rules.features(p.cosines).dimensions * max(p.batches, p.warmup)
         users = 20 * p.horizon if p.user_examples_max is not None else 0
         return sums + users + limits.frame_bytes_max + 4096
 
@@ -136,25 +150,26 @@ class LeaderPlanning(Planning[LeaderRequest, LeaderEstimate, LeaderPlan]):
 
 
 @lru_cache(maxsize=256)
-def planned(dimensions: int, budget: Budget) -> LeaderParameters | None:
+def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
     """The parameters for a part of a budget in zCDP; None if it is too small."""
     n, rho, most = budget.horizon, float(budget.answers_amount), budget.unit.examples
     if rho <= 0:
         return None
     # the price of c examples of a user grows with c^2
     own = rho / (most * most)
-    batch, decay, rate = _batch(n, own)
-    needed = math.sqrt(5 * dimensions / own)
-    longest = min(n / WARMUP_SHARE, WARMUP_PRECISION * needed)
-    warmup = int(longest) // batch if needed <= WARMUP_NOISE * longest else 0
-    batches = n // batch - warmup
-    scale = scale_of(batches, decay, own)
-    warmup_scale = scale_of(warmup, decay, own / 2) if warmup else 0
+    share = judging_share(n, own)
+    rows = own * (1 - share)
+    cosines = cosines_of(rules)
+    batch, decay, rate = _batch(n, rows)
+    stump, stump_rate = _stump(rules, n, own, batch)
+    warmup = _warmup(rules.features(cosines).dimensions, n, rows, batch)
+    batches = n // batch - stump - warmup
+    scale = scale_of(batches, decay, rows)
+    warmup_scale = scale_of(warmup, decay, rows / 2) if warmup else 0
     if min(scale, warmup_scale or scale) < SCALE_MIN:
         return None
-    moments = (
-        math.isqrt(int(own * NOISE_VARIANCE / 5)) // AdditiveRules.USUAL_LENGTH if warmup else 0
-    )
+    first = max(1, batches // PERIOD_FIRST)
+    moments = _multiple(rows / 2, 5 * AdditiveRules.USUAL_LENGTH**2)
     try:
         return LeaderParameters(
             epsilon=budget.epsilon,
@@ -165,11 +180,68 @@ def planned(dimensions: int, budget: Budget) -> LeaderParameters | None:
             scale=scale,
             warmup=warmup,
             warmup_scale=warmup_scale,
-            moments_scale=min(moments, 1 << 24) if warmup else 0,
+            moments_scale=min(1 << 24, moments) if warmup else 0,
             user_examples_max=budget.user_examples_max,
+            cosines=cosines,
+            average_batches=AVERAGE_BATCHES,
+            publish_every=max(1, -(-(n // batch) // PUBLIC_TIMES)),
+            stump_batches=stump,
+            stump_rate=stump_rate,
+            stump_points=STUMP_POINTS if stump else 0,
+            stump_fade=STUMP_FADE * stump,
+            judging_scale=_multiple(own * share, COUNTED * 4),
+            judging_first=first,
+            judging_last=max(first, int(_period(n, own, share)) // batch),
         )
     except ValueError:  # a season so long that sums would not fit into 64 bits
         return None
+
+
+def cosines_of(rules: AdditiveRules) -> int:
+    """Cosines of each column in order: more where few columns are there to say anything."""
+    ordered = sum(1 for inner in rules.ordered if len(inner) > 2)
+    return max(COSINES_MIN, min(COSINES_OF_FEW, COSINES_TOGETHER // max(1, ordered**2)))
+
+
+def judging_share(n: int, rho: float) -> float:
+    """The share of rho by which the noise in a lead is `LEAD_NOISE` of the longest periods.
+
+    The counts of a period have the variance v = 3 / (2 share rho), each of two that are compared.
+    """
+    wanted = COUNTED / (rho * (LEAD_NOISE * n / PERIOD_LAST) ** 2)
+    return max(JUDGING_MIN, min(JUDGING_MAX, wanted))
+
+
+def _period(n: int, rho: float, share: float) -> float:
+    """Examples of the longest periods: where they can be shorter for that noise, they are."""
+    return min(n / PERIOD_LAST, math.sqrt(COUNTED / (rho * share)) / LEAD_NOISE)
+
+
+def _stump(rules: AdditiveRules, n: int, rho: float, batch: int) -> tuple[int, Fraction]:
+    """Batches from which a stump is drawn, and the rate of a draw; none where none is full.
+
+    By the bound of the exponential mechanism a draw from m examples loses at most
+    (1 + ln N) / (e m) of them, N stumps: 1 in `STUMP_LOSS` here, if that is not too long.
+    """
+    rate = Fraction(math.floor(math.sqrt(2 * rho) * (1 - 1e-9) * RATE_UNIT), RATE_UNIT)
+    if not rate:
+        return 0, rate
+    stumps = 2 * (sum(rules.sizes) - len(rules.sizes) + 1)
+    enough = STUMP_LOSS * (1 + log(stumps)) / float(rate)
+    batches = int(min(n / STUMP_SHARE, enough)) // batch
+    return (batches, rate) if batches else (0, Fraction(0))
+
+
+def _warmup(dimensions: int, n: int, rho: float, batch: int) -> int:
+    """Batches of the warm-up; 0 where the mean of rows would be mostly noise."""
+    needed = math.sqrt(5 * dimensions / rho)
+    longest = min(n / WARMUP_SHARE, WARMUP_PRECISION * needed)
+    return int(longest) // batch if needed <= WARMUP_NOISE * longest else 0
+
+
+def _multiple(rho: float, squares: int) -> int:
+    """The largest multiple of numbers that differ by so many squares that rho pays for."""
+    return math.isqrt(int(2 * rho * (1 - 1e-9) * NOISE_VARIANCE / squares))
 
 
 def _batch(n: int, rho: float) -> tuple[int, Fraction, float]:

@@ -14,6 +14,8 @@ from littled.classes.scorecard import Scorecards
 from littled.learners.leader.features import MARGINS, Contribution, FeatureMap
 from littled.learners.leader.parameters import LENGTH_MAX, RESIDUAL_STEPS
 
+# More than some columns have buckets for.
+COSINES = 5
 CLASSES = ("4x3", "2x2c", "m4x5cox2", "64", "3x64xm9co")
 
 
@@ -31,19 +33,22 @@ def every_row(hypotheses: Scorecards) -> Any:
 def features_of(hypotheses: Scorecards, row: Any) -> Integers:
     """The features of one row, looked up one after the other."""
     buckets = np.atleast_1d(row).tolist()
-    parts = [t[b] for t, b in zip(hypotheses.tables, buckets, strict=True)]
-    return np.concatenate(([hypotheses.constant], *parts))
+    encoded = hypotheses.features(COSINES)
+    parts = [t[b] for t, b in zip(encoded.tables, buckets, strict=True)]
+    return np.concatenate(([encoded.constant], *parts))
 
 
 def centre_of(hypotheses: Scorecards, seed: int) -> Integers:
     generator = np.random.default_rng(seed)
-    centre = generator.integers(-600, 600, size=hypotheses.dimensions)
+    centre = generator.integers(-600, 600, size=hypotheses.features(COSINES).dimensions)
     centre[0] = 0
     return centre
 
 
 def weights_of(hypotheses: Scorecards, seed: int, size: int) -> Integers:
-    return np.random.default_rng(seed).integers(-size, size, size=hypotheses.dimensions)
+    return np.random.default_rng(seed).integers(
+        -size, size, size=hypotheses.features(COSINES).dimensions
+    )
 
 
 def test_margins_are_where_a_residual_loses_a_step() -> None:
@@ -61,7 +66,7 @@ def test_margins_are_where_a_residual_loses_a_step() -> None:
 @pytest.mark.parametrize("seed", [0, 1])
 def test_no_example_adds_more_than_its_limit(name: str, seed: int) -> None:
     hypotheses = Scorecards(name)
-    features = FeatureMap(hypotheses)
+    features = FeatureMap(hypotheses, COSINES)
     x = every_row(hypotheses)
     centre = centre_of(hypotheses, seed) * seed
     longest = 0
@@ -89,7 +94,7 @@ def test_no_example_adds_more_than_its_limit(name: str, seed: int) -> None:
 @pytest.mark.parametrize("name", CLASSES)
 def test_sums_of_rows_are_those_of_each_row(name: str) -> None:
     hypotheses = Scorecards(name)
-    features = FeatureMap(hypotheses)
+    features = FeatureMap(hypotheses, COSINES)
     x, centre = every_row(hypotheses)[:200], centre_of(hypotheses, 3)
     cells = features.cells(x)
     rows = np.array([features_of(hypotheses, row) for row in x])
@@ -111,8 +116,10 @@ def test_sums_of_rows_are_those_of_each_row(name: str) -> None:
 @pytest.mark.parametrize("name", CLASSES)
 def test_moments_of_one_row_are_within_their_limits(name: str) -> None:
     hypotheses = Scorecards(name)
-    features, usual = FeatureMap(hypotheses), hypotheses.USUAL_LENGTH
-    contribution = Contribution(features, np.zeros(hypotheses.dimensions, np.int64), usual)
+    features, usual = FeatureMap(hypotheses, COSINES), hypotheses.USUAL_LENGTH
+    contribution = Contribution(
+        features, np.zeros(hypotheses.features(COSINES).dimensions, np.int64), usual
+    )
     x = every_row(hypotheses)
     cells = features.cells(x)
     for i in range(len(x)):
@@ -122,7 +129,9 @@ def test_moments_of_one_row_are_within_their_limits(name: str) -> None:
     together = contribution.moments(cells)
     each = sum(contribution.moments(cells[:, i : i + 1]) for i in range(len(x)))
     assert together.tolist() == np.asarray(each).tolist()
-    assert contribution.moments(cells[:, :0]).tolist() == [0] * (hypotheses.dimensions + 1)
+    assert contribution.moments(cells[:, :0]).tolist() == [0] * (
+        hypotheses.features(COSINES).dimensions + 1
+    )
 
 
 @given(score=st.integers(-(1 << 20), 1 << 20), label=st.integers(0, 1))
@@ -130,8 +139,10 @@ def test_a_residual_is_the_nearest_step_to_the_miss_and_at_most_a_half(
     score: int, label: int
 ) -> None:
     hypotheses = Scorecards("2")
-    features = FeatureMap(hypotheses)
-    contribution = Contribution(features, np.zeros(hypotheses.dimensions, np.int64), 1024)
+    features = FeatureMap(hypotheses, COSINES)
+    contribution = Contribution(
+        features, np.zeros(hypotheses.features(COSINES).dimensions, np.int64), 1024
+    )
     cells = features.cells(np.zeros(1, dtype=np.uint8))
     lengths = np.array([1024])
     scores = np.zeros(2, dtype=np.int64), score * 1024

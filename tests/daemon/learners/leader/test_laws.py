@@ -2,9 +2,10 @@
 
 Noise is Gaussian, so what a transcript costs is exact arithmetic: given what is before, a release
 of values v on one side and v' on the other has the divergence |v - v'|^2 / (2 s^2) in zCDP, and
-these add up over the transcript. So the transcript is given here, by an adversary who also chooses
-every other example by it; both sides are run until their values are known, and the squares that
-they differ by are compared with the learner's own event. Nothing is sampled.
+these add up over the transcript; a stump is drawn with the bounded range w = rate (largest change
+of a score - least change), which costs w^2 / 8. So the transcript is given here, by an adversary
+who also chooses every other example by it; both sides are run until their values are known, and the
+squares that they differ by are compared with the learner's own event. Nothing is sampled.
 """
 
 from collections.abc import Iterator, Sequence
@@ -35,6 +36,11 @@ COLD = LeaderParameters(
     epsilon=F(8), horizon=6, batch_examples=2, decay=F(9, 10), learning_rate=F(1, 4), scale=40
 )
 WARM = replace(COLD, horizon=8, warmup=2, warmup_scale=30, moments_scale=90_000)
+# With prices of alike sizes for the stump, for rows and for counts.
+COMPARED = replace(
+    WARM, horizon=14, publish_every=1, stump_batches=2, stump_rate=F(1, 140), stump_points=100,
+    stump_fade=4, judging_scale=10**8, judging_first=1, judging_last=2, cosines=2,
+)  # fmt: skip
 # A row of buckets and a label; None for an example of a user that is not there.
 Example = tuple[tuple[int, int], int]
 EXTREMES: tuple[Example, ...] = (((0, 0), 0), ((0, 0), 1), ((2, 1), 0), ((2, 1), 1), ((1, 0), 1))
@@ -53,9 +59,16 @@ class Transcribed(LeaderLearner):
         turn = len(self.seen)
         self.seen.append((purpose, tuple(values.tolist())))
         size = self.transcript[turn % len(self.transcript)]
+        if purpose == "scorecard-judging":  # so that every candidate is published by turns
+            size = (1 << 38) * (-1) ** turn
         # about as large as noise and signal are, of another sign for every other value
         signs = np.where(np.arange(len(values)) % 2, 1, -1)
         return signs * size + values * 0
+
+    def draw(self, sums: Integers, standing: int, noise: NoiseSource, place: Place) -> int:
+        turn = len(self.seen)
+        self.seen.append(("scorecard-stump", tuple(self.stumps.scores(sums).tolist())))
+        return int(self.stumps.drawn[abs(self.transcript[turn % len(self.transcript)]) % 5])
 
 
 def values_of(
@@ -86,12 +99,15 @@ def cost(learner: Transcribed, sides: Sequence[Sequence[Example]], users: Any = 
     whose = (None, None) if users is None else users
     first, second = (values_of(learner, s, u) for s, u in zip(sides, whose, strict=True))
     assert [purpose for purpose, _ in first] == [purpose for purpose, _ in second]
-    squares = sum(
-        (a - b) ** 2
-        for (_, ours), (_, theirs) in zip(first, second, strict=True)
-        for a, b in zip(ours, theirs, strict=True)
-    )
-    return Fraction(squares, 2 * discrete_gaussian.VARIANCE)
+    squares, drawn = 0, F(0)
+    for (purpose, ours), (_, theirs) in zip(first, second, strict=True):
+        changes = [a - b for a, b in zip(ours, theirs, strict=True)]
+        if purpose == "scorecard-stump":
+            width = learner.parameters.stump_rate * (max(changes) - min(changes))
+            drawn += width**2 / 8
+        else:
+            squares += sum(change**2 for change in changes)
+    return drawn + Fraction(squares, 2 * discrete_gaussian.VARIANCE)
 
 
 def claimed(learner: LeaderLearner) -> Fraction:
@@ -99,20 +115,26 @@ def claimed(learner: LeaderLearner) -> Fraction:
     return price(event).rho
 
 
+LONG = 8
 TRANSCRIPTS = ((1,), (1 << 36, -(1 << 36)), (1 << 41, 1 << 38, -(1 << 41)))
 
 
 def neighbours(length: int) -> Iterator[tuple[list[Example], list[Example]]]:
-    """Streams that differ in one example, at every position, around different others."""
-    for position, (ours, theirs) in product(range(length), combinations(EXTREMES, 2)):
-        for shift in range(2):
+    """Streams that differ in one example, at every position, around different others.
+
+    Of longer streams fewer, so that tests are quick: pairs with other rows, labels, or both.
+    """
+    pairs = list(combinations(EXTREMES, 2))
+    shifts = 2 if length <= LONG else 1
+    for position, (ours, theirs) in product(range(length), pairs if shifts == 2 else pairs[::3]):
+        for shift in range(shifts):
             rest = [EXTREMES[(i * 3 + shift) % len(EXTREMES)] for i in range(length)]
             first, second = list(rest), list(rest)
             first[position], second[position] = ours, theirs
             yield first, second
 
 
-@pytest.mark.parametrize("parameters", [COLD, WARM], ids=["cold", "warm"])
+@pytest.mark.parametrize("parameters", [COLD, WARM, COMPARED], ids=["cold", "warm", "compared"])
 def test_all_releases_of_a_season_cost_what_is_charged(parameters: LeaderParameters) -> None:
     most = F(0)
     for transcript in TRANSCRIPTS:
@@ -146,7 +168,7 @@ def test_the_warmup_and_the_rest_are_each_within_their_part() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2])
-@pytest.mark.parametrize("parameters", [COLD, WARM], ids=["cold", "warm"])
+@pytest.mark.parametrize("parameters", [COLD, WARM, COMPARED], ids=["cold", "warm", "compared"])
 def test_all_that_one_user_gives_costs_what_is_charged(
     parameters: LeaderParameters, most: int
 ) -> None:
@@ -171,8 +193,9 @@ def test_all_that_one_user_gives_costs_what_is_charged(
         assert found <= claimed(learner)
         assert found > claimed(learner) / 8
     alone = season_event(replace(parameters, user_examples_max=None))
-    parts = ("warmup", "moments", "rest")
+    parts = ("warmup", "moments", "rest", "judging")
     together = season_event(parameters)
+    assert together.stump_rate == most * alone.stump_rate
     assert [getattr(together, part) for part in parts] == [
         most**2 * getattr(alone, part) for part in parts
     ]
@@ -190,10 +213,52 @@ def test_the_event_is_what_the_proof_says() -> None:
     )
 
 
+def test_what_is_judged_and_what_a_stump_is_drawn_from_are_within_their_parts() -> None:
+    event = season_event(COMPARED)
+    judged, widths = 0, {0}
+    for transcript in TRANSCRIPTS:
+        learner = Transcribed("s/l", CLASS, COMPARED, transcript)
+        for sides in neighbours(COMPARED.horizon):
+            first, second = (values_of(learner, side, None) for side in sides)
+            changed = {
+                purpose for (purpose, a), (_, b) in zip(first, second, strict=True) if a != b
+            }
+            # an example is before the warm-up, or it is learned from and judged
+            assert changed == {"scorecard-stump"} or "scorecard-stump" not in changed
+            found = 0
+            for (purpose, ours), (_, theirs) in both:
+                changes = [a - b for a, b in zip(ours, theirs, strict=True)]
+                if purpose == "scorecard-judging":
+                    found += sum(change**2 for change in changes)
+                elif purpose == "scorecard-stump":
+                    widths.add(max(changes) - min(changes))
+            judged = max(judged, found)
+    assert event.judging / 2 < judged <= event.judging == 3 * (2 * 10**8) ** 2
+    assert max(widths) == 2
+
+
+def test_a_stump_is_drawn_by_chance_and_a_better_one_more_often() -> None:
+    learner = LeaderLearner("s/l", CLASS, replace(COMPARED, stump_rate=F(1, 2)))
+    sums = np.array([-2, 0, 2, 0, 0], dtype=np.int64)  # 1 from the last bucket of column 0 on
+    places = (Place(HEAD, 0, position) for position in range(300))
+    drawn = [learner.draw(sums, -1, NOISE, place) for place in places]
+    numbers = learner.stumps.drawn.tolist()
+    scores = learner.stumps.scores(sums).tolist()
+    weights = {n: 1.6487 ** (s / 1) for n, s in zip(numbers, scores, strict=True)}
+    for number, weight in weights.items():
+        share = weight / sum(weights.values())
+        assert abs(drawn.count(number) / 300 - share) < 4 * (share / 300) ** 0.5
+    # the one that stands weighs exp(4) times as much
+    again = [learner.draw(sums, 3, NOISE, Place(HEAD, 0, position)) for position in range(99)]
+    assert again.count(3) > 50
+
+
 SHAPED = replace(WARM, columns_max=1, monotone="rf")
 
 
-@pytest.mark.parametrize("parameters", [COLD, WARM, SHAPED], ids=["cold", "warm", "shaped"])
+@pytest.mark.parametrize(
+    "parameters", [COLD, WARM, SHAPED, COMPARED], ids=["cold", "warm", "shaped", "compared"]
+)
 def test_what_is_published_follows_from_the_releases_alone(parameters: LeaderParameters) -> None:
     """Neighbours whose releases are the same publish the same rules, and ask for the same words."""
     compared = 0
@@ -220,4 +285,5 @@ def rules_of(learner: Transcribed, examples: Sequence[Example]) -> list[str]:
             assert isinstance(effect, CallRequested)
             state = learner.step(state, CallAdmitted(effect.place), NOISE).state
             out.append(state.rule.to_json())
-    return [*out, str((state.weights.tolist(), state.average.tolist(), state.batches))]
+    public = (state.weights.tolist(), state.average.tolist(), state.batches)
+    return [*out, str((*public, state.base, state.stump, state.judgement, state.card))]

@@ -23,7 +23,9 @@ from littled.learners.contract import (
     SeasonPriced,
 )
 from littled.learners.leader import LeaderLearner, LeaderParameters, LeaderState
+from littled.learners.leader.judging import Candidate
 from littled.learners.leader.learner import published_after, season_event
+from littled.learners.leader.state import Base
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms import discrete_gaussian
 from littled.mechanisms.noise import KeyedNoise
@@ -43,10 +45,17 @@ COLD = LeaderParameters(
 )
 WARM = replace(COLD, warmup=3, warmup_scale=900, moments_scale=100_000)
 CASES = {"cold": COLD, "warm": WARM, "users": replace(WARM, user_examples_max=1)}
+PORTFOLIO = replace(
+    WARM, cosines=6, average_batches=3, publish_every=1, stump_batches=4, stump_rate=F(1),
+    stump_points=100, stump_fade=10, judging_scale=10**9, judging_first=2, judging_last=4,
+)  # fmt: skip
+COMPARED = {"portfolio": PORTFOLIO, "members": replace(PORTFOLIO, user_examples_max=1)}
+ALL = CASES | COMPARED
+FEATURES = CLASS.features(4)
 
 
 def learner(case: str = "warm", **changes: Any) -> LeaderLearner:
-    return LeaderLearner("s/l", CLASS, replace(CASES[case], **changes))
+    return LeaderLearner("s/l", CLASS, replace(ALL[case], **changes))
 
 
 def stream(seed: int, count: int) -> tuple[Any, Any, Any]:
@@ -105,7 +114,7 @@ def test_rules_come_less_often_later_and_their_number_is_limited() -> None:
     assert learner("warm", horizon=40_980, warmup=20).calls_max == 2057
 
 
-@given(cuts=st.lists(st.integers(1, 199), max_size=8), case=st.sampled_from(sorted(CASES)))
+@given(cuts=st.lists(st.integers(1, 199), max_size=8), case=st.sampled_from(sorted(ALL)))
 @settings(max_examples=25)
 def test_how_examples_come_in_batches_does_not_matter(cuts: list[int], case: str) -> None:
     of = learner(case)
@@ -151,7 +160,7 @@ def test_the_mean_of_a_column_that_is_left_out_is_in_the_constant() -> None:
     whole, rule = (cast("ScorecardRule", each[-1].rule) for each in (rules, narrow))
     left_out = [place for place, table in enumerate(rule.tables) if not any(table)]
     assert len(left_out) == 2
-    sequence, sides = state.sequence, CLASS.places
+    sequence, sides = state.sequence, FEATURES.places
     assert sequence is not None
     means = [(state.average * sequence.centre)[sides[place]].sum() for place in left_out]
     expected = 100 * sum(means) / (sequence.bound << 24)
@@ -159,7 +168,7 @@ def test_the_mean_of_a_column_that_is_left_out_is_in_the_constant() -> None:
     assert abs(rule.constant - whole.constant - expected) < 1.5
 
 
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case", ALL)
 @pytest.mark.parametrize("count", [0, 7, 30, 34, 123])
 def test_a_snapshot_goes_on_as_the_state_would(case: str, count: int) -> None:
     of, noise = learner(case), TapeNoise(4)
@@ -187,7 +196,7 @@ def test_a_season_is_priced_when_it_opens_and_rules_cost_nothing_more() -> None:
     of = learner()
     priced, published = of.step(of.initial(), SeasonOpened(0, 0), TapeNoise(1)).effects
     assert isinstance(priced, SeasonPriced)
-    values = 20 * CLASS.dimensions + CLASS.dimensions + 1
+    values = 20 * FEATURES.dimensions + FEATURES.dimensions + 1
     loss = PrecisionLoss(values * discrete_gaussian.TOTAL_VARIATION, F(1))
     assert priced.events == (season_event(of.parameters), loss)
     assert published == Published("rule", 1, 0, 0, 0, CLASS.first_rule())
@@ -206,7 +215,7 @@ def test_the_next_season_goes_on_from_the_weights_of_the_last() -> None:
     assert not opened.sequence.partial.any()
     # the same score in other coordinates: the rule that would be published now is the one before
     assert state.sequence is not None
-    ours, theirs = of._rule(opened.average, opened.sequence), out[-1].rule
+    ours, theirs = of._rule(opened), out[-1].rule
     x, _, _ = stream(3, 500)
     assert np.mean(ours.evaluate(x) == theirs.evaluate(x)) > 0.98
 
@@ -254,8 +263,8 @@ def test_noise_is_drawn_once_for_each_batch_and_once_for_the_mean() -> None:
     noise = TapeNoise(1)
     run(learner(), 200, noise, [])
     words = discrete_gaussian.WORDS
-    rows = [("s/l", "scorecard", 10 * n - 1, CLASS.dimensions * words) for n in range(1, 21)]
-    moments = ("s/l", "scorecard-moments", 29, (CLASS.dimensions + 1) * words)
+    rows = [("s/l", "scorecard", 10 * n - 1, FEATURES.dimensions * words) for n in range(1, 21)]
+    moments = ("s/l", "scorecard-moments", 29, (FEATURES.dimensions + 1) * words)
     assert noise.requests == [*rows[:3], moments, *rows[3:]]
 
 
@@ -272,6 +281,95 @@ def test_columns_that_say_something_are_found() -> None:
 
 
 def test_every_field_of_a_state_is_in_a_snapshot() -> None:
+    """But what came later is left out where nothing is there, as it always was."""
+    later = {"card", "base", "stump", "judgement", "judged", "cell_sums"}
+    names = {one.name for one in fields(LeaderState)}
     of = learner()
-    values = of.state_to_dict(of.initial())
-    assert set(values) == {one.name for one in fields(LeaderState)}
+    assert set(of.state_to_dict(run(of, 123, TapeNoise(1), [])[0])) == names - later
+    of = learner("portfolio")
+    for count in (5, 60, 123):
+        values = of.state_to_dict(run(of, count, TapeNoise(1), [])[0])
+        assert set(values) == names
+
+
+# --- candidates -----------------------------------------------------------------------------------
+
+
+def test_a_stump_is_published_first_and_scores_begin_with_it() -> None:
+    of = learner("portfolio")
+    state, out = run(of, 40, KeyedNoise(bytes(32)), [])
+    assert of.stages == (1, 4)
+    assert [each.position for each in out] == [10, 40]
+    for each in out[:1]:
+        rule = cast("ScorecardRule", each.rule)
+        assert sum(map(any, rule.tables)) <= 1
+    # the scorecard that is nothing but the stump: the same label for every row
+    x, _, _ = stream(3, 500)
+    card = cast("ScorecardRule", out[-1].rule)
+    assert {*map(abs, sum(card.tables, ()))} <= {0, 100}
+    cells = of.features.cells(x)
+    assert (card.evaluate(x) == of.stumps.labels(state.stump, cells)).all()
+    assert (state.base.number, state.base.score) == (state.stump, 1 << 16)
+    assert state.weights.tolist() == [0] * of.features.dimensions
+
+
+def test_what_scores_begin_with_fades() -> None:
+    of = learner("portfolio")
+    base = Base(3, 1000)
+    scores = [of.base_score(base, batches) for batches in (0, 4, 5, 9, 13, 14, 20)]
+    assert scores == [1000, 1000, 900, 500, 100, 0, 0]
+    assert of.base_score(Base(), 0) == 0
+
+
+def test_a_rule_that_stays_is_not_published_again() -> None:
+    of = learner("portfolio")
+    _, out = run(of, 200, TapeNoise(5), [])
+    assert all(a.rule != b.rule for a, b in pairwise(out))
+    assert len(out) < of.calls_max == 20
+    assert [each.version for each in out] == list(range(2, len(out) + 2))
+
+
+def test_later_seasons_keep_what_was_learned_and_draw_a_stump_to_compare_with() -> None:
+    of, noise = learner("portfolio"), KeyedNoise(bytes(32))
+    state, out = run(of, 200, noise, [])
+    opened = of.step(state, SeasonOpened(1, 200), noise).state
+    x, y, _ = stream(4, 40)
+    step = of.step(opened, Examples(Place(HEAD, 200, 200), x, y), noise)
+    assert (step.consumed, step.effects) == (40, ())  # the rule stays while a stump is drawn
+    assert step.state.rule == out[-1].rule
+    assert step.state.base == Base(state.base.number, 0)
+    assert step.state.weights.tolist() == opened.weights.tolist()
+    assert step.state.judged is not None
+
+
+def test_noise_of_candidates_is_drawn_at_public_positions() -> None:
+    noise = TapeNoise(1)
+    run(learner("portfolio"), 200, noise, [])
+    asked = [(purpose, position) for _, purpose, position, _ in noise.requests]
+    assert [p for purpose, p in asked if purpose == "scorecard-stump"] == [9, 39]
+    # from batch 6 on, periods of 2 batches, and then of 4; the rest is in none
+    assert PORTFOLIO.periods == (8, 12, 16, 20)
+    assert [p for purpose, p in asked if purpose == "scorecard-judging"] == [79, 119, 159, 199]
+    assert [p for purpose, p in asked if purpose == "scorecard"] == list(range(49, 200, 10))
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_where_nothing_tells_the_label_a_constant_is_published(label: int) -> None:
+    of = learner("portfolio", horizon=2_000, judging_scale=10**11, judging_last=40)
+    state = of.step(of.initial(), SeasonOpened(0, 0), NOISE).state
+    generator = np.random.default_rng(1)
+    x, _, _ = stream(2, 2_000)
+    y = (generator.random(2_000) < (0.6 if label else 0.4)).astype(np.uint8)
+    done = 0
+    while done < len(y):
+        step = of.step(state, Examples(Place(HEAD, 0, done), x[done:], y[done:]), NOISE)
+        state, done = step.state, done + step.consumed
+        for effect in step.effects:
+            assert isinstance(effect, CallRequested)
+            state = of.step(state, CallAdmitted(effect.place), NOISE).state
+    assert (state.rule.evaluate(x) == label).mean() > 0.9
+    wanted = Candidate.ALWAYS if label else Candidate.NEVER
+    assert state.judgement.choice in (wanted, Candidate.STUMP)
+
+
+NOISE = KeyedNoise(bytes(32))

@@ -55,6 +55,52 @@ def test_parameters_are_stored_and_read_again() -> None:
         LeaderParameters.from_dict({k: v for k, v in WARM.to_dict().items() if k != "scale"})
 
 
+PORTFOLIO = replace(
+    WARM, cosines=16, average_batches=3, publish_every=1, stump_batches=4, stump_rate=F(1, 4),
+    stump_points=100, stump_fade=80, judging_scale=10**6, judging_first=3, judging_last=12,
+)  # fmt: skip
+
+
+def test_what_came_later_is_stored_where_it_is_not_what_it_was_before() -> None:
+    assert PORTFOLIO.to_dict().keys() - WARM.to_dict().keys() == {
+        *("cosines", "average_batches", "publish_every", "stump_batches", "stump_rate"),
+        *("stump_points", "stump_fade", "judging_scale", "judging_first", "judging_last"),
+    }
+    assert LeaderParameters.from_dict(PORTFOLIO.to_dict()) == PORTFOLIO
+    assert PORTFOLIO.batches == 92
+
+
+def test_periods_double_up_to_the_longest_and_begin_after_the_first_scorecards() -> None:
+    assert PORTFOLIO.unjudged == 7
+    assert PORTFOLIO.periods == (10, 16, *range(28, 101, 12))
+    assert WARM.periods == ()
+
+
+@pytest.mark.parametrize(
+    ("changes", "sentence"),
+    [
+        ({"cosines": 0}, "cosines must be from 1 to 64"),
+        ({"average_batches": 0}, "average_batches at least 1"),
+        ({"publish_every": 0}, "a stump and judging need publish_every"),
+        ({"stump_batches": 0}, "a stump needs stump_batches and a stump_rate"),
+        ({"stump_rate": F(0)}, "a stump needs stump_batches and a stump_rate"),
+        ({"stump_rate": F(1001)}, "a stump needs stump_batches and a stump_rate"),
+        ({"stump_points": 2000}, "stump_points must be from 0 to 1024"),
+        ({"stump_fade": 0}, "and need stump_fade"),
+        ({"judging_first": 0}, "judging needs judging_scale"),
+        ({"judging_first": 20}, "judging_first from 1 to judging_last"),
+        ({"judging_scale": 0}, "judging needs judging_scale"),
+        ({"judging_scale": 1 << 58}, "counts that would not fit into 64 bits"),
+        ({"stump_batches": 96}, "batches after its warm-up"),
+    ],
+)
+def test_candidates_that_no_learner_can_have_are_refused(
+    changes: dict[str, Any], sentence: str
+) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        replace(PORTFOLIO, **changes)
+
+
 @pytest.mark.parametrize(
     ("changes", "sentence"),
     [

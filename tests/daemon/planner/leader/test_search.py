@@ -10,11 +10,17 @@ from littled.budget.conversion import guarantee, rho_of_epsilon
 from littled.budget.unit import EXAMPLE, Unit
 from littled.classes.names import class_from_name
 from littled.learners.leader import LeaderParameters
+from littled.learners.leader.learner import season_event
 from littled.learners.leader.parameters import SCALE_MAX
 from littled.planner import PlanError, StreamPlan, StreamRequest, plan_stream
 from littled.planner.leader.plan import LeaderPlan
 from littled.planner.leader.request import LeaderRequest
-from littled.planner.leader.search import SCORE_NOISE, LeaderPlanning, score_noise
+from littled.planner.leader.search import (
+    SCORE_NOISE,
+    LeaderPlanning,
+    judging_share,
+    score_noise,
+)
 from littled.planner.online.request import OnlineRequest
 
 NAME = "scorecard:64x64x7cox2"
@@ -61,6 +67,38 @@ def test_the_warmup_is_a_small_part_and_left_out_where_its_mean_would_be_noise()
     assert 0 < p.warmup * p.batch_examples <= 100_000 / 20
     assert parameters(horizon=500).warmup == 0
     assert parameters(epsilon=Fraction(1, 100)).warmup == 0
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 10), Fraction(1), Fraction(4)])
+@pytest.mark.parametrize("unit", [EXAMPLE, Unit(3)])
+def test_the_stump_and_judging_are_paid_from_the_budget(epsilon: Fraction, unit: Unit) -> None:
+    plan = plan_stream(asked(epsilon=epsilon, unit=unit))
+    p, rho = plan.plans[0].parameters, plan.caps.rho
+    event = season_event(p)
+    # a stump is drawn from examples of its own, at the whole price
+    assert Fraction(99, 100) * rho < event.stump_rate**2 / 2 <= rho
+    assert 0 < p.stump_batches * p.batch_examples <= 100_000 / 10
+    judged = Fraction(event.judging, 2 * event.variance) / rho
+    assert Fraction(9, 1000) < judged < Fraction(71, 1000)
+    assert p.periods[0] > p.stump_batches
+    assert p.periods[-1] > p.all_batches * 3 / 4
+
+
+def test_judging_takes_more_where_examples_say_less() -> None:
+    shares = [judging_share(n, 0.02) for n in (10_000, 100_000, 10**7)]
+    assert shares == sorted(shares, reverse=True)
+    assert (shares[0], shares[2]) == (0.07, 0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "cosines"),
+    [("256", 32), ("256x256", 32), ("64x64x9", 14), ("x".join(["64"] * 9), 4), ("2x2x300", 32)],
+)
+def test_few_columns_have_more_cosines(name: str, cosines: int) -> None:
+    assert (
+        parameters(learners=(LeaderRequest("l", class_from_name(f"scorecard:{name}")),)).cosines
+        == cosines
+    )
 
 
 def test_long_seasons_have_longer_batches_and_bounded_states() -> None:

@@ -1,0 +1,165 @@
+"""What one step of a scorecard learner changes: examples added, batches finished."""
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from littled.classes.capabilities import Integers
+from littled.learners.contract import Examples, Place
+from littled.learners.leader.features import SCORE_BITS, Contribution
+from littled.learners.leader.judging import COUNTED, Candidate, Judgement
+from littled.learners.leader.parameters import DROPPED_BITS, POINTS
+from littled.learners.leader.state import Base, LeaderState, Sequence
+from littled.learners.leader.stumps import labelled
+from littled.mechanisms.noise import NoiseSource
+
+if TYPE_CHECKING:
+    from littled.learners.leader.learner import LeaderLearner
+
+
+class Working:
+    """What one step changes, until its `result`: the state that it began with stays as it is."""
+
+    def __init__(
+        self, learner: "LeaderLearner", state: LeaderState, event: Examples, noise: NoiseSource
+    ) -> None:
+        """Look up what does not change within a sequence: cells, and who is learned from."""
+        sequence = state.sequence
+        assert sequence is not None, "examples come after a season was opened"
+        self.learner, self.event, self.source = learner, event, noise
+        self.batches, self.weights, self.average = state.batches, state.weights, state.average
+        self.partial, self.moments = sequence.partial, state.moments
+        self.base, self.stump, self.judgement = state.base, state.stump, state.judgement
+        self.judged, self.cell_sums = state.judged, state.cell_sums
+        self.cells = learner.features.cells(event.x)
+        self.admitted = np.ones(len(event.y), dtype=np.bool_)
+        most = learner.parameters.user_examples_max
+        if event.users is not None and state.users_kept is not None and most is not None:
+            self.admitted = state.users_kept.admitted(event.users, self.admitted, most)
+            kept = state.users_kept.plus(event.users[self.admitted])
+            state = replace(state, users_kept=kept)
+        self._state = state
+        self._card = learner.card_points(state)
+        self._begin(sequence, 0)
+
+    def _begin(self, sequence: Sequence, first: int) -> None:
+        """Take up a sequence from example `first` on."""
+        self.sequence = sequence
+        self._example = Contribution(self.learner.features, sequence.centre, sequence.bound)
+        self._first = first
+        self._lengths = self._example.lengths(self.cells[:, first:])
+        self._scores = self._example.scores(self.weights)
+
+    def add(self, first: int, last: int) -> None:
+        """Add the examples first..last-1, all of one batch, to its sums."""
+        if self.batches < self.learner.parameters.stump_batches:
+            signs = self._signs(self.event.y[first:last], first, last)
+            added = self.learner.stumps.sums(self.cells[:, first:last], signs)
+            self.cell_sums = added if self.cell_sums is None else self.cell_sums + added
+            return
+        cells, y = self.cells[:, first:last], self.event.y[first:last]
+        p = self.learner.parameters
+        if self.judged is not None and self.batches >= p.unjudged:
+            self.judged = self.judged + self._right(first, last)
+        lengths = self._lengths[first - self._first : last - self._first]
+        base = self.learner.base_scores(self.base, self.batches, cells)
+        multiples = self._example.multiples(self._scores, cells, lengths, y, base)
+        multiples *= self.admitted[first:last]
+        features = self.learner.features
+        self.partial = self.partial + features.vector(cells, multiples, self.sequence.centre)
+        if self.moments is not None:
+            moments = self._example.moments(cells[:, self.admitted[first:last]])
+            self.moments = self.moments + moments
+
+    def _signs(self, ones: NDArray[Any], first: int, last: int) -> Integers:
+        """1 and -1 for true and false, and 0 for an example that is not learned from."""
+        found: Integers = np.where(ones, 1, -1) * self.admitted[first:last]
+        return found
+
+    def _right(self, first: int, last: int) -> Integers:
+        """How much more often each candidate is right than wrong on examples: int64 (counted,)."""
+        cells, y = self.cells[:, first:last], self.event.y[first:last]
+        said = (
+            labelled(*self._card, cells),
+            self.learner.stumps.labels(self.stump, cells),
+            np.zeros(len(y), dtype=np.uint8),
+        )
+        return np.array([self._signs(each == y, first, last).sum() for each in said])
+
+    def finish(self, place: Place) -> None:
+        """Release what belongs to the batch that is full now, and take up what follows from it."""
+        p = self.learner.parameters
+        if self.batches < p.stump_batches:
+            self._end_stage(place)
+            return
+        self._finish_row(place)
+        if self.judged is not None and self.batches in self.learner.period_ends:
+            counts = self.learner.release(
+                p.judging_scale * self.judged, self.source, place, "scorecard-judging"
+            )
+            examples = self.learner.period_ends[self.batches] * p.batch_examples
+            self.judgement = self.judgement.after(
+                tuple(counts.tolist()), p.judging_scale * examples
+            )
+            self.judged = np.zeros_like(self.judged)
+
+    def _finish_row(self, place: Place) -> None:
+        """The row of a batch, and the weights that follow."""
+        learner, sequence, warming = self.learner, self.sequence, self.moments is not None
+        p = learner.parameters
+        summed = sequence.summed.plus(self.partial)
+        row = learner.row(summed, warming=warming)
+        released = learner.release(row, self.source, place, "scorecard")
+        heard = sequence.released.plus(released >> DROPPED_BITS)
+        self.sequence = replace(sequence, summed=summed, released=heard)
+        self.partial = np.zeros_like(self.partial)
+        self.weights = learner.after(self.sequence, warming=warming)
+        self.average = self.average + (self.weights - self.average) // p.average_batches
+        self.batches += 1
+        if self.moments is not None and self.batches == p.stump_batches + p.warmup:
+            moments = p.moments_scale * self.moments
+            released = learner.release(moments, self.source, place, "scorecard-moments")
+            sequence = learner.centred(self.average, released)
+            self.weights = self.average = sequence.start
+            self.moments = None
+            self._begin(sequence, place.position + 1 - self.event.place.position)
+        else:
+            self._scores = self._example.scores(self.weights)
+
+    def _end_stage(self, place: Place) -> None:
+        """A batch before the warm-up; at the end of a stage a stump is drawn from its examples.
+
+        In the first season it is published, and scores begin with it; later ones begin with what
+        the season before has left, and the stump is one of the candidates only.
+        """
+        p, learner = self.learner.parameters, self.learner
+        self.batches += 1
+        if self.batches in learner.stages and self.cell_sums is not None:
+            self.stump = learner.draw(self.cell_sums, self.stump, self.source, place)
+            self.cell_sums = None
+            if not self._state.season:
+                self.judgement = Judgement(choice=Candidate.STUMP)
+        if self.batches == p.stump_batches:
+            if not self._state.season:
+                score = (p.stump_points << SCORE_BITS) // POINTS
+                self.base, self.judgement = Base(self.stump, score), Judgement()
+            if p.judging_scale:
+                self.judged = np.zeros(COUNTED, dtype=np.int64)
+
+    def result(self) -> LeaderState:
+        """The state after what was added and finished."""
+        return replace(
+            self._state,
+            weights=self.weights,
+            average=self.average,
+            sequence=replace(self.sequence, partial=self.partial),
+            moments=self.moments,
+            batches=self.batches,
+            base=self.base,
+            stump=self.stump,
+            judgement=self.judgement,
+            judged=self.judged,
+            cell_sums=self.cell_sums,
+        )
