@@ -1,29 +1,74 @@
 """What one step of a scorecard learner changes: examples added, batches finished."""
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from littled.classes.capabilities import Integers
 from littled.learners.contract import Examples, Place
-from littled.learners.leader.features import SCORE_BITS, Contribution
+from littled.learners.leader.columns import Columns
+from littled.learners.leader.features import SCORE_BITS, Contribution, FeatureMap
 from littled.learners.leader.judging import COUNTED, Candidate, Judgement
-from littled.learners.leader.parameters import DROPPED_BITS, POINTS
+from littled.learners.leader.parameters import DROPPED_BITS, POINTS, LeaderParameters
 from littled.learners.leader.state import Base, LeaderState, Sequence
-from littled.learners.leader.stumps import labelled
-from littled.mechanisms.noise import NoiseSource
+from littled.learners.leader.stumps import Stumps, labelled
+from littled.mechanisms.noise import NoiseSource, Purpose
 
-if TYPE_CHECKING:
-    from littled.learners.leader.learner import LeaderLearner
+
+class Core(Protocol):
+    """What a step needs of a scorecard learner, `littled.learners.leader.learner`."""
+
+    @property
+    def parameters(self) -> LeaderParameters:
+        """Its public parameters."""
+
+    @property
+    def features(self) -> FeatureMap:
+        """The features of the class's rows."""
+
+    @property
+    def stumps(self) -> Stumps:
+        """The stumps that are compared."""
+
+    @property
+    def stages(self) -> tuple[int, ...]:
+        """Batches of a season after which a stump is drawn."""
+
+    @property
+    def period_ends(self) -> dict[int, int]:
+        """Batches of a season after which candidates are judged, and those of the period."""
+
+    def card_points(self, state: LeaderState) -> tuple[int, Integers]:
+        """The constant and the points of all cells of the scorecard that is judged."""
+
+    def base_scores(self, base: Base, batches: int, cells: NDArray[np.uint32]) -> Integers | int:
+        """What rows score by the base."""
+
+    def release(
+        self, values: Integers, noise: NoiseSource, place: Place, purpose: Purpose
+    ) -> Integers:
+        """What becomes public of values at a place."""
+
+    def draw(self, sums: Integers, standing: int, noise: NoiseSource, place: Place) -> int:
+        """The number of the stump that is drawn from a stage's examples."""
+
+    def row(self, columns: Columns, *, warming: bool) -> Integers:
+        """The sum of columns that is released."""
+
+    def after(self, sequence: Sequence, *, warming: bool) -> Integers:
+        """The weights that follow from the releases of a sequence."""
+
+    def centred(self, average: Integers, released: Integers) -> Sequence:
+        """The sequence after the warm-up."""
 
 
 class Working:
     """What one step changes, until its `result`: the state that it began with stays as it is."""
 
     def __init__(
-        self, learner: "LeaderLearner", state: LeaderState, event: Examples, noise: NoiseSource
+        self, learner: Core, state: LeaderState, event: Examples, noise: NoiseSource
     ) -> None:
         """Look up what does not change within a sequence: cells, and who is learned from."""
         sequence = state.sequence

@@ -220,9 +220,8 @@ def test_what_is_judged_and_what_a_stump_is_drawn_from_are_within_their_parts() 
         learner = Transcribed("s/l", CLASS, COMPARED, transcript)
         for sides in neighbours(COMPARED.horizon):
             first, second = (values_of(learner, side, None) for side in sides)
-            changed = {
-                purpose for (purpose, a), (_, b) in zip(first, second, strict=True) if a != b
-            }
+            both = list(zip(first, second, strict=True))
+            changed = {purpose for (purpose, a), (_, b) in both if a != b}
             # an example is before the warm-up, or it is learned from and judged
             assert changed == {"scorecard-stump"} or "scorecard-stump" not in changed
             found = 0
