@@ -169,7 +169,7 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
     if min(scale, warmup_scale or scale) < SCALE_MIN:
         return None
     first = max(1, batches // PERIOD_FIRST)
-    moments = _multiple(rows / 2, 5 * AdditiveRules.USUAL_LENGTH**2)
+    moments = _multiple(rows / 2, 5 * AdditiveRules.USUAL_LENGTH * AdditiveRules.USUAL_LENGTH)
     try:
         return LeaderParameters(
             epsilon=budget.epsilon,
@@ -200,7 +200,7 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
 def cosines_of(rules: AdditiveRules) -> int:
     """Cosines of each column in order: more where few columns are there to say anything."""
     ordered = sum(1 for inner in rules.ordered if len(inner) > 2)
-    return max(COSINES_MIN, min(COSINES_OF_FEW, COSINES_TOGETHER // max(1, ordered**2)))
+    return max(COSINES_MIN, min(COSINES_OF_FEW, COSINES_TOGETHER // max(1, ordered * ordered)))
 
 
 def judging_share(n: int, rho: float) -> float:
@@ -208,7 +208,8 @@ def judging_share(n: int, rho: float) -> float:
 
     The counts of a period have the variance v = 3 / (2 share rho), each of two that are compared.
     """
-    wanted = COUNTED / (rho * (LEAD_NOISE * n / PERIOD_LAST) ** 2)
+    noise = LEAD_NOISE * n / PERIOD_LAST
+    wanted = COUNTED / (rho * noise * noise)
     return max(JUDGING_MIN, min(JUDGING_MAX, wanted))
 
 

@@ -1,0 +1,54 @@
+"""What one step of a scorecard learner adds and finishes: sums of stages, counts of candidates."""
+
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from littled.classes.scorecard import Scorecards
+from littled.learners.contract import Examples, Place, SeasonOpened
+from littled.learners.leader import LeaderLearner, LeaderParameters
+from littled.learners.leader.working import Working
+from littled.mechanisms.noise import KeyedNoise
+from support.learning import HEAD
+
+F = Fraction
+NOISE = KeyedNoise(bytes(32))
+PARAMETERS = LeaderParameters(
+    epsilon=F(1), horizon=200, batch_examples=10, decay=F(39, 40), learning_rate=F(1, 8), scale=900,
+    publish_every=1, stump_batches=2, stump_rate=F(1), stump_points=100, stump_fade=10,
+    judging_scale=10**9, judging_first=1, judging_last=2,
+)  # fmt: skip
+LEARNER = LeaderLearner("s/l", Scorecards("4x2"), PARAMETERS)
+X = np.array([[i % 4, i % 2] for i in range(10)], dtype=np.uint16)
+Y = (X[:, 0] >= 2).astype(np.uint8)
+
+
+def working(batches: int) -> Working:
+    """Ten examples, where so many batches are done."""
+    state = LEARNER.step(LEARNER.initial(), SeasonOpened(0, 0), NOISE).state
+    state = replace(state, batches=batches, stump=2, judged=np.zeros(3, dtype=np.int64))
+    return Working(LEARNER, state, Examples(Place(HEAD, 0, 0), X, Y), NOISE)
+
+
+def test_examples_of_a_stage_are_counted_by_cells_and_teach_nothing_else() -> None:
+    one = working(0)
+    one.add(0, 10)
+    assert one.cell_sums is not None
+    assert one.cell_sums.tolist() == [-3, -3, 2, 2, -1, -1]
+    assert not one.partial.any()
+    assert one.judged is not None
+    assert not one.judged.any()
+
+
+def test_candidates_are_judged_after_the_first_scorecards() -> None:
+    early, late = working(2), working(3)
+    for each in (early, late):
+        each.add(0, 10)
+        assert each.partial.any()
+        assert each.cell_sums is None
+    assert early.judged is not None
+    assert not early.judged.any()
+    assert late.judged is not None
+    # no scorecard yet, which is "never": right on 6 of 10; the stump is right on all
+    assert late.judged.tolist() == [2, 10, 2]
