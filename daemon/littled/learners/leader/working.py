@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from littled.classes.capabilities import Integers
 from littled.learners.contract import Examples, Place
 from littled.learners.leader.columns import Columns
-from littled.learners.leader.features import SCORE_BITS, Contribution, FeatureMap
+from littled.learners.leader.features import SCORE_BITS, FeatureMap, contribution
 from littled.learners.leader.judging import COUNTED, Candidate, Judgement
 from littled.learners.leader.parameters import DROPPED_BITS, POINTS, LeaderParameters
 from littled.learners.leader.state import Base, LeaderState, Sequence
@@ -92,7 +92,7 @@ class Working:
     def _begin(self, sequence: Sequence, first: int) -> None:
         """Take up a sequence from example `first` on."""
         self.sequence = sequence
-        self._example = Contribution(self.learner.features, sequence.centre, sequence.bound)
+        self._example = contribution(self.learner.features, sequence.centre, sequence.bound)
         self._first = first
         self._lengths = self._example.lengths(self.cells[:, first:])
         self._scores = self._example.scores(self.weights)
