@@ -1909,8 +1909,8 @@ LEADERS = (
     Mutant(
         "what is published chosen by counts before noise",
         "learners/leader/working.py",
-        "self.judgement.after(tuple(counts.tolist()), whole)",
-        "self.judgement.after(tuple((p.judging_scale * self.judged).tolist()), whole)",
+        "                tuple(counts.tolist()), p.judging_scale * examples",
+        "                tuple((p.judging_scale * self.judged).tolist()), p.judging_scale * examples",
         (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
     ),
     Mutant(
