@@ -1910,7 +1910,8 @@ LEADERS = (
         "what is published chosen by counts before noise",
         "learners/leader/working.py",
         "                tuple(counts.tolist()), p.judging_scale * examples",
-        "                tuple((p.judging_scale * self.judged).tolist()), p.judging_scale * examples",
+        "                tuple((p.judging_scale * self.judged).tolist()),"
+        " p.judging_scale * examples",
         (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
     ),
     Mutant(
