@@ -41,8 +41,10 @@ BATCH_MIN, BATCHES_MIN = 8, 40
 # a twentieth of a season; where that leaves more noise than 0.7 of a row, there is none.
 WARMUP_PRECISION, WARMUP_SHARE, WARMUP_NOISE = 5.0, 20, 0.7
 # The stump before it: a draw that loses one example in so many, within a tenth of a season; what it
-# adds to scores, in points, and in how many times its own batches that fades.
+# adds to scores, in points, and in how many times its own batches that fades. Where less than a
+# 64th of a season is enough for such a draw, a scorecard has as soon learned more.
 STUMP_LOSS, STUMP_SHARE, STUMP_POINTS, STUMP_FADE = 16, 10, 100, 20
+STUMP_LEAST = 64
 # Periods of judging, in parts of a season, and the noise in a lead that is wanted, in parts of the
 # longest; within limits of the budget's share.
 PERIOD_FIRST, PERIOD_LAST, LEAD_NOISE = 32, 8, 0.007
@@ -222,14 +224,15 @@ def _stump(rules: AdditiveRules, n: int, rho: float, batch: int) -> tuple[int, F
     """Batches from which a stump is drawn, and the rate of a draw; none where none is full.
 
     By the bound of the exponential mechanism a draw from m examples loses at most
-    (1 + ln N) / (e m) of them, N stumps: 1 in `STUMP_LOSS` here, if that is not too long.
+    (1 + ln N) / (e m) of them, N stumps: 1 in `STUMP_LOSS` here, if that is not too long. The
+    budget of a long season is so large that scorecards need no stump (`STUMP_LEAST`).
     """
     rate = Fraction(math.floor(math.sqrt(2 * rho) * (1 - 1e-9) * RATE_UNIT), RATE_UNIT)
     if not rate:
         return 0, rate
     stumps = 2 * (sum(rules.sizes) - len(rules.sizes) + 1)
     enough = STUMP_LOSS * (1 + log(stumps)) / float(rate)
-    batches = int(min(n / STUMP_SHARE, enough)) // batch
+    batches = int(min(n / STUMP_SHARE, enough)) // batch if enough * STUMP_LEAST > n else 0
     return (batches, rate) if batches else (0, Fraction(0))
 
 

@@ -75,13 +75,27 @@ def test_the_stump_and_judging_are_paid_from_the_budget(epsilon: Fraction, unit:
     plan = plan_stream(asked(epsilon=epsilon, unit=unit))
     p, rho = plan.plans[0].parameters, plan.caps.rho
     event = season_event(p)
-    # a stump is drawn from examples of its own, at the whole price
-    assert Fraction(99, 100) * rho < event.stump_rate**2 / 2 <= rho
-    assert 0 < p.stump_batches * p.batch_examples <= 100_000 / 10
+    if epsilon < 1:
+        # a stump is drawn from examples of its own, at the whole price
+        assert Fraction(99, 100) * rho < event.stump_rate**2 / 2 <= rho
+        assert 0 < p.stump_batches * p.batch_examples <= 100_000 / 10
     judged = Fraction(event.judging, 2 * event.variance) / rho
     assert Fraction(9, 1000) < judged < Fraction(71, 1000)
     assert p.periods[0] > p.stump_batches
     assert p.periods[-1] > p.all_batches * 3 / 4
+
+
+def test_only_a_small_budget_for_the_season_begins_with_a_stump() -> None:
+    """Where a stump needs a larger part of the season than a 64th."""
+    for epsilon, horizon, begins in [
+        (Fraction(1), 20_000, True),
+        (Fraction(1), 100_000, False),
+        (Fraction(1, 10), 100_000, True),
+        (Fraction(1, 10), 10_000_000, False),
+    ]:
+        p = parameters(epsilon=epsilon, horizon=horizon)
+        assert bool(p.stump_batches) == begins == bool(p.stump_points)
+        assert p.judging_scale > 0
 
 
 def test_judging_takes_more_where_examples_say_less() -> None:
