@@ -32,6 +32,7 @@ PROTOCOL = "../../protocol/littled_protocol"
 ORACLE = "../../tests/oracle"
 BURSTS_ALONE = "protocol/test_bursts.py"
 ENGINE = "daemon/engine/test_journal.py"
+SHORT_CALLS = "daemon/engine/test_short_calls.py"
 ANSWERING = "daemon/engine/test_predictions.py"
 ROWS_FED = f"{SERVICE}/test_feeding.py"
 ONLINE = f"{LEARNERS}/online/test_learner.py"
@@ -844,13 +845,38 @@ BUDGET = (
     Mutant(
         "a call is charged after it ran",
         "engine/journal.py",
-        "        self._outlet.charge(entry)\n        training = self._executor.submit(\n"
-        "            learner.step, state, CallAdmitted(request.place), self._noise\n"
-        "        )\n",
-        "        training = self._executor.submit(\n"
-        "            learner.step, state, CallAdmitted(request.place), self._noise\n"
-        "        )\n        training.exception()\n        self._outlet.charge(entry)\n",
+        "        if not prepaid:\n            self._outlet.charge(entry)\n",
+        "        if not prepaid:\n            learner.step(state, CallAdmitted(request.place), "
+        "self._noise)\n            self._outlet.charge(entry)\n",
         (f"{ENGINE}::test_charges_are_durable_before_training_draws_noise",),
+    ),
+    Mutant(
+        "a call that costs something is charged with its release",
+        "engine/journal.py",
+        "        prepaid = entry.price == Price.zero()\n",
+        "        prepaid = True\n",
+        (f"{ENGINE}::test_charges_are_durable_before_training_draws_noise",),
+    ),
+    Mutant(
+        "a call that its season has paid for is not charged",
+        "engine/journal.py",
+        "            self._outlet.publish(waiting.releases, waiting.entries)\n",
+        "            self._outlet.publish(waiting.releases, ())\n",
+        (f"{SHORT_CALLS}::test_a_prepaid_call_is_charged_and_released_in_one_transaction",),
+    ),
+    Mutant(
+        "calls that wait where the engine may be left",
+        "engine/journal.py",
+        "                if not self._short_calls.entries:\n                    yield None\n",
+        "                yield None\n",
+        (f"{SHORT_CALLS}::test_a_place_to_leave_is_one_where_nothing_waits",),
+    ),
+    Mutant(
+        "a season that opens before what waits is durable",
+        "engine/journal.py",
+        "        course = self._course\n        self._settle()\n        position = season",
+        "        course = self._course\n        position = season",
+        (f"{SHORT_CALLS}::test_short_calls_wait_for_each_other_and_come_to_the_same",),
     ),
     Mutant(
         "a new budget where the old one is spent",

@@ -16,6 +16,7 @@ import littled.store.database
 import littled.store.files
 import littled.store.packing
 import littled.store.store
+from littled.budget.events import PrepaidSelection
 from littled.budget.ledger import without_answers
 from littled.store.columns import ColumnWriter, Disk
 from littled.store.database import Writing
@@ -32,12 +33,16 @@ from support.stores import (
     entry,
     new_record,
     paid,
+    prepaid,
     release,
 )
 
-KINDS = ("append", "charge", "publish", "snapshot", "question")
+KINDS = ("append", "charge", "publish", "snapshot", "question", "together")
 Done = dict[str, int]
-"""How many records, charges, releases, snapshots and answered questions there are."""
+"""How many records, charges, releases, snapshots, answered questions and pairs of calls there are.
+
+Calls that a season has paid for come in pairs, two charges and two releases in one transaction.
+"""
 
 
 def count_of(number: int) -> int:
@@ -66,7 +71,7 @@ def work(store: Store) -> Iterator[str]:
         yield "charge"
     for step in itertools.count():
         store.pack()
-        match KINDS[(0, 3, 1, 4, 2, 0, 4, 0)[step % 8]]:
+        match KINDS[(0, 3, 1, 4, 2, 0, 4, 0, 5)[step % 9]]:
             case "append":
                 for _ in range(1 + step % 4):
                     producer = ("tower", "radar")[records % 2]
@@ -90,6 +95,13 @@ def work(store: Store) -> Iterator[str]:
                 answer(store, questions, window=questions % records)
                 questions += 1
                 yield "question"
+            case "together":
+                store.publish(
+                    [release(releases + 1 + each, charges + each) for each in range(2)],
+                    [prepaid(charges + each) for each in range(2)],
+                )
+                charges, releases = charges + 2, releases + 2
+                yield "together"
 
 
 def check(path: Path, done: Done, *, whole: bool = True) -> Done:
@@ -111,8 +123,13 @@ def check(path: Path, done: Done, *, whole: bool = True) -> Done:
             found["append"] += 1
         assert store.position(STREAM) == position
         assert {name: store.producer_next(STREAM, name) for name in following} == following
-        found["charge"] = len(without_answers(store.ledger(STREAM)))
-        found["publish"] = len(store.releases(LEARNER))
+        entries, releases = without_answers(store.ledger(STREAM)), store.releases(LEARNER)
+        paid_for = [release.charge for release in releases if release.charge is not None]
+        ledger = store.ledger(STREAM)
+        assert {ledger[number].event["type"] for number in paid_for} <= {PrepaidSelection.name}
+        found["together"] = len(paid_for) // 2
+        found["charge"] = len(entries) - len(paid_for)
+        found["publish"] = len(releases) - len(paid_for)
         questions = list(store.predictions(STREAM))
         assert [int.from_bytes(question.request) for question in questions] == list(
             range(len(questions))
@@ -121,7 +138,7 @@ def check(path: Path, done: Done, *, whole: bool = True) -> Done:
         snapshot = store.snapshot(STREAM)
         assert (snapshot is not None) or not done["snapshot"]
         assert snapshot is None or snapshot[1] == b"after %d" % snapshot[0]
-        counted = ("append", "charge", "publish", "question")
+        counted = ("append", "charge", "publish", "question", "together")
         more = {kind: found[kind] - done[kind] for kind in counted}
         assert min(more.values()) >= 0, "something acknowledged is lost"
         assert sum(more.values()) <= 1, "something is there that nobody asked for"

@@ -10,7 +10,7 @@ from typing import Any
 import apsw
 
 from littled.budget.codec import event_to_dict
-from littled.budget.events import PredictionAnswersDense, StageTest
+from littled.budget.events import PredictionAnswersDense, PrepaidSelection, StageTest
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.budget.prices import price
@@ -127,6 +127,13 @@ def paid(number: int, position: int = 0) -> LedgerEntry:
     """A charge for all answers of a window."""
     values = event_to_dict(ANSWERS), price(ANSWERS)
     return LedgerEntry(number, STREAM, position // HORIZON, "near", position, *values)
+
+
+def prepaid(number: int, position: int = 0) -> LedgerEntry:
+    """A call that its season has paid for."""
+    event = PrepaidSelection(draws=1)
+    values = event_to_dict(event), price(event)
+    return LedgerEntry(number, STREAM, position // HORIZON, "late", position, *values)
 
 
 def new_prediction(store: Store, request: int, window: int = 0, count: int = 3) -> NewPrediction:

@@ -9,6 +9,10 @@ the charge is durable before a joint training draws noise; the release is durabl
 sees it. A call that asks for another one at the same position is followed by it at once, each in
 this order; a record is applied when all of them are settled, so no snapshot lies between two.
 
+A call that the season has paid for is charged nothing more: its price was durable when the season
+opened. Its entry and its release become durable in one transaction, and those of short calls, which
+need no training, wait for each other: up to `SHORT_CALLS_AT_ONCE` of them are one transaction.
+
 Of learners that answer requests the engine knows what one window costs, which it charges when a
 season opens; the rest is done by `littled.engine.predictions`, as it depends on more than the
 journal. So that it need not know what was asked in between, the engine numbers its ledger
@@ -65,6 +69,8 @@ SNAPSHOT_FORMAT = 2
 EXAMPLES_AT_ONCE = 1 << 15
 # Records of one turn: so many of one example take about 20 ms.
 RECORDS_AT_ONCE = 1 << 12
+# Short calls that become durable together: so many rules take about 50 ms.
+SHORT_CALLS_AT_ONCE = 32
 
 
 # The trainings that somebody has to wait for, one after the other, and None in between.
@@ -98,6 +104,14 @@ class _Course:
     states: dict[str, LearnerState] = field(default_factory=dict)
 
 
+@dataclass(slots=True)
+class _Waiting:
+    """Entries and releases of short calls, in order, which are not durable yet, nor shown."""
+
+    releases: list[StoredRelease] = field(default_factory=list)
+    entries: list[LedgerEntry] = field(default_factory=list)
+
+
 class Engine:
     """Runs the learners of one stream over its journal.
 
@@ -120,6 +134,7 @@ class Engine:
         self._noise = noise
         self._outlet = outlet
         self._executor = executor
+        self._short_calls = _Waiting()
         self._points = point_type(plan.x_type)
         self._learners: dict[str, Learner[Any]] = {
             one.name: one.running(plan.stream) for one in plan.publishing
@@ -206,6 +221,7 @@ class Engine:
         Raises OutOfOrder, before anything is drawn, for a record that does not follow the last one.
         """
         _finish(self._applying(record))
+        self._settle()
 
     def apply_all(self, records: Sequence[Record]) -> None:
         """Apply these durable records in their order, small ones together: the same, sooner.
@@ -232,9 +248,13 @@ class Engine:
             quiet = self._apply_quiet(records[start:stop]) if stop > start + 1 else 0
             if start + quiet < stop:
                 yield from self._applying(records[start + quiet])
-                yield None
                 quiet += 1
+                if not self._short_calls.entries:
+                    yield None
             start += quiet
+        if self._short_calls.entries:
+            self._settle()
+            yield None
 
     def _applying(self, record: Record) -> Trainings:
         """Apply one record; yields as `learning` does."""
@@ -242,6 +262,7 @@ class Engine:
         if record.number <= course.record_number:
             return
         if record.number != course.record_number + 1:
+            self._settle()
             raise OutOfOrder(
                 f"record {record.number} of stream {record.stream} cannot follow record "
                 f"{course.record_number}"
@@ -345,6 +366,7 @@ class Engine:
     def _restore(self, record: Record) -> None:
         """Close the season, and go on in a new one above all that was lost."""
         course, plan = self._course, self._plan
+        self._settle()
         restoration = Restoration.from_record(record)
         assert course.filter is not None
         cost = restoration.charge(course.season, course.filter.spent, plan.caps, plan.horizon)
@@ -374,7 +396,7 @@ class Engine:
             self._course.states[name] = step.state
             done += step.consumed
             if any(not isinstance(effect, CallRequested) for effect in step.effects):
-                self._publish(name, step, charge=None)
+                self._publish(name, step)
             for effect in step.effects:
                 if isinstance(effect, CallRequested):
                     yield from self._call(name, learner, effect)
@@ -386,23 +408,55 @@ class Engine:
             entry = self._charge(name, request.place.position, request.event)
         except BudgetRefused:
             step = learner.step(state, CallRefused(request.place), self._noise)
-            self._publish(name, step, charge=None)
+            self._publish(name, step)
             return
-        self._outlet.charge(entry)
+        prepaid = entry.price == Price.zero()
+        if prepaid and request.short:
+            step = learner.step(state, CallAdmitted(request.place), self._noise)
+            self._wait(name, step, entry)
+            return
+        self._settle()
+        if not prepaid:
+            self._outlet.charge(entry)
         training = self._executor.submit(
             learner.step, state, CallAdmitted(request.place), self._noise
         )
         yield training
-        self._publish(name, training.result(), charge=entry.number)
+        releases = self._releases(name, training.result(), entry)
+        self._outlet.publish(releases, (entry,) if prepaid else ())
+        self._course.states[name] = training.result().state
 
-    def _publish(self, name: str, step: Step[Any], charge: int | None) -> None:
-        releases = [
-            self._release(name, effect, charge)
+    def _publish(self, name: str, step: Step[Any]) -> None:
+        """Publish what no call has led to."""
+        self._settle()
+        self._outlet.publish(self._releases(name, step, None), ())
+        self._course.states[name] = step.state
+
+    def _wait(self, name: str, step: Step[Any], entry: LedgerEntry) -> None:
+        """Let what a short call has led to wait for others, if there are not enough yet."""
+        waiting = self._short_calls
+        waiting.entries.append(entry)
+        waiting.releases += self._releases(name, step, entry)
+        self._course.states[name] = step.state
+        if len(waiting.entries) >= SHORT_CALLS_AT_ONCE:
+            self._settle()
+
+    def _settle(self) -> None:
+        """Make durable in one transaction, and then visible, whatever waits for it."""
+        waiting, self._short_calls = self._short_calls, _Waiting()
+        if waiting.entries:
+            self._outlet.publish(waiting.releases, waiting.entries)
+
+    def _releases(
+        self, name: str, step: Step[Any], charge: LedgerEntry | None
+    ) -> list[StoredRelease]:
+        """What a step has published; `charge` is the entry of the call that has led to it."""
+        number = None if charge is None else charge.number
+        return [
+            self._release(name, effect, number)
             for effect in step.effects
             if isinstance(effect, (Published, Measured))
         ]
-        self._outlet.publish(releases, ())
-        self._course.states[name] = step.state
 
     def _open_season(self, season: int, *closing: LedgerEntry) -> None:
         """Season's end is public: a new budget over new examples only; rules are carried over.
@@ -410,6 +464,7 @@ class Engine:
         closing: charged to the season before, in the same transaction.
         """
         course = self._course
+        self._settle()
         position = season * self._plan.horizon
         course.filter = PrivacyFilter(caps=self._plan.caps, spent=Price.zero())
         course.season = season
@@ -469,6 +524,7 @@ class Engine:
     def snapshot(self) -> bytes:
         """The state after the last record, private; `Engine(..., state=...)` continues from it."""
         course = self._course
+        assert not self._short_calls.entries, "a snapshot is taken where nothing waits"
         spent = None if course.filter is None else course.filter.spent.to_dict()
         return snapshot.pack({
             "format": SNAPSHOT_FORMAT,

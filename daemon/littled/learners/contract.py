@@ -115,10 +115,15 @@ class SeasonPriced:
 
 @dataclass(frozen=True, slots=True)
 class CallRequested:
-    """The trigger fired; a call would cost `event`."""
+    """The trigger fired; a call would cost `event`.
+
+    short: whether it needs no training, and takes no longer than an example: who makes it need not
+    leave the thread of the engine.
+    """
 
     place: Place
     event: PrivacyEvent
+    short: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -225,7 +225,7 @@ class LeaderLearner:
             if self._chosen(state) == state.rule:
                 return Step(state, consumed=end)
         place = event.place_of(end - 1)
-        return Step(state, (CallRequested(place, self.call_event()),), end)
+        return Step(state, (CallRequested(place, self.call_event(), short=True),), end)
 
     def quiet_until(self, state: LeaderState) -> int:
         """The last example of the next batch that ends with a rule."""
