@@ -44,6 +44,7 @@ PARTS: dict[str, Mapping[str, Callable[[], Lines]]] = {
     },
     "adaptive": {
         "Draws for a majority": streams.remark,
+        "Against somebody who sees each rule, T = 10^6": streams.evasions,
         "Proven against adaptive adversaries": streams.adaptive_bounds,
         "Regret on fair coins": streams.agnostic_regrets,
     },

@@ -20,10 +20,13 @@ from numpy.typing import NDArray
 from littled.classes.names import class_from_name
 from littled.engine import Runner, progressive
 from littled.laboratory.draws import key, words
+from littled.laboratory.playing import evader, play
 from littled.laboratory.small_classes import SmallClass
+from littled.learners.online import OnlineLearner
 from littled.littlestone import dual_vapnik_chervonenkis_dimension
 from littled.planner import OnlineRequest, StreamRequest
 from littled.planner.bounds import draws_for_majority
+from littled.planner.online.plan import OnlinePlan
 from littled.planner.search import best_estimates, plan_stream
 
 _DTYPES = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32}
@@ -101,6 +104,33 @@ def proven_mistakes(class_name: str, horizon: int) -> float | None:
     (estimate,) = best_estimates(stream)
     bound = getattr(estimate, "guaranteed_mistakes", None)
     return None if bound is None else float(bound)
+
+
+@dataclass(frozen=True, slots=True)
+class Evaded:
+    """What an evader did to a learner: its plan in words, calls, and mistakes."""
+
+    draws: int
+    threshold: int
+    calls: int
+    mistakes: int
+    halted: bool
+
+
+def evaded(request: OnlineRequest, points: int, seed: int) -> Evaded:
+    """Run the plan of (1, 1e-6) at T = 10^6 against `littled.laboratory.playing.evader`.
+
+    PlanError, with the numbers, where there is no plan.
+    """
+    horizon = 10**6
+    stream = StreamRequest("lab", Fraction(1), Fraction(1, 10**6), horizon, (request,))
+    (plan,) = plan_stream(stream).publishing
+    assert isinstance(plan, OnlinePlan)
+    learner = OnlineLearner("lab/lab", plan.hypotheses, plan.parameters)
+    turns = list(play(learner, evader(plan.hypotheses, points), horizon, seed))
+    last, p = turns[-1], plan.parameters
+    calls = sum(turn.called for turn in turns)
+    return Evaded(p.draws, p.trigger_threshold, calls, last.mistakes, last.state.halted)
 
 
 @dataclass(frozen=True, slots=True)

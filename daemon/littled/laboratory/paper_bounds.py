@@ -19,20 +19,15 @@ from numpy.typing import NDArray
 
 from littled.classes.capabilities import needed
 from littled.classes.names import class_from_name
-from littled.laboratory.draws import key, words
-from littled.learners.contract import CallAdmitted, CallRequested, Examples, Place, SeasonOpened
+from littled.laboratory.draws import words
+from littled.laboratory.playing import in_order, play
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.parameters import OnlineParameters
-from littled.mechanisms.noise import KeyedNoise
 from littled.planner import OnlineRequest, StreamRequest, plan_stream
 from littled.planner.online.paper import FAILURE_EXPONENT, threshold_needed
 from littled.planner.online.plan import OnlinePlan
 from littled.planner.online.request import PaperConstants
 from littled_protocol.columns import Labels, Points
-
-HEAD = bytes(32)
-BATCH = 1 << 16
-
 
 # -- the constants at which the statements are proven --------------------------------------------
 
@@ -210,36 +205,14 @@ def paper_learner(class_name: str, horizon: int, constants: PaperConstants) -> O
 def follow(
     learner: OnlineLearner, stream: tuple[tuple[int, int], ...], seed: int, horizon: int
 ) -> Followed:
-    """Run the learner on a fixed stream: each (point, label) in turn until it is learned.
+    """Run the learner on a fixed stream, each (point, label) in turn until it is learned.
 
-    An example is repeated until the published rule labels it as it is labelled (what follows then
-    teaches nothing), or the horizon is reached; so every example that the learner sees is a mistake
-    but for the last batch.
+    So every example that the learner sees is a mistake: what it labels rightly teaches it nothing.
     """
-    source, place = KeyedNoise(key(seed)), Place(HEAD, 0, 0)
-    state = learner.step(learner.initial(), SeasonOpened(0, 0), source).state
-    calls: list[Call] = []
-    position = mistakes = 0
-    for x, y in _repeated(stream):
-        while position < horizon and not state.halted:
-            if int(state.rule.evaluate(x[:1])[0]) == int(y[0]):
-                break
-            count = min(BATCH, horizon - position)
-            place = Place(HEAD, position, position)
-            step = learner.step(state, Examples(place, x[:count], y[:count]), source)
-            wrong = int(step.wrong.sum()) if step.wrong is not None else 0
-            position, mistakes, state = position + step.consumed, mistakes + wrong, step.state
-            for effect in step.effects:
-                if isinstance(effect, CallRequested):
-                    made = state.mistakes
-                    state = learner.step(state, CallAdmitted(effect.place), source).state
-                    calls.append(_call(learner, state, made))
-    return Followed(tuple(calls), mistakes, learner.parameters, state.halted)
-
-
-def _repeated(stream: tuple[tuple[int, int], ...]) -> Iterator[tuple[Points, Labels]]:
-    for point, label in stream:
-        yield np.full(BATCH, point, dtype=np.uint32), np.full(BATCH, label, dtype=np.uint8)
+    turns = list(play(learner, in_order(learner.hypotheses, stream), horizon, seed))
+    calls = [_call(learner, turn.state, turn.epoch_mistakes) for turn in turns if turn.called]
+    last = turns[-1]
+    return Followed(tuple(calls), last.mistakes, learner.parameters, last.state.halted)
 
 
 def _call(learner: OnlineLearner, state: OnlineState, mistakes: int) -> Call:

@@ -3,10 +3,13 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from functools import partial
+from typing import Any
 
+from littled.classes.names import class_from_name
 from littled.laboratory.adaptive import (
     agnostic_regret,
     draws_needed,
+    evaded,
     misleading,
     proven_mistakes,
 )
@@ -21,7 +24,7 @@ from littled.laboratory.paper_bounds import (
     split,
 )
 from littled.laboratory.small_classes import SmallClass, all_rules, points, thresholds
-from littled.planner.online.request import PaperConstants
+from littled.planner.online.request import OnlineRequest, PaperConstants
 
 # d and the longest list, which is the class: points of 2 bits, thresholds:3, thresholds:256.
 DIMENSIONS = ((1, 5), (2, 4), (8, 257))
@@ -106,6 +109,39 @@ def remark() -> Lines:
     classes = {"thresholds on 4": thresholds(4), "points over 4": points(4),
                "all rules on 2": all_rules(2)}  # fmt: skip
     yield from table(head, (row(*each) for each in classes.items()))
+
+
+# Paper mode with the constants that hide its lists, and two calls a season.
+OBLIVIOUS = PaperConstants(calls=Fraction(2), teachers=Fraction(60))
+ADAPTIVE = PaperConstants(calls=Fraction(2), teachers=Fraction(150))
+
+
+def evasions() -> Lines:
+    """Learners of thresholds:2 against somebody who sees each rule; T = 10^6, mean of 3 runs."""
+
+    def row(name: str, request: OnlineRequest, points: int) -> Sequence[object]:
+        runs = [evaded(request, points, seed) for seed in range(3)]
+        mistakes = sum(each.mistakes for each in runs) / len(runs)
+        calls = sum(each.calls for each in runs) / len(runs)
+        first = runs[0]
+        return name, first.draws, f"{first.threshold:,}", f"{calls:.1f}", f"{mistakes:,.0f}"
+
+    def asked(class_name: str, **settings: Any) -> OnlineRequest:
+        return OnlineRequest("lab", class_from_name(class_name), **settings)
+
+    two = partial(asked, "thresholds:2")
+    rows = (
+        ("thresholds:2, paper, oblivious R", two(selection="paper", paper=OBLIVIOUS), 2),
+        (
+            "thresholds:2, paper, adaptive R",
+            two(selection="paper", paper=ADAPTIVE, adversary="adaptive"),
+            2,
+        ),
+        ("thresholds:2, halving", two(adversary="adaptive"), 2),
+        ("thresholds:256, halving", asked("thresholds:256", adversary="adaptive"), 256),
+    )
+    head = ("class and way", "R", "U", "calls", "mistakes")
+    yield from table(head, (row(*each) for each in rows))
 
 
 def adaptive_bounds() -> Lines:

@@ -59,7 +59,9 @@ def test_the_whole_run_is_on_the_page_and_takes_at_most_ten_minutes() -> None:
     )  # fmt: skip
     parts = re.split(r"^## .*$", done.stdout, flags=re.MULTILINE)[1:]
     assert len(parts) == len(laboratory.PARTS)
-    tables = [each.strip() for part in parts for each in re.split(r"\n\n(?=[A-Z].*\n\n\|)", part)]
+    tables = [
+        each.strip() for part in parts for each in re.split(r"\n\n(?=[A-Z].*\n\n\|)", part.strip())
+    ]
     assert len(tables) == len(TABLES) - 1
     assert [each for each in tables if each not in TEXT] == []
 

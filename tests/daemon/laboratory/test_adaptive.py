@@ -6,8 +6,10 @@ from itertools import product
 import numpy as np
 import pytest
 
+from littled.classes.names import class_from_name
 from littled.laboratory import adaptive
 from littled.laboratory.small_classes import SmallClass, points, thresholds
+from littled.planner import OnlineRequest
 
 
 def misled_by_hand(rules: SmallClass, draws: int, law: tuple[Fraction, ...]) -> Fraction:
@@ -48,10 +50,17 @@ def test_fewer_draws_suffice_than_are_proven() -> None:
 
 
 def test_what_is_proven_grows_by_a_sum_when_t_grows_by_a_factor() -> None:
-    """O(log T) for chains, whoever chooses the examples; nothing for stumps."""
-    first, second = (adaptive.proven_mistakes("thresholds:16", 10**k) or 0 for k in (4, 6))
-    assert 200 < first < second < first + 40
-    assert adaptive.proven_mistakes("stumps:4:8", 10**4) is None
+    """O(log T) for chains, whoever chooses the examples."""
+    first, second = (adaptive.proven_mistakes("prefixes:128", 10**k) or 0 for k in (4, 6))
+    assert 900 < first < second < first + 100
+
+
+def test_an_evader_does_no_more_to_halving_than_is_proven() -> None:
+    request = OnlineRequest("lab", class_from_name("thresholds:16"), adversary="adaptive")
+    found = adaptive.evaded(request, 16, seed=1)
+    assert 2 <= found.calls <= 5
+    assert 2 * found.threshold * 0.7 < found.mistakes <= 300
+    assert (found.draws, found.halted) == (1, False)
 
 
 def test_regret_on_fair_coins_is_about_the_root() -> None:
