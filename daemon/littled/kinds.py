@@ -139,6 +139,18 @@ KINDS: dict[str, Kind] = {
             audits="littled.auditing.subjects.most_frequent:MostFrequentAudits",
             classes=("strings",),
         ),
+        Kind(
+            "sequences",
+            configuration="littled.configuration.sequences:SequenceConfiguration",
+            plan="littled.planner.sequences.plan:SequencePlan",
+            planning="littled.planner.sequences.search:SequencePlanning",
+            charges="littled.budget.charges.sequences:SequenceCharges",
+            options="littled.cli.sequences.options:SequenceOptions",
+            presentation="littled.cli.sequences.plans:SequencePresentation",
+            status="littled.cli.sequences.status:SequenceStatus",
+            audits="littled.auditing.subjects.sequences:SequenceAudits",
+            classes=("oneway",),
+        ),
     )
 }
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import sqlite3
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from littled_protocol.rules import (
     PrefixRule,
     PrefixSetRule,
     Rule,
+    SequenceRule,
     StringRule,
     StumpRule,
     TableRule,
@@ -200,6 +202,50 @@ def strings(draw: st.DrawFn) -> Case:
 
 
 @st.composite
+def sequences(draw: st.DrawFn) -> Case:
+    bits = draw(st.sampled_from([1, 3, 8, 9]))
+    seed, other = draw(st.binary(min_size=16, max_size=16)), bytes(16)
+    every = st.integers(0, 2**bits - 1)
+    index, label = draw(st.none() | every), draw(st.integers(0, 1))
+    leaves = [plain_leaf(seed, place, bits) for place in range(2**bits)]
+
+    def point(place: int, sigma: bytes) -> tuple[int, ...]:
+        return (*place.to_bytes((bits + 7) // 8, "big"), *sigma)
+
+    def brute(x: Any) -> bool:
+        own = [place for place in range(2**bits) if x == point(place, leaves[place][0])]
+        if index is None or not own or own[0] < index:
+            return False
+        return bool(label if own[0] == index else leaves[own[0]][1])
+
+    near = [*range(min(3, 2**bits))] if index is None else [index, max(index - 1, 0), 2**bits - 1]
+    edges = [point(place, leaves[place][0]) for place in near]
+    edges += [
+        (*edges[0][:-1], edges[0][-1] ^ 1),
+        point(near[0], plain_leaf(other, near[0], bits)[0]),
+    ]
+    points = every.map(lambda place: point(place, leaves[place][0]))
+    rule = SequenceRule(bits, None, b"", 0)
+    if index is not None:
+        rule = SequenceRule(bits, index, leaves[index][0], label)
+    return Case(rule, brute, points, tuple(edges))
+
+
+def plain_leaf(seed: bytes, index: int, bits: int) -> tuple[bytes, int]:
+    """String and bit of an index, by the definition: every label on the way and beside it."""
+    labels = {"": seed}
+    path = f"{index:0{bits}b}"
+    for depth in range(bits):
+        for turn in "01":
+            node = labels[path[:depth]] + bytes([int(turn)])
+            labels[path[:depth] + turn] = hashlib.sha256(node).digest()[:16]
+    sigma = b"".join(
+        bytes(16) if path[depth] == "1" else labels[path[:depth] + "1"] for depth in range(bits)
+    )
+    return sigma, hashlib.sha256(labels[path] + b"\x02").digest()[0] % 2
+
+
+@st.composite
 def tables(draw: st.DrawFn) -> Case:
     size = draw(st.sampled_from([1, 255, 256, 257, 65536, 65537]) | st.integers(1, 600))
     part = draw(st.lists(st.booleans(), min_size=1, max_size=20))
@@ -306,8 +352,14 @@ cases = st.one_of(
 )
 
 
+every_case = cases | sequences()
+"""With those that have no SQL."""
+
+
 @st.composite
-def cases_with_points(draw: st.DrawFn) -> tuple[Rule, Callable[[Any], bool], list[Point]]:
+def cases_with_points(
+    draw: st.DrawFn, kinds: st.SearchStrategy[Case]
+) -> tuple[Rule, Callable[[Any], bool], list[Point]]:
     """A rule with points of its domain, many of them where the labels change."""
-    case = draw(cases)
+    case = draw(kinds)
     return case.rule, case.brute, [*case.edges, *draw(st.lists(case.points, max_size=30))]

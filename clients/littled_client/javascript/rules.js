@@ -4,6 +4,7 @@
 // of a byte string.
 
 import { LittledError, check } from "./errors.js";
+import { follows } from "./sequences.js";
 import { stringDigits } from "./values.js";
 
 const HEXADECIMAL = /^[0-9a-f]+$/;
@@ -96,6 +97,11 @@ const KINDS = {
   string: ({ size, value }) => ({
     xType: `bytes${size}`,
     label: (point) => value !== null && stringDigits(point, size) === value,
+  }),
+
+  sequence: ({ bits, ...known }) => ({
+    xType: `bytes${Math.ceil(bits / 8) + 16 * bits}`,
+    label: follows({ bits, ...known }),
   }),
 
   majority({ members }) {

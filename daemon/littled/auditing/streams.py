@@ -219,7 +219,13 @@ def _votes(bottom: int) -> Iterable[int]:
 
 
 def _candidates(hypotheses: HypothesisClass) -> Iterator[Points]:
-    """Points (1,) of the class, each another one: small numbers, or rows of small features."""
+    """Points (1,) of the class, each another one: small numbers, or rows of small features.
+
+    Or those that the class names itself.
+    """
+    if (named := hypotheses.telling_points) is not None:
+        yield from (named[at : at + 1] for at in range(len(named)))
+        return
     kind = point_type(hypotheses.point_type)
     rows = kind.name.startswith("u16x")
     for number in range(POINTS):

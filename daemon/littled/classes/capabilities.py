@@ -21,6 +21,7 @@
 - `unions`, rules that are unions of few blocks of points: the best one for given gains is found;
 - `least_numbers`, rules that say 1 from a number on: which one is a value by itself;
 - `items`, rules that say 1 to one item: which one is a value by itself;
+- `sequences`, rules that continue a string from an index on: examples say which string;
 - `window_labelings`: the labelings of a subset of a window can be listed, a rule for each, for
   stable predictions (Dagan and Feldman 2020).
 
@@ -28,6 +29,7 @@ Each says what its lists take: bytes are upper bounds, whatever the examples are
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -403,6 +405,34 @@ class Items(ABC):
     @abstractmethod
     def item_rule(self, item: int) -> Rule:
         """The rule of the item with this number."""
+
+
+class Sequences(ABC):
+    """Rules that continue a string from an index on, and the constant 0, the first rule.
+
+    Points are an index and a string; from one string those of later indices follow.
+    """
+
+    @property
+    @abstractmethod
+    def index_bits(self) -> int:
+        """Bits of an index."""
+
+    @abstractmethod
+    def indices(self, x: Points) -> Points:
+        """The indices of points, a column of the smallest type of numbers that holds them."""
+
+    @abstractmethod
+    def votes(self, x: Points, index: int) -> Counter[tuple[bytes, int]]:
+        """How many of these points, which have label 1, name each string and bit of an index.
+
+        A point of this index or of an earlier one names at most one, others none. A function of the
+        points as a set with repetitions: their order does not matter.
+        """
+
+    @abstractmethod
+    def continuing_rule(self, index: int, sigma: bytes, label: int) -> Rule:
+        """The rule that says from this index on what follows from its string and bit."""
 
 
 class WindowLabelings(ABC):

@@ -28,6 +28,7 @@ from littled.classes.capabilities import (
     OrderedNumbers,
     PathRules,
     ProposedRules,
+    Sequences,
     VersionSpaces,
     WindowLabelings,
 )
@@ -69,6 +70,11 @@ class HypothesisClass(ABC):
         """
         return (2 << self.vc_dimension) - 1
 
+    @property
+    def not_online(self) -> str | None:
+        """Why no learner can follow it example by example, in a sentence; None where some can."""
+        return None
+
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
         """A JSON-able description from which `class_from_dict` makes an equal class."""
@@ -79,6 +85,11 @@ class HypothesisClass(ABC):
 
         A domain has with a point all those whose numbers, or features, are not greater.
         """
+
+    @property
+    def telling_points(self) -> Points | None:
+        """Points that audits tell apart, the first two above all; None where small numbers do."""
+        return None
 
     @abstractmethod
     def first_rule(self) -> Rule:
@@ -155,6 +166,11 @@ class HypothesisClass(ABC):
         return self if isinstance(self, Items) else None
 
     @property
+    def sequences(self) -> Sequences | None:
+        """Its rules as continued strings, where they are."""
+        return self if isinstance(self, Sequences) else None
+
+    @property
     def window_labelings(self) -> WindowLabelings | None:
         """The labelings of windows, where they can be listed."""
         return self if isinstance(self, WindowLabelings) else None
@@ -180,6 +196,14 @@ class HypothesisClass(ABC):
     def lines(self) -> int:
         """How many lines of thresholds, each in one direction, the rules are; 0 if they are not."""
         return 0
+
+    @property
+    def chunk_dimension(self) -> int:
+        """d of estimates that what a chunk of m examples teaches misses about d / m of the others.
+
+        The VC dimension; a class whose `empirical_rule` follows from fewer examples says so.
+        """
+        return self.vc_dimension
 
     @property
     def learns_from_noise(self) -> bool:

@@ -101,13 +101,14 @@ class Margin:
 class ValuePlanning(Planning[R, ValueEstimate[P], P], Generic[R, P]):
     """How learners of one kind are planned that publish a value of each window, and what they take.
 
-    - `methods`: what `auto` chooses from. `ratio`: alpha n is to be so many times the margin.
+    - `methods`: what `auto` chooses from. `ratio`: alpha n is to be so many times the margin, where
+      a kind does not say otherwise.
     """
 
     has_trigger: ClassVar[bool] = False
     takes_less: ClassVar[str] = " or a smaller window"
     methods: ClassVar[tuple[str, ...]]
-    ratio: ClassVar[int]
+    ratio: ClassVar[int] = 1
 
     @abstractmethod
     def margin(self, request: R, budget: Budget, method: str, n: int) -> Margin | None:
@@ -122,6 +123,14 @@ class ValuePlanning(Planning[R, ValueEstimate[P], P], Generic[R, P]):
     @abstractmethod
     def misfit(self, request: R, method: str) -> str | None:
         """Why a method does not apply to the class, in a sentence, or None."""
+
+    def error(self, request: R, margin: Margin, n: int) -> Fraction:
+        """The error alpha that is proven of windows of n with this margin."""
+        return Fraction(max(self.ratio * margin.examples, 1), n)
+
+    def examples_for(self, request: R, margin: Margin, alpha: Fraction) -> int:
+        """The least n whose `error` with this margin is at most alpha."""
+        return math.ceil(max(self.ratio * margin.examples, 1) / alpha)
 
     # -- what all of them do -----------------------------------------------------------------
 
@@ -155,7 +164,7 @@ class ValuePlanning(Planning[R, ValueEstimate[P], P], Generic[R, P]):
         margin = None if n is None else self.margin(request, budget, method, n)
         if n is None or margin is None:
             return None
-        alpha = Fraction(max(self.ratio * margin.examples, 1), n)
+        alpha = self.error(request, margin, n)
         plan = self.planned(request, budget, method, n, margin, request.alpha or alpha)
         if plan is None or self._exceeds(plan):
             return None
@@ -170,7 +179,7 @@ class ValuePlanning(Planning[R, ValueEstimate[P], P], Generic[R, P]):
             margin = self.margin(request, budget, method, n)
             if margin is None:
                 return None
-            needed = max(n, math.ceil(max(self.ratio * margin.examples, 1) / alpha))
+            needed = max(n, self.examples_for(request, margin, alpha))
             if needed == n:
                 plan = self.planned(request, budget, method, n, margin, alpha)
                 if plan is not None:

@@ -23,6 +23,7 @@ from littled_protocol.rules.points import PointsRule
 from littled_protocol.rules.prefix_sets import PrefixSetRule
 from littled_protocol.rules.prefixes import PrefixRule
 from littled_protocol.rules.scorecards import ScorecardRule
+from littled_protocol.rules.sequences import SequenceRule
 from littled_protocol.rules.strings import StringRule
 from littled_protocol.rules.stumps import StumpRule
 from littled_protocol.rules.tables import TableRule
@@ -43,6 +44,7 @@ __all__ = [
     "Rule",
     "RuleError",
     "ScorecardRule",
+    "SequenceRule",
     "StringRule",
     "StumpRule",
     "TableRule",

@@ -21,6 +21,7 @@ from littled_protocol.rules.points import PointsRule
 from littled_protocol.rules.prefix_sets import PrefixSetRule
 from littled_protocol.rules.prefixes import PrefixRule
 from littled_protocol.rules.scorecards import ScorecardRule
+from littled_protocol.rules.sequences import SequenceRule
 from littled_protocol.rules.strings import StringRule
 from littled_protocol.rules.stumps import StumpRule
 from littled_protocol.rules.tables import TableRule
@@ -115,6 +116,10 @@ _READERS: Final[MappingProxyType[str, _Reader]] = MappingProxyType(
         "prefix_set": (frozenset({"bits", "prefixes"}), PrefixSetRule._from_fields),
         "at_least": (frozenset({"bits", "least"}), AtLeastRule._from_fields),
         "string": (frozenset({"size", "value"}), StringRule._from_fields),
+        "sequence": (
+            frozenset({"bits", "index", "sigma", "label"}),
+            SequenceRule._from_fields,
+        ),
     }
 )
 """Every kind of rule; append-only."""

@@ -30,7 +30,7 @@ from littled_protocol.rules import (
     sql_function,
 )
 from support.databases import Postgres, Value, duckdb_labels, postgres, sqlite_labels
-from support.rules import Point, cases_with_points, labels_of
+from support.rules import Point, cases, cases_with_points, labels_of
 
 DELAY = Words("delay", "min", -30, "late", "not late")
 # Beyond this SQLite has no integers.
@@ -50,7 +50,7 @@ def held(rule: Rule, words: Words, points: Sequence[Point]) -> list[Value]:
     return [value_of(rule, words, point) for point in points]
 
 
-@given(cases_with_points(), st.integers(-999, 999))
+@given(cases_with_points(cases), st.integers(-999, 999))
 @settings(max_examples=100, deadline=None)
 def test_sqlite_and_duckdb_label_values_as_the_rule_labels_points(
     case: tuple[Rule, Callable[[Any], bool], list[Point]], offset: int

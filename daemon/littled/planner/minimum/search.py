@@ -38,7 +38,7 @@ SHARES = 20
 
 
 @dataclass(frozen=True, slots=True)
-class _Split:
+class Split:
     """Rates of the draws of a length, of a prefix and of a number, together within a budget."""
 
     length: Fraction
@@ -69,7 +69,7 @@ class MinimumPlanning(ValuePlanning[MinimumRequest, MinimumPlan]):
             return Margin(exponential_margin(bits, rate, beta), {"rate": rate})
         found = (
             stable_margin(bits, split, budget, beta)
-            for split in _splits(rate, pure=budget.accounting == "pure")
+            for split in splits(rate, pure=budget.accounting == "pure")
         )
         return min(found, key=lambda margin: margin.examples)
 
@@ -103,7 +103,7 @@ def exponential_margin(bits: int, rate: Fraction, beta: float) -> int:
     return max(0, math.ceil((numbers - log(beta)) / float(rate)) - 1)
 
 
-def stable_margin(bits: int, split: _Split, budget: Budget, beta: float) -> Margin:
+def stable_margin(bits: int, split: Split, budget: Budget, beta: float) -> Margin:
     """Least g of these rates, and what they need."""
     bottom = max(1, budget.bottom_score(1, split.prefix, 1))
     least = math.ceil(bottom - 1 + log(3 / beta) / float(split.prefix))
@@ -121,7 +121,7 @@ def stable_margin(bits: int, split: _Split, budget: Budget, beta: float) -> Marg
     return Margin(max(examples, span - 1), own)
 
 
-def _splits(rate: Fraction, *, pure: bool) -> list[_Split]:
+def splits(rate: Fraction, *, pure: bool) -> list[Split]:
     """Ways to divide what one draw of this rate costs among three."""
     found = []
     for a, b in product(range(1, SHARES - 1), repeat=2):
@@ -135,5 +135,5 @@ def _splits(rate: Fraction, *, pure: bool) -> list[_Split]:
             for share in shares
         ]
         if all(parts):
-            found.append(_Split(*parts))
+            found.append(Split(*parts))
     return found

@@ -28,6 +28,8 @@ class OnlinePlanning(Planning[OnlineRequest, Estimate, OnlinePlan]):
 
     def check(self, request: OnlineRequest, stream: StreamRequest) -> None:
         """Raise PlanError for what cannot be planned on this stream whatever the budget."""
+        if request.hypotheses.not_online is not None:
+            raise PlanError(f"learner {request.name}: {request.hypotheses.not_online}")
         if not 0 < request.failure_probability < 1:
             raise PlanError(f"learner {request.name}: failure_probability must be between 0 and 1")
         for way in allowed_ways(request):

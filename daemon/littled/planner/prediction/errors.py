@@ -113,7 +113,7 @@ class ErrorModel:
 
     def chunk(self, examples: float) -> float:
         """Excess error of a rule that fits so many random examples, whose labels have no noise."""
-        return CHUNK * self.hypotheses.vc_dimension / examples
+        return CHUNK * self.hypotheses.chunk_dimension / examples
 
     def learned(self, examples: float) -> float:
         """Excess error of the rule that the class learns from so many examples of the stream."""

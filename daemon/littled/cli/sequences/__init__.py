@@ -1,0 +1,1 @@
+"""What the command line says about learners of one-way sequences."""

@@ -1,0 +1,27 @@
+"""The learner of one-way sequences: a rule from each window, for ever.
+
+Source: Bun, "A Computational Separation between Private Learning and Online Learning", Algorithm 1:
+Theorem 16 with Min_pure for an index ("exponential"), Theorem 17 with Min_approx ("stable"), and
+Freq_approx for its string in both. Its first step is left out: "never" is an index beyond all
+others, so that no count of positive examples has to be released.
+
+Windows, prices and users are those of `littled.learners.batch.learner`.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from littled.learners.batch.learner import WindowDraw, WindowLearner
+from littled.learners.sequences.draws import SequenceDraw
+from littled.learners.sequences.parameters import SequenceParameters
+
+
+@dataclass(frozen=True)
+class SequenceLearner(WindowLearner):
+    """A rule about a one-way sequence from each window, for one class with public parameters."""
+
+    parameters: SequenceParameters
+
+    @cached_property
+    def _selection(self) -> WindowDraw:
+        return SequenceDraw(self.hypotheses, self.parameters)

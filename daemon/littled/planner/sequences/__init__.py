@@ -1,0 +1,1 @@
+"""Planning of learners of one-way sequences."""

@@ -1,0 +1,26 @@
+"""What is asked of a learner of one-way sequences, and its plan as a store keeps it."""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from littled.learners.sequences import SequenceLearner, SequenceParameters
+from littled.planner.window_values import ValuePlan, ValueRequest
+
+
+@dataclass(frozen=True, slots=True)
+class SequenceRequest(ValueRequest):
+    """What a configuration asks of one learner of one-way sequences."""
+
+    kind: ClassVar[str] = "sequences"
+
+
+@dataclass(frozen=True, slots=True)
+class SequencePlan(ValuePlan[SequenceParameters]):
+    """One learner of one-way sequences with all its parameters."""
+
+    kind: ClassVar[str] = "sequences"
+    parameters_class: ClassVar[type[SequenceParameters]] = SequenceParameters
+
+    def learner(self, stream: str) -> SequenceLearner:
+        """The learner itself."""
+        return SequenceLearner(f"{stream}/{self.name}", self.hypotheses, self.parameters)
