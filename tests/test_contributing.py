@@ -236,7 +236,7 @@ def test_what_is_missing_or_unknown_is_found(tmp_path: Path) -> None:
     title = "To add a hypothesis class"
     assert unknown(page, SPELLINGS[title]) == [
         *("sparse_sets", "prefixes", "prefix_sets", "affine", "stumps", "scorecard"),
-        *("integers", "strings", "conjunctions", "table"),
+        *("integers", "strings", "oneway", "conjunctions", "table"),
     ]
     module = tmp_path / "module.py"
     module.write_text("if isinstance(x, Stumps | Table) or p.selection == 'dense':\n    a.b = 1")

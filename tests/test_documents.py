@@ -24,7 +24,7 @@ from littled.cli.entry import group
 from littled.configuration import Configuration, parse_configuration
 from littled_client.conversions import Fields
 from littled_client.sources import Source
-from littled_protocol.rules import Rule, rule_from_dict
+from littled_protocol.rules import Rule, RuleError, SequenceRule, rule_from_dict
 from support.batches import pair
 
 ROOT = Path(__file__).parent.parent
@@ -315,6 +315,11 @@ def test_the_rule_of_a_page_is_written_as_it_is_printed(page: Path, tmp_path: Pa
     (learner,) = stream.request().learners
     assert rule.x_type == learner.hypotheses.point_type
     assert f"```text\n{rule.describe(learner.words)}\n```" in text_of(page)
+    if isinstance(rule, SequenceRule):
+        with pytest.raises(RuleError, match="SQL"):
+            rule.to_sql(learner.words, "x")
+        assert "```sql" not in text_of(page)
+        return
     (column,) = option(page, "export", "--column")
     assert block(page, "sql") == f"{rule.to_sql(learner.words, column)}\n"
 

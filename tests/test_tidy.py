@@ -184,8 +184,8 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         )
         for name in (
             *("configuration/window_values", "auditing/subjects/window_values"),
-            *(f"configuration/{kind}" for kind in ("minimum", "most_frequent")),
-            *(f"auditing/subjects/{kind}" for kind in ("minimum", "most_frequent")),
+            *(f"configuration/{kind}" for kind in ("minimum", "most_frequent", "sequences")),
+            *(f"auditing/subjects/{kind}" for kind in ("minimum", "most_frequent", "sequences")),
         )
     },
     **{
@@ -205,20 +205,27 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
     **{
         f"daemon/littled/{name}.py": (
             "tests/daemon/planner/test_window_values.py",
-            "both kinds are planned in one way",
+            "these kinds are planned in one way",
         )
         for name in (
             f"planner/{kind}/{part}"
-            for kind in ("minimum", "most_frequent")
+            for kind in ("minimum", "most_frequent", "sequences")
             for part in ("plan", "search")
         )
     },
     **{
+        f"daemon/littled/learners/sequences/{part}.py": (
+            "tests/daemon/learners/sequences/test_sequence_laws.py",
+            "the learner against its laws, with its draws and parameters",
+        )
+        for part in ("draws", "learner", "parameters")
+    },
+    **{
         f"daemon/littled/budget/charges/{name}.py": (
             "tests/daemon/budget/charges/test_window_values.py",
-            "both kinds against what their learners ask for",
+            "these kinds against what their learners ask for",
         )
-        for name in ("minimum", "most_frequent")
+        for name in ("minimum", "most_frequent", "sequences")
     },
     "clients/littled_client/errors.py": ("tests/clients/test_both_clients.py", "names only"),
     "daemon/littled/ways.py": ("tests/daemon/planner/online/ways/test_register.py", "words only"),

@@ -61,6 +61,9 @@ WINDOWS_USERS = f"{BATCH}/test_laws.py::test_all_that_one_user_gives_costs_what_
 
 VALUES_LAW = f"{LEARNERS}/values/test_value_laws.py::test_a_value_costs_what_it_is_charged"
 
+SEQUENCES = f"{LEARNERS}/sequences/test_sequence_laws.py"
+SEQUENCES_LAW = f"{SEQUENCES}::test_a_sequence_costs_what_it_is_charged"
+
 MEANING = "daemon/cli/test_cli_meanings.py"
 
 CHAINS = f"{LEARNERS}/online/selections/test_chain.py"
@@ -206,6 +209,69 @@ VALUES = (
         "sizes = [1] * len(items) + [(1 << self._items.item_bits) - len(items)]",
         "sizes = [1] * len(items) + [1]",
         (f"{VALUES_LAW}[most frequent]",),
+    ),
+    Mutant(
+        "a string that one example may show, with a threshold that is one too low",
+        "learners/sequences/draws.py",
+        "return StableHistogram(self.parameters.vote_rate, self.parameters.threshold)",
+        "return StableHistogram(self.parameters.vote_rate, self.parameters.threshold - 1)",
+        (f"{SEQUENCES_LAW}[three indices, two seeds]",),
+    ),
+    Mutant(
+        "the string that came first in place of the least",
+        "learners/sequences/draws.py",
+        "named = sorted(votes)",
+        "named = list(votes)",
+        (f"{SEQUENCES}::test_the_order_of_examples_does_not_matter[little noise]",),
+    ),
+    Mutant(
+        "examples that name a string twice",
+        "classes/oneway.py",
+        "found[named[0], named[1]] += times",
+        "found[named[0], named[1]] += 2 * times",
+        (f"{SEQUENCES_LAW}[three indices, two seeds]",),
+    ),
+    Mutant(
+        "strings that are not formed and vote all the same",
+        "classes/oneway.py",
+        "if before > index or not is_formed(before, sigma, self.bits):",
+        "if before > index:",
+        (f"{SEQUENCES_LAW}[little noise]", "daemon/classes/test_oneway.py"),
+    ),
+    Mutant(
+        "an index without never, where too few examples have label 1",
+        "learners/minimum/draws.py",
+        "add(self._never, self._never + 1, max(0, len(numbers) - target))",
+        "pass",
+        (f"{SEQUENCES_LAW}[three indices, two seeds]",),
+    ),
+    Mutant(
+        "a histogram of strings with the words of the draw of an index",
+        "learners/sequences/draws.py",
+        "_HISTOGRAM = 3",
+        "_HISTOGRAM = 0",
+        (f"{SEQUENCES_LAW}[three indices, two seeds]",),
+    ),
+    Mutant(
+        "a draw of an index that is not charged for",
+        "learners/sequences/draws.py",
+        "return (*self._minimum.season_events(), histogram)",
+        "return (histogram,)",
+        ("daemon/budget/charges/test_window_values.py",),
+    ),
+    Mutant(
+        "a histogram of strings that is not charged for",
+        "learners/sequences/draws.py",
+        "return (*self._minimum.season_events(), histogram)",
+        "return self._minimum.season_events()",
+        (f"{SEQUENCES_LAW}[three indices, two seeds]",),
+    ),
+    Mutant(
+        "seasons of sequences checked without their histogram",
+        "budget/charges/sequences.py",
+        "return replace(index, selection=(*index.selection, histogram))",
+        "return index",
+        ("daemon/budget/charges/test_window_values.py",),
     ),
 )
 

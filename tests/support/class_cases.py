@@ -14,6 +14,7 @@ from littled.classes.affine import AffineSubspaces
 from littled.classes.conjunctions import Conjunctions
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.integers import Integers
+from littled.classes.oneway import OneWay
 from littled.classes.points import PointFunctions
 from littled.classes.prefix_sets import PrefixSets
 from littled.classes.prefixes import Prefixes
@@ -24,6 +25,7 @@ from littled.classes.stumps import Stumps
 from littled.classes.table import Table
 from littled.classes.thresholds import Thresholds
 from support.labelings import Small, by_sets, dense, rows, spread, table
+from support.sequences import sequence_points
 from support.small_classes import Cubes, Sets
 from support.version_spaces import all_blocks, all_sets, all_subspaces
 
@@ -158,6 +160,13 @@ CASES: dict[str, ClassCase] = {
         streams={"strings": (Strings(2), [[97, number] for number in EIGHT])},
         laws=(),
         named={"strings:64": Strings(64)},
+    ),
+    "oneway": ClassCase(
+        suite=None,
+        small=(),
+        streams={"sequences": (OneWay(2), sequence_points(2))},
+        laws=(),
+        named={"oneway:64": OneWay(64)},
     ),
     "conjunctions": ClassCase(
         suite=Conjunctions(3),

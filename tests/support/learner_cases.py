@@ -23,6 +23,7 @@ from littled.learners.online.standing_memory import StandingSettings
 from littled.learners.online.values import EpochSettings
 from littled.learners.partition import PartitionParameters
 from littled.learners.prediction import PredictionParameters
+from littled.learners.sequences import SequencesParameters
 from littled.planner import OnlinePlan, StreamPlan
 from littled.planner.batch.plan import BatchPlan
 from littled.planner.leader.plan import LeaderPlan
@@ -31,6 +32,7 @@ from littled.planner.most_frequent.plan import MostFrequentPlan
 from littled.planner.online.lengths import length_plan
 from littled.planner.partition.plan import PartitionPlan
 from littled.planner.prediction.plan import PredictionPlan
+from littled.planner.sequences.plan import SequencesPlan
 from littled_protocol.rules import Words
 from support.class_cases import STREAMS
 from support.twins import plan_of, points_of
@@ -356,11 +358,27 @@ PARTITION_USERS: dict[str, tuple[str, PartitionParameters]] = {
     "partition, users 1": ("prefix sets", replace(PARTITION, user_examples_max=1)),
     "partition, users 3": ("prefix sets", replace(PARTITION, user_examples_max=3)),
 }
+OF_STRINGS: dict[str, Any] = {"vote_rate": Fraction(1), "threshold": 2}
+SEQUENCE = SequencesParameters("exponential", **VALUE, rate=Fraction(1), rank=3, **OF_STRINGS)
+SEQUENCE_STABLE = SequencesParameters(
+    "stable", **VALUE, rate=Fraction(1), rank=3, span=2, length_rate=Fraction(1),
+    prefix_rate=Fraction(1), bottom_score=2, least_count=1, **OF_STRINGS,
+)  # fmt: skip
+SEQUENCES: dict[str, tuple[str, SequencesParameters]] = {
+    "sequence": ("sequences", SEQUENCE),
+    "sequence zcdp": ("sequences", replace(SEQUENCE, accounting="zcdp")),
+    "sequence, stable": ("sequences", SEQUENCE_STABLE),
+}
+# A name ends with c.
+SEQUENCE_USERS: dict[str, tuple[str, SequencesParameters]] = {
+    "sequence, users 2": ("sequences", replace(SEQUENCE, user_examples_max=2, threshold=3)),
+    "sequence, stable, users 1": ("sequences", replace(SEQUENCE_STABLE, user_examples_max=1)),
+}
 TOGETHER = ("dense", "dense draws", "answers, dense", "answers, relabelling")
 LEARNERS: dict[str, tuple[str, Any]] = {
     **ONLINE, **PREDICTIONS, **USERS, **BATCH, **BATCH_USERS, **POOLS, **WITH_A_CAP,
     **SCORECARDS, **SCORECARD_USERS, **PARTITIONS, **PARTITION_USERS,
-    **MINIMA, **ITEMS, **VALUE_USERS,
+    **MINIMA, **ITEMS, **VALUE_USERS, **SEQUENCES, **SEQUENCE_USERS,
 }  # fmt: skip
 # A scorecard's rule shows nearly every change of its releases: its twins, which say the same
 # as long as these are the same, are in `tests/daemon/learners/leader/test_laws.py`. Those of values
@@ -390,6 +408,7 @@ def learner_plan(name: str, hypotheses: HypothesisClass | None = None) -> Any:
     of_class, parameters = LEARNERS[name]
     kind = MinimumPlan if isinstance(parameters, MinimumParameters) else kind
     kind = MostFrequentPlan if isinstance(parameters, MostFrequentParameters) else kind
+    kind = SequencesPlan if isinstance(parameters, SequencesParameters) else kind
     plain = name.replace(",", "").replace(" ", "_")
     return kind(plain, hypotheses or STREAMS[of_class][0], parameters, Words())
 

@@ -26,6 +26,7 @@ from typing import Any
 
 from littled.store.store import Store
 from littled_client import Client
+from littled_protocol.rules.sequences import leaf_of, point_of
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "stores"
 PRODUCER = "p"
@@ -129,6 +130,11 @@ CONFIGURATIONS = {
     + stream("noisy", "thresholds:64", f"{WINDOW}100\nnoise_rate = 0.05", **SHORT)
     + stream("members", "thresholds:64", f"{WINDOW}200", unit=USERS, **SHORT)
     + stream("pupils", "thresholds:16", f'{WINDOW}400\nmethod = "teachers"', unit=USERS),
+    "sequences": "".join(
+        stream(name, "oneway:3", f'window = 400\nmethod = "{name}"', epsilon=8, horizon=1_300)
+        for name in ("exponential", "stable")
+    )
+    + stream("bearers", "oneway:3", "window = 600", unit=USERS, epsilon=16),
     # several seasons of several periods, and one that is not over
     "quality": stream("late", "thresholds:64", horizon=600, unit=MEASURED)
     + stream("ids", "points:64", "noise_rate = 0", horizon=600, unit=MEASURED)
@@ -153,7 +159,12 @@ def examples(name: str, x_type: str, first: int, count: int) -> tuple[list[Any],
     for number in range(first, first + count):
         chance = random.Random(f"{name} {number}")
         high = chance.random() < 0.5
-        if "x" in x_type:
+        if x_type.startswith("bytes"):
+            seed, index = b"shop" * 4 if high else b"none" * 4, chance.randrange(8)
+            leaf = leaf_of(seed, index, 3)
+            x.append(point_of(index, leaf.sigma, 3))
+            y.append(leaf.bit if high else 0)
+        elif "x" in x_type:
             flags = name == "conjunctions"
             row = [chance.randrange(2 if flags else 16) for _ in range(width(x_type))]
             x.append(row)

@@ -63,7 +63,7 @@ CLASSES: dict[str, Entry] = {
         ),
         Entry("integers", ("BITS",), "littled.classes.integers:Integers", ("value",)),
         Entry("strings", ("LENGTH",), "littled.classes.strings:Strings", ()),
-        Entry("oneway", ("BITS",), "littled.classes.one_way:OneWay", ()),
+        Entry("oneway", ("BITS",), "littled.classes.oneway:OneWay", ()),
         Entry("conjunctions", ("BITS",), "littled.classes.conjunctions:Conjunctions", ("bits",)),
         Entry("table", ("FILE",), "littled.classes.table:Table", ("cell",), from_file=True),
     )

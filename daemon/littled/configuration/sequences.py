@@ -3,15 +3,15 @@
 from typing import Literal
 
 from littled.configuration.window_values import ValueConfiguration
-from littled.planner.sequences.plan import SequenceRequest
+from littled.planner.sequences.plan import SequencesRequest
 from littled_protocol.rules import Words
 
 
-class SequenceConfiguration(ValueConfiguration):
+class SequencesConfiguration(ValueConfiguration):
     """One learner that publishes what follows from one string, of each window."""
 
     kind: Literal["sequences"] = "sequences"
 
-    def request(self, name: str, words: Words) -> SequenceRequest:
+    def request(self, name: str, words: Words) -> SequencesRequest:
         """What the planner is asked for."""
-        return SequenceRequest(**self.asked(name, words))
+        return SequencesRequest(**self.asked(name, words))

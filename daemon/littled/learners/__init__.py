@@ -1,7 +1,7 @@
 """Private learners as pure state machines: `step(state, event, noise)`; no I/O and no clock.
 
 `OnlineLearner`, `BatchLearner`, `LeaderLearner`, `PartitionLearner`, `MinimumLearner`,
-`MostFrequentLearner` and `SequenceLearner` publish rules: a season is opened by `SeasonOpened`,
+`MostFrequentLearner` and `SequencesLearner` publish rules: a season is opened by `SeasonOpened`,
 `Examples` come in (`examples_of` makes them of arrays), and where a step asks for a call
 (`CallRequested`) the caller pays for it and says so (`CallAdmitted`), or not (`CallRefused`). What
 is published, and what has to be paid, are effects of steps. `PredictionLearner` answers single
@@ -27,7 +27,7 @@ from littled.learners.most_frequent import MostFrequentLearner, MostFrequentPara
 from littled.learners.online import OnlineLearner, OnlineParameters, OnlineState
 from littled.learners.partition import PartitionLearner, PartitionParameters, PartitionState
 from littled.learners.prediction import PredictionLearner, PredictionParameters
-from littled.learners.sequences import SequenceLearner, SequenceParameters
+from littled.learners.sequences import SequencesLearner, SequencesParameters
 
 __all__ = [
     "BatchLearner",
@@ -56,8 +56,8 @@ __all__ = [
     "Published",
     "SeasonOpened",
     "SeasonPriced",
-    "SequenceLearner",
-    "SequenceParameters",
+    "SequencesLearner",
+    "SequencesParameters",
     "Step",
     "examples_of",
 ]

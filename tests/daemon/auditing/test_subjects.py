@@ -117,7 +117,10 @@ def test_learners_of_a_stream_are_audited_one_by_one() -> None:
 
 
 # One small learner of each kind whose audits are the engine's.
-OF_KINDS = ["window-dense", "scorecard", "prefix-sets", "minimum-stable", "most-frequent-stable"]
+OF_KINDS = [
+    *("window-dense", "scorecard", "prefix-sets", "minimum-stable", "most-frequent-stable"),
+    "sequence-exponential",
+]
 
 
 @pytest.mark.parametrize("name", OF_KINDS)

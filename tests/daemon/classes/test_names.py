@@ -33,7 +33,7 @@ def test_names_and_descriptions_make_the_class(name: str) -> None:
         ("threshold:256", "there is no class 'threshold:256'; the classes are thresholds:SIZE, "),
         (
             "",
-            "there is no class ''; .*, strings:LENGTH, conjunctions:BITS, table:FILE$",
+            "there is no class ''; .*, strings:LENGTH, oneway:BITS, conjunctions:BITS, table:FILE$",
         ),
         ("table:rules.csv", "there is no class"),
         ("thresholds", "is written thresholds:SIZE, a whole number, not 'thresholds'$"),

@@ -118,7 +118,7 @@ def test_what_cannot_be_planned_is_said_in_one_sentence(
 def test_options_of_questions_are_for_questions(littled: Littled) -> None:
     for option, value in (("--window", "9"), ("--answers", "9"), ("--excess-error", "0.1")):
         said = littled("plan", "--class", "points:64", *BUDGET, option, value)
-        windows = "prediction or batch or minimum or most_frequent"
+        windows = "prediction or batch or minimum or most_frequent or sequences"
         kinds = windows if option == "--window" else "prediction"
         assert (said.status, said.sentence) == (2, f"{option} is for --kind {kinds} only")
 

@@ -195,12 +195,12 @@ LEARNER = "streams.flights.learners.late"
         (
             GOOD + 'kind = "offline"',
             f"{LEARNER}.kind",
-            "'minimum' or 'most_frequent', not",
+            "'most_frequent' or 'sequences', not",
         ),
         (
             GOOD + "kind = 1",
             f"{LEARNER}.kind",
-            "'minimum' or 'most_frequent', not 1",
+            "'most_frequent' or 'sequences', not 1",
         ),
         (
             GOOD + 'selection = "odd"',
@@ -337,7 +337,7 @@ ASK = "streams.flights.learners.ask"
             '"prediction"',
             '"predictions"',
             f"{ASK}.kind",
-            "'minimum' or 'most_frequent'",
+            "'most_frequent' or 'sequences'",
         ),
         ('kind = "prediction"', "", f"{ASK}.window", "is not a known key"),
     ],

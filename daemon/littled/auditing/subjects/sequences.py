@@ -7,7 +7,7 @@ from littled.auditing.subjects.window_values import small_of, window_subject
 from littled.auditing.trials import Subject
 from littled.budget.unit import Unit
 from littled.planner import StreamPlan, StreamRequest
-from littled.planner.sequences.plan import SequencePlan, SequenceRequest
+from littled.planner.sequences.plan import SequencesPlan, SequencesRequest
 
 # Small learners by name: the class, and how an index is drawn.
 SMALL: dict[str, tuple[str, dict[str, Any]]] = {
@@ -18,14 +18,14 @@ SMALL: dict[str, tuple[str, dict[str, Any]]] = {
 OF_USERS: dict[str, Unit] = {}
 
 
-class SequenceAudits:
+class SequencesAudits:
     """The audits of learners of one-way sequences."""
 
     def small(self) -> Mapping[str, StreamRequest]:
         """The learners of `SMALL`."""
-        return small_of(SequenceRequest, SMALL, OF_USERS)
+        return small_of(SequencesRequest, SMALL, OF_USERS)
 
-    def subject(self, stream: StreamPlan, plan: SequencePlan, name: str) -> Subject:
+    def subject(self, stream: StreamPlan, plan: SequencesPlan, name: str) -> Subject:
         """The audit of one learner of a stream. NoStreams where its window is too long."""
         p = plan.parameters
         return window_subject(stream, plan, name, p.threshold)

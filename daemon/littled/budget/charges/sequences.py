@@ -10,7 +10,7 @@ from littled.budget.events import HistogramSelection
 from littled.budget.rounding import from_text
 
 
-class SequenceCharges:
+class SequencesCharges:
     """How the parameters of learners of one-way sequences are read."""
 
     def season(self, parameters: Mapping[str, Any]) -> Charges:

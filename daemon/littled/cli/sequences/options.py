@@ -5,7 +5,7 @@ from typing import ClassVar
 from littled.cli.value_options import ValueOptions
 
 
-class SequenceOptions(ValueOptions):
+class SequencesOptions(ValueOptions):
     """The window, or how good its rule has to be."""
 
     does: ClassVar[str] = "a rule of proven error about a one-way sequence from each window"

@@ -6,27 +6,27 @@ from typing import Any, ClassVar
 from littled.classes.capabilities import needed
 from littled.cli.output import amount, number
 from littled.cli.window_values import PAPER_ERROR, ValuePresentation
-from littled.planner.sequences.plan import SequencePlan
-from littled.planner.sequences.search import SequencePlanning
+from littled.planner.sequences.plan import SequencesPlan
+from littled.planner.sequences.search import SequencesPlanning
 from littled.planner.window_values import ValuePlan, ValueRequest
 from littled.portable import log
 from littled_protocol.rules.sequences import LABEL_BYTES
 
 
-class SequencePresentation(ValuePresentation):
+class SequencesPresentation(ValuePresentation):
     """Plans of learners of one-way sequences, for people."""
 
     heading: ClassVar[str] = "one-way sequences"
-    plans: ClassVar[type[ValuePlan[Any]]] = SequencePlan
+    plans: ClassVar[type[ValuePlan[Any]]] = SequencesPlan
     methods: ClassVar[Mapping[str, str]] = {
         "exponential": "an index among all of them, and a string that is named there",
         "stable": "an index by prefixes that examples share, and a string that is named there",
     }
 
     @property
-    def planning(self) -> SequencePlanning:
+    def planning(self) -> SequencesPlanning:
         """Its planning."""
-        return SequencePlanning()
+        return SequencesPlanning()
 
     def promise(self, facts: Mapping[str, Any]) -> str:
         """The error of a rule on further examples."""

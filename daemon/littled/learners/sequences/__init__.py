@@ -1,6 +1,6 @@
 """One-way sequences from windows, after Bun's private learner."""
 
-from littled.learners.sequences.learner import SequenceLearner
-from littled.learners.sequences.parameters import SequenceParameters
+from littled.learners.sequences.learner import SequencesLearner
+from littled.learners.sequences.parameters import SequencesParameters
 
-__all__ = ["SequenceLearner", "SequenceParameters"]
+__all__ = ["SequencesLearner", "SequencesParameters"]

@@ -23,7 +23,7 @@ from littled.classes.integers import Integers
 from littled.classes.wide import rising
 from littled.learners.batch.methods import Draw, Window
 from littled.learners.minimum.draws import MinimumDraw, draw_of
-from littled.learners.sequences.parameters import SequenceParameters
+from littled.learners.sequences.parameters import SequencesParameters
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled_protocol.rules import Rule
 
@@ -32,14 +32,14 @@ _HISTOGRAM = 3
 
 
 @dataclass(frozen=True)
-class SequenceDraw:
+class SequencesDraw:
     """What is drawn from a window, for one class with public parameters.
 
     ValueError, one sentence, for a class without sequences.
     """
 
     hypotheses: HypothesisClass
-    parameters: SequenceParameters
+    parameters: SequencesParameters
 
     def __post_init__(self) -> None:
         """Check the class."""

@@ -12,16 +12,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from littled.learners.batch.learner import WindowDraw, WindowLearner
-from littled.learners.sequences.draws import SequenceDraw
-from littled.learners.sequences.parameters import SequenceParameters
+from littled.learners.sequences.draws import SequencesDraw
+from littled.learners.sequences.parameters import SequencesParameters
 
 
 @dataclass(frozen=True)
-class SequenceLearner(WindowLearner):
+class SequencesLearner(WindowLearner):
     """A rule about a one-way sequence from each window, for one class with public parameters."""
 
-    parameters: SequenceParameters
+    parameters: SequencesParameters
 
     @cached_property
     def _selection(self) -> WindowDraw:
-        return SequenceDraw(self.hypotheses, self.parameters)
+        return SequencesDraw(self.hypotheses, self.parameters)

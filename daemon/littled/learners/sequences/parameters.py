@@ -9,7 +9,7 @@ from littled.learners.minimum import MinimumParameters
 
 
 @dataclass(frozen=True, slots=True)
-class SequenceParameters(MinimumParameters):
+class SequencesParameters(MinimumParameters):
     """Public parameters of the learner of one-way sequences.
 
     Those of `MinimumParameters`, which are about the draw of an index, and:

@@ -3,24 +3,24 @@
 from dataclasses import dataclass
 from typing import ClassVar
 
-from littled.learners.sequences import SequenceLearner, SequenceParameters
+from littled.learners.sequences import SequencesLearner, SequencesParameters
 from littled.planner.window_values import ValuePlan, ValueRequest
 
 
 @dataclass(frozen=True, slots=True)
-class SequenceRequest(ValueRequest):
+class SequencesRequest(ValueRequest):
     """What a configuration asks of one learner of one-way sequences."""
 
     kind: ClassVar[str] = "sequences"
 
 
 @dataclass(frozen=True, slots=True)
-class SequencePlan(ValuePlan[SequenceParameters]):
+class SequencesPlan(ValuePlan[SequencesParameters]):
     """One learner of one-way sequences with all its parameters."""
 
     kind: ClassVar[str] = "sequences"
-    parameters_class: ClassVar[type[SequenceParameters]] = SequenceParameters
+    parameters_class: ClassVar[type[SequencesParameters]] = SequencesParameters
 
-    def learner(self, stream: str) -> SequenceLearner:
+    def learner(self, stream: str) -> SequencesLearner:
         """The learner itself."""
-        return SequenceLearner(f"{stream}/{self.name}", self.hypotheses, self.parameters)
+        return SequencesLearner(f"{stream}/{self.name}", self.hypotheses, self.parameters)

@@ -27,15 +27,16 @@ from typing import Any, ClassVar, get_args
 
 from littled.classes.capabilities import needed
 from littled.learners.minimum import MinimumMethod
-from littled.learners.sequences import SequenceParameters
+from littled.learners.sequences import SequencesParameters
 from littled.planner.budgets import Budget, rate_below
 from littled.planner.minimum.search import SHARES, exponential_margin, splits, stable_margin
-from littled.planner.sequences.plan import SequencePlan, SequenceRequest
+from littled.planner.sequences.plan import SequencesPlan, SequencesRequest
 from littled.planner.window_values import Margin, ValuePlanning, common
 from littled.portable import exp, log
 
 # What may fail, beta / 3 each.
 FAILURES = 3
+ERROR_STEPS = 1 << 20
 # Shares of a budget for the votes, of 20, that are tried.
 VOTE_SHARES = {"exponential": range(1, SHARES), "stable": range(4, 11)}
 
@@ -49,19 +50,19 @@ class _Votes:
     enough: int
 
 
-class SequencePlanning(ValuePlanning[SequenceRequest, SequencePlan]):
+class SequencesPlanning(ValuePlanning[SequencesRequest, SequencesPlan]):
     """How learners of one-way sequences are planned."""
 
     methods: ClassVar[tuple[str, ...]] = get_args(MinimumMethod)
 
-    def misfit(self, request: SequenceRequest, method: str) -> str | None:
+    def misfit(self, request: SequencesRequest, method: str) -> str | None:
         """Needs rules that continue a string."""
         if request.hypotheses.sequences is None:
             return f"{request.hypotheses.name} has no rules that continue a string"
         return None
 
     def margin(
-        self, request: SequenceRequest, budget: Budget, method: str, n: int
+        self, request: SequencesRequest, budget: Budget, method: str, n: int
     ) -> Margin | None:
         """M, and the rates that are planned for it."""
         if not budget.selection_rate(1):
@@ -69,7 +70,7 @@ class SequencePlanning(ValuePlanning[SequenceRequest, SequencePlan]):
         found = self._margins(request, budget, method)
         return min(found, key=lambda margin: margin.examples, default=None)
 
-    def _margins(self, request: SequenceRequest, budget: Budget, method: str) -> Iterator[Margin]:
+    def _margins(self, request: SequencesRequest, budget: Budget, method: str) -> Iterator[Margin]:
         bits = needed(request.hypotheses.sequences).index_bits
         beta, pure = float(request.beta) / FAILURES, budget.accounting == "pure"
         if method == "stable":  # two draws may each say what one example says alone
@@ -92,43 +93,41 @@ class SequencePlanning(ValuePlanning[SequenceRequest, SequencePlan]):
 
     def planned(
         self,
-        request: SequenceRequest,
+        request: SequencesRequest,
         budget: Budget,
         method: str,
         n: int,
         margin: Margin,
         alpha: Fraction,
-    ) -> SequencePlan | None:
+    ) -> SequencesPlan | None:
         """The plan; its ranks have to be within the window."""
         own = dict(margin.own)
         rank, span = own["rank"], own.get("span", 0)
         if margin.examples > n or rank + span > n or span > rank:
             return None
-        parameters = SequenceParameters(**common(budget, method, n, own.pop("rate")), **own)
-        return SequencePlan(request.name, request.hypotheses, parameters, request.words)
+        parameters = SequencesParameters(**common(budget, method, n, own.pop("rate")), **own)
+        return SequencesPlan(request.name, request.hypotheses, parameters, request.words)
 
-    def error(self, request: SequenceRequest, margin: Margin, n: int) -> Fraction:
-        """The least alpha, of multiples of 1 / n, with P[Bin(n, alpha) <= M] <= beta / 3."""
+    def error(self, request: SequencesRequest, margin: Margin, n: int) -> Fraction:
+        """The least alpha, of multiples of 2^-20, with P[Bin(n, alpha) <= M] <= beta / 3."""
         beta = float(request.beta) / FAILURES
-        low, high = min(margin.examples, n), n
+        low, high = 0, ERROR_STEPS
         while high > low + 1:
             middle = (low + high) // 2
-            few = rarely(n, Fraction(middle, n), margin.examples, beta)
+            few = rarely(n, Fraction(middle, ERROR_STEPS), margin.examples, beta)
             low, high = (low, middle) if few else (middle, high)
-        return Fraction(high, n)
+        return Fraction(high, ERROR_STEPS)
 
-    def examples_for(self, request: SequenceRequest, margin: Margin, alpha: Fraction) -> int:
-        """The least n with P[Bin(n, alpha) <= M] <= beta / 3."""
-        beta = float(request.beta) / FAILURES
+    def examples_for(self, request: SequencesRequest, margin: Margin, alpha: Fraction) -> int:
+        """The least n whose `error` with this margin is at most alpha."""
         low = math.ceil(margin.examples / alpha) - 1
         high = 2 * low + 2
-        while not rarely(high, alpha, margin.examples, beta):
+        while self.error(request, margin, high) > alpha:
             high *= 2
         while high > low + 1:
             middle = (low + high) // 2
-            low, high = (low, middle) if rarely(middle, alpha, margin.examples, beta) else (
-                middle, high
-            )  # fmt: skip
+            enough = self.error(request, margin, middle) <= alpha
+            low, high = (low, middle) if enough else (middle, high)
         return high
 
 

@@ -1,6 +1,7 @@
 """Charges of values of windows: the same as their learners ask for, from the stored parameters."""
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import pytest
@@ -8,10 +9,18 @@ import pytest
 from littled.budget.charges import Charges, ChargesUnknown
 from littled.budget.events import PrecisionLoss
 from support.class_cases import STREAMS
-from support.learner_cases import ITEMS, LEARNERS, MINIMA, VALUE_USERS, learner_plan
+from support.learner_cases import (
+    ITEMS,
+    LEARNERS,
+    MINIMA,
+    SEQUENCE_USERS,
+    SEQUENCES,
+    VALUE_USERS,
+    learner_plan,
+)
 
 
-@pytest.mark.parametrize("name", [*MINIMA, *ITEMS, *VALUE_USERS])
+@pytest.mark.parametrize("name", [*MINIMA, *ITEMS, *VALUE_USERS, *SEQUENCES, *SEQUENCE_USERS])
 def test_what_a_season_is_charged_follows_from_the_parameters(name: str) -> None:
     plan = learner_plan(name, STREAMS[LEARNERS[name][0]][0])
     learner = plan.learner("s")
@@ -29,7 +38,7 @@ def stored(name: str, **changes: Any) -> dict[str, Any]:
     return {**values, "parameters": {**values["parameters"], **changes}}
 
 
-@pytest.mark.parametrize("name", ["minimum", "most frequent"])
+@pytest.mark.parametrize("name", ["minimum", "most frequent", "sequence"])
 @pytest.mark.parametrize(
     "changes",
     [{"method": "guess"}, {"window": 0}, {"window": "9"}, {"rate": None}, {"horizon": 1.5}],
@@ -39,7 +48,7 @@ def test_parameters_that_nobody_has_are_refused(name: str, changes: dict[str, An
         Charges.of(stored(name, **changes))
 
 
-@pytest.mark.parametrize("name", [*MINIMA, *ITEMS])
+@pytest.mark.parametrize("name", [*MINIMA, *ITEMS, *SEQUENCES])
 def test_parameters_are_stored_and_read(name: str) -> None:
     parameters = LEARNERS[name][1]
     assert type(parameters).from_dict(parameters.to_dict()) == parameters
@@ -60,6 +69,10 @@ def test_parameters_are_stored_and_read(name: str) -> None:
         ("most frequent, stable", {"bottom_score": 0}, "stable needs bottom_score above 0"),
         ("most frequent", {"window": 33}, "window must be at most the horizon"),
         ("most frequent", {"window": 1.5}, "window must be an integer"),
+        ("sequence", {"rank": 0}, "rank must be from 1 to the window"),
+        ("sequence", {"vote_rate": Fraction(0)}, "vote_rate must be above 0"),
+        ("sequence", {"threshold": 0}, "threshold must be above 0"),
+        ("sequence, stable", {"span": 0}, "stable needs span above 0"),
         ("most frequent", {"user_examples_max": 0}, "user_examples_max must be an integer"),
     ],
 )
