@@ -6,7 +6,8 @@ makes files of `tests/fixtures/stores` with the program that is imported, and is
 environment of the older one: `git worktree add OLD 17e11b0`, and the three packages of OLD before
 those of this version. Nothing here may need more than that version had. "columns" is of da941a9,
 "windows" of f8874e1, the first with window learners; "quality" of the first version that says how
-good rules are; "scorecards" of 84a95e3; all others are of 17e11b0.
+good rules are; "scorecards" of 84a95e3; "sequences" of the
+first with one-way sequences; all others are of 17e11b0.
 """
 
 import json
