@@ -896,8 +896,8 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
-# What browsers are given, of which every file is shipped.
-WEB_FOLDERS = ("static", "javascript")
+# What browsers and watchers are given, of which every file is shipped.
+SHIPPED_FOLDERS = ("static", "javascript", "monitoring")
 
 
 def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
@@ -908,7 +908,7 @@ def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> Non
         path.relative_to(home).as_posix()
         for home in PACKAGES.values()
         for path in home.rglob("*")
-        if path.suffix == ".py" or path.name == "py.typed" or path.parent.name in WEB_FOLDERS
+        if path.suffix == ".py" or path.name == "py.typed" or path.parent.name in SHIPPED_FOLDERS
     }
     assert packaged == expected
 

@@ -80,8 +80,8 @@ class FakeDaemon:
     def positions(self) -> dict[str, int]:
         return {"flights": self.position}
 
-    def metrics(self) -> bytes:
-        return b"littled_connections 0.0\n"
+    def metrics(self, accepted: str) -> tuple[bytes, str]:
+        return b"littled_connections 0.0\n", "text/plain; version=0.0.4; charset=utf-8"
 
     @property
     def feeding(self) -> FakeDaemon:

@@ -35,6 +35,7 @@ COMMANDS = {
     "verify": ("verifying", "verify", "Check a store offline: chain, ledger, budget."),
     "archive": ("archiving", "archive", "Move the oldest records of a store into files."),
     "restore": ("restoring", "restore", "Go on from an older copy of a store."),
+    "monitoring": ("monitoring", "monitoring", "Print alerts, a dashboard, or how to scrape."),
     "audit": ("auditing", "audit", "Try to disprove the claims of a plan, by running the engine."),
     "demo": ("demos", "demo", "Watch a daemon learn from a year of flights."),
 }

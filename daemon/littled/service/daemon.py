@@ -599,16 +599,17 @@ class Daemon:
             return learners
         return learners | answering.status(self.intake.position(stream))
 
-    def metrics(self) -> bytes:
-        """Return all metrics in Prometheus' text format."""
+    def metrics(self, accepted: str) -> tuple[bytes, str]:
+        """Return all metrics in a format that is accepted, and the type of the content."""
         from littled.service.metrics import Metrics  # noqa: PLC0415 - only HTTP needs it
 
-        return Metrics(self._samples).text()
+        return Metrics(self._samples).text(accepted)
 
     def _samples(self) -> Iterator[Sample]:
         assert self._context is not None, "metrics were asked for before the daemon was ready"
         assert self._reception is not None, "metrics were asked for before the daemon was ready"
         counters = self._context.counters
+        yield Sample("littled_healthy", (), self.healthy())
         yield Sample("littled_connections", (), len(self._context.sessions) + len(self._reception))
         yield Sample("littled_connections_accepted", (), self._reception.accepted)
         yield Sample("littled_received_bytes", (), counters.received_bytes)
@@ -621,6 +622,9 @@ class Daemon:
             facts = self._status[plan.stream]
             epsilons = self._spending[plan.stream].facts(facts)
             yield from _budget_samples(plan.stream, facts, epsilons)
+            for name, learner in facts["learners"].items():
+                full = f"{plan.stream}/{name}"
+                yield Sample("littled_learner_calls_left", (full,), learner["calls_left"])
         for learner in self.releases.learners:
             last = self.releases.latest(learner)
             if last is not None:

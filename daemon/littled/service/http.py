@@ -6,7 +6,7 @@
 | /page/... | its files |
 | /healthz | "ok", or 503 when commits have stopped |
 | /status | public facts about every stream, JSON |
-| /metrics | the same for Prometheus |
+| /metrics | the same for Prometheus, and as OpenMetrics to who accepts that |
 | /rules/STREAM/LEARNER | the last release as JSON, which `littled rule` reads as a file |
 | /rules/STREAM/LEARNER?format=text | its rule in words; or sql (&column), sql-function (&name) |
 | /rules/STREAM/LEARNER/history | releases in short, JSON; ?after=VERSION for the next ones |
@@ -157,8 +157,8 @@ class Surface(Protocol):
     def positions(self) -> dict[str, int]:
         """Return of every stream how many of its examples are durable."""
 
-    def metrics(self) -> bytes:
-        """Return all metrics in Prometheus' text format."""
+    def metrics(self, accepted: str) -> tuple[bytes, str]:
+        """Return all metrics in a format that is accepted, and the type of the content."""
 
     @property
     def feeding(self) -> Feeds:
@@ -306,11 +306,9 @@ class _Pages:
     async def status(self, request: web.Request) -> web.Response:
         return _json(request[_RIGHTS].status(self._surface.status()))
 
-    async def metrics(self, _request: web.Request) -> web.Response:
-        return web.Response(
-            body=self._surface.metrics(),
-            headers={hdrs.CONTENT_TYPE: "text/plain; version=0.0.4; charset=utf-8"},
-        )
+    async def metrics(self, request: web.Request) -> web.Response:
+        body, kind = self._surface.metrics(request.headers.get(hdrs.ACCEPT, ""))
+        return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind, hdrs.VARY: hdrs.ACCEPT})
 
     async def rule(self, request: web.Request) -> web.Response:
         learner = self._learner(request)

@@ -1,4 +1,6 @@
-"""Metrics in Prometheus' text format, of samples on the allow-list (`littled.service.samples`).
+"""Metrics for Prometheus and others, of samples on the allow-list (`littled.service.samples`).
+
+They come in Prometheus' text format, or as OpenMetrics to who accepts that.
 
 The registry is the daemon's own, so neither Python nor a library adds anything to it, and it
 refuses a metric that the allow-list does not name.
@@ -8,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from littled.service.samples import METRICS, Sample
@@ -23,12 +26,14 @@ class Metrics:
         self._registry = AllowListRegistry()
         self._registry.register(_Facts(samples))
 
-    def text(self) -> bytes:
-        """Return all metrics in Prometheus' text format.
+    def text(self, accepted: str = "") -> tuple[bytes, str]:
+        """Return all metrics, and the type of the content.
 
-        Raises KeyError for a sample that is not on the allow-list.
+        accepted: the header `Accept` of who asks. Raises KeyError for a sample that is not on the
+        allow-list.
         """
-        return generate_latest(self._registry)
+        encode, content_type = choose_encoder(accepted)
+        return encode(self._registry), content_type
 
 
 class AllowListRegistry(CollectorRegistry):

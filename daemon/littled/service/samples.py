@@ -24,6 +24,9 @@ class MetricName:
 
 
 METRICS: Mapping[str, MetricName] = {
+    "littled_healthy": MetricName(
+        "gauge", "1 while commits go through, as /healthz says.", (), "public input"
+    ),
     "littled_connections": MetricName("gauge", "Open connections.", (), "public input"),
     "littled_connections_accepted": MetricName(
         "counter", "Connections accepted since the start.", (), "public input"
@@ -66,6 +69,9 @@ METRICS: Mapping[str, MetricName] = {
         "1 when the learner has spent its budget until the next season.",
         ("learner",),
         "published",
+    ),
+    "littled_learner_calls_left": MetricName(
+        "gauge", "Calls that the learner may still make in the season.", ("learner",), "published"
     ),
     "littled_learner_error_rate": MetricName(
         "gauge",

@@ -44,8 +44,8 @@ class Surface:
     def positions(self) -> dict[str, int]:
         return {}
 
-    def metrics(self) -> bytes:
-        return b"littled_connections 0.0\n"
+    def metrics(self, accepted: str) -> tuple[bytes, str]:
+        return b"littled_connections 0.0\n", "text/plain; version=0.0.4; charset=utf-8"
 
     @property
     def feeding(self) -> Any:
@@ -184,7 +184,7 @@ async def test_who_watches_and_does_not_read_makes_room(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_connections, "HTTP_WATCH_CONNECTIONS_MAX", 2)
-    monkeypatch.setattr(Surface, "metrics", lambda _: b"a" * PAGE_BYTES)
+    monkeypatch.setattr(Surface, "metrics", lambda *_: (b"a" * PAGE_BYTES, "text/plain"))
     for _ in range(4):
         await site.connect(b"GET /metrics HTTP/1.1\r\nHost: a\r\n\r\n", receive_bytes=4096)
     await site.until(lambda: len(site.connections.slots[True]) == 2)

@@ -1,10 +1,12 @@
 """Metrics: an allow-list that nothing gets around."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from prometheus_client import Counter, Gauge
 from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.parser import text_string_to_metric_families
 from prometheus_client.registry import Collector
 
@@ -16,6 +18,8 @@ def test_the_whole_surface() -> None:
     assert sorted(METRICS) == [
         "littled_connections",
         "littled_connections_accepted",
+        "littled_healthy",
+        "littled_learner_calls_left",
         "littled_learner_epoch",
         "littled_learner_error_rate",
         "littled_learner_error_rate_lower",
@@ -47,7 +51,9 @@ def test_samples_become_text_that_prometheus_reads() -> None:
             Sample("littled_received_bytes", (), 12),
         ]
     )
-    text = metrics.text().decode()
+    content, kind = metrics.text()
+    assert kind.startswith("text/plain; version=0.0.4")
+    text = content.decode()
     families = {each.name: each for each in text_string_to_metric_families(text)}
     assert set(families) == {"littled_stream_position", "littled_received_bytes"}
     assert families["littled_received_bytes"].type == "counter"
@@ -57,7 +63,28 @@ def test_samples_become_text_that_prometheus_reads() -> None:
         ({"stream": "ids"}, 2.0**40),
     ]
     assert "_created" not in text
-    assert metrics.text().decode() == text
+    assert metrics.text("text/plain;q=0.5, */*") == (content, kind)
+
+
+def test_who_accepts_openmetrics_gets_it() -> None:
+    metrics = Metrics(
+        lambda: [
+            Sample("littled_healthy", (), 1),
+            Sample("littled_session_errors", ("forbidden",), 2),
+        ]
+    )
+    asked = "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.2"
+    content, kind = metrics.text(asked)
+    assert kind.startswith("application/openmetrics-text; version=1.0.0; charset=utf-8")
+    text = content.decode()
+    assert text.endswith("# EOF\n")
+    parse: Any = openmetrics.text_string_to_metric_families
+    families = {each.name: each for each in parse(text)}
+    assert families["littled_healthy"].samples[0].value == 1.0
+    (errors,) = families["littled_session_errors"].samples
+    assert (errors.name, errors.labels) == ("littled_session_errors_total", {"code": "forbidden"})
+    plain = {each.name for each in text_string_to_metric_families(metrics.text()[0].decode())}
+    assert plain == set(families)
 
 
 def test_a_sample_off_the_list_is_refused() -> None:
