@@ -3,6 +3,7 @@
 import re
 from fractions import Fraction
 from functools import cache
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
@@ -253,7 +254,7 @@ def test_the_limits_of_a_plan_are_the_ones_of_section_nine() -> None:
     assert f"{SNAPSHOT_BYTES_MAX // 10**6} MB" in said
     assert CANDIDATES_MAX == 1 << 23
     assert f"2^23 candidates of about {CANDIDATE_BYTES} bytes" in said
-    unit = (Path(__file__).parent.parent / "systemd" / "littled.service").read_text()
+    unit = (Path(str(files("littled"))) / "systemd" / "littled.service").read_text()
     (granted,) = re.findall(r"^MemoryMax=(\d+)G$", unit, re.MULTILINE)
     assert f"the systemd unit grants {granted} GiB" in said
 

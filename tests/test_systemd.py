@@ -17,7 +17,7 @@ from littled.cli.failures import STORE_NEEDS_ATTENTION
 from littled.limits import DESCRIPTORS_MAX
 from support.tasks import TASKS_MAX
 
-UNITS = Path(__file__).parent.parent / "systemd"
+UNITS = Path(__file__).parent.parent / "daemon" / "littled" / "systemd"
 INSTALLED = "/opt/littled/bin/littled"
 COMMAND = str(Path(sys.executable).parent / "littled")
 CONFIGURATION = """

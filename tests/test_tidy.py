@@ -897,7 +897,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 # What browsers and watchers are given, of which every file is shipped.
-SHIPPED_FOLDERS = ("static", "javascript", "monitoring")
+SHIPPED_FOLDERS = ("static", "javascript", "monitoring", "systemd")
 
 
 def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:

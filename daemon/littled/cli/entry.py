@@ -36,6 +36,8 @@ COMMANDS = {
     "archive": ("archiving", "archive", "Move the oldest records of a store into files."),
     "restore": ("restoring", "restore", "Go on from an older copy of a store."),
     "monitoring": ("monitoring", "monitoring", "Print alerts, a dashboard, or how to scrape."),
+    "systemd": ("units", "systemd", "Print units for systemd."),
+    "completion": ("completion", "completion", "Print a script that completes for a shell."),
     "audit": ("auditing", "audit", "Try to disprove the claims of a plan, by running the engine."),
     "demo": ("demos", "demo", "Watch a daemon learn from a year of flights."),
 }

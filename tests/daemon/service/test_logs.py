@@ -1,13 +1,17 @@
 """Logs: the allow-list, exceptions without values, and everything else that a process prints."""
 
+import ast
 import asyncio
 import contextlib
 import io
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
+from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -246,6 +250,28 @@ def test_a_guarded_process_prints_nothing_private() -> None:
         ("uncaught exception", "RuntimeError"),
     ]
     assert lines[2]["library"] == "aiohttp.server"
+
+
+def test_the_page_of_logs_names_every_event_with_its_level() -> None:
+    levels = ("info", "warning", "error", "critical")
+    said: dict[str, str] = {}
+    for path in Path(str(files("littled"))).rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            match node:
+                case ast.Call(
+                    func=ast.Attribute(value=receiver, attr=level),
+                    args=[ast.Constant(value=str(event)), *_],
+                ) if level in levels and ast.unparse(receiver).endswith("log"):
+                    said[event] = level
+    assert len(said) > 10
+    changing = {
+        "message of a library": "as the library says",
+        "lines left out": "that of the lines",
+    }
+    page = (Path(__file__).parents[3] / "docs" / "logs.md").read_text(encoding="utf-8")
+    rows = [line.split("|") for line in page.splitlines() if line.startswith("| `")]
+    assert {row[1].strip(" `"): row[2].strip() for row in rows} == said | changing
+    assert {key for row in rows for key in re.findall("`([a-z_]+)`", row[3])} <= ALLOWED_KEYS
 
 
 def test_this_process_keeps_its_own_handlers() -> None:
