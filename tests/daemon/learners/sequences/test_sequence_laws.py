@@ -80,7 +80,7 @@ def test_the_order_of_examples_does_not_matter(name: str) -> None:
     parameters, points, _, _ = CASES[name]
     case = WindowCase(learner(parameters), points)
     every = [Labelled(x, y) for x in points for y in (0, 1)]
-    for sample in list(product(every, repeat=parameters.window))[::197]:
+    for sample in list(product(every, repeat=parameters.window))[::37]:
         assert case.law(sample) == case.law(in_any_order(sample))
 
 
