@@ -42,7 +42,7 @@ def overview(path: Path, found: Sequence[Needed], followed: Sequence[Followed]) 
     right.plot([0, rounds], [0, rounds / 2], color="#777777", linestyle="--", label="guessing")
     right.set_xlabel("strings shown")
     right.set_ylabel("mistakes")
-    right.set_title(f"Online, not private: the learner that computes forward, {longest} bits")
+    right.set_title(f"Online, not private: computing forward, {longest} bits")
     right.legend(frameon=False, fontsize=9)
     for axes in (left, right):
         axes.grid(color="#eeeeee")
