@@ -86,7 +86,7 @@ def missed(bits: int, law: str, index: int, near: NDArray[np.bool_]) -> float:
     """
     if law == "near":
         return (1 - FORGED) * float(near[: max(index - 2**bits // 3, 0)].sum()) / NEAR
-    below = index / 2**bits
+    below: float = index / 2**bits
     if law == "magnitudes":
         below = math.log2(max(index, 1)) / bits
     return (1 - FORGED) / 2 * below
