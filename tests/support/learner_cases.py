@@ -95,6 +95,7 @@ PATH = replace(
     SPARSE, selection="path", ladder=(EpochSettings(2), EpochSettings(4)),
     memory=PathSettings(conviction=2, floor=5, bit=1, longer=1, full_length=3), **BLOCKS,
 )  # fmt: skip
+ELSEWHERE = replace(PATH, memory=PathSettings(2, 5, 1, 1, 3, leaves=1, elsewhere=1))
 LENGTHS = replace(
     SPARSE, selection="lengths", buffer="mistakes", background_max=0, list_cap=2,
     ladder=(EpochSettings(2),), memory=LengthSettings(1, length_plan(3, 3, 2, 2).cuts), **BLOCKS,
@@ -140,6 +141,7 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     "closure tally": ("conjunctions", CLOSURE_TALLY),
     "closure tally of affine spaces": ("affine", CLOSURE_TALLY),
     "path": ("prefixes", PATH),
+    "path, elsewhere": ("prefixes", ELSEWHERE),
     "lengths": ("prefixes", LENGTHS),
     "majority": ("stumps", MAJORITY),
     "chain": ("thresholds", CHAIN),
@@ -384,7 +386,7 @@ LEARNERS: dict[str, tuple[str, Any]] = {
 # as long as these are the same, are in `tests/daemon/learners/leader/test_laws.py`. Those of values
 # of windows, which are drawn among all numbers, are in `tests/daemon/learners/values`.
 # A case's streams follow from its place: what is new stands at the end.
-NEW = ["majority"]
+NEW = ["majority", "path, elsewhere"]
 OLD = [name for name in ONLINE if name not in NEW]
 CASES = [
     *OLD, *PREDICTIONS, *BATCH, "a small budget", "one stream for all", *POOLS, *WITH_A_CAP, *NEW,

@@ -47,10 +47,12 @@ class PathSettings(MemorySettings):
       positives that the published block misses or holds.
     - `leaves`: 1 where all blocks are searched for once every candidate of a path was convicted; 0
       in stores of before.
+    - `elsewhere`: with so many mistakes of the best block of a path it is as likely that the right
+      one is on no path of it; 0 in stores of before, where that is not asked.
     """
 
     word: ClassVar[str] = "path"
-    came_later: ClassVar[frozenset[str]] = frozenset({"leaves"})
+    came_later: ClassVar[frozenset[str]] = frozenset({"leaves", "elsewhere"})
 
     conviction: int
     floor: int
@@ -58,6 +60,7 @@ class PathSettings(MemorySettings):
     longer: int
     full_length: int
     leaves: int = 0
+    elsewhere: int = 0
 
     def wrong(self) -> str | None:
         """The first value out of its range."""
@@ -69,6 +72,8 @@ class PathSettings(MemorySettings):
             return "full_length of a path must be from 1 to 2^40 examples"
         if self.leaves not in (0, 1):
             return "leaves of a path must be 0 or 1"
+        if not 0 <= self.elsewhere <= OFFSET_MAX:
+            return "elsewhere of a path must be from 0 to 2^40 mistakes"
         return None
 
 
@@ -80,7 +85,8 @@ class PathMemory(Memory):
     length `shortest` on, and so many `bottoms` were drawn in a row. On a path, it is that of the
     block of the given `length` with the first bits `value`, as two words, and has no more bits;
     `offsets` are of the candidates 0..length + 1, 0 or less, and 0 at the best. Since a block was
-    drawn, so many candidates at the `front` and at the `back` were convicted.
+    drawn, so many candidates at the `front` and at the `back` were convicted. A path that was left,
+    as the right block seemed to be elsewhere, is kept while blocks are searched for.
     """
 
     word: ClassVar[str] = "path"
@@ -103,7 +109,14 @@ class PathMemory(Memory):
         """
         if self.mode == ON_PATH:
             return replace(self, bottoms=1)
-        return PathMemory(SEARCHING, bottoms=self.bottoms + 1)
+        return replace(self, shortest=0, bottoms=self.bottoms + 1)
+
+    def left(self) -> "PathMemory":
+        """After it was drawn that the right block is on no path of the published one.
+
+        The draw may be wrong, so what is known of the path comes back if the search leads to it.
+        """
+        return replace(self, mode=SEARCHING, bottoms=0, front=0, back=0)
 
     def proposes(self, epoch_length: int, settings: PathSettings) -> bool:
         """Whether blocks are proposed after an epoch of so many examples."""
@@ -143,10 +156,20 @@ class PathMemory(Memory):
         offsets = np.full(length + 2, -settings.floor, dtype=np.int64)
         offsets[self.shortest : length] = -settings.bit * open_ones.bit_length()
         offsets[length:] = 0, -settings.longer
+        if self._leads_back(value, length):
+            known = np.array(self.offsets, dtype=np.int64)
+            offsets += known[np.minimum(np.arange(length + 2), self.length + 1)]
+            offsets -= offsets.max()
         floored = np.maximum(offsets, -settings.floor)
         return PathMemory(
             ON_PATH, length=length, value=words_of(value), offsets=tuple(floored.tolist())
         )
+
+    def _leads_back(self, value: int, length: int) -> bool:
+        """Whether a block is on the path that was left, or the path on one to the block."""
+        shared = min(length, self.length)
+        left = value_of(self.value) >> (self.length - shared)
+        return bool(self.offsets) and value >> (length - shared) == left
 
     def moved(
         self,

@@ -517,7 +517,7 @@ def of_long_epochs(p: OnlineParameters, **options: Any) -> StreamPlan:
 
 def blocks() -> dict[str, Case]:
     """Blocks that are proposed, of which nothing is known; then draws and sides on a path."""
-    return {**blocks_of_paths(), **blocks_of_lengths()}
+    return {**blocks_of_paths(), **blocks_elsewhere(), **blocks_of_lengths()}
 
 
 def blocks_of_paths() -> dict[str, Case]:
@@ -582,6 +582,33 @@ def blocks_of_paths() -> dict[str, Case]:
     }  # fmt: skip
 
 
+def blocks_elsewhere() -> dict[str, Case]:
+    """Path selection that may find that the right block is on no path of the published one."""
+    return {
+        # sides, one of which is that the right block is elsewhere; and these beside blocks
+        "path, elsewhere": Case(
+            planted(OnAPath, "prefixes:1", replace(
+                PATH, **PAIRED, calls_max=1, memory=PathSettings(1, 2, 1, 0, 9, 1, 1),
+                **NO_FAILURE,
+            )),
+            examples(3), 1.57, 0, 16,
+        ),
+        "path, sides beside blocks": Case(
+            of_long_epochs(replace(
+                PATH, **PAIRED, calls_max=1, bottom_score=3,
+                memory=PathSettings(1, 2, 1, 0, 1, 1, 1),
+            )),
+            examples(3), 1.11, 0, 16,
+        ),
+        "path, left and found again": Case(
+            planted(OnAPath, "prefixes:1", replace(
+                PATH, calls_max=3, bottom_score=2, memory=PathSettings(1, 2, 1, 0, 9, 0, 1)
+            )),
+            examples(3), 0, 1.29,
+        ),
+    }  # fmt: skip
+
+
 def blocks_of_lengths() -> dict[str, Case]:
     """A search for the length."""
     return {
@@ -612,7 +639,8 @@ def blocks_of_lengths() -> dict[str, Case]:
 BLOCKS = (
     "path, proposals", "path, two calls", "path, three calls", "path, of several addresses",
     "path, on it", "path, pairs", "path, long epochs", "path, bottoms on it",
-    "path, short and long epochs", "path, left", "path, found again", "lengths, one",
+    "path, short and long epochs", "path, left", "path, elsewhere", "path, sides beside blocks",
+    "path, left and found again", "path, found again", "lengths, one",
     "lengths, equal", "lengths", "lengths, three calls", "lengths, after a bottom",
     "lengths, on a path", "lengths, pairs",
 )  # fmt: skip

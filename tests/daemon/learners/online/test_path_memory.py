@@ -26,6 +26,7 @@ from littled.learners.snapshot import pack, unpack
 SETTINGS = PathSettings(conviction=12, floor=26, bit=2, longer=16, full_length=160)
 LEAVING = replace(SETTINGS, leaves=1)
 LONGEST = 128
+OFFSETS = st.lists(st.integers(-26, 0), min_size=2, max_size=12)
 
 
 def path(*offsets: int) -> PathMemory:
@@ -81,6 +82,53 @@ def test_a_bottom_opens_all_lengths_and_is_counted() -> None:
     assert first == PathMemory(SEARCHING, bottoms=1)
     assert first.bottom().bottoms == 2
     assert first.bottom().found(1, 1, SETTINGS).bottoms == 0
+
+
+# --- a path that was left -------------------------------------------------------------------------
+
+
+def test_a_path_that_was_left_is_kept_while_blocks_are_searched_for() -> None:
+    known = replace(path(-4, 0, -12, -16), value=(0, 0b10), bottoms=1, front=2, back=1)
+    left = known.left()
+    assert left == PathMemory(SEARCHING, length=2, value=(0, 0b10), offsets=(-4, 0, -12, -16))
+    assert left.bottom() == replace(left, bottoms=1)
+    assert left.proposes(1, SETTINGS)
+    # what is proposed by a search has no offsets, of a path that was left neither
+    assert left.of_lengths(np.arange(4)).tolist() == [0] * 4
+
+
+@pytest.mark.parametrize(
+    ("value", "length", "offsets"),
+    [
+        # on the path, and what the path leads to: what the search says and what was known, together
+        (0b1, 1, (-6, 0, -26)),
+        (0b10, 2, (-4, 0, -8, -26)),
+        (0b101, 3, (-4, 0, -12, -12, -26)),
+        # elsewhere: what the search says
+        (0b0, 1, (-2, 0, -16)),
+        (0b111, 3, (-4, -4, -4, 0, -16)),
+    ],
+)
+def test_a_search_that_leads_back_to_a_path_finds_what_was_known_of_it(
+    value: int, length: int, offsets: tuple[int, ...]
+) -> None:
+    left = replace(path(-4, 0, -12, -16), value=(0, 0b10)).left()
+    assert left.found(value, length, SETTINGS) == PathMemory(
+        ON_PATH, length=length, value=(0, value), offsets=offsets
+    )
+
+
+@given(offsets=OFFSETS, data=st.data())
+def test_a_search_after_a_path_finds_offsets_of_0_and_less(
+    offsets: list[int], data: st.DataObject
+) -> None:
+    """Lemma B' needs it of all that is proposed later."""
+    left = replace(path(*[each - max(offsets) for each in offsets]), value=(0, 0)).left()
+    length = data.draw(st.integers(0, 14))
+    found = left.found(data.draw(st.sampled_from([0, (1 << length) - 1])), length, SETTINGS)
+    assert len(found.offsets) == length + 2
+    assert max(found.offsets) == 0
+    assert min(found.offsets) >= -26
 
 
 # --- on a path ------------------------------------------------------------------------------------
@@ -206,9 +254,6 @@ def test_a_block_that_is_found_again_keeps_what_is_known_of_lengths() -> None:
     assert again.offsets == (0, 0, 0, -9)
 
 
-OFFSETS = st.lists(st.integers(-26, 0), min_size=2, max_size=12)
-
-
 @given(offsets=OFFSETS, data=st.data(), leaves=st.integers(0, 1))
 def test_moves_are_those_of_the_definition(
     offsets: list[int], data: st.DataObject, leaves: int
@@ -312,6 +357,7 @@ def test_offsets_are_never_positive_whatever_is_drawn(
         PathMemory(SEARCHING, bottoms=2),
         PathMemory(SEARCHING).found((1 << 128) - 1, 128, SETTINGS),
         replace(PathMemory(SEARCHING).found(1, 128, SETTINGS), front=3, back=1),
+        PathMemory(SEARCHING).found(1, 128, SETTINGS).left().bottom(),
     ],
 )
 def test_a_memory_is_stored_and_read(memory: PathMemory) -> None:
@@ -332,13 +378,16 @@ def test_settings_are_stored_and_read() -> None:
     assert settings_from_dict(values) == SETTINGS
     assert settings_from_dict(LEAVING.to_dict()) == LEAVING
     assert LEAVING.to_dict() == {**values, "leaves": 1}
+    asking = replace(LEAVING, elsewhere=17)
+    assert settings_from_dict(asking.to_dict()) == asking
+    assert asking.to_dict() == {**values, "leaves": 1, "elsewhere": 17}
 
 
 @pytest.mark.parametrize(
     "changes",
     [
         {"conviction": 0}, {"floor": 0}, {"bit": -1}, {"longer": -1}, {"full_length": 0},
-        {"leaves": -1}, {"leaves": 2},
+        {"leaves": -1}, {"leaves": 2}, {"elsewhere": -1}, {"elsewhere": OFFSET_MAX + 1},
         *({name: OFFSET_MAX + 1} for name in ("conviction", "floor", "bit", "longer")),
         {"full_length": OFFSET_MAX + 1},
     ],

@@ -41,6 +41,8 @@ EVIDENCE = 0.58
 AT_FLOOR = 0.25
 # What a convicted block is left of its weight in one call.
 CONVICTED = 0.03
+# How likely a draw says that the right block is on no path of the published one, though it is.
+ELSEWHERE = 0.008
 # Of the trigger's shares of epsilon, the largest at which a draw still tells the sides apart.
 PATH_TRIGGER_SHARE_MAX = 0.4
 # Steps of a season whose noise alone may be expected to fire while a block is published.
@@ -230,6 +232,7 @@ def _path(draft: Draft) -> Iterator[Estimate]:
         longer=math.ceil(LONGER * down),
         full_length=FULL_LENGTH * down,
         leaves=1,
+        elsewhere=math.ceil(-log(ELSEWHERE) / float(rate)),
     )
     ladder = tuple(map(EpochSettings, (down, 2 * up, 4 * up, 8 * up)))
     parameters = draft.fresh(up, bottom, ladder, cap, memory=memory)

@@ -189,12 +189,14 @@ def draws(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     return made
 
 
-def on_path(full_length: int, **changes: Any) -> Runner:
+def on_path(full_length: int, *, longer: int = 0, elsewhere: int = 0, **changes: Any) -> Runner:
     """A runner that publishes the block 10101 of three addresses of 16 bits.
 
     All lengths are nearly as likely, so that a median is seen.
     """
-    memory = PathSettings(conviction=12, floor=26, bit=0, longer=0, full_length=full_length)
+    memory = PathSettings(
+        conviction=12, floor=26, bit=0, longer=longer, full_length=full_length, elsewhere=elsewhere
+    )
     runner = opened(replace(CERTAIN, memory=memory, **changes), class_from_name("prefixes:16"))
     known = PathMemory(ON_PATH, length=5, value=(0, 0b10101), offsets=(0,) * 7)
     rule = PrefixRule(bits=16, value=0b10101, length=5)
@@ -247,6 +249,68 @@ def test_a_long_epoch_proposes_blocks_of_all_lengths(draws: list[str]) -> None:
     assert memory.mode == ON_PATH
     assert rule_of(runner.state).evaluate(column(runner.learner.hypotheses, [other])).all()
     assert value_of(memory.value) == rule_of(runner.state).value
+
+
+INSIDE, OUTSIDE = 0b10101 << 11, 0b01 << 14
+
+
+@pytest.mark.parametrize(
+    ("inside", "outside", "told"),
+    [
+        # false positives, and false negatives
+        (6, 0, "longer"), (5, 1, "longer"), (0, 6, "shorter"), (1, 5, "shorter"),
+        # others explain all mistakes but two
+        (3, 3, "elsewhere"),
+    ],
+)  # fmt: skip
+def test_a_short_epoch_with_mistakes_of_both_kinds_leaves_the_path(
+    inside: int, outside: int, told: str, draws: list[str]
+) -> None:
+    runner = on_path(9, longer=1, elsewhere=2, ladder=(EpochSettings(6),))
+    end = fed(runner, [INSIDE] * inside, 0, 0)
+    fed(runner, [OUTSIDE] * outside, 1, end)
+    assert draws == ["sides"]
+    memory = memory_of(runner.state)
+    if told == "elsewhere":
+        assert memory == PathMemory(SEARCHING, length=5, value=(0, 0b10101), offsets=(0,) * 7)
+        assert runner.state.rule == runner.learner.hypotheses.first_rule()
+    elif told == "longer":
+        assert memory == PathMemory(SEARCHING, shortest=6)
+    else:
+        assert memory.offsets == (0,) * 5 + (-12, -12)
+
+
+def test_a_long_epoch_that_began_before_a_jump_leaves_the_path(draws: list[str]) -> None:
+    """The published block was right of many examples, and explains those of before still."""
+    runner = on_path(9, longer=1, elsewhere=2, ladder=(EpochSettings(8),), background_max=64)
+    end = fed(runner, [INSIDE + low for low in range(40)], 1, 0)
+    end = fed(runner, [INSIDE] * 4, 0, end)
+    fed(runner, [OUTSIDE] * 4, 1, end)
+    assert draws == ["blocks"]
+    left = PathMemory(SEARCHING, length=5, value=(0, 0b10101), offsets=(0,) * 7)
+    assert memory_of(runner.state) == left
+    # the next block is found elsewhere, and nothing is left of the path
+    fed(runner, [OUTSIDE] * 6, 1, end + 4)
+    assert rule_of(runner.state).evaluate(column(runner.learner.hypotheses, [OUTSIDE])).all()
+    assert value_of(memory_of(runner.state).value) >> memory_of(runner.state).length - 1 == 0
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_long_epoch_that_no_block_explains_moves_by_its_mistakes(
+    label: int, draws: list[str]
+) -> None:
+    """A target that moved to the block's other half, say: one side explains it better than any."""
+    runner = on_path(9, longer=1, elsewhere=2, ladder=(EpochSettings(8),), background_max=64)
+    # of the block only its last address was right, and of all other blocks many more are wrong
+    end = fed(runner, [INSIDE + low for low in range(40)], 1, 0)
+    end = fed(runner, [0b10111 << 11] * 30, 0, end)
+    fed(runner, [INSIDE + low for low in range(8)] if not label else [OUTSIDE] * 8, label, end)
+    assert draws == ["blocks"]
+    memory = memory_of(runner.state)
+    if label:
+        assert memory.offsets == (0,) * 5 + (-12, -12)
+    else:
+        assert memory == PathMemory(SEARCHING, shortest=6)
 
 
 def test_what_is_proposed_has_the_offset_of_its_length() -> None:
@@ -407,6 +471,15 @@ def test_the_loss_of_precision_is_that_of_what_is_proposed() -> None:
     ).total_variation(2)
     sides = ExponentialMechanism(few.selection_rate).total_variation(2)
     assert sides <= Path(few).precision_error(LONG)
+
+
+def test_sides_beside_what_is_proposed_add_to_the_loss_of_precision() -> None:
+    assert isinstance(PATH.memory, PathSettings)
+    memory = replace(PATH.memory, elsewhere=17)
+    few = replace(PATH, horizon=1, list_cap=2, calls_max=1, memory=memory)
+    assert Path(few).precision_error(LONG) == SparseSample(
+        few.selection_rate, list_cap=2, bottom_score=64
+    ).total_variation(2 + 3)
 
 
 @pytest.mark.parametrize(
