@@ -14,11 +14,13 @@ figures are medians, `ratio` the median of the ratios to the peer within the tur
 import argparse
 import csv
 import json
+import os
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -115,28 +117,46 @@ def backtest(file: Path, toml: Path) -> None:
     subprocess.run([sys.executable, "-m", "littled.cli", *asked], check=True, capture_output=True)
 
 
-def in_turns(works: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[float]]:
-    """Seconds of each work in each round; every round begins with another one."""
-    seconds: dict[str, list[float]] = {name: [] for name in works}
+@dataclass(frozen=True)
+class Run:
+    """Seconds that one work took in one round: by the clock, and of processors."""
+
+    clock: float
+    processor: float
+
+
+def in_turns(works: dict[str, Callable[[], object]], rounds: int) -> dict[str, list[Run]]:
+    """What each work took in each round; every round begins with another one."""
+    runs: dict[str, list[Run]] = {name: [] for name in works}
     names = list(works)
     for turn in range(rounds):
         first = turn % len(names)
         for name in names[first:] + names[:first]:
-            started = time.perf_counter()
+            started, used = time.perf_counter(), processor_seconds()
             works[name]()
-            seconds[name].append(time.perf_counter() - started)
-    return seconds
+            run = Run(time.perf_counter() - started, processor_seconds() - used)
+            runs[name].append(run)
+    return runs
 
 
-def show(seconds: dict[str, list[float]], what: dict[str, int], unit: str, beside: str) -> None:
+def processor_seconds() -> float:
+    """Processor time of this process, and of the commands that it has run to their end."""
+    return sum(os.times()[:4])
+
+
+def show(found: dict[str, list[Run]], what: dict[str, int], unit: str, beside: str) -> None:
     """Print a line for each work: `what` it did in one run, in `unit`."""
-    against = [what[beside] / each for each in seconds[beside]]
-    for name, runs in seconds.items():
-        rates = [what[name] / each for each in runs]
+    against = [what[beside] / run.clock for run in found[beside]]
+    for name, runs in found.items():
+        rates = [what[name] / run.clock for run in runs]
         ratios = [own / others for own, others in zip(rates, against, strict=True)]
         facts = {"work": name, f"{unit}_a_second": round(median(rates))}
+        took = {
+            "seconds": round(median(run.clock for run in runs), 2),
+            "processor_seconds": round(median(run.processor for run in runs), 2),
+        }
         told = {} if name == beside else {"ratio": round(median(ratios), 2), "beside": beside}
-        print(json.dumps({**facts, "seconds": round(median(runs), 2), **told}), flush=True)
+        print(json.dumps({**facts, **took, **told}), flush=True)
 
 
 def main() -> None:
