@@ -243,7 +243,7 @@ def final_errors(folder: Path, epsilon: str) -> list[float]:
         asked = ["backtest", "cancer", str(folder / "cancer.csv"), "--config", str(configuration)]
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(io.StringIO()):
             assert run([*asked, "--seed", str(seed), "--json"]) == 0
-        errors.append(float(json.loads(said.getvalue())["final_error"]))
+        errors.append(float(json.loads(said.getvalue().splitlines()[-1])["final_error"]))
     return errors
 
 

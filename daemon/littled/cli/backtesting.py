@@ -35,6 +35,20 @@ from littled_protocol.rules import Rule
 SEED_MAX = 2**63 - 1
 KEY_BYTES = 32
 PLOT_SUFFIXES = (".png", ".svg", ".pdf")
+# The keys of the last line of --json, for programs: neither more nor less.
+LAST_LINE = (
+    "examples",
+    "progressive_error",
+    "final_error",
+    "majority_error",
+    "releases",
+    "halted",
+    "epsilon",
+    "epsilon_spent",
+    "delta",
+    "seconds",
+    "rule",
+)
 
 
 @dataclass(slots=True)
@@ -95,7 +109,12 @@ class Kept:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Draw mistakes, rules and budget into this new file (.png, .svg, .pdf); needs matplotlib.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Print a JSON object for each learner.")
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print a JSON object for each learner, and last the figures of the best one.",
+)
 def backtest(
     stream: str,
     source: SourceChoice,
@@ -135,6 +154,8 @@ def backtest(
     if as_json:
         for fact in facts:
             print_json(fact)
+        best = min(facts, key=lambda fact: float(fact["progressive_error"]))
+        print_json({key: best[key] for key in LAST_LINE})
     else:
         for fact in facts:
             print_pairs(_said(fact))

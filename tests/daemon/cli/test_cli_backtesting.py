@@ -6,10 +6,11 @@ import csv
 import json
 import shlex
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from support.commands import CONFIGURATION, Littled, flights_csv
+from support.commands import CONFIGURATION, Littled, Said, flights_csv
 
 COLUMNS = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
 TWO = CONFIGURATION + '[streams.flights.learners.other]\nclass = "thresholds:200"\nnoise_rate = 0\n'
@@ -32,6 +33,17 @@ learners.ask = { kind = "prediction", class = "thresholds:256", window = 4_000, 
 """
 
 
+LAST_LINE = [
+    *("examples", "progressive_error", "final_error", "majority_error", "releases", "halted"),
+    *("epsilon", "epsilon_spent", "delta", "seconds", "rule"),
+]
+
+
+def last_line(said: Said) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(said.out.splitlines()[-1])
+    return found
+
+
 @pytest.fixture
 def configuration(tmp_path: Path) -> Path:
     path = tmp_path / "littled.toml"
@@ -47,7 +59,9 @@ def test_errors_are_those_of_the_rules_on_the_file(
     said = littled(*command, "--json")
     assert said.status == 0
     assert "this is not private" in said.err
-    found = json.loads(said.out.splitlines()[-1])
+    found, last = map(json.loads, said.out.splitlines())
+    assert list(last) == LAST_LINE
+    assert last == {key: found[key] for key in LAST_LINE}
     with file.open(newline="") as lines:
         rows = [(int(row["delay"]), int(row["late"])) for row in csv.DictReader(lines)]
     late = sum(label for _, label in rows)
@@ -78,7 +92,7 @@ def test_errors_are_those_of_the_rules_on_the_file(
 def test_noise_is_new_without_a_seed(littled: Littled, configuration: Path, tmp_path: Path) -> None:
     file = flights_csv(tmp_path / "flights.csv", 3000)
     command = ["backtest", "flights", file, *COLUMNS, "--config", configuration, "--json"]
-    found = {json.loads(littled(*command).out)["progressive_error"] for _ in range(6)}
+    found = {last_line(littled(*command))["progressive_error"] for _ in range(6)}
     assert len(found) > 1
 
 
@@ -89,15 +103,17 @@ def test_every_learner_is_told_of(littled: Littled, tmp_path: Path) -> None:
     said = littled(
         "backtest", "flights", file, *columns, "--config", tmp_path / "two.toml", "--json"
     )
-    learners = [json.loads(line)["learner"] for line in said.out.splitlines()]
-    assert learners == ["flights/late", "flights/other"]
+    *learners, last = map(json.loads, said.out.splitlines())
+    assert [one["learner"] for one in learners] == ["flights/late", "flights/other"]
+    best = min(learners, key=lambda one: float(one["progressive_error"]))
+    assert last == {key: best[key] for key in LAST_LINE}
 
 
 def test_a_class_of_too_many_rules_has_no_best_one(littled: Littled, tmp_path: Path) -> None:
     (tmp_path / "prefixes.toml").write_text(PREFIXES)
     file = flights_csv(tmp_path / "flights.csv", 500)
     command = ["backtest", "flights", file, *COLUMNS, "--config", tmp_path / "prefixes.toml"]
-    found = json.loads(littled(*command, "--json").out)
+    found = json.loads(littled(*command, "--json").out.splitlines()[0])
     assert found["best_error"] is found["best_rule"] is None
     assert "too many rules to weigh" in littled(*command).out
 

@@ -163,7 +163,8 @@ def test_a_backtest_counts_its_mistakes(littled: Littled, tmp_path: Path) -> Non
     config = tmp_path / "littled.toml"
     said = littled("backtest", "web", file, "--config", config, "--json")
     assert said.status == 0, said.err
-    found = {one["learner"]: one for one in map(json.loads, said.out.splitlines())}
+    *learners, _ = map(json.loads, said.out.splitlines())
+    found = {one["learner"]: one for one in learners}
     for learner in ("web/hosts", "web/addresses"):
         assert found[learner]["progressive_error"] < found[learner]["majority_error"]
         assert found[learner]["final_error"] < 0.15
