@@ -1,5 +1,6 @@
 """littled itself: the plan of a configuration, and the daemon's engine in this process."""
 
+import json
 from functools import lru_cache
 
 from benchmarks.real.hindsight import least_error
@@ -18,10 +19,21 @@ class Littled(Method):
     A version that has no such class, or no plan for it, refuses.
     """
 
-    def __init__(self, name: str, title: str, class_name: str, *, told: bool = False) -> None:
-        """`told`: its noise rate is the error of the best stump in hindsight, in two digits."""
+    def __init__(
+        self,
+        name: str,
+        title: str,
+        class_name: str,
+        *,
+        told: bool = False,
+        number: str | None = None,
+    ) -> None:
+        """`told`: its noise rate is the error of the best stump in hindsight, in two digits.
+
+        `number`: the one column that it reads, if it does not read all.
+        """
         self.name, self.title = name, title
-        self.class_name, self.told = class_name, told
+        self.class_name, self.told, self.number = class_name, told, number
 
     def refusal(self, stream: RealStream, epsilon: str) -> str | None:
         """What the configuration or the planner says."""
@@ -38,6 +50,8 @@ class Littled(Method):
     def _plan(self, stream: RealStream, epsilon: str) -> StreamPlan:
         alone = len(stream.features) == 1 and self.class_name == "stumps"
         learner = f'class = "{"thresholds" if alone else self.class_name}"'
+        if self.number is not None:
+            learner += f"\ncolumns = {json.dumps([self.number])}"
         if self.told:
             learner += f"\nnoise_rate = {least_error(stream):.{NOISE_DIGITS}f}"
         return _plan_of(stream, epsilon, learner)
