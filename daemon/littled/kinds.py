@@ -170,6 +170,12 @@ def kind_for(class_name: object) -> str:
     return next((kind.name for kind in KINDS.values() if head in kind.classes), USUAL)
 
 
+def learns(kind: str, class_name: str) -> bool:
+    """Whether learners of a kind may have this class, by the classes that are one kind's own."""
+    owner = kind_for(class_name)
+    return owner == kind or (owner == USUAL and not KINDS[kind].classes)
+
+
 @cache
 def load(part: str) -> Any:
     """The class that a part of a kind names."""

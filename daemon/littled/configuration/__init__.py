@@ -214,22 +214,28 @@ class StreamConfiguration(Part):
             if self.unit == "example" and getattr(self, key) is not None:
                 raise ValueError(f'has {key}, which needs unit = "user"')
         for name, learner in self.learners.items():
-            for problem in learner.problems(name, self._protected, self.horizon):
-                raise ValueError(problem)
+            for each in self._choices.get(name, (learner,)):
+                for problem in each.problems(name, self._protected, self.horizon):
+                    raise ValueError(problem)
         return self
 
     @model_validator(mode="after")
     def _choose_classes(self) -> Self:
         """A learner without a class gets what the planner thinks best for its columns."""
+        known = {
+            name: learner for name, learner in self.learners.items() if name not in self._choices
+        }
         for name, choices in self._choices.items():
-            alone = [self._alone(name, learner) for learner in choices]
-            self.learners[name] = choices[best_class(alone)]
+            others = self._part(known) if known else None
+            streams = [self._part({**known, name: learner}) for learner in choices]
+            known[name] = choices[best_class(name, streams, others)]
+            self.learners[name] = known[name]
         return self
 
-    def _alone(self, name: str, learner: LearnerPart) -> StreamRequest:
-        """The stream with one learner only, and that one's part of the budget."""
-        whole, share = self._request({name: learner}), len(self.learners)
-        return replace(whole, epsilon=whole.epsilon / share, delta=whole.delta / share)
+    def _part(self, learners: Mapping[str, LearnerPart]) -> StreamRequest:
+        """The stream with some of its learners, and their part of the budget."""
+        whole, share = self._request(learners), Fraction(len(learners), len(self.learners))
+        return replace(whole, epsilon=whole.epsilon * share, delta=whole.delta * share)
 
     @property
     def chosen_classes(self) -> dict[str, str]:

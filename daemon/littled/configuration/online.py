@@ -7,12 +7,16 @@ from typing import Annotated, Literal, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from littled.configuration.parts import LearnerPart, Number, Part, Share, known_kind
+from littled.kinds import KINDS, kind_for, load
 from littled.planner import OnlineRequest, PaperConstants
 from littled.ways import Asked
 from littled_protocol.rules import Words
 
 TEACHERS_MAX = 100_000  # each teacher has a data set of its own
 PAPER_CONSTANT_MAX = 10**6  # far beyond any number of teachers that a machine can train
+
+# What a learner without a class may say and still be of any kind.
+_SAID_BY_ALL = {"columns", "adversary"}
 
 Constant = Annotated[Number, Field(gt=0, le=PAPER_CONSTANT_MAX)]
 
@@ -48,6 +52,20 @@ class LearnerConfiguration(LearnerPart):
     adversary: Literal["none", "oblivious", "adaptive"] = "oblivious"
     failure_probability: Share = Decimal("0.05")
     paper: PaperConfiguration = PaperConfiguration()
+
+    def with_class(self, name: str, columns: tuple[str, ...]) -> LearnerPart | None:
+        """A learner of the kind that has this class for itself, where no kind was asked for.
+
+        Such kinds are told nothing of a stream, and do not reckon with somebody who chooses it by
+        what is published. So a learner that says more is one of one rule.
+        """
+        kind = kind_for(name)
+        if kind == self.kind:
+            return super().with_class(name, columns)
+        if self.model_fields_set - _SAID_BY_ALL or self.adversary == "adaptive":
+            return None
+        table: type[LearnerPart] = load(KINDS[kind].configuration)
+        return table.model_validate({"class": name, "columns": columns})
 
     def request(self, name: str, words: Words) -> OnlineRequest:
         """What the planner is asked for."""

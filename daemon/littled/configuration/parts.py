@@ -26,7 +26,7 @@ from littled.classes.choices import fitting_classes
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_name, class_of_reading, reads_columns
 from littled.configuration.columns import columns_without_class, reading_of
-from littled.kinds import KINDS
+from littled.kinds import KINDS, learns
 from littled.planner.quality import QUALITY_SHARE
 from littled.planner.requests import QUALITY_SHARE_MAX, Request
 from littled.tables import TABLE_PREFIX, TableFileError, read_table
@@ -110,7 +110,7 @@ class LearnerPart(Part, ABC):
             self._hypothesis_class = find_class(self.class_name, folder_of(info))
         return self
 
-    def choices(self, columns: Sequence[Column]) -> tuple[Self, ...]:
+    def choices(self, columns: Sequence[Column]) -> "tuple[LearnerPart, ...]":
         """The same learner with each class that it may have, those that can say most first.
 
         `columns` are the stream's. ClassError where no class fits what the learner reads.
@@ -118,10 +118,12 @@ class LearnerPart(Part, ABC):
         if not columns:
             raise ClassError("name one, as the stream has no columns to choose one for")
         read = columns_without_class(columns, self.columns)
-        found, reason = [], ""
+        names = tuple(column.name for column in read)
+        found, reason = [], "name one, as none that suits these columns is of the learner's kind"
         for name in fitting_classes(read):
-            told = {"class_name": name, "columns": tuple(column.name for column in read)}
-            learner = self.model_copy(update=told)
+            learner = self.with_class(name, names)
+            if learner is None:
+                continue
             try:
                 learner.read(columns)
             except ClassError as error:
@@ -131,6 +133,12 @@ class LearnerPart(Part, ABC):
         if not found:
             raise ClassError(reason)
         return tuple(found)
+
+    def with_class(self, name: str, columns: tuple[str, ...]) -> "LearnerPart | None":
+        """The same learner with a class and what it reads; None if it cannot learn that class."""
+        if not learns(vars(self)["kind"], name):
+            return None
+        return self.model_copy(update={"class_name": name, "columns": columns})
 
     def read(self, columns: Sequence[Column]) -> None:
         """Find the named class for what is read of a stream's columns; ClassError if none."""

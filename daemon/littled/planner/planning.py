@@ -62,7 +62,7 @@ class Planning(ABC, Generic[R, E, P]):
     def is_worthwhile(self, request: R, estimate: E, stream: StreamRequest) -> bool:
         """Whether a class that nobody named may be taken, as little is lost by it.
 
-        The learner is alone on `stream`.
+        `stream` has all learners with which the estimate was made.
         """
 
     @abstractmethod

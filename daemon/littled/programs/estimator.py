@@ -21,9 +21,10 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_data
 
-from littled.configuration import ConfigurationError, checked_configuration
+from littled.configuration import checked_configuration
 from littled.engine import PublishedRule, Runner
-from littled.planner import StreamPlan, StreamRequest, best_class, plan_stream
+from littled.kinds import USUAL, kind_for
+from littled.planner import StreamPlan, plan_stream
 from littled.programs.ledgers import Ledger
 from littled.programs.research import key_of
 from littled.programs.spending import Spending, spending_of
@@ -36,7 +37,6 @@ from littled_protocol.columns import Labels, Points
 STREAM, LEARNER = "stream", "rule"
 # Whoever has the labels in the same process can count mistakes without a budget.
 QUIET = {"quality": False}
-SCORECARD = "scorecard"
 Budget = Literal["shared", "each"]
 
 
@@ -54,9 +54,10 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     budget has to hold, feed a daemon.
 
     rules: the kind of the class: "scorecard", "stumps", "conjunctions", "table:...", "thresholds"
-    and others. None for scorecards, points for each column that are added up, where the columns,
-    the horizon and the budget allow them; else, and where noise_rate or selection is given, for the
-    one rule that the planner thinks best for the columns.
+    and others. None for what a learner of a configuration without a class gets: a scorecard, points
+    for each column that are added up, where there are several features and the horizon and the
+    budget suffice; else, and where noise_rate, selection or an adaptive adversary is given, the one
+    rule that the planner thinks best for the columns (docs/columns.md).
     columns: tables as in a configuration, by name: `{"income": {"kind": "number", "from": 0, ...}}`
     (docs/columns.md). X is then a table with these columns: a frame of pandas, polars or Arrow, a
     dict of columns, or rows that are dicts. Without it X is an array or frame of numbers, each of
@@ -64,8 +65,8 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     (n_features,)); what is outside counts as the nearest. **Bounds are public: never take them from
     the data.**
     epsilon, delta, horizon: of a season. noise_rate, adversary, selection: as in a configuration; a
-    noise_rate of None tells nothing of the stream, 0.0 that a rule fits it. Scorecards have neither
-    noise_rate nor selection, and protect against every adversary.
+    noise_rate of None tells nothing of the stream, 0.0 that a rule fits it. Scorecards have none of
+    them, and protect against every adversary.
     classes: both labels, for `learn_one` and where a first batch has one only; the one that sorts
     last is positive.
     ledger: a `Ledger` that several estimators share. budget: "shared", or "each" where the data is
@@ -290,32 +291,18 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
             "label": {"column": label, "negative": words[0], "positive": words[1]},
             "columns": columns,
         }
-        if self.rules is not None:
-            return plan_stream(self._request(stream, self.rules))
-        one_rule = self._request(stream, None)
-        if self.noise_rate is not None or self.selection != "auto":
-            return plan_stream(one_rule)
-        try:
-            alone = (self._request(stream, SCORECARD), one_rule)
-        except ConfigurationError:  # columns that no scorecard reads
-            return plan_stream(one_rule)
-        return plan_stream(alone[best_class(alone)])
+        raw = {"streams": {STREAM: {**QUIET, **stream, "learners": {LEARNER: self._learner()}}}}
+        told = json.loads(json.dumps(raw, default=_plain), parse_float=Decimal)
+        return plan_stream(checked_configuration(told, Path()).streams[STREAM].request())
 
-    def _request(self, stream: dict[str, Any], rules: str | None) -> StreamRequest:
-        """What the planner is asked for; ConfigurationError for settings that cannot be."""
-        learner: dict[str, Any] = {"class": rules, "noise_rate": self.noise_rate}
+    def _learner(self) -> dict[str, Any]:
+        """The learner as a configuration has it: with what was said, and nothing else."""
+        said = {"class": self.rules, "noise_rate": self.noise_rate}
         if self.selection != "auto":
-            learner["selection"] = self.selection
-        if rules != SCORECARD:
-            learner["adversary"] = self.adversary
-        told = {LEARNER: {key: value for key, value in learner.items() if value is not None}}
-        raw = json.loads(
-            json.dumps(
-                {"streams": {STREAM: {**QUIET, **stream, "learners": told}}}, default=_plain
-            ),
-            parse_float=Decimal,
-        )
-        return checked_configuration(raw, Path()).streams[STREAM].request()
+            said["selection"] = self.selection
+        if kind_for(self.rules) == USUAL:
+            said["adversary"] = self.adversary
+        return {key: value for key, value in said.items() if value is not None}
 
     def _tables(self) -> dict[str, dict[str, Any]]:
         """Columns of numbers between the bounds."""

@@ -30,13 +30,16 @@ HOURS = column_from_dict({"name": "at", "kind": "time", "parts": ["hour"]})
         ([number("a", 64)], ["thresholds"]),
         ([number("a", DENSE_BITS_MAX + 1)], ["conjunctions", "thresholds"]),
         ([number("a", DENSE_BITS_MAX + 2)], ["thresholds"]),
-        ([number("a", 64), category("b", 3)], ["stumps"]),
-        ([number("a", 4), category("b", 3)], ["conjunctions", "stumps"]),
+        ([number("a", 64), category("b", 3)], ["scorecard", "stumps"]),
+        ([number("a", 4), category("b", 3)], ["scorecard", "conjunctions", "stumps"]),
         ([category("b", 4)], ["conjunctions", "points"]),
-        ([HOURS], ["sparse_sets:4", "points"]),
-        ([category("b", 200)], ["sparse_sets:64", "sparse_sets:16", "sparse_sets:4", "points"]),
+        ([HOURS], ["scorecard", "sparse_sets:4", "points"]),
+        (
+            [category("b", 200)],
+            ["scorecard", "sparse_sets:64", "sparse_sets:16", "sparse_sets:4", "points"],
+        ),
         ([CARD], ["sparse_sets:64", "sparse_sets:16", "sparse_sets:4", "points"]),
-        ([ADDRESS], ["prefixes"]),
+        ([ADDRESS], ["prefix_sets:128", "prefixes"]),
     ],
 )
 def test_those_that_can_say_most_stand_first(columns: list[Column], classes: list[str]) -> None:

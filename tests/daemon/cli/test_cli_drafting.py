@@ -282,8 +282,8 @@ def test_ids_are_learned_as_a_list_and_addresses_as_blocks(
     learners = tomllib.loads(said.out)["streams"]["loans"]["learners"]
     assert learners == {
         "ids": {"class": "sparse_sets:16", "columns": ["mail"]},
-        "blocks1": {"class": "prefixes", "columns": ["address"]},
-        "blocks2": {"class": "prefixes", "columns": ["host"]},
+        "blocks1": {"class": "prefix_sets:128", "columns": ["address"]},
+        "blocks2": {"class": "prefix_sets:128", "columns": ["host"]},
     }
 
 

@@ -38,6 +38,7 @@ parts = ["month"]
 [streams.loans.columns.card]
 kind = "id"
 """
+FEATURES = ["income", "grade", "opened"]
 LEARNER = "[streams.loans.learners.rule]\n"
 
 
@@ -274,11 +275,20 @@ def test_what_does_not_belong_together(text: str, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("learner", "chosen", "names"),
     [
-        ("", "stumps", ["income", "grade", "opened"]),
+        ("", "scorecard", FEATURES),
+        ('adversary = "none"', "scorecard", FEATURES),
+        ('kind = "leader"\ncolumns_max = 1', "scorecard", FEATURES),
+        ('kind = "leader"\nmonotone = {income = "falling"}', "scorecard", FEATURES),
+        # what only a learner of one rule can be told
+        ("noise_rate = 0.1", "stumps", FEATURES),
+        ("noise_rate = 0", "stumps", FEATURES),
+        ('selection = "capped"', "stumps", FEATURES),
+        ('adversary = "adaptive"', "stumps", FEATURES),
+        ('kind = "online"', "stumps", FEATURES),
         ('columns = ["grade"]', "conjunctions", ["grade"]),
         ('columns = ["income"]', "thresholds", ["income"]),
         ('columns = ["card"]', "sparse_sets:16", ["card"]),
-        ('kind = "batch"\nwindow = 5_000', "stumps", ["income", "grade", "opened"]),
+        ('kind = "batch"\nwindow = 5_000', "stumps", FEATURES),
         (
             'kind = "prediction"\nwindow = 5_000\ncolumns = ["grade", "income"]',
             "stumps",
@@ -291,7 +301,8 @@ def test_a_learner_without_a_class_is_as_if_it_had_named_one(
 ) -> None:
     open_ = parsed(HEAD + TABLE + LEARNER + learner + "\n")
     assert open_.streams["loans"].chosen_classes == {"rule": chosen}
-    kept = [line for line in learner.splitlines() if not line.startswith("columns")]
+    others = ("columns =", 'adversary = "none"')  # which says nothing to scorecards
+    kept = [line for line in learner.splitlines() if not line.startswith(others)]
     named = [f'class = "{chosen}"', f"columns = {names}".replace("'", '"'), *kept]
     wanted = parsed(HEAD + TABLE + LEARNER + "\n".join(named) + "\n")
     assert wanted.streams["loans"].chosen_classes == {}
@@ -310,6 +321,17 @@ def test_each_of_several_is_chosen_for_its_part_of_the_budget() -> None:
     assert alone == {"rule": "sparse_sets:16"}
     assert both.chosen_classes["rule"] == "sparse_sets:4"
     assert plan_stream(both.request()).epsilon == 1
+
+
+@pytest.mark.parametrize(("horizon", "chosen"), [("15_000", "scorecard"), ("10_000", "stumps")])
+def test_no_learner_is_lost_by_what_is_chosen_for_another(horizon: str, chosen: str) -> None:
+    """Scorecards are paid for in zCDP, and then so is all of the stream; points cost more then."""
+    cards = '[streams.loans.learners.cards]\nclass = "points"\ncolumns = ["card"]\n'
+    head = HEAD.replace("100_000", horizon)
+    both = parsed(head + TABLE + LEARNER + cards).streams["loans"]
+    assert both.chosen_classes == {"rule": chosen}
+    alone = parsed(head.replace("1.0", "0.5") + TABLE + LEARNER).streams["loans"]
+    assert alone.chosen_classes == {"rule": "scorecard"}
 
 
 @pytest.mark.parametrize(

@@ -212,8 +212,12 @@ def test_a_class_is_chosen_for_the_columns() -> None:
     # what scorecards have no use for, and what is too little for them
     assert kind_of(noise_rate=0.1) == kind_of(selection="capped") == "stump"
     assert kind_of(FRAME[:400], horizon=1000) == kind_of(epsilon=0.001) == "stump"
+    income = {"income": COLUMNS["income"]}
+    assert kind_of(FRAME[["income"]], columns=income) == "threshold"
     hosts = pd.DataFrame({"host": [f"10.0.{n % 7}.1" for n in range(500)]})
-    assert kind_of(hosts, columns={"host": {"kind": "address"}}) == "prefix"
+    by_host = {"host": {"kind": "address"}}
+    assert kind_of(hosts, columns=by_host) == "prefix_set"
+    assert kind_of(hosts, columns=by_host, horizon=1_000) == "prefix"
 
 
 @pytest.mark.parametrize(

@@ -6,10 +6,12 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
+from littled.classes.choices import BLOCKS
 from littled.cli.drafts.guesses import DraftedColumn, DraftedLabel
 from littled_protocol.encodings.numbers import plain
 
 HORIZON_MIN = 100_000
+SCORECARD = "scorecard"
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LISTED_CHARACTERS_MAX = 100
 _HINTS = {
@@ -66,12 +68,15 @@ def _learners(stream: str, columns: Sequence[DraftedColumn]) -> Iterator[str]:
     if features:
         yield ""
         yield f"[streams.{stream}.learners.rule]"
-        yield f"class = {_value(_class_of(features, columns))}"
-        yield '# or class = "scorecard" without adversary: points for every column, added up'
+        rules = _class_of(features, columns, beside_ids=bool(ids))
+        yield f"class = {_value(rules)}"
+        if rules == SCORECARD:
+            yield '# points for every column, added up; or class = "stumps", one cut of one column'
         yield f"columns = {_value(features)}"
-        yield 'adversary = "none"  # nobody chooses the order of the examples'
+        if rules != SCORECARD:
+            yield 'adversary = "none"  # nobody chooses the order of the examples'
     yield from _alone(stream, "ids", "sparse_sets:16", ids)
-    yield from _alone(stream, "blocks", "prefixes", addresses)
+    yield from _alone(stream, "blocks", f"prefix_sets:{BLOCKS}", addresses)
 
 
 def _alone(stream: str, learner: str, rules: str, names: Sequence[str]) -> Iterator[str]:
@@ -83,12 +88,15 @@ def _alone(stream: str, learner: str, rules: str, names: Sequence[str]) -> Itera
         yield f"columns = {_value([name])}"
 
 
-def _class_of(names: Sequence[str], columns: Sequence[DraftedColumn]) -> str:
-    """A class of rules for columns that rules can compare: of one feature, or of several."""
+def _class_of(names: Sequence[str], columns: Sequence[DraftedColumn], *, beside_ids: bool) -> str:
+    """A class of rules for columns that rules can compare: of one feature, or of several.
+
+    No scorecard beside learners of ids: in the accounting that it needs they would cost too much.
+    """
     tables = [column.table for column in columns if column.name in names]
     features = sum(len(table.get("parts", [0])) for table in tables)
     if features > 1:
-        return "stumps"
+        return "stumps" if beside_ids else SCORECARD
     return "thresholds" if tables[0]["kind"] == "number" else "conjunctions"
 
 
