@@ -100,10 +100,7 @@ def renewed(page: str, parts: dict[str, str]) -> str:
     """A page whose quoted sections are those of the report.
 
     One is quoted between `<!-- measured: TITLE -->` and `<!-- end -->`; those of other titles stay.
-    KeyError for a title of the report that the page does not have.
     """
-    if missing := set(parts) - set(re.findall(r"<!-- measured: (.+?) -->", page)):
-        raise KeyError(*sorted(missing))
 
     def section(match: re.Match[str]) -> str:
         return f"{match[1]}\n{parts[match[2]]}\n{match[3]}" if match[2] in parts else match[0]

@@ -23,7 +23,6 @@ from sklearn.utils.validation import check_is_fitted, column_or_1d, validate_dat
 
 from littled.configuration import checked_configuration
 from littled.engine import PublishedRule, Runner
-from littled.kinds import USUAL, kind_for
 from littled.planner import StreamPlan, plan_stream
 from littled.programs.ledgers import Ledger
 from littled.programs.research import key_of
@@ -37,6 +36,8 @@ from littled_protocol.columns import Labels, Points
 STREAM, LEARNER = "stream", "rule"
 # Whoever has the labels in the same process can count mistakes without a budget.
 QUIET = {"quality": False}
+# Classes whose learners keep what they promise whoever chooses the stream.
+WITHOUT_ADVERSARY = ("scorecard", "prefix_sets")
 Budget = Literal["shared", "each"]
 
 
@@ -300,7 +301,7 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         said = {"class": self.rules, "noise_rate": self.noise_rate}
         if self.selection != "auto":
             said["selection"] = self.selection
-        if kind_for(self.rules) == USUAL:
+        if (self.rules or "").partition(":")[0] not in WITHOUT_ADVERSARY:
             said["adversary"] = self.adversary
         return {key: value for key, value in said.items() if value is not None}
 
