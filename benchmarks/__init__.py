@@ -4,6 +4,7 @@
     python -m benchmarks.batch         # least windows, and rules of windows of flights
     python -m benchmarks.engine        # the engine alone, nanoseconds an example
     python -m benchmarks.evasion       # mistakes, against whoever writes the stream meanwhile
+    python -m benchmarks.feeding       # rows over HTTP, beside a bare server
     python -m benchmarks.journal       # bytes on disk, and starts after a kill
     python -m benchmarks.learning      # mistakes, beside other methods
     python -m benchmarks.marks         # what the high-water mark costs
@@ -11,6 +12,7 @@
     python -m benchmarks.real          # error on real streams of tables, beside peers
     python -m benchmarks.retrain       # joint trainings, and acknowledgements beside them
     python -m benchmarks.rows          # rows of ten columns with learning, beside a bare server
+    python -m benchmarks.separation    # one-way sequences from a sample, and in order
     python -m benchmarks.service       # the daemon, beside a bare server and others
     python -m benchmarks.tables        # columns of tables: encoding, reading, backtests
     python -m benchmarks.users         # what the protection of users costs

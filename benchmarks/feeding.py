@@ -169,7 +169,9 @@ def here(bodies: dict[str, list[bytes]], schema: TableSchema) -> Iterator[tuple[
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.feeding", description=(__doc__ or "").partition("\n")[0]
+    )
     parser.add_argument("--rows", type=int, default=200_000)
     parser.add_argument("--batch", type=int, default=5_000)
     parser.add_argument("--rounds", type=int, default=3)

@@ -1720,15 +1720,15 @@ BLOCKS = (
         "offsets that prefer what is proposed on a path to bottom",
         "learners/online/selections/path.py",
         "assert not len(offsets) or offsets.max() <= 0  # Lemma B' needs it\n"
-        "        drawn = self._drawn(proposals.scores + offsets, place, noise)",
-        "drawn = self._drawn(proposals.scores - offsets, place, noise)",
+        "        scores = proposals.scores + offsets\n",
+        "scores = proposals.scores - offsets\n",
         (f"{BLOCKS_LAW}[path, long epochs]",),
     ),
     Mutant(
         "blocks that are proposed on a path without their offsets",
         "learners/online/selections/path.py",
-        "drawn = self._drawn(proposals.scores + offsets, place, noise)",
-        "drawn = self._drawn(proposals.scores, place, noise)",
+        "scores = proposals.scores + offsets\n",
+        "scores = proposals.scores\n",
         (f"{PATHS}::test_what_is_proposed_has_the_offset_of_its_length",),
     ),
     Mutant(
@@ -2084,7 +2084,7 @@ LEADERS = (
         ),
     ),
     Mutant(
-        "all examples of a user judged",
+        "all examples of a user judged beside a scorecard",
         "learners/leader/working.py",
         "np.where(ones, 1, -1) * self.admitted[first:last]",
         "np.where(ones, 1, -1)",
