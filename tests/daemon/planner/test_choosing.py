@@ -42,7 +42,7 @@ def chosen(streams: list[StreamRequest]) -> int:
     return best_class("rule", streams, None)
 
 
-@pytest.mark.parametrize(("horizon", "place"), [(10**6, 0), (50_000, 1), (10_000, 2), (2_000, 3)])
+@pytest.mark.parametrize(("horizon", "place"), [(10**6, 0), (50_000, 1), (2_000, 3)])
 def test_longer_seasons_have_richer_classes(horizon: int, place: int) -> None:
     asked = streams(SETS, horizon)
     assert chosen(asked) == place

@@ -276,7 +276,7 @@ def voters(count: int, points: Sequence[Any], numbers: Sequence[int]) -> tuple[T
 
 CLOSURE_TALLIES: dict[str, Case] = {
     "alone": Case(
-        one("conjunctions:1", CLOSURE_TALLY), voters(3, TWO_POINTS, (1, 1, 1)), 1.2, 1.31, 16
+        one("conjunctions:1", CLOSURE_TALLY), voters(3, TWO_POINTS, (1, 1, 1)), 1.2, 1.31, 14
     ),
     "a group": Case(
         one("conjunctions:1", CLOSURE_TALLY), voters(3, TWO_POINTS, (0, 0, 1)), 3, 1.83, 16
@@ -296,6 +296,8 @@ CLOSURE_TALLIES: dict[str, Case] = {
         ), 0, 1.51, 16,
     ),
 }  # fmt: skip
+# Those of them that only `make campaign` has time for.
+LONG_TALLIES = ("two that become one",)
 
 # Four teachers of five have an example each, and the fifth has one or none.
 FOUR = tuple(Turn((Example(0, 1, teacher),)) for teacher in range(4))
@@ -465,8 +467,15 @@ def test_tallies_cost_what_they_are_charged(name: str) -> None:
     TALLIES[name].check()
 
 
-@pytest.mark.parametrize("name", CLOSURE_TALLIES)
+@pytest.mark.parametrize("name", [name for name in CLOSURE_TALLIES if name not in LONG_TALLIES])
+@pytest.mark.timeout(300)  # a minute alone on a busy machine
 def test_tallies_of_closures_cost_what_they_are_charged(name: str) -> None:
+    CLOSURE_TALLIES[name].check()
+
+
+@pytest.mark.campaign
+@pytest.mark.parametrize("name", LONG_TALLIES)
+def test_more_tallies_of_closures_cost_what_they_are_charged(name: str) -> None:
     CLOSURE_TALLIES[name].check()
 
 
