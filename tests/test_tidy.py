@@ -153,10 +153,13 @@ ONE_LEARNER = (
     "parts of one state machine, run as one",
 )
 TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
-    "daemon/littled/service/http_bodies.py": (
-        "tests/daemon/service/test_http.py",
-        "bodies as the pages meet them",
-    ),
+    **{
+        f"daemon/littled/service/{name}.py": (
+            "tests/daemon/service/test_http.py",
+            f"{what} as the pages meet them",
+        )
+        for name, what in (("http_bodies", "bodies"), ("http_errors", "refusals"))
+    },
     **{
         f"daemon/littled/{name}.py": (
             "tests/daemon/cli/test_cli_batch.py",

@@ -25,7 +25,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapp
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
-from functools import partial
+from functools import cached_property, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -453,9 +453,7 @@ class Daemon:
             instance=self._store.instance,
             credit_bytes=limits.credit_bytes,
             intake=self.intake,
-            schemas={
-                plan.stream: _example_schema(plan, self._store.noise_key) for plan in self._plans
-            },
+            schemas=self._schemas,
             releases=self.releases,
             status=self.status,
             predict=self.predict,
@@ -464,12 +462,18 @@ class Daemon:
             admission=Admission(len(self._protocol)),
         )
 
+    @cached_property
+    def _schemas(self) -> dict[str, ExampleSchema]:
+        """What examples look like, whichever way they come in."""
+        key = self._store.noise_key
+        return {plan.stream: _example_schema(plan, key) for plan in self._plans}
+
     def _stream_rows(self) -> dict[str, StreamRows]:
         """What rows look like that come in over HTTP."""
         return {
             plan.stream: StreamRows(
                 plan.x_type,
-                _example_schema(plan, self._store.noise_key),
+                self._schemas[plan.stream],
                 next(iter(plan.words.values()), PLAIN),
                 plan.schema,
                 self._domains[plan.stream].get("x_greatest"),

@@ -24,6 +24,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from littled.limits import HTTP_FEED_SECONDS
+from littled.service.http_errors import HttpError
 from littled.service.intake import Intake
 from littled.service.queues import ProducerQueue, Run
 from littled.service.rows import RowsRefused, StreamRows
@@ -36,15 +37,8 @@ BAD_REQUEST, NOT_FOUND, CONFLICT, UNAVAILABLE = 400, 404, 409, 503
 _KEYS: Final = frozenset({"producer", "sequence"})
 
 
-class FeedError(Exception):
-    """A request that feeds nothing: an HTTP status, one sentence, and what may help to go on."""
-
-    def __init__(self, status: int, sentence: str, facts: Mapping[str, Any] | None = None) -> None:
-        """Keep them."""
-        super().__init__(status, sentence)
-        self.status = status
-        self.sentence = sentence
-        self.facts = facts or {}
+class FeedError(HttpError):
+    """A request that feeds nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,7 +51,7 @@ from littled.limits import (
     LISTEN_BACKLOG,
 )
 from littled.service.access import Gate, Permission, Rights, Shown
-from littled.service.feeding import Feed, FeedError
+from littled.service.feeding import Feed
 from littled.service.figures import Figures
 from littled.service.history import history
 from littled.service.http_bodies import (
@@ -63,10 +63,11 @@ from littled.service.http_bodies import (
     takes_body,
 )
 from littled.service.http_connections import HttpConnections
-from littled.service.news import NewsError, Wanted, tell
+from littled.service.http_errors import HttpError
+from littled.service.news import Wanted, tell
 from littled.service.page import POLICY, PREFIX, page_file
-from littled.service.planning import PlanError, Plans
-from littled.service.questions import QuestionError, read_question, response_to
+from littled.service.planning import Plans
+from littled.service.questions import read_question, response_to
 from littled.service.subscribers import Releases
 from littled.service.writer import WriterStopped
 from littled_client.published import Published
@@ -355,7 +356,7 @@ class _Pages:
             raise web.HTTPNotFound(text="plans are made on the daemon's own machine only\n")
         try:
             return web.Response(text=await self._plans.plan(request.query))
-        except PlanError as error:
+        except HttpError as error:
             return web.Response(status=error.status, text=f"{error}\n")
 
     async def all_events(self, request: web.Request) -> web.StreamResponse:
@@ -370,7 +371,7 @@ class _Pages:
         named, after = asked.getall("learner", []), asked.getall("after", [])
         try:
             wanted = Wanted.of(named, after, surface.releases, may)
-        except NewsError as error:
+        except HttpError as error:
             return web.Response(status=error.status, text=f"{error}\n")
         return await self._sent(
             request,
@@ -414,17 +415,19 @@ class _Pages:
 
     async def predict(self, request: web.Request) -> web.Response:
         if self._questions >= HTTP_QUESTIONS_MAX:
-            return _refused(503, "too many questions are being answered; ask again later")
+            return _refused(
+                HttpError(503, "too many questions are being answered; ask again later")
+            )
         self._questions += 1
         try:
             may = partial(request[_RIGHTS].may, Permission.PREDICT)
             words = self._surface.words
             asked = read_question(await question_body(request), self._x_types(), words, may)
             status, value = response_to(await self._surface.predict(asked))
-        except QuestionError as error:
-            return _refused(error.status, error.sentence)
+        except HttpError as error:
+            return _refused(error)
         except WriterStopped:
-            return _refused(503, "the daemon is stopping; ask again later")
+            return _refused(HttpError(503, "the daemon is stopping; ask again later"))
         finally:
             self._questions -= 1
         return _json(value, status)
@@ -433,23 +436,25 @@ class _Pages:
         try:
             feed = Feed.read(request.match_info["stream"], parameters(request), rows=False)
             return _json(await self._surface.feeding.next_sequence(feed))
-        except FeedError as error:
-            return _refused(error.status, error.sentence, error.facts)
+        except HttpError as error:
+            return _refused(error)
         except WriterStopped:
-            return _refused(503, "the daemon is stopping; feed again later")
+            return _refused(HttpError(503, "the daemon is stopping; feed again later"))
 
     async def feed(self, request: web.Request) -> web.Response:
         if self._feeds >= HTTP_FEEDS_MAX:
-            return _refused(503, "too many bodies are being read; send this one again later")
+            return _refused(
+                HttpError(503, "too many bodies are being read; send this one again later")
+            )
         self._feeds += 1
         try:
             feed = Feed.read(request.match_info["stream"], parameters(request), rows=True)
             lines, body = await rows_body(request)
             return _json(await self._surface.feeding.feed(feed, body, lines=lines))
-        except FeedError as error:
-            return _refused(error.status, error.sentence, error.facts)
+        except HttpError as error:
+            return _refused(error)
         except WriterStopped:
-            return _refused(503, "the daemon is stopping; send the rows again later")
+            return _refused(HttpError(503, "the daemon is stopping; send the rows again later"))
         finally:
             self._feeds -= 1
 
@@ -575,8 +580,8 @@ def _version(text: str) -> int:
     return int(text)
 
 
-def _refused(status: int, sentence: str, facts: Mapping[str, Any] | None = None) -> web.Response:
-    return _json({"error": sentence, **(facts or {})}, status)
+def _refused(error: HttpError) -> web.Response:
+    return _json({"error": error.sentence, **error.facts}, error.status)
 
 
 def _json(value: Mapping[str, Any], status: int = 200) -> web.Response:

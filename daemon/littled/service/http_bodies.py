@@ -8,6 +8,7 @@ from aiohttp import hdrs, web
 
 from littled.limits import HTTP_FEED_BYTES_MAX, HTTP_QUESTION_BYTES_MAX, HTTP_QUESTION_SECONDS
 from littled.service.feeding import FeedError
+from littled.service.http_errors import HttpError
 from littled.service.questions import QuestionError
 
 PREDICT = "/predict"
@@ -55,12 +56,7 @@ async def rows_body(request: web.Request) -> tuple[bool, bytes]:
     return lines, await _body(request, HTTP_FEED_BYTES_MAX, "a body of rows", FeedError)
 
 
-async def _body(
-    request: web.Request,
-    bytes_max: int,
-    what: str,
-    refused: type[QuestionError] | type[FeedError],
-) -> bytes:
+async def _body(request: web.Request, bytes_max: int, what: str, refused: type[HttpError]) -> bytes:
     """The body of a request; raises `refused` for one that is too long or too slow."""
     too_large = refused(413, f"{what} has at most {bytes_max} bytes")
     if (request.content_length or 0) > bytes_max:

@@ -19,6 +19,7 @@ from typing import Any, Self
 
 from littled.limits import HTTP_HEARTBEAT_SECONDS, HTTP_TICK_SECONDS
 from littled.service.figures import Figures
+from littled.service.http_errors import HttpError
 from littled.service.subscribers import Releases
 from littled_protocol import limits
 
@@ -26,13 +27,8 @@ Write = Callable[[bytes], Awaitable[None]]
 Positions = Mapping[str, int]
 
 
-class NewsError(Exception):
-    """A request for events that cannot be answered; one sentence, and a status of HTTP."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        """Keep both."""
-        super().__init__(sentence)
-        self.status = status
+class NewsError(HttpError):
+    """A request for events that cannot be answered."""
 
 
 @dataclass(frozen=True, slots=True)

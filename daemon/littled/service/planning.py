@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from littled.limits import PLAN_SECONDS, PLANS_KEPT_MAX, PLANS_WAITING_MAX
+from littled.service.http_errors import HttpError
 
 _VALUES: Final = {
     "class": re.compile(r"[a-z_]{1,20}(:[0-9a-z]{1,400}){0,3}"),
@@ -22,13 +23,8 @@ _VALUES: Final = {
 }
 
 
-class PlanError(Exception):
-    """A plan that cannot be made; one sentence, and a status of HTTP."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        """Keep both."""
-        super().__init__(sentence)
-        self.status = status
+class PlanError(HttpError):
+    """A plan that cannot be made."""
 
 
 class Plans:

@@ -22,6 +22,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from littled.service.http_errors import HttpError
 from littled_client.conversions import BadRow, Converter, Fields
 from littled_client.encoder import points_of
 from littled_client.errors import ExampleError
@@ -44,14 +45,8 @@ STATUSES: Mapping[str, int] = {
 _KEYS = ("learner", "values", "x", "request")
 
 
-class QuestionError(Exception):
-    """A body that asks nothing that can be answered: an HTTP status, and one sentence."""
-
-    def __init__(self, status: int, sentence: str) -> None:
-        """Keep both."""
-        super().__init__(status, sentence)
-        self.status = status
-        self.sentence = sentence
+class QuestionError(HttpError):
+    """A body that asks nothing that can be answered."""
 
 
 def read_question(
