@@ -66,9 +66,11 @@ V = TypeVar("V", bound=ValueParameters)
 class ValuePlan(PublishingPlan[V]):
     """One learner that publishes a value of each window, with all its parameters."""
 
-    @abstractmethod
+    learner_class: ClassVar[type[WindowLearner]]
+
     def learner(self, stream: str) -> WindowLearner:
         """The learner itself."""
+        return self.learner_class(f"{stream}/{self.name}", self.hypotheses, self.parameters)
 
     @property
     def facts(self) -> dict[str, Any]:

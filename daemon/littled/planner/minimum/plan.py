@@ -20,7 +20,4 @@ class MinimumPlan(ValuePlan[MinimumParameters]):
 
     kind: ClassVar[str] = "minimum"
     parameters_class: ClassVar[type[MinimumParameters]] = MinimumParameters
-
-    def learner(self, stream: str) -> MinimumLearner:
-        """The learner itself."""
-        return MinimumLearner(f"{stream}/{self.name}", self.hypotheses, self.parameters)
+    learner_class: ClassVar[type[MinimumLearner]] = MinimumLearner

@@ -121,6 +121,13 @@ def stable_margin(bits: int, split: Split, budget: Budget, beta: float) -> Margi
     return Margin(max(examples, span - 1), own)
 
 
+def part_of(rate: Fraction, share: int, *, pure: bool) -> Fraction:
+    """The rate of what costs a part, in twentieths, of what this rate does."""
+    if pure:
+        return rate_below(rate * Fraction(share, SHARES))
+    return rate_below(float(rate) * math.sqrt(share / SHARES) * (1 - 1e-9))
+
+
 def splits(rate: Fraction, *, pure: bool) -> list[Split]:
     """Ways to divide what one draw of this rate costs among three."""
     found = []
@@ -128,12 +135,7 @@ def splits(rate: Fraction, *, pure: bool) -> list[Split]:
         shares = (a, b, SHARES - a - b)
         if shares[2] < 1:
             continue
-        parts = [
-            rate_below(rate * Fraction(share, SHARES))
-            if pure
-            else rate_below(float(rate) * math.sqrt(share / SHARES) * (1 - 1e-9))
-            for share in shares
-        ]
+        parts = [part_of(rate, share, pure=pure) for share in shares]
         if all(parts):
             found.append(Split(*parts))
     return found

@@ -20,7 +20,4 @@ class MostFrequentPlan(ValuePlan[MostFrequentParameters]):
 
     kind: ClassVar[str] = "most_frequent"
     parameters_class: ClassVar[type[MostFrequentParameters]] = MostFrequentParameters
-
-    def learner(self, stream: str) -> MostFrequentLearner:
-        """The learner itself."""
-        return MostFrequentLearner(f"{stream}/{self.name}", self.hypotheses, self.parameters)
+    learner_class: ClassVar[type[MostFrequentLearner]] = MostFrequentLearner

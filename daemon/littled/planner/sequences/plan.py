@@ -20,7 +20,4 @@ class SequencesPlan(ValuePlan[SequencesParameters]):
 
     kind: ClassVar[str] = "sequences"
     parameters_class: ClassVar[type[SequencesParameters]] = SequencesParameters
-
-    def learner(self, stream: str) -> SequencesLearner:
-        """The learner itself."""
-        return SequencesLearner(f"{stream}/{self.name}", self.hypotheses, self.parameters)
+    learner_class: ClassVar[type[SequencesLearner]] = SequencesLearner

@@ -28,8 +28,14 @@ from typing import Any, ClassVar, get_args
 from littled.classes.capabilities import needed
 from littled.learners.minimum import MinimumMethod
 from littled.learners.sequences import SequencesParameters
-from littled.planner.budgets import Budget, rate_below
-from littled.planner.minimum.search import SHARES, exponential_margin, splits, stable_margin
+from littled.planner.budgets import Budget
+from littled.planner.minimum.search import (
+    SHARES,
+    exponential_margin,
+    part_of,
+    splits,
+    stable_margin,
+)
 from littled.planner.sequences.plan import SequencesPlan, SequencesRequest
 from littled.planner.window_values import Margin, ValuePlanning, common
 from littled.portable import exp, log
@@ -78,8 +84,8 @@ class SequencesPlanning(ValuePlanning[SequencesRequest, SequencesPlan]):
         # both were rounded down already: of the two of a part, the lesser holds
         rate, histogram = budget.selection_rate(1), budget.histogram_rate(1)
         for share in VOTE_SHARES[method]:
-            votes = _votes(budget, _part(histogram, share, pure=pure), beta)
-            index = _part(rate, SHARES - share, pure=pure)
+            votes = _votes(budget, part_of(histogram, share, pure=pure), beta)
+            index = part_of(rate, SHARES - share, pure=pure)
             if votes is None or not index:
                 continue
             if method == "stable":
@@ -145,13 +151,6 @@ def rarely(n: int, share: Fraction, most: int, beta: float) -> bool:
     if p:
         entropy += p * (log(p) - log(q))
     return n * entropy >= -log(beta)
-
-
-def _part(rate: Fraction, share: int, *, pure: bool) -> Fraction:
-    """The rate of what costs a part, in twentieths, of what this rate does."""
-    if pure:
-        return rate_below(rate * Fraction(share, SHARES))
-    return rate_below(float(rate) * math.sqrt(share / SHARES) * (1 - 1e-9))
 
 
 def _votes(budget: Budget, rate: Fraction, beta: float) -> _Votes | None:
