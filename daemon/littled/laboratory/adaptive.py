@@ -10,7 +10,7 @@ of D errs.
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -19,28 +19,18 @@ from numpy.typing import NDArray
 
 from littled.classes.names import class_from_name
 from littled.engine import Runner, progressive
+from littled.laboratory.compositions import compositions
 from littled.laboratory.draws import key, words
-from littled.laboratory.playing import evader, play
+from littled.laboratory.playing import alone, evader, planned, play
 from littled.laboratory.small_classes import SmallClass
-from littled.learners.online import OnlineLearner
 from littled.littlestone import dual_vapnik_chervonenkis_dimension
-from littled.planner import OnlineRequest, StreamRequest
+from littled.planner import OnlineRequest
 from littled.planner.bounds import draws_for_majority
-from littled.planner.online.plan import OnlinePlan
 from littled.planner.search import best_estimates, plan_stream
 
 _DTYPES = {"u8": np.uint8, "u16": np.uint16, "u32": np.uint32}
 # Where the majority errs at least this share of the law errs.
 SHARE = Fraction(1, 3)
-
-
-def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in _compositions(total - first, parts - 1):
-            yield (first, *rest)
 
 
 def labels_of(rules: SmallClass) -> NDArray[np.int64]:
@@ -58,13 +48,13 @@ def misleading(rules: SmallClass, draws: int, grid: int = 6) -> float:
     outcomes of the R draws.
     """
     labels = labels_of(rules)
-    counts = np.array(list(_compositions(draws, len(labels))), dtype=np.int64)
+    counts = np.array(list(compositions(draws, len(labels))), dtype=np.int64)
     log_ways = math.lgamma(draws + 1) - np.array(
         [sum(math.lgamma(c + 1) for c in row) for row in counts.tolist()]
     )
     says_one = 2 * (counts @ labels) > draws
     worst = 0.0
-    for parts in _compositions(grid, len(labels)):
+    for parts in compositions(grid, len(labels)):
         law = np.array(parts) / grid
         ones = law @ labels
         wrong = np.where(says_one, ones < float(SHARE), 1 - ones < float(SHARE)).any(axis=1)
@@ -100,8 +90,7 @@ def draws_needed(rules: SmallClass, failure: float, tried: Sequence[int]) -> Dra
 def proven_mistakes(class_name: str, horizon: int) -> float | None:
     """What the best plan of (1, 1e-6) proves of adaptive adversaries; None if that is nothing."""
     request = OnlineRequest("lab", class_from_name(class_name), adversary="adaptive")
-    stream = StreamRequest("lab", Fraction(1), Fraction(1, 10**6), horizon, (request,))
-    (estimate,) = best_estimates(stream)
+    (estimate,) = best_estimates(alone(request, horizon))
     bound = getattr(estimate, "guaranteed_mistakes", None)
     return None if bound is None else float(bound)
 
@@ -123,12 +112,9 @@ def evaded(request: OnlineRequest, points: int, seed: int) -> Evaded:
     PlanError, with the numbers, where there is no plan.
     """
     horizon = 10**6
-    stream = StreamRequest("lab", Fraction(1), Fraction(1, 10**6), horizon, (request,))
-    (plan,) = plan_stream(stream).publishing
-    assert isinstance(plan, OnlinePlan)
-    learner = OnlineLearner("lab/lab", plan.hypotheses, plan.parameters)
-    turns = list(play(learner, evader(plan.hypotheses, points), horizon, seed))
-    last, p = turns[-1], plan.parameters
+    learner = planned(request, horizon)
+    turns = list(play(learner, evader(learner.hypotheses, points), horizon, seed))
+    last, p = turns[-1], learner.parameters
     calls = sum(turn.called for turn in turns)
     return Evaded(p.draws, p.trigger_threshold, calls, last.mistakes, last.state.halted)
 
@@ -155,7 +141,7 @@ def agnostic_regret(class_name: str, length: int, seeds: int) -> Agnostic:
     """
     hypotheses = class_from_name(class_name)
     request = OnlineRequest("lab", hypotheses, adversary="none", nothing_told=True)
-    plan = plan_stream(StreamRequest("lab", Fraction(1), Fraction(1, 10**6), length, (request,)))
+    plan = plan_stream(alone(request, length))
     dense = hypotheses.dense
     assert dense is not None
     points = dense.rule_count - 1

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from itertools import product
 
+from littled.laboratory.compositions import compositions
 from littled.laboratory.small_classes import SmallClass
 
 Example = tuple[int, int]
@@ -149,7 +150,7 @@ def expected_excess(learner: AgnosticLearner, target: int, size: int, noise: Fra
         for h in learner.rules.hypotheses
     ]
     relabelled = direct = 0.0
-    for counts in _compositions(size, len(cells)):
+    for counts in compositions(size, len(cells)):
         p = float(math.factorial(size))
         for count, chance in zip(counts, chances, strict=True):
             p *= float(chance) ** count / math.factorial(count)
@@ -160,13 +161,3 @@ def expected_excess(learner: AgnosticLearner, target: int, size: int, noise: Fra
                 (direct + error, relabelled) if is_direct else (direct, relabelled + error)
             )
     return Excess(relabelled, direct)
-
-
-def _compositions(total: int, parts: int) -> Iterator[tuple[int, ...]]:
-    """All ways to write a number as an ordered sum."""
-    if parts == 1:
-        yield (total,)
-        return
-    for first in range(total + 1):
-        for rest in _compositions(total - first, parts - 1):
-            yield (first, *rest)

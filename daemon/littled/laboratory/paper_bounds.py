@@ -20,12 +20,11 @@ from numpy.typing import NDArray
 from littled.classes.capabilities import needed
 from littled.classes.names import class_from_name
 from littled.laboratory.draws import words
-from littled.laboratory.playing import in_order, play
+from littled.laboratory.playing import in_order, planned, play
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.parameters import OnlineParameters
-from littled.planner import OnlineRequest, StreamRequest, plan_stream
+from littled.planner import OnlineRequest
 from littled.planner.online.paper import FAILURE_EXPONENT, threshold_needed
-from littled.planner.online.plan import OnlinePlan
 from littled.planner.online.request import PaperConstants
 from littled_protocol.columns import Labels, Points
 
@@ -196,10 +195,7 @@ class Followed:
 def paper_learner(class_name: str, horizon: int, constants: PaperConstants) -> OnlineLearner:
     """The learner that `selection = "paper"` plans for (1, 1e-6); PlanError without a plan."""
     request = OnlineRequest("lab", class_from_name(class_name), selection="paper", paper=constants)
-    stream = StreamRequest("lab", Fraction(1), Fraction(1, 10**6), horizon, (request,))
-    (plan,) = plan_stream(stream).publishing
-    assert isinstance(plan, OnlinePlan)
-    return OnlineLearner("lab/lab", plan.hypotheses, plan.parameters)
+    return planned(request, horizon)
 
 
 def follow(

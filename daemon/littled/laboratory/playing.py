@@ -6,6 +6,7 @@ repeated until another rule is published, which is the worst that a source can d
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
@@ -15,6 +16,8 @@ from littled.laboratory.draws import key
 from littled.learners.contract import CallAdmitted, CallRequested, Examples, Place, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.mechanisms.noise import KeyedNoise
+from littled.planner import OnlineRequest, StreamRequest, plan_stream
+from littled.planner.online.plan import OnlinePlan
 from littled_protocol.columns import point_type
 from littled_protocol.rules import Rule
 
@@ -22,6 +25,18 @@ Source = Callable[[Rule], tuple[int, int] | None]
 
 HEAD = bytes(32)
 BATCH = 1 << 16
+
+
+def alone(request: OnlineRequest, horizon: int) -> StreamRequest:
+    """One learner on a stream of its own, at (1, 1e-6)."""
+    return StreamRequest("lab", Fraction(1), Fraction(1, 10**6), horizon, (request,))
+
+
+def planned(request: OnlineRequest, horizon: int) -> OnlineLearner:
+    """That learner; PlanError, with the numbers, where there is no plan."""
+    (plan,) = plan_stream(alone(request, horizon)).publishing
+    assert isinstance(plan, OnlinePlan)
+    return OnlineLearner("lab/lab", plan.hypotheses, plan.parameters)
 
 
 @dataclass(frozen=True, slots=True)
