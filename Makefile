@@ -47,7 +47,7 @@ BENCHMARKS := addresses batch engine evasion feeding journal learning marks pred
 # to keep it. An empty value counts as none.
 coverage rooms other-tests floors: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help venv demo test lint types coverage rooms other-tests floors campaign pythons mutants benchmarks clean
+.PHONY: help venv demo test lint types coverage rooms other-tests floors campaign pythons mutants benchmarks dist clean
 
 help:
 	@echo "make demo        a daemon on a real stream, in a temporary folder"
@@ -62,6 +62,7 @@ help:
 	@echo "make pythons     make test with every Python from 3.11 on that is found here"
 	@echo "make mutants     plants faults in a copy, one by one, and shows which test notices each"
 	@echo "make benchmarks  every benchmark, one after the other"
+	@echo "make dist        source archive, wheel and SHA256SUMS in dist/, the same bytes wherever they are made"
 	@echo "make venv        .venv with everything installed; PYTHON=... chooses the interpreter"
 	@echo "make clean       removes everything that was made"
 
@@ -72,8 +73,7 @@ $(VENV)/.installed: pyproject.toml
 	  { echo "$(PYTHON) is not Python 3.11 or later; name one with make PYTHON=python3.x" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	PYTHONWARNINGS='ignore:Editable installation' \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[audit,demo,gallery,parquet,test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[audit,demo,gallery,parquet,test]'
 	@touch $@
 
 demo: venv
@@ -132,6 +132,14 @@ benchmarks: venv
 	  echo "== benchmarks.$$benchmark"; $(BIN)/python -m benchmarks.$$benchmark || exit 1; \
 	done
 	@echo "== benchmarks.service"; $(BIN)/python -m benchmarks.service --quiet
+
+# Dates and permissions in the archives are fixed, so they say nothing of who built them and when.
+dist: venv
+	@test -z "$$(git status --porcelain)" || \
+	  { echo "make dist: commit or remove first what git status shows" >&2; exit 1; }
+	rm -rf dist
+	env -u SOURCE_DATE_EPOCH $(BIN)/python -m build --no-isolation --outdir dist .
+	cd dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
 
 clean:
 	rm -rf .venv .pythons build dist *.egg-info .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

@@ -3,13 +3,9 @@
 import ast
 import hashlib
 import re
-import shutil
-import subprocess
 import sys
 import tomllib
-import zipfile
 from collections.abc import Iterable, Iterator
-from email import message_from_bytes
 from functools import cache
 from pathlib import Path
 
@@ -879,51 +875,6 @@ def test_a_package_that_passes_a_name_on_does_not_use_it() -> None:
 
 def test_test_folders_are_no_packages() -> None:
     assert [relative(path) for path in TESTS if path.name == "__init__.py"] == []
-
-
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a copy of what it needs."""
-    folder = tmp_path_factory.mktemp("wheel")
-    project = folder / "project"
-    project.mkdir()
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
-        shutil.copy(ROOT / name, project / name)
-    unwanted = shutil.ignore_patterns("__pycache__", "*.egg-info")
-    for home in PACKAGES.values():
-        shutil.copytree(home, project / home.name, ignore=unwanted)
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation"]
-    options = ["--no-cache-dir", "--disable-pip-version-check", "--wheel-dir", str(folder)]
-    subprocess.run([*build, *options, str(project)], check=True, timeout=100)
-    (built,) = folder.glob("littled-*.whl")
-    return built
-
-
-# What browsers and watchers are given, of which every file is shipped.
-SHIPPED_FOLDERS = ("static", "javascript", "monitoring", "systemd")
-
-
-def test_the_wheel_holds_the_three_packages_and_nothing_else(wheel: Path) -> None:
-    names = zipfile.ZipFile(wheel).namelist()
-    packaged = {name for name in names if ".dist-info/" not in name}
-    assert {name.partition("/")[0] for name in packaged} == set(PACKAGES)
-    expected = {
-        path.relative_to(home).as_posix()
-        for home in PACKAGES.values()
-        for path in home.rglob("*")
-        if path.suffix == ".py" or path.name == "py.typed" or path.parent.name in SHIPPED_FOLDERS
-    }
-    assert packaged == expected
-
-
-def test_the_wheel_carries_the_licence(wheel: Path) -> None:
-    archive = zipfile.ZipFile(wheel)
-    (metadata,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
-    fields = message_from_bytes(archive.read(metadata))
-    assert fields.get_all("License-Expression") == ["Apache-2.0"]
-    assert fields.get_all("License-File") == ["LICENSE"]
-    text = archive.read(metadata.replace("METADATA", "licenses/LICENSE"))
-    assert text == (ROOT / "LICENSE").read_bytes()
 
 
 def test_the_licence_is_the_published_text() -> None:

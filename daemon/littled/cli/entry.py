@@ -38,6 +38,7 @@ COMMANDS = {
     "monitoring": ("monitoring", "monitoring", "Print alerts, a dashboard, or how to scrape."),
     "systemd": ("units", "systemd", "Print units for systemd."),
     "completion": ("completion", "completion", "Print a script that completes for a shell."),
+    "docs": ("documents", "docs", "Print a page of the documents."),
     "audit": ("auditing", "audit", "Try to disprove the claims of a plan, by running the engine."),
     "demo": ("demos", "demo", "Watch a daemon learn from a year of flights."),
 }
