@@ -22,6 +22,7 @@ import pytest
 
 from littled.cli.entry import run
 from littled_client import Rule
+from support.pages import run_scripts
 
 PAGE = Path(__file__).parent.parent / "docs" / "gallery.md"
 SECTION_SECONDS_MAX = 100
@@ -104,28 +105,8 @@ SECTIONS = read(TEXT)
 
 def run_section(section: Section, folder: Path) -> list[tuple[int, list[str]]]:
     """The exit status and the lines of each block, all run in one shell, as a reader would."""
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("LITTLED_", "XDG_RUNTIME"))}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
-    # Whatever happens, the daemon in the background ends with the shell.
-    script = "exec 2>&1\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
-    for block in section.blocks:
-        strict = "set -euo pipefail" if block.status == 0 else "set +e"
-        script += f'{strict}\n{block.script}echo "@@ $?"\n'
-    done = subprocess.run(
-        ["/bin/bash", "-c", script],
-        cwd=folder,
-        env=kept | {"PATH": path, "NO_COLOR": "1", "XDG_STATE_HOME": str(folder)},
-        capture_output=True,
-        text=True,
-        timeout=SECTION_SECONDS_MAX,
-        check=False,
-    )
-    parts = re.split(r"^@@ (\d+)\n", done.stdout, flags=re.MULTILINE)
-    return [
-        (int(status), said.splitlines())
-        for said, status in zip(parts[::2], [*parts[1::2], done.returncode], strict=True)
-        if said or status  # nothing is said after the last block
-    ]
+    scripts = [(block.script, block.status == 0) for block in section.blocks]
+    return run_scripts(scripts, folder, SECTION_SECONDS_MAX)
 
 
 def quotes(shown: Sequence[str], said: Sequence[str]) -> bool:

@@ -30,6 +30,7 @@ from littled_client.conversions import (
     ipv4_number,
     is_missing,
     sixteen_bytes,
+    whole_number,
 )
 from littled_client.conversions import Column as Cells
 from littled_protocol.encodings import (
@@ -55,6 +56,9 @@ _REMEMBERED_IDS_MAX: Final = 1 << 17
 _UNKNOWN: Final = -1
 _ADDRESS_DIGITS: Final = re.compile(r"[0-9A-Fa-f]{32}")
 _EPOCH_WEEKDAY: Final = 3  # 1970-01-01 was a Thursday
+# What texts of ISO 8601 and times of Python can say; numpy has others.
+_FIRST_TIME: Final = np.datetime64("0001-01-01T00:00:00")
+_LAST_TIME: Final = np.datetime64("9999-12-31T23:59:59")
 
 
 def rows_of(column: Column, cells: Cells) -> Rows:
@@ -247,7 +251,7 @@ def _category(
 
 def is_word(value: Any) -> bool:
     """Return whether a cell is something that people write as a word, and no list or bytes."""
-    return not isinstance(value, bytes | list | tuple | dict | np.ndarray)
+    return not isinstance(value, bytes | list | tuple | dict | set | frozenset | np.ndarray)
 
 
 def cell_text(value: Any) -> str:
@@ -282,16 +286,17 @@ def _times(column: TimeColumn, cells: Cells) -> Rows:
 def read_times(cells: Cells, zone: ZoneInfo) -> tuple[NDArray[Any], NDArray[np.bool_]]:
     """Return local times (n,) as datetime64[s], NaT for what is missing, and which are no times."""
     if isinstance(cells, np.ndarray) and cells.dtype.kind == "M":
-        return cells.astype("datetime64[s]"), np.zeros(len(cells), dtype=np.bool_)
-    times = _naive_times(cells) if set(map(type, cells)) == {str} else None
-    if times is not None:
-        return times, np.zeros(len(times), dtype=np.bool_)
+        times = cells.astype("datetime64[s]")
+        return times, (times < _FIRST_TIME) | (times > _LAST_TIME)
+    quick = _naive_times(cells) if set(map(type, cells)) == {str} else None
+    if quick is not None:
+        return quick, np.zeros(len(quick), dtype=np.bool_)
     slow = [_local_time(cell, zone) for cell in cells]
     wrong = np.array([time is None for time in slow], dtype=np.bool_)
     times = np.array(
         [np.datetime64("NaT") if t is None else t for t in slow], dtype="datetime64[s]"
     )
-    return times, wrong
+    return times, wrong | (times < _FIRST_TIME) | (times > _LAST_TIME)
 
 
 def _naive_times(texts: Cells) -> NDArray[Any] | None:
@@ -360,8 +365,8 @@ def id_number(value: Any, bits: int) -> int | None:
     """Return the number of an id, a text, a UUID or a whole number; None if it is none of them."""
     if isinstance(value, UUID):
         value = str(value)
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        value = int(value)
+    if isinstance(value, float | np.floating | Decimal):
+        value = whole_number(value)
     if isinstance(value, bool | np.bool_) or not isinstance(value, str | int | np.integer):
         return None
     digest = hashlib.sha256(str(value).encode("utf-8", "surrogatepass")).digest()

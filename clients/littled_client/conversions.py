@@ -368,11 +368,19 @@ def _integer(value: Any, *, exact: bool) -> int | None:
     """
     if isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
-    if isinstance(value, float | np.floating) and not exact:
-        return int(value) if float(value).is_integer() else None
+    if isinstance(value, float | np.floating | Decimal) and not exact:
+        return whole_number(value)
     if not isinstance(value, str):
         return None
     return _written_integer(value.strip(), exact=exact)
+
+
+def whole_number(value: float | np.floating[Any] | Decimal) -> int | None:
+    """Return the integer that a number is; None for a fraction, and what is not finite."""
+    if isinstance(value, Decimal):
+        is_short = value.is_finite() and value.adjusted() < _DECIMAL_DIGITS_MAX
+        return int(value) if is_short and value == value.to_integral_value() else None
+    return int(value) if float(value).is_integer() else None
 
 
 def exact_integer(value: Any) -> int | None:
@@ -390,10 +398,7 @@ def _written_integer(text: str, *, exact: bool) -> int | None:
         return None
     if exact or not _DECIMAL_NUMBER.fullmatch(text):
         return None
-    number = Decimal(text)
-    if not number.is_finite() or number.adjusted() >= _DECIMAL_DIGITS_MAX:
-        return None
-    return int(number) if number == number.to_integral_value() else None
+    return whole_number(Decimal(text))
 
 
 def ipv4_number(value: Any) -> int | None:

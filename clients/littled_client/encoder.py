@@ -8,7 +8,7 @@ Files, frames, questions and rules all go through it, so that one value has one 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager, suppress
 from typing import Any, cast
 
@@ -30,6 +30,7 @@ from littled_client.users import UserDigests, user_text
 from littled_protocol.columns import Labels, Points, Users, point_type
 from littled_protocol.encodings import (
     Column,
+    NumberColumn,
     Reading,
     Rows,
     TableSchema,
@@ -146,15 +147,16 @@ def columns_of(table: Any, names: Sequence[str], columns: Sequence[Column]) -> l
     columns: those of them that are encoded; times with a zone are put into the zone of theirs.
     Raises ExampleError for a table that lacks one, or is none.
     """
-    zones = {column.name: column.zone for column in columns if isinstance(column, TimeColumn)}
+    if isinstance(table, Generator):
+        table = list(table)
     if isinstance(table, Mapping):
-        found = {name: _listed(table[name]) for name in names if name in table}
+        found = {name: _listed(table[name], name) for name in names if name in table}
     elif isinstance(table, np.ndarray) and table.dtype.names:
-        found = {name: table[name] for name in names if name in table.dtype.names}
+        found = {name: _listed(table[name], name) for name in names if name in table.dtype.names}
     elif isinstance(table, Sequence) and not isinstance(table, str | bytes):
         found = _of_rows(table, names)
     else:
-        found = _of_frame(table, names, zones)
+        found = _of_frame(table, names, {column.name: column for column in columns})
     for name in names:
         if name not in found:
             raise ExampleError(f"the table has no column {name!r}")
@@ -164,26 +166,35 @@ def columns_of(table: Any, names: Sequence[str], columns: Sequence[Column]) -> l
     return cells
 
 
-def _listed(cells: Any) -> Cells:
-    if isinstance(cells, np.ma.MaskedArray):
-        return cast("Cells", cells.tolist())
-    if isinstance(cells, list | np.ndarray):
-        return cast("Cells", cells)
+def _listed(cells: Any, name: str) -> Cells:
+    """Return the cells of one column; ExampleError where they are none, or have no order."""
+    if isinstance(cells, np.ndarray):
+        if cells.ndim != 1:
+            raise ExampleError(
+                f"column {name!r} has {cells.ndim} dimensions, and a column of a table has one"
+            )
+        return cast("Cells", cells.tolist() if isinstance(cells, np.ma.MaskedArray) else cells)
+    if isinstance(cells, list):
+        return cells
     if hasattr(cells, "to_pylist"):  # an array of Arrow, whose items are no Python objects
         return cast("Cells", cells.to_pylist())
-    if isinstance(cells, str | bytes) or not isinstance(cells, Iterable):
-        raise ExampleError("a column of a table needs a list or an array of cells")
+    if isinstance(cells, str | bytes | Set | Mapping) or not isinstance(cells, Iterable):
+        raise ExampleError(f"column {name!r} of a table needs a list or an array of cells")
     return list(cells)
 
 
 def _of_rows(table: Sequence[Any], names: Sequence[str]) -> dict[str, Cells]:
     if not all(isinstance(row, Mapping) for row in table):
         raise ExampleError("rows of a table need to be dicts with the names of columns")
+    for name in names:
+        has = [name in row for row in table]
+        if any(has) and not all(has):
+            raise ExampleError(f"row {has.index(False) + 1} has no column {name!r}")
     present = [name for name in names if all(name in row for row in table)]
     return {name: [row[name] for row in table] for name in present}
 
 
-def _of_frame(table: Any, names: Sequence[str], zones: Mapping[str, str]) -> dict[str, Cells]:
+def _of_frame(table: Any, names: Sequence[str], columns: Mapping[str, Column]) -> dict[str, Cells]:
     """Return columns of a frame of any library that narwhals knows, or of Arrow's interface."""
     import narwhals as nw  # noqa: PLC0415 - not needed by who sends lists
 
@@ -194,7 +205,7 @@ def _of_frame(table: Any, names: Sequence[str], zones: Mapping[str, str]) -> dic
     except TypeError:
         frame = _of_capsule(table, nw)
     present = [name for name in names if name in frame.columns]
-    return {name: _of_series(frame[name], zones.get(name), nw) for name in present}
+    return {name: _of_series(frame[name], columns.get(name), nw) for name in present}
 
 
 def _of_capsule(table: Any, nw: Any) -> Any:
@@ -202,21 +213,29 @@ def _of_capsule(table: Any, nw: Any) -> Any:
     if hasattr(table, "__arrow_c_stream__"):
         with suppress(ValueError, nw.exceptions.NarwhalsError):  # a stream of something else
             return nw.from_arrow(table, backend="pyarrow")
+    if hasattr(table, "collect"):
+        raise ExampleError("the table is a plan that has no rows yet; give what .collect() returns")
     raise ExampleError(
         "a table is a frame of pandas, polars or Arrow, a dict of columns, or rows of dicts"
     )
 
 
-def _of_series(series: Any, zone: str | None, nw: Any) -> Cells:
-    """Return a series as an array of numbers or times, or as a list."""
+def _of_series(series: Any, column: Column | None, nw: Any) -> Cells:
+    """Return a series as an array of numbers or times, or as a list.
+
+    column: what it is read as, None for labels and users.
+    """
     kind = series.dtype
     if isinstance(kind, nw.Datetime):
         if kind.time_zone is not None:
-            series = series.dt.convert_time_zone(zone or "UTC").dt.replace_time_zone(None)
+            zone = column.zone if isinstance(column, TimeColumn) else "UTC"
+            series = series.dt.convert_time_zone(zone).dt.replace_time_zone(None)
         times: NDArray[Any] = series.to_numpy()
         return times.astype("datetime64[us]")
     if kind.is_numeric() and not kind.is_decimal() and kind not in (nw.Int128, nw.UInt128):
         if series.null_count():
+            if kind.is_integer() and not isinstance(column, NumberColumn):
+                return cast("Cells", series.to_list())  # floats have no place for long ids
             series = series.cast(nw.Float32 if kind == nw.Float32 else nw.Float64)
         numbers: NDArray[Any] = series.to_numpy()
         return numbers

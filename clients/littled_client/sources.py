@@ -517,8 +517,15 @@ class Source:
         return counts, rows
 
     def _json_row(self, number: int, line: str) -> dict[str, Any]:
-        row = _json_object(line)
-        if row is None:
+        try:
+            row = json.loads(line, object_pairs_hook=_once_each)
+        except _TwiceError:
+            raise SourceError(
+                f"line {number} of {self.name} has an object in which a key comes twice"
+            ) from None
+        except (ValueError, RecursionError):
+            row = None
+        if not isinstance(row, dict):
             raise SourceError(f"line {number} of {self.name} is not a JSON object")
         return row
 
@@ -715,12 +722,15 @@ def _line_by_line(lines: Lines) -> Iterator[tuple[int, str] | None]:
             yield lines.number, line
 
 
-def _json_object(line: str) -> dict[str, Any] | None:
-    try:
-        row = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    return row if isinstance(row, dict) else None
+class _TwiceError(Exception):
+    """A key of an object comes twice, and nobody knows which value is meant."""
+
+
+def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _TwiceError
+    return found
 
 
 def _arrow_column(column: Any, is_time: bool) -> Column:

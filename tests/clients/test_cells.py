@@ -71,7 +71,7 @@ def test_numbers_are_those_made_by_hand(column: Column, data: st.DataObject) -> 
             ],
         ),
         (CLOSED, ["", None, pandas.NaT, np.datetime64("NaT")]),
-        (CARD, ["17", 17, 17.0, np.int64(17)]),
+        (CARD, ["17", 17, 17.0, np.int64(17), Decimal(17), Decimal("17.00")]),
         (CARD, [str(UUID(int=5)), UUID(int=5)]),
         (ADDRESS, ["1.2.3.4", "::ffff:1.2.3.4", "00000000000000000000ffff01020304"]),
         (ADDRESS, ["2001::1", "20010000000000000000000000000001"]),
@@ -117,6 +117,9 @@ def test_arrays_with_what_is_missing() -> None:
     assert rows_of(AMOUNT, np.array([np.nan, 1.0, 10.0])).ravel().tolist() == [0, 1, 2]
     times = np.array(["NaT", "2024-02-29T12:59"], dtype="datetime64[m]")
     assert rows_of(CLOSED, times).tolist() == [[0, 0], [29, 60]]
+    beyond = np.array(["2024-02-29", "10000-01-01"], dtype="datetime64[D]")
+    with pytest.raises(BadRow, match="'closed' does not hold a time such as"):
+        rows_of(CLOSED, beyond)
 
 
 @pytest.mark.parametrize(
@@ -144,13 +147,17 @@ def test_arrays_with_what_is_missing() -> None:
         (OPENED, "0000-01-01", "does not hold a time such as"),
         (OPENED, "10000-01-01", "does not hold a time such as"),
         (OPENED, "9999-12-31T23:59:59Z", "does not hold a time such as"),
+        (OPENED, np.datetime64("20000-01-01"), "does not hold a time such as"),
         (OPENED, None, "is empty, and its missing values are refused"),
         (OPENED, pandas.NaT, "is empty, and its missing values are refused"),
         (GRADE, pandas.NA, "is empty, and its missing values are refused"),
         (GRADE, b"A", "does not hold a text, a number or a truth value"),
         (GRADE, {"secret": 1}, "does not hold a text, a number or a truth value"),
+        (GRADE, {"secret"}, "does not hold a text, a number or a truth value"),
         (CARD, "", "is empty, and ids cannot be missing"),
         (CARD, 1.5, "does not hold an id"),
+        (CARD, Decimal("1.5"), "does not hold an id"),
+        (CARD, Decimal("Infinity"), "does not hold an id"),
         (CARD, True, "does not hold an id"),
         (ADDRESS, "1.2.3", "does not hold an address"),
         (ADDRESS, "NA", "is empty, and addresses cannot be missing"),

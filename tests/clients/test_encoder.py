@@ -252,20 +252,47 @@ def test_cells_that_are_no_label(cell: Any, sentence: str) -> None:
         ),
         ({**TABLE, "grade": ["A"]}, "the columns of the table need the same length"),
         ({"income": [1]}, "the table has no column 'amount'"),
-        ({**TABLE, "income": 5}, "a column of a table needs a list or an array"),
+        ({**TABLE, "income": 5}, "column 'income' of a table needs a list or an array"),
+        ({**TABLE, "income": {1, 2, 3}}, "column 'income' of a table needs a list or an array"),
+        ({**TABLE, "income": {1: 2}}, "column 'income' of a table needs a list or an array"),
+        ({**TABLE, "income": np.zeros((3, 2))}, "column 'income' has 2 dimensions, and a column"),
+        ({**TABLE, "income": np.array(5)}, "column 'income' has 0 dimensions, and a column"),
+        (np.zeros((2, 2), [("income", "f8")]), "column 'income' has 2 dimensions"),
         ([{"income": 1}, 2], "rows of a table need to be dicts"),
+        ([{"income": 1}, {}], "row 2 has no column 'income'"),
         ("secret", "a table is a frame of pandas, polars or Arrow"),
         (5, "a table is a frame of pandas, polars or Arrow"),
         (pandas.DataFrame({"income": [1]}), "the table has no column 'amount'"),
         (pandas.DataFrame([[1, 2]], columns=["a", "a"]), "a frame need different names"),
         (pandas.Series([1], name="income"), "a table is a frame of pandas, polars or Arrow"),
-        (polars.LazyFrame({"income": [1]}), "a table is a frame of pandas, polars or Arrow"),
+        (polars.LazyFrame({"income": [1]}), r"that has no rows yet; give what .collect\(\) ret"),
     ],
 )
 def test_tables_that_cannot_be_read(table: Any, sentence: str) -> None:
     with pytest.raises(ExampleError, match=sentence) as raised:
         Encoder(schema(*READ)).examples(table)
     assert "secret" not in str(raised.value)
+
+
+@pytest.mark.parametrize("library", [pandas.DataFrame, polars.DataFrame, pyarrow.table])
+def test_long_whole_numbers_are_ids_beside_what_is_missing(library: Any) -> None:
+    """Floats, which such columns become elsewhere, have no place for all their digits."""
+    cells: Any = [2**53 + 1, None]
+    if library is pandas.DataFrame:
+        cells = pandas.Series(cells, dtype="Int64")
+    frame = library({"card": cells})
+    with pytest.raises(ExampleError, match="row 2: column 'card' is empty, and ids cannot be"):
+        points_of(frame, Reading((CARD,), "number"))
+    graded = column_from_dict(
+        {"kind": "category", "name": "card", "values": [str(2**53 + 1)], "missing": "bucket"}
+    )
+    assert points_of(frame, Reading((graded,), "value")).tolist() == [1, 0]
+
+
+def test_rows_may_come_from_a_generator() -> None:
+    rows = ({"score": score, "defaulted": label} for score, label in ((0, "no"), (1, "yes")))
+    x, y = pair(Encoder(schema(SCORE)).examples(rows))
+    assert (x.tolist(), y.tolist()) == ([1, 2], [0, 1])
 
 
 def test_users_are_digests() -> None:

@@ -8,6 +8,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterable
+from decimal import Decimal
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -163,6 +164,7 @@ def test_standard_input_is_csv_unless_said_otherwise(monkeypatch: pytest.MonkeyP
         ("a.jsonl", '{"delay":1,"late":0}\n["canary"]\n', "line 2 of .* is not a JSON object"),
         ("a.jsonl", '{"delay":1,"late":0}\n{canary\n', "line 2 of .* is not a JSON object"),
         ("a.jsonl", "[" * 100_000 + "\n", "line 1 of .* is not a JSON object"),
+        ("a.jsonl", '{"delay":1,"delay":2,"late":0}\n', "line 1 of .* in which a key comes twice"),
         ("a.parquet", "canary", "cannot read .*a.parquet as a Parquet file"),
     ],
 )
@@ -214,6 +216,7 @@ def test_parquet_columns_of_every_kind(tmp_path: Path) -> None:
         "word": pyarrow.array(["yes", "no", "yes", "no", None]),
         "address": pyarrow.array([bytes(15) + b"\1"] * 5, pyarrow.binary(16)),
         "row": pyarrow.array([[1, 2, 3]] * 5),
+        "money": pyarrow.array([Decimal("7.00")] * 5),
     }
     parquet.write_table(pyarrow.table(columns), path)
     whole = Fields("delay", "label", skip_incomplete=True)
@@ -224,6 +227,7 @@ def test_parquet_columns_of_every_kind(tmp_path: Path) -> None:
     assert wide[0] == ([0, 1], 1)
     rows = examples(Source(path, "u16x3", Fields("row", "label")))
     assert rows[1] == ([1, 2, 3], 0)
+    assert examples(Source(path, "u8", Fields("money", "label")))[0] == (7, 1)
 
 
 def test_names_of_columns_may_have_spaces_around_them(tmp_path: Path) -> None:

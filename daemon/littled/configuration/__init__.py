@@ -393,7 +393,7 @@ def _sentence(problem: ErrorDetails) -> str:
     if kind == "string_pattern_mismatch":
         return f"{key} {_NAME_RULE.format(**facts)}"
     if kind == "extra_forbidden":
-        return f"{key} is not a known key; {_known_keys(place)}"
+        return f"{key} is not a known key{_known_keys(place)}"
     if kind in ("class", "column"):
         return f"{key}{problem['msg']}"
     template = _SENTENCES.get(kind)
@@ -422,12 +422,28 @@ def _shown(value: Any) -> str:
 
 
 def _known_keys(place: list[str]) -> str:
-    """What could have been written instead of the last key of `place`."""
-    keys = _keys_at(place[:-1])
-    close = difflib.get_close_matches(place[-1], keys, n=1)
+    """What could have been written instead of the last key of `place`, after "a known key"."""
+    *table, key = place
+    others = _other_kinds(table, key)
+    if others:
+        return f" of this learner; one with {' or '.join(others)} has it"
+    keys = _keys_at(table)
+    close = difflib.get_close_matches(key, keys, n=1)
     if close:
-        return f"did you mean {close[0]}?"
-    return f"the keys here are {', '.join(keys)}"
+        return f"; did you mean {close[0]}?"
+    return f"; the keys here are {', '.join(keys)}"
+
+
+def _other_kinds(table: list[str], key: str) -> list[str]:
+    """What learners write that may have this key, where those at `table` may not."""
+    if len(table) != TAG_DEPTH + 1 or not _is_tag(table, TAG_DEPTH):
+        return []
+    *learner, own = table
+    return [
+        f'class = "{kind.classes[0]}"' if kind.classes else f'kind = "{kind.name}"'
+        for kind in KINDS.values()
+        if kind.name != own and key in _keys_at([*learner, kind.name])
+    ]
 
 
 def _keys_at(place: Iterable[str]) -> list[str]:

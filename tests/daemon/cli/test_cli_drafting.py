@@ -274,16 +274,17 @@ def test_names_that_no_configuration_can_hold() -> None:
     assert "\x1b" not in text
 
 
-def test_ids_are_learned_as_a_list_and_addresses_as_blocks(
+def test_each_id_and_address_has_a_learner_and_the_planner_chooses_all_classes(
     littled: Littled, tmp_path: Path
 ) -> None:
-    columns = {name: KINDS[name] for name in ("mail", "address", "host", "defaulted")}
+    columns = {name: KINDS[name] for name in ("years", "mail", "address", "host", "defaulted")}
     said = littled("columns", write_csv(tmp_path / "loans.csv", columns))
     learners = tomllib.loads(said.out)["streams"]["loans"]["learners"]
     assert learners == {
-        "ids": {"class": "sparse_sets:16", "columns": ["mail"]},
-        "blocks1": {"class": "prefix_sets:128", "columns": ["address"]},
-        "blocks2": {"class": "prefix_sets:128", "columns": ["host"]},
+        "rule": {"columns": ["years"]},
+        "ids": {"columns": ["mail"]},
+        "blocks1": {"columns": ["address"]},
+        "blocks2": {"columns": ["host"]},
     }
 
 

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
-from littled.classes.choices import BLOCKS
 from littled.cli.drafts.guesses import DraftedColumn, DraftedLabel
 from littled_protocol.encodings.numbers import plain
 
 HORIZON_MIN = 100_000
-SCORECARD = "scorecard"
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _LISTED_CHARACTERS_MAX = 100
 _HINTS = {
@@ -61,43 +59,28 @@ def _table(stream: str, column: DraftedColumn) -> Iterator[str]:
 
 
 def _learners(stream: str, columns: Sequence[DraftedColumn]) -> Iterator[str]:
-    """A learner for the columns that rules can compare, and one for each of the others."""
-    ids = [c.name for c in columns if c.table.get("kind") == "id"]
-    addresses = [c.name for c in columns if c.table.get("kind") == "address"]
-    features = [c.name for c in columns if c.table and c.name not in ids + addresses]
-    if features:
-        yield ""
-        yield f"[streams.{stream}.learners.rule]"
-        rules = _class_of(features, columns, beside_ids=bool(ids))
-        yield f"class = {_value(rules)}"
-        if rules == SCORECARD:
-            yield '# points for every column, added up; or class = "stumps", one cut of one column'
-        yield f"columns = {_value(features)}"
-        if rules != SCORECARD:
-            yield 'adversary = "none"  # nobody chooses the order of the examples'
-    yield from _alone(stream, "ids", "sparse_sets:16", ids)
-    yield from _alone(stream, "blocks", f"prefix_sets:{BLOCKS}", addresses)
+    """A learner for the columns that rules can compare, and one for each of the others.
 
-
-def _alone(stream: str, learner: str, rules: str, names: Sequence[str]) -> Iterator[str]:
-    """A learner for each of these columns, numbered where there are several."""
-    for place, name in enumerate(names, start=1):
-        yield ""
-        yield f"[streams.{stream}.learners.{learner}{place if len(names) > 1 else ''}]"
-        yield f"class = {_value(rules)}"
-        yield f"columns = {_value([name])}"
-
-
-def _class_of(names: Sequence[str], columns: Sequence[DraftedColumn], *, beside_ids: bool) -> str:
-    """A class of rules for columns that rules can compare: of one feature, or of several.
-
-    No scorecard beside learners of ids: in the accounting that it needs they would cost too much.
+    None names a class: which is best depends on the columns, the budget and the horizon, and these
+    are there to be edited (`littled.planner.best_class`).
     """
-    tables = [column.table for column in columns if column.name in names]
-    features = sum(len(table.get("parts", [0])) for table in tables)
-    if features > 1:
-        return "stumps" if beside_ids else SCORECARD
-    return "thresholds" if tables[0]["kind"] == "number" else "conjunctions"
+    kinds = {c.name: c.table["kind"] for c in columns if c.table}
+    ids = [name for name, kind in kinds.items() if kind == "id"]
+    addresses = [name for name, kind in kinds.items() if kind == "address"]
+    features = [name for name in kinds if name not in ids + addresses]
+    yield ""
+    yield "# Without a class a learner has what is best for its columns: `littled check` names it."
+    if features:
+        yield from _learner(stream, "rule", features)
+    for learner, names in (("ids", ids), ("blocks", addresses)):
+        for place, name in enumerate(names, start=1):
+            yield from _learner(stream, f"{learner}{place if len(names) > 1 else ''}", [name])
+
+
+def _learner(stream: str, learner: str, names: Sequence[str]) -> Iterator[str]:
+    """The table of one learner."""
+    yield f"[streams.{stream}.learners.{learner}]"
+    yield f"columns = {_value(names)}"
 
 
 def _key(name: str) -> str:
