@@ -140,8 +140,9 @@ def total(values: ArrayLike, axis: int = -1) -> Floats:
     Where the length is odd, the last number is added to the first. 0 for none.
     """
     found = np.asarray(values, dtype=np.float64)
-    if axis != 0:
-        found = np.ascontiguousarray(np.moveaxis(found, axis, 0))
+    if axis % found.ndim:  # `moveaxis` takes as long as the sum of a short array
+        axes = list(range(found.ndim))
+        found = np.ascontiguousarray(found.transpose(axes.pop(axis), *axes))
     if not len(found):
         return np.zeros(found.shape[1:])
     while (length := len(found)) > 1:
@@ -162,14 +163,28 @@ def geometric(low: float, high: float, count: int) -> Floats:
 
 
 def interpolated(x: Floats, places: Floats, values: Floats) -> Floats:
-    """Values at x on the line through rising places; beyond either end those of the end."""
+    """Values at x on the line through rising places; beyond either end those of the end.
+
+    `values` has its places along the first axis; what further axes it has are those of x.
+    """
     if len(places) == 1:
-        return np.full(np.shape(x), values[0])
+        return np.broadcast_to(values[0], np.shape(x)).copy()
     after = np.clip(np.searchsorted(places, x, side="right"), 1, len(places) - 1)
     before = after - 1
-    slope = (values[after] - values[before]) / (places[after] - places[before])
+    low, high = _taken(values, before), _taken(values, after)
+    slope = (high - low) / (places[after] - places[before])
     within = np.minimum(np.maximum(x, places[0]), places[-1])
-    found: Floats = values[before] + slope * (within - places[before])
+    found: Floats = low + slope * (within - places[before])
+    return found
+
+
+def _taken(values: Floats, places: NDArray[np.intp]) -> Floats:
+    """The values at these places of the first axis."""
+    if values.ndim == 1:
+        return values[places]
+    found: Floats = np.take_along_axis(
+        np.broadcast_to(values, (len(values), *places.shape)), places[None], axis=0
+    )[0]
     return found
 
 

@@ -14,10 +14,12 @@ holds them against runs. A share `positives` of the examples is taken to have la
 from fractions import Fraction
 from functools import cache, lru_cache
 
+import numpy as np
+
 from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.planner.batch.bounds import binomial, bottom_chance, weight_loss
-from littled.portable import exp, log, log1p, total
+from littled.portable import Floats, exp, exps, log, log1p, log1ps, logs, total
 
 # Errors at which the weight of rules is looked at.
 SHELLS = 400
@@ -87,17 +89,17 @@ def listed_chance(hypotheses: HypothesisClass, size: int, positives: float) -> f
 
 
 @cache
-def _shells() -> tuple[tuple[float, float, float], ...]:
-    """Errors r in the middle of each shell, with ln r and ln(1 - r)."""
-    errors = ((shell + 0.5) / SHELLS for shell in range(SHELLS))
-    return tuple((error, log(error), log1p(-error)) for error in errors)
+def _shells() -> tuple[Floats, Floats, Floats]:
+    """Errors r in the middle of each shell, with ln r and ln(1 - r), each (shells,) float64."""
+    errors = (np.arange(SHELLS) + 0.5) / SHELLS
+    return errors, logs(errors), log1ps(-errors)
 
 
 @lru_cache(maxsize=1024)
-def _left_out(size: int, rate: Fraction) -> tuple[float, ...]:
+def _left_out(size: int, rate: Fraction) -> Floats:
     """For each shell ln of what a chunk of s examples leaves of a rule's weight, on average."""
     loss = 1 - exp(-rate)
-    return tuple(log1p(-loss * (1 - exp(size * log_right))) for _, _, log_right in _shells())
+    return log1ps(-loss * (1 - exps(size * _shells()[2])))
 
 
 def lists_expected(dimension: int, chunks: int, size: int, alpha: float, rate: Fraction) -> float:
@@ -106,11 +108,7 @@ def lists_expected(dimension: int, chunks: int, size: int, alpha: float, rate: F
     Of a rule of error r the weight is (1 - (1 - exp(-e)) (1 - (1 - r)^s))^k on average; and rules
     are spread as for `dense_expected`.
     """
-    near: list[float] = []
-    far: list[float] = []
-    for (error, log_error, _), left in zip(_shells(), _left_out(size, rate), strict=True):
-        weight = chunks * left + (dimension - 1) * log_error
-        (far if error > alpha else near).append(exp(weight))
-    above = float(total(far)) if far else 0.0
-    whole = above + (float(total(near)) if near else 0.0)
-    return above / whole if whole > 0 else 1.0
+    errors, log_errors, _ = _shells()
+    weights = exps(chunks * _left_out(size, rate) + (dimension - 1) * log_errors)
+    above, below = (float(total(weights[near])) for near in (errors > alpha, errors <= alpha))
+    return above / (above + below) if above + below > 0 else 1.0

@@ -19,6 +19,7 @@ without a break, or after a time with nothing to learn, in which noise alone may
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -73,46 +74,56 @@ class Setting:
 
     def best_ladder(self) -> tuple[float, tuple[int, ...]]:
         """The least expected mistakes on the worst stream that is reckoned with, and its ladder."""
-        return min((self.expected_mistakes(ladder), ladder) for ladder in self.ladders())
+        ladders = self.ladders()
+        return min(zip(self.expected_mistakes(ladders), ladders, strict=True))
 
-    def expected_mistakes(self, thresholds: tuple[int, ...]) -> float:
-        """Expected mistakes of a season on the worst stream that is reckoned with."""
+    def expected_mistakes(self, ladders: Sequence[tuple[int, ...]]) -> list[float]:
+        """Expected mistakes of a season on the worst stream that is reckoned with, of each ladder.
+
+        All are worked out together, the short ones filled up with their last threshold.
+        """
+        rungs = np.array([len(thresholds) for thresholds in ladders])
+        most = int(rungs.max())
+        climbs = np.array([(*each, *[each[-1]] * (most - len(each))) for each in ladders])
         fired = np.stack([fires(self.trigger_rate, pace) for pace in PACES])
-        seen = np.maximum(np.array(thresholds)[None, :, None] + fired[:, None, :], 1.0)
-        start = self._start(thresholds)
-        sizes, shares, worst = [0.0], [np.zeros(len(PACES))], 0.0
+        seen = np.maximum(climbs[None, :, :, None] + fired[:, None, None, :], 1.0)
+        starts = [self._start(thresholds) for thresholds in ladders]
+        shares, worst = [np.zeros(seen.shape[:2])], np.zeros(len(ladders))
+        sizes = [0.0]
         for size in group_sizes(self.members):
-            value = self._until_found(size, seen, np.array(sizes), np.stack(shares, axis=1))
+            value = self._until_found(size, seen, rungs, np.array(sizes), np.stack(shares))
             sizes.append(float(size))
-            shares.append(value[:, 0] / size)
-            dearest = max(float(value[:, 0].max()), float(total(value * start).max()))
-            worst = max(worst, dearest * self.members / size)
+            shares.append(value[:, :, 0] / size)
+            for ladder, start in enumerate(starts):
+                costs = value[:, ladder, : len(start)]
+                dearest = max(float(costs[:, 0].max()), float(total(costs * start).max()))
+                worst[ladder] = max(worst[ladder], dearest * self.members / size)
             if size == 1:  # between no member and one the expectation is linear
                 shares[0] = shares[1]
-        return worst
+        return [float(mistakes) for mistakes in worst]
 
-    def _until_found(self, size: int, seen: Floats, sizes: Floats, shares: Floats) -> Floats:
-        """Expected mistakes until a group of this size is found, (paces, rungs), from each rung on.
+    def _until_found(
+        self, size: int, seen: Floats, rungs: NDArray[np.int64], sizes: Floats, shares: Floats
+    ) -> Floats:
+        """Expected mistakes until a group of this size is found, from each rung on.
 
-        `seen` (paces, rungs, fires): mistakes of an epoch. `shares` (paces, sizes): what smaller
-        groups cost, for each of their members.
+        (paces, ladders, rungs), as `seen`, the mistakes of an epoch, is of (..., fires). `shares`
+        (sizes, paces, ladders): what smaller groups cost, for each of their members.
         """
         per_member = seen / size
         spread = np.sqrt(per_member * (1 - 1 / size))[..., None] * DEVIATIONS
         found = total(passes(self.rate, self.bottom - per_member[..., None] - spread) * WEIGHTS)
         none = powers(1 - found, size)
         left = size - np.clip(size * found / np.maximum(1 - none, 1e-12), 1.0, size)
-        after = np.stack(
-            [
-                interpolated(here, sizes, share) * here
-                for here, share in zip(left, shares, strict=True)
-            ]
-        )
+        after = interpolated(left, sizes, shares[..., None, None]) * left
         keeps = total(none) / FIRES
         value = total(seen + (1 - none) * after) / FIRES
-        value[:, -1] /= np.maximum(1 - keeps[:, -1], 1e-9)
-        for rung in reversed(range(value.shape[1] - 1)):
-            value[:, rung] += keeps[:, rung] * value[:, rung + 1]
+        ends = value / np.maximum(1 - keeps, 1e-9)
+        last = seen.shape[2] - 1
+        value[:, :, last] = ends[:, :, last]
+        for rung in reversed(range(last)):
+            further = value[:, :, rung] + keeps[:, :, rung] * value[:, :, rung + 1]
+            value[:, :, rung] = np.where(rung < rungs - 1, further, ends[:, :, rung])
         return value
 
     def _start(self, thresholds: tuple[int, ...]) -> Floats:
@@ -182,9 +193,15 @@ def fires(rate: float, pace: int) -> Floats:
 @lru_cache(maxsize=4096)
 def quiet(rate: float, threshold: int, steps: float) -> float:
     """The chance that so many steps without any mistake do not fire."""
-    noise, weights, stays = _steps(rate)
-    places = np.clip(noise + threshold, noise[0], noise[-1]) - noise[0]
-    return float(total(weights * exps(steps * stays[places])))
+    noise, weights, _ = _steps(rate)
+    places = np.minimum(np.arange(len(noise)) + threshold, len(noise) - 1)
+    return float(total(weights * _quiet_steps(rate, steps)[places]))
+
+
+@lru_cache(maxsize=64)
+def _quiet_steps(rate: float, steps: float) -> Floats:
+    """P[no fire] of so many steps with each gap of `_steps`."""
+    return exps(steps * _steps(rate)[2])
 
 
 @lru_cache(maxsize=16)
