@@ -4,9 +4,13 @@ import logging
 import sys
 import threading
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from support.databases import Postgres
 
 # Fewer cases than the library's default: the same ones every time, so more would only repeat them.
 settings.register_profile("ci", derandomize=True, deadline=None, database=None, max_examples=20)
@@ -19,6 +23,15 @@ def _state_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_STATE_HOME", str(tmp_path_factory.mktemp("state")))
         yield
+
+
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator["Postgres | None"]:
+    """One server for all tests that ask one; None where PostgreSQL does not run."""
+    from support.databases import postgres
+
+    with postgres() as running:
+        yield running
 
 
 @pytest.fixture(autouse=True)

@@ -18,7 +18,12 @@ from littled_protocol.rules import Dialect, Rule, Words, sql_function
 # A number, the text of a wide point, or the features of a row.
 Value = int | str | tuple[int, ...]
 COLUMN = 'a "strange" column'
+NO_POSTGRESQL = "PostgreSQL is not installed, or not for this user"
 START_SECONDS = 60
+# Where Debian and Ubuntu have the programs of a server, which are on nobody's path there.
+DEBIAN_FOLDER = Path("/usr/lib/postgresql")
+# What psql prints after each script.
+END = "-- end --"
 
 
 def sql_columns(rule: Rule) -> list[str]:
@@ -95,17 +100,17 @@ def duckdb_labels(rule: Rule, words: Words, values: Sequence[Value]) -> list[int
 
 
 class Postgres:
-    """A server of PostgreSQL in a folder of its own, asked by psql."""
+    """A server of PostgreSQL in a folder of its own, asked by one psql for all scripts."""
 
-    def __init__(self, folder: Path, user: str | None) -> None:
-        """Serve `folder`; `user` runs the server where this one may not."""
-        self.folder, self.user = folder, user
+    def __init__(self, folder: Path, programs: Path, user: str | None) -> None:
+        """Serve `folder` with these programs; `user` runs the server where this one may not."""
+        self.folder, self.user, self._programs = folder, user, programs
+        self._psql: subprocess.Popen[str] | None = None
 
-    def run(self, *arguments: str | Path, text: str = "") -> str:
-        """What a program of PostgreSQL prints."""
+    def run(self, program: str, *arguments: str | Path) -> None:
+        """Run a program of PostgreSQL, and see it succeed."""
         done = subprocess.run(
-            [str(argument) for argument in arguments],
-            input=text,
+            [self._programs / program, *map(str, arguments)],
             capture_output=True,
             text=True,
             check=False,
@@ -114,7 +119,6 @@ class Postgres:
             user=self.user,
         )
         assert done.returncode == 0, done.stderr
-        return done.stdout
 
     def labels(self, rule: Rule, words: Words, values: Sequence[Value]) -> list[int]:
         """What PostgreSQL makes of a rule's expression and of its function."""
@@ -122,14 +126,49 @@ class Postgres:
 
     def ask(self, statements: Sequence[str]) -> list[list[bool | None]]:
         """What the last of some statements finds, rows of truth values."""
-        text = ";\n".join(statements) + ";\n"
-        out = self.run(
-            *("psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"),
-            *("-h", self.folder, "-U", "tests", "-d", "postgres", "-f", "-"),
-            text=text,
-        )
+        if self._psql is None:
+            self._psql = self._session()
+        assert self._psql.stdin is not None
+        assert self._psql.stdout is not None
+        self._psql.stdin.write(";\n".join([*statements, f"\\echo '{END}'\n"]))
+        self._psql.stdin.flush()
+        lines = []
+        while (line := self._psql.stdout.readline().rstrip("\n")) != END:
+            assert self._psql.poll() is None, (self.folder / "errors").read_text()
+            lines.append(line)
         truth = {"t": True, "f": False, "": None}
-        return [[truth[cell] for cell in line.split("|")] for line in out.splitlines()]
+        return [[truth[cell] for cell in line.split("|")] for line in lines]
+
+    def _session(self) -> subprocess.Popen[str]:
+        """A psql that reads scripts, and ends at the first error."""
+        with (self.folder / "errors").open("w") as errors:
+            return subprocess.Popen(
+                [
+                    *(self._programs / "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"),
+                    *("-h", self.folder, "-U", "tests", "-d", "postgres", "-f", "-"),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=errors,
+                text=True,
+                cwd=self.folder,
+                user=self.user,
+            )
+
+    def close(self) -> None:
+        """End psql."""
+        if self._psql is not None:
+            self._psql.communicate()
+
+
+def server_programs() -> Path | None:
+    """The folder with the programs of a server, the newest of several; None where there is none."""
+    found = shutil.which("initdb")
+    folders = [] if found is None else [Path(found).resolve().parent]
+    debian = DEBIAN_FOLDER.glob("*/bin")
+    folders += sorted(debian, key=lambda folder: float(folder.parent.name), reverse=True)
+    wanted = ("initdb", "pg_ctl", "psql")
+    return next((f for f in folders if all((f / name).exists() for name in wanted)), None)
 
 
 @contextmanager
@@ -142,13 +181,14 @@ def postgres() -> Iterator[Postgres | None]:
         except KeyError:
             yield None
             return
-    if not all(map(shutil.which, ("initdb", "pg_ctl", "psql"))):
+    programs = server_programs()
+    if programs is None:
         yield None
         return
     folder = Path(tempfile.mkdtemp(prefix="littled-pg-"))  # short: sockets have short paths
     if user is not None:
         shutil.chown(folder, user)
-    server = Postgres(folder, user)
+    server = Postgres(folder, programs, user)
     try:
         server.run("initdb", "-D", folder / "data", "-U", "tests", "-A", "trust", "-N")
         options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
@@ -157,6 +197,7 @@ def postgres() -> Iterator[Postgres | None]:
         try:
             yield server
         finally:
+            server.close()
             server.run("pg_ctl", "-D", folder / "data", "-m", "immediate", "-w", "stop")
     finally:
         shutil.rmtree(folder, ignore_errors=True)

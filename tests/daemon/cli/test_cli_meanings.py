@@ -1,15 +1,20 @@
 """One meaning everywhere: the same values get the same labels, whichever way a rule went.
 
-Rules of every class, in words of every kind, go out over the wire, HTTP, events, files and SQL; a
-real daemon with a learner of each class shows that it says what these ways say.
+Rules of every class, in words of every kind, go out over the wire, HTTP, events, files and SQL, as
+an expression and as a function; a real daemon with a learner of each class shows that it says what
+these ways say. PostgreSQL is asked where it runs, and a test is skipped where it does not.
 """
 
+import contextlib
+import io
 import json
 import time
+import urllib.error
 from collections.abc import Callable, Iterator, Sequence
 from ipaddress import IPv6Address
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import numpy as np
 import pytest
@@ -17,11 +22,20 @@ from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from littled.classes.hypothesis import HypothesisClass
+from littled.cli.entry import run
 from littled_client import Client
-from littled_protocol.rules import MajorityRule, Rule, Words, rule_from_dict
+from littled_protocol.columns import text_of_bytes
+from littled_protocol.rules import (
+    MajorityRule,
+    Rule,
+    RuleError,
+    Words,
+    rule_from_dict,
+    sql_function,
+)
 from support.class_cases import CASES
-from support.databases import Value, duckdb_labels, sqlite_labels
-from support.rules import Point, column
+from support.databases import NO_POSTGRESQL, Postgres, Value, duckdb_labels, sqlite_labels
+from support.rules import Case, Point, column, sequences, strings
 from support.serving import Serving
 from support.ways import LEARNER, Ways, event, got, latest, littled, open_ways
 
@@ -43,6 +57,8 @@ def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ways]:
 
 def value_of(rule: Rule, words: Words, point: Point) -> Value:
     """What people call a point."""
+    if isinstance(point, tuple) and rule.x_type.startswith("bytes"):
+        return text_of_bytes(bytes(point))
     if isinstance(point, tuple):
         return tuple(feature + words.offset for feature in point)
     return str(IPv6Address(point)) if rule.x_type == "u128" else point + words.offset
@@ -53,9 +69,10 @@ def argument_of(value: Value) -> str:
     return ",".join(map(str, value)) if isinstance(value, tuple) else str(value)
 
 
-def cell_of(value: Value) -> Value:
+def cell_of(rule: Rule, value: Value) -> Value:
     """A value in the column of a database."""
-    return f"{int(IPv6Address(value)):032x}" if isinstance(value, str) else value
+    is_address = isinstance(value, str) and rule.x_type == "u128"
+    return f"{int(IPv6Address(value)):032x}" if is_address else value
 
 
 names = st.text(
@@ -84,9 +101,16 @@ def pool_of(hypotheses: HypothesisClass) -> list[Point]:
     return [number for number in inside if hypotheses.contains(column(rule, [number]))]
 
 
+# Classes whose points are bytes. Nothing selects among their rules, which learners make.
+BYTES: dict[str, st.SearchStrategy[Case]] = {"strings": strings(), "oneway": sequences()}
+
+
 @st.composite
 def rules_of(draw: st.DrawFn, name: str) -> tuple[Rule, list[Point]]:
     """A rule that a learner of this class may publish, alone or as a majority, and points."""
+    if name in BYTES:
+        told = draw(BYTES[name])
+        return told.rule, [*told.edges, *draw(st.lists(told.points, max_size=6))]
     case = CASES[name]
     streams = [hypotheses for hypotheses, _ in case.streams.values()]
     hypotheses = draw(
@@ -108,9 +132,7 @@ def rules_of(draw: st.DrawFn, name: str) -> tuple[Rule, list[Point]]:
 # --- The meaning ----------------------------------------------------------------------------------
 
 
-# Strings are bytes, and so are points of sequences, which these pools have none of;
-# test_cli_window_values.py and test_cli_sequences.py have their ways.
-@pytest.mark.parametrize("name", sorted(set(CASES) - {"strings", "oneway"}))
+@pytest.mark.parametrize("name", sorted(CASES))
 @settings(
     max_examples=12,
     deadline=None,
@@ -118,7 +140,7 @@ def rules_of(draw: st.DrawFn, name: str) -> tuple[Rule, list[Point]]:
 )
 @given(data=st.data())
 def test_a_value_gets_one_label_whichever_way_its_rule_went(
-    ways: Ways, name: str, data: st.DataObject
+    ways: Ways, postgresql: Postgres | None, name: str, data: st.DataObject
 ) -> None:
     rule, points = data.draw(rules_of(name))
     words = data.draw(some_words())
@@ -126,6 +148,12 @@ def test_a_value_gets_one_label_whichever_way_its_rule_went(
     values = [value_of(rule, words, point) for point in points]
     expected: list[int] = rule.evaluate(column(rule, points)).tolist()
     agree(ways, rule, words, values, expected)
+    agree_in_databases(ways, postgresql, rule, words, values, expected)
+
+
+def test_postgresql_was_asked(postgresql: Postgres | None) -> None:
+    if postgresql is None:
+        pytest.skip(NO_POSTGRESQL)
 
 
 def agree(
@@ -148,16 +176,58 @@ def agree(
         said = littled("rule", "eval", *place, "--words", "--", *written).splitlines()
         assert said == [words.label(label) for label in expected]
         assert littled("rule", "show", *place).splitlines()[0] == told["text"]
-        sql = littled("rule", "export", *place, "--format", "sql", "--column", "v")
-        assert sql == got(f"{ways.url}?format=sql&column=v") == f"{rule.to_sql(words, 'v')}\n"
     for published in latest(ways.address, LEARNER):
         assert published.predict(list(values)).tolist() == expected
         assert (published.describe(), published.to_dict()) == (told["text"], told)
-    cells = [cell_of(value) for value in values]
+
+
+def agree_in_databases(
+    ways: Ways,
+    postgresql: Postgres | None,
+    rule: Rule,
+    words: Words,
+    values: Sequence[Value],
+    expected: Sequence[int],
+) -> None:
+    """Fail unless all ways give the same SQL, and it gives values these labels."""
+    exports: list[list[str | Path]] = [
+        [ways.folder / "exported.json"],
+        [LEARNER, "-a", ways.address],
+    ]
+    asked = {"sql": "column=v", "sql-function": f"column=v&name={quote(FUNCTION)}"}
+    try:
+        written = [
+            rule.to_sql(words, "v"), sql_function(rule, words, FUNCTION, "postgresql", "v"),
+        ]  # fmt: skip
+    except RuleError as error:
+        refused(ways, exports, str(error))
+        return
+    for (form, query), sql in zip(asked.items(), written, strict=True):
+        named = ["--name", FUNCTION] if form == "sql-function" else []
+        for where in exports:
+            said = littled("rule", "export", *where, "--format", form, "--column", "v", *named)
+            assert said == f"{sql}\n"
+        assert got(f"{ways.url}?format={form}&{query}") == f"{sql}\n"
+    cells = [cell_of(rule, value) for value in values]
     assert duckdb_labels(rule, words, cells) == expected
+    if postgresql is not None:
+        assert postgresql.labels(rule, words, cells) == expected
     kept = [(c, e) for c, e in zip(cells, expected, strict=True) if not _beyond_sqlite(rule, c)]
     if kept and not (rule.x_type == "u64" and any(map(_beyond, rule.to_sql(words).split()))):
         assert sqlite_labels(rule, words, [c for c, _ in kept]) == [e for _, e in kept]
+
+
+def refused(ways: Ways, exports: Sequence[Sequence[str | Path]], sentence: str) -> None:
+    """Fail unless every way refuses SQL with this sentence."""
+    for where in exports:
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            assert run([*map(str, ["rule", "export", *where, "--format", "sql"])]) != 0
+        assert sentence in " ".join(said.getvalue().split())
+    with pytest.raises(urllib.error.HTTPError) as error:
+        got(f"{ways.url}?format=sql")
+    assert error.value.read().decode() == f"{sentence}\n"
+    error.value.close()
 
 
 def _beyond_sqlite(rule: Rule, cell: Value) -> bool:
@@ -184,6 +254,7 @@ STREAMS: dict[str, tuple[str, Callable[[Any], bool]]] = {
     "table": ("table:rules.csv", lambda x: x % 2 == 1),
 }
 OFFSET = -30
+FUNCTION = 'a "strange" name'
 EXAMPLES = 4_000
 
 

@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from littled_client import Rule as KeptRule
 from littled_client import points_of
 from littled_protocol.rules import ScorecardRule, Words, rule_from_dict
-from support.readings import CASES, drawn, labels_by_sql
+from support.databases import Postgres
+from support.readings import CASES, drawn, labels_by_sql, labels_of_answers, script
 from support.ways import LEARNER, Ways, event, got, latest, littled, open_ways
 
 
@@ -42,7 +43,7 @@ def arguments_of(table: dict[str, list[Any]]) -> list[str]:
 )
 @given(data=st.data())
 def test_a_row_gets_one_label_whichever_way_its_rule_went(
-    ways: Ways, name: str, data: st.DataObject
+    ways: Ways, postgresql: Postgres | None, name: str, data: st.DataObject
 ) -> None:
     rule, words, table = drawn(data, name, 6)
     assert words.reading is not None
@@ -81,8 +82,11 @@ def test_a_row_gets_one_label_whichever_way_its_rule_went(
         assert sql == littled("rule", "export", *where, *asked)
         assert sql == got(f"{ways.url}?format=sql&dialect={dialect}")
         assert sql == f"{rule.to_sql(words, dialect=dialect)}\n"
-        if dialect != "postgresql":  # which is asked by the tests of rules
+        if dialect != "postgresql":
             assert labels_by_sql(rule, words, table, dialect) == expected
+        elif postgresql is not None:  # else test_cli_meanings.py has a test that is skipped
+            answers = postgresql.ask(script(rule, words, table, dialect))
+            assert labels_of_answers(answers) == expected
     named = 'a "strange" name'
     made = littled("rule", "export", over_http, "--format", "sql-function", "--name", named)
     assert made == got(f"{ways.url}?format=sql-function&name={quote(named)}")

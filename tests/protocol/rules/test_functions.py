@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
@@ -29,7 +29,7 @@ from littled_protocol.rules import (
     Words,
     sql_function,
 )
-from support.databases import Postgres, Value, duckdb_labels, postgres, sqlite_labels
+from support.databases import NO_POSTGRESQL, Postgres, Value, duckdb_labels, sqlite_labels
 from support.rules import Point, cases, cases_with_points, labels_of
 
 DELAY = Words("delay", "min", -30, "late", "not late")
@@ -67,11 +67,10 @@ def test_sqlite_and_duckdb_label_values_as_the_rule_labels_points(
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    with postgres() as running:
-        if running is None:
-            pytest.skip("PostgreSQL is not installed, or not for this user")
-        yield running
+def server(postgresql: Postgres | None) -> Postgres:
+    if postgresql is None:
+        pytest.skip(NO_POSTGRESQL)
+    return postgresql
 
 
 ONES = 2**64 - 1

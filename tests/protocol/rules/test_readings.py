@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,7 @@ from littled_protocol.rules import (
     rule_from_dict,
     sql_function,
 )
-from support.databases import Postgres, postgres
+from support.databases import NO_POSTGRESQL, Postgres
 from support.readings import (
     BITS,
     CASES,
@@ -79,11 +78,10 @@ def test_a_row_has_one_label(name: str, dialect: Dialect, data: st.DataObject) -
 
 
 @pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    with postgres() as running:
-        if running is None:
-            pytest.skip("PostgreSQL is not installed, or not for this user")
-        yield running
+def server(postgresql: Postgres | None) -> Postgres:
+    if postgresql is None:
+        pytest.skip(NO_POSTGRESQL)
+    return postgresql
 
 
 @pytest.mark.parametrize("name", CASES)
