@@ -65,8 +65,8 @@ ARROWS: dict[str, set[str]] = {
         "ways",
     },
     "programs": {
-        *("littled_client", "littled_protocol", "configuration", "engine", "planner", "classes"),
-        *("budget", "written"),
+        *("littled_client", "littled_protocol", "configuration", "engine", "planner", "learners"),
+        *("classes", "budget", "written"),
     },
     "auditing": {
         *("littled_protocol", "engine", "planner", "learners", "classes", "mechanisms", "budget"),

@@ -34,5 +34,5 @@ def write_exactly(values: object, *names: str) -> None:
     """
     for name in names:
         given = getattr(values, name)
-        if isinstance(given, Real | Decimal):
+        if isinstance(given, Real | Decimal) and not isinstance(given, bool):
             object.__setattr__(values, name, as_written(given))

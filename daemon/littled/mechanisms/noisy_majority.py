@@ -46,7 +46,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
-from littled.mechanisms.powers import scaled_exponential
+from littled.mechanisms.powers import NO_RATE, scaled_exponential
 from littled.written import write_exactly
 
 Noise = Literal["laplace", "concentrated"]
@@ -157,7 +157,7 @@ class ConcentratedLead:
         """Take floats as they are written; refuse what is no rate."""
         write_exactly(self, "rate")
         if not isinstance(self.rate, Fraction):
-            raise TypeError("a rate must be a Fraction, so that it is exact")
+            raise TypeError(NO_RATE)
         if not RATE_MIN <= self.rate <= RATE_MAX:
             raise ValueError(f"a rate must be from {RATE_MIN} to {RATE_MAX}, not {self.rate}")
 

@@ -32,13 +32,15 @@ RATE_MIN = Fraction(1, 1 << 16)
 # Above, all but the best candidate has weight 0 many times over.
 RATE_MAX = Fraction(1 << 16)
 
+NO_RATE = "a rate must be a number, such as 0.1 or a Fraction"
+
 GUARD_BITS = 160
 
 
 def check_rate(rate: Fraction) -> Fraction:
     """The rate itself. TypeError unless it is a Fraction, ValueError if it is out of range."""
     if not isinstance(rate, Fraction):
-        raise TypeError("a rate must be a Fraction, so that it is exact")
+        raise TypeError(NO_RATE)
     if not RATE_MIN <= rate <= RATE_MAX:
         raise ValueError(f"a rate must be from {RATE_MIN} to {RATE_MAX}, not {rate}")
     return rate

@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,7 +13,6 @@ from littled.classes.base import ClassError
 from littled.classes.names import class_from_name
 from littled.planner import OnlineRequest, PlanError, StreamRequest, plan_stream
 from littled.programs.research import plan_of, run
-from littled_protocol.errors import ProtocolError
 
 X = np.random.default_rng(1).integers(0, 256, 20_000).astype(np.uint8)
 Y = (X >= 100).astype(np.uint8)
@@ -54,8 +54,30 @@ def test_what_cannot_be_is_said() -> None:
     with pytest.raises(PlanError):
         plan_of("thresholds:256", epsilon=1, delta=1e-6, horizon=100, selection="tally")
     plan = plan_of("thresholds:256", epsilon=1, delta=1e-6, horizon=100)
-    with pytest.raises(ProtocolError):
-        run(plan, [(X[:3], Y[:2])])
+    with pytest.raises(ValueError, match="horizon is a whole number of examples, at least 1"):
+        plan_of("thresholds:256", epsilon=1, delta=1e-6, horizon=0)
+    with pytest.raises(ValueError, match=r"delta must be above 0 and below 1, not 1\.5"):
+        plan_of("thresholds:256", epsilon=1, delta=1.5, horizon=100)
+    with pytest.raises(ValueError, match="a seed is an integer"):
+        run(plan, [], seed=1.5)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("batch", "sentence"),
+    [
+        ((X[:3], Y[:2]), "points of thresholds:256 are integers from 0 to 255, in an array of sha"),
+        (([1, 300], [0, 1]), "points of thresholds:256 are integers from 0 to 255"),
+        (([1.5], [0]), "points of thresholds:256 are integers from 0 to 255"),
+        ((X[:2], [0, 2]), "labels are True and False, or 1 and 0, in one dimension"),
+        ((X[:2], ["no", "yes"]), "labels are True and False, or 1 and 0, in one dimension"),
+        (X[:2], "it is no pair of points and labels"),
+        ((X, Y, Y), "it is no pair of points and labels"),
+    ],
+)
+def test_examples_that_do_not_fit_are_refused(batch: Any, sentence: str) -> None:
+    plan = plan_of("thresholds:256", epsilon=1, delta=1e-6, horizon=100)
+    with pytest.raises(ValueError, match=f"^batch 2: {sentence}"):
+        run(plan, [([1, 2], [True, False]), batch])
 
 
 def test_what_the_package_offers_is_there() -> None:
