@@ -1,5 +1,6 @@
 """One-way sequences through a real daemon: check, serve, feed, follow, ask a rule, replay."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -25,16 +26,27 @@ learners.prizes = { class = "oneway:16", window = 1_500 }
 """
 
 
-def tickets() -> list[tuple[str, int]]:
-    """Points and labels of a seed, a tenth of them forged."""
+COLUMNS = ("--x", "ticket", "--y", "prize")
+
+
+def tickets(windows: int = 1) -> list[tuple[str, int]]:
+    """Points and labels of a seed, a tenth of them forged, for so many windows."""
     rng = np.random.default_rng(3)
     seed, forger = rng.bytes(16), rng.bytes(16)
     found = []
-    for number, forged in zip(rng.integers(0, 65536, 1500).tolist(), rng.random(1500), strict=True):
+    count = 1500 * windows
+    numbers = rng.integers(0, 65536, count).tolist()
+    for number, forged in zip(numbers, rng.random(count), strict=True):
         leaf = leaf_of(forger if forged < 0.1 else seed, number, 16)
         point = f"0x{point_of(number, leaf.sigma, 16).hex()}"
         found.append((point, 0 if forged < 0.1 else leaf.bit))
     return found
+
+
+def write(file: Path, rows: list[tuple[str, int]]) -> Path:
+    """The tickets as a file."""
+    file.write_text("\n".join(["ticket,prize", *(f"{x},{y}" for x, y in rows)]) + "\n")
+    return file
 
 
 def test_a_sequence_is_published_followed_asked_and_replayed(
@@ -42,12 +54,10 @@ def test_a_sequence_is_published_followed_asked_and_replayed(
 ) -> None:
     make_store(tmp_path, CONFIGURATION)
     rows = tickets()
-    lines = ["ticket,prize", *(f"{x},{y}" for x, y in rows)]
-    (tmp_path / "t.csv").write_text("\n".join(lines) + "\n")
+    write(tmp_path / "t.csv", rows)
     daemon = serve(tmp_path)
     at = ("-a", daemon.address)
-    asked = ("--x", "ticket", "--y", "prize", "--wait", "20")
-    told = littled("feed", "tickets", tmp_path / "t.csv", *asked, *at)
+    told = littled("feed", "tickets", tmp_path / "t.csv", *COLUMNS, "--wait", "20", *at)
     assert told.status == 0, told.err
     with Client(daemon.address) as client:
         found = client.subscribe("tickets/prizes")
@@ -71,6 +81,28 @@ def test_a_sequence_is_published_followed_asked_and_replayed(
     assert shown.out.strip() == ("prize" if labels[0] else "nothing")
     assert daemon.stop() == 0
     assert littled("verify", tmp_path / "store", "--replay").status == 0
+
+
+def test_a_backtest_counts_the_tickets_that_a_rule_gets_wrong(
+    littled: Littled, tmp_path: Path
+) -> None:
+    (tmp_path / "c.toml").write_text(CONFIGURATION.replace("1_500", "3_000", 1))
+    rows = tickets(2)
+    asked = ("--config", tmp_path / "c.toml", *COLUMNS, "--seed", "3", "--json")
+    told = littled("backtest", "tickets", write(tmp_path / "t.csv", rows), *asked)
+    assert told.status == 0, told.err
+    found, last = map(json.loads, told.out.splitlines())
+    assert last == {key: found[key] for key in last}
+    assert (found["releases"], found["best_error"]) == (3, None)
+    said = found["rule"]
+    assert said.startswith("prize if ticket is in the one-way sequence that is known from index ")
+    first = int(said.split("from index ")[1].split()[0])
+    # what is forged stays without a prize, and prizes before the first index are missed
+    prizes = [int(point[2:6], 16) for point, label in rows if label]
+    assert found["final_error"] == sum(index < first for index in prizes) / len(rows)
+    # before the first window is full nothing has a prize
+    assert found["progressive_error"] > sum(label for _, label in rows[:1500]) / len(rows)
+    assert found["progressive_error"] < found["majority_error"]
 
 
 def test_other_kinds_say_what_they_do_with_the_class(littled: Littled) -> None:
