@@ -11,6 +11,8 @@ from benchmarks.separation.sampling import Needed
 
 # Colours that people with a colour vision deficiency can tell apart (Okabe and Ito).
 COLOURS = {"forward": "#009E73", "random": "#0072B2", "reverse": "#D55E00"}
+# Forward and random order lie on one another: dashes let the other line be seen.
+STROKES = {"forward": "solid", "random": "dashed", "reverse": "solid"}
 LOOKS = {"exponential": ("#0072B2", "o"), "stable": ("#E69F00", "s")}
 
 
@@ -37,7 +39,9 @@ def overview(path: Path, found: Sequence[Needed], followed: Sequence[Followed]) 
         for row in followed:
             if (row.bits, row.order) == (longest, order):
                 steps = range(1, row.rounds + 1)
-                right.plot(steps, row.course, color=COLOURS[order], label=f"{order} order")
+                look = {"color": COLOURS[order], "linestyle": STROKES[order]}
+                label = f"{order} order: {row.course[-1]:,} mistakes"
+                right.plot(steps, row.course, label=label, linewidth=2, **look)
     rounds = max((row.rounds for row in followed), default=1)
     right.plot([0, rounds], [0, rounds / 2], color="#777777", linestyle="--", label="guessing")
     right.set_xlabel("strings shown")

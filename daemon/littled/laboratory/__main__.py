@@ -47,6 +47,7 @@ PARTS: dict[str, Mapping[str, Callable[[], Lines]]] = {
         "Against somebody who sees each rule, T = 10^6": streams.evasions,
         "Proven against adaptive adversaries": streams.adaptive_bounds,
         "Regret on fair coins": streams.agnostic_regrets,
+        "Regret of private experts": streams.expert_regrets,
     },
     "everlasting": {
         "Answers of one window": streams.windows,

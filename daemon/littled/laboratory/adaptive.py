@@ -1,8 +1,9 @@
 """Laboratory only: adaptive adversaries and streams that no rule fits, the theory beside ours.
 
-Sources: L, remark after Lemma 6.2; Li, Wang and Ye (arXiv 2510.00574), of which only the abstract
-was at hand: O_d(log T) mistakes against an adaptive adversary, about sqrt(T) regret on any stream.
-Their algorithm is not here: what is run is what L's remark describes, and this program's learners.
+Sources: L, remark after Lemma 6.2; Li, Wang and Ye (arXiv 2510.00574), of which the abstract and
+summaries were at hand, and no algorithm: O_d(log T) mistakes against an adaptive adversary, about
+sqrt(T) regret on any stream. What is run is what L's remark describes, this program's learners, and
+in `private_experts` a known learner with a regret of about sqrt(T) for classes that can be listed.
 
 The remark: R draws have to be so many that their majority represents the law D that they come from
 at every point at once. What Claim 6.4 uses of it is that where the majority errs, at least a third

@@ -1,6 +1,6 @@
 """Laboratory only: tables about online learners and everlasting prediction."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -23,6 +23,17 @@ from littled.laboratory.paper_bounds import (
     paper_learner,
     split,
 )
+from littled.laboratory.private_experts import (
+    Adversary,
+    Outcome,
+    best_hold,
+    coins,
+    contrarian,
+    experts_for,
+    follow_capped,
+    labels_of,
+)
+from littled.laboratory.private_experts import follow as follow_experts
 from littled.laboratory.small_classes import SmallClass, all_rules, points, thresholds
 from littled.planner.online.request import OnlineRequest, PaperConstants
 
@@ -166,6 +177,34 @@ def agnostic_regrets() -> Lines:
 
     head = ("T", "regret", "sqrt(T)", "regret / sqrt(T)")
     yield from table(head, map(row, (1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18)))
+
+
+def expert_regrets() -> Lines:
+    """Regret of private experts and of the planned learner: thresholds:64, mean of 3 streams."""
+    name = "thresholds:64"
+    labels = labels_of(name)
+
+    def mean(
+        run: Callable[[Adversary, int], Outcome], against: Callable[..., Adversary], length: int
+    ) -> str:
+        made = [run(against(seed, length, labels.shape[1]), seed) for seed in range(3)]
+        return f"{sum(each.regret for each in made) / len(made):,.0f}"
+
+    def row(way: str, length: int) -> Sequence[object]:
+        hold = 1 if way == "a draw an example" else best_hold(len(labels), length)
+        plan = experts_for(len(labels), length, hold)
+        run, bound = partial(follow_experts, labels, plan), f"{plan.bound:,.0f}"
+        epsilon = shown(plan.guarantee[0])
+        if way == "capped":
+            run, bound, epsilon = partial(follow_capped, name, length), "-", "1"
+        way = f"a draw in {hold}" if way == "held" else way
+        found = [mean(run, against, length) for against in (coins, contrarian)]
+        return f"{way}, T = {length:,}", epsilon, *found, bound, shown(length**0.5)
+
+    head = ("learner", "epsilon", "fair coins", "contrarian", "proven at most", "sqrt(T)")
+    ways = ("capped", "held", "a draw an example")
+    rows = (row(way, length) for way in ways for length in (1 << 10, 1 << 12, 1 << 14))
+    yield from table(head, rows)
 
 
 def windows() -> Lines:
