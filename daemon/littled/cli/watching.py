@@ -8,6 +8,7 @@ import click
 from rich.table import Table
 
 from littled.cli.failures import explained
+from littled.cli.health import check_health
 from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import amount, console, number, print_json
 from littled.cli.quality import quality_table
@@ -73,9 +74,17 @@ def release_line(published: Published) -> str:
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
+@click.option(
+    "--healthz", metavar="URL",
+    help="Print nothing, and only ask http://HOST:PORT or https://HOST:PORT, a daemon's --http, "
+    "whether commits go through; exit status 1 if not.",
+)  # fmt: skip
 @daemon_options
-def status(as_json: bool, daemon: DaemonChoice) -> None:
+def status(as_json: bool, healthz: str | None, daemon: DaemonChoice) -> None:
     """Show streams, learners, versions, rules and budgets of a daemon: public facts only."""
+    if healthz is not None:
+        check_health(healthz, daemon.tls)
+        return
     with explained(ClientError, ProtocolError), daemon.client() as client:
         body = client.status()
     if as_json:
