@@ -47,7 +47,7 @@ BENCHMARKS := addresses batch engine evasion feeding journal learning marks pred
 # to keep it. An empty value counts as none.
 coverage rooms other-tests floors: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help venv demo test lint types coverage rooms other-tests floors campaign pythons mutants benchmarks dist clean
+.PHONY: help venv demo test lint types coverage rooms other-tests floors campaign pythons mutants benchmarks dist test-container clean
 
 help:
 	@echo "make demo        a daemon on a real stream, in a temporary folder"
@@ -62,6 +62,7 @@ help:
 	@echo "make pythons     make test with every Python from 3.11 on that is found here"
 	@echo "make mutants     plants faults in a copy, one by one, and shows which test notices each"
 	@echo "make benchmarks  every benchmark, one after the other"
+	@echo "make test-container  the image: built, served, killed, served again; as root, with buildah and crun"
 	@echo "make dist        source archive, wheel and SHA256SUMS in dist/, the same bytes wherever they are made"
 	@echo "make venv        .venv with everything installed; PYTHON=... chooses the interpreter"
 	@echo "make clean       removes everything that was made"
@@ -140,6 +141,9 @@ dist: venv
 	rm -rf dist
 	env -u SOURCE_DATE_EPOCH $(BIN)/python -m build --no-isolation --outdir dist .
 	cd dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
+
+test-container: venv
+	LITTLED_CONTAINER=1 $(BIN)/python -m pytest -m campaign -o faulthandler_timeout=1900 tests/test_container.py
 
 clean:
 	rm -rf .venv .pythons build dist *.egg-info .coverage .coverage.* .hypothesis .mypy_cache .pytest_cache .ruff_cache

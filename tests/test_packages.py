@@ -25,7 +25,14 @@ HOMES = {
     "littled": "daemon",
 }
 # What the wheel has of the documents, as globs of the checkout.
-DOCUMENTS = ("*.md", "LICENSE", "docs/**/*", "protocol/SPEC.md", "protocol/vectors/*")
+DOCUMENTS = (
+    "*.md",
+    "LICENSE",
+    "docs/**/*",
+    "protocol/SPEC.md",
+    "protocol/vectors/*",
+    "packaging/**/*",
+)
 NOT_SHIPPED = {"docs/renew.py"}
 BUILD_SECONDS_MAX = 80
 

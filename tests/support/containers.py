@@ -1,0 +1,144 @@
+"""The image of packaging/Containerfile, built by buildah and run by crun, without any daemon.
+
+The base is the public one where it can be fetched, else a Debian made by debootstrap; or whatever
+image $LITTLED_BASE names. Offline, $LITTLED_WHEELS is a folder of wheels to install from.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+PUBLIC_BASE = "docker.io/library/python:3.12-slim"
+TOOLS = ("buildah", "crun", "debootstrap")
+PACKAGES = "python3,python3-venv,python3-pip,python-is-python3,ca-certificates"
+BUILD_SECONDS_MAX = 1_500
+SECONDS_MAX = 120
+USER = 65532
+
+
+def missing() -> list[str]:
+    """What a machine lacks that is to build and run an image."""
+    lacking = [tool for tool in TOOLS if shutil.which(tool) is None]
+    return lacking + (["root"] if os.getuid() else [])
+
+
+class Buildah:
+    """Images and containers in a folder of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        """Begin with none."""
+        self.folder = folder
+
+    def run(self, command: str, *arguments: str, seconds: float = SECONDS_MAX) -> str:
+        """What a command prints; CalledProcessError."""
+        places = ["--root", str(self.folder / "images"), "--runroot", str(self.folder / "run")]
+        words = ["buildah", "--storage-driver", "vfs", *places, command, *arguments]
+        done = subprocess.run(words, check=False, capture_output=True, text=True, timeout=seconds)
+        assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
+        return done.stdout.strip()
+
+    def base(self) -> str:
+        """The image that the daemon's is made from."""
+        named = os.environ.get("LITTLED_BASE")
+        if named:
+            return named
+        try:
+            self.run("pull", PUBLIC_BASE)
+        except (AssertionError, subprocess.TimeoutExpired):
+            return self._debian()
+        return PUBLIC_BASE
+
+    def _debian(self) -> str:
+        root = self.folder / "debian"
+        command = ["debootstrap", "--variant=minbase", f"--include={PACKAGES}", "bookworm"]
+        subprocess.run(
+            [*command, str(root)], check=True, capture_output=True, timeout=BUILD_SECONDS_MAX
+        )
+        shutil.rmtree(root / "var" / "cache")
+        (self.folder / "Debian").write_text("FROM scratch\nCOPY debian /\n", encoding="utf-8")
+        options = [
+            "--isolation",
+            "chroot",
+            "--tag",
+            "debian",
+            "--file",
+            str(self.folder / "Debian"),
+        ]
+        self.run("bud", *options, str(self.folder), seconds=BUILD_SECONDS_MAX)
+        shutil.rmtree(root)
+        return "localhost/debian"
+
+    def image(self, sources: Path) -> tuple[Path, Mapping[str, Any]]:
+        """Build the image; where its files are, and how it wants to be run."""
+        file = sources / "packaging" / "Containerfile"
+        offline = os.environ.get("LITTLED_WHEELS")
+        mounts = []
+        if offline:
+            settings = self.folder / "pip.conf"
+            settings.write_text("[global]\nno-index = true\nfind-links = /wheels-here\n")
+            mounts = [
+                f"--volume={offline}:/wheels-here:ro",
+                f"--volume={settings}:/etc/pip.conf:ro",
+            ]
+        self.run(
+            *("bud", "--isolation", "chroot", "--format", "docker", "--layers=false"),
+            *("--ignorefile", f"{file}.dockerignore", f"--build-arg=BASE={self.base()}"),
+            *(*mounts, "--tag", "littled", "--file", str(file), str(sources)),
+            seconds=BUILD_SECONDS_MAX,
+        )
+        container = self.run("from", "localhost/littled")
+        config = json.loads(self.run("inspect", "--type", "image", "localhost/littled"))
+        return Path(self.run("mount", container)), config["Docker"]["config"]
+
+
+def bundle(
+    folder: Path,
+    root: Path,
+    config: Mapping[str, Any],
+    arguments: Iterable[str],
+    mounts: Mapping[str, str],
+) -> Path:
+    """A bundle for crun: the image as it wants to be run, read-only, without capabilities.
+
+    mounts: folders and files of this machine by their places in the container, where they may be
+    written; `:ro` after one says that it may not.
+    """
+    user, group = map(int, config["User"].split(":"))
+    own = [
+        {"destination": "/proc", "type": "proc", "source": "proc"},
+        {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["mode=755"]},
+        *(
+            {"destination": place, "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}
+            for place in ("/tmp", "/run/littled")
+        ),
+    ]
+    bound = [
+        {
+            "destination": place,
+            "type": "bind",
+            "source": source.removesuffix(":ro"),
+            "options": ["rbind", "ro" if source.endswith(":ro") else "rw"],
+        }
+        for place, source in mounts.items()
+    ]
+    wanted = {
+        "ociVersion": "1.0.2",
+        "process": {
+            "user": {"uid": user, "gid": group},
+            "args": [*config["Entrypoint"], *arguments],
+            "env": config["Env"],
+            "cwd": config["WorkingDir"],
+            "noNewPrivileges": True,
+            "capabilities": {},
+        },
+        "root": {"path": str(root), "readonly": True},
+        "mounts": [*own, *bound],
+        "linux": {"namespaces": [{"type": each} for each in ("pid", "mount", "ipc", "network")]},
+    }
+    folder.mkdir()
+    (folder / "config.json").write_text(json.dumps(wanted), encoding="utf-8")
+    return folder
