@@ -62,7 +62,7 @@ help:
 	@echo "make pythons     make test with every Python from 3.11 on that is found here"
 	@echo "make mutants     plants faults in a copy, one by one, and shows which test notices each"
 	@echo "make benchmarks  every benchmark, one after the other"
-	@echo "make test-container  the image: built, served, killed, served again; as root, with buildah and crun"
+	@echo "make test-container  the image: built, served, killed, served again; as root, with buildah and bubblewrap"
 	@echo "make dist        source archive, wheel and SHA256SUMS in dist/, the same bytes wherever they are made"
 	@echo "make venv        .venv with everything installed; PYTHON=... chooses the interpreter"
 	@echo "make clean       removes everything that was made"

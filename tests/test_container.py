@@ -4,6 +4,7 @@ import json
 import os
 import re
 import secrets
+import signal
 import subprocess
 import time
 from collections.abc import Mapping
@@ -14,7 +15,7 @@ import click
 import pytest
 
 from littled.cli.entry import group
-from support.containers import PUBLIC_BASE, SECONDS_MAX, USER, Buildah, bundle, missing
+from support.containers import PUBLIC_BASE, SECONDS_MAX, USER, Buildah, as_user, confined, missing
 
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "packaging" / "Containerfile").read_text(encoding="utf-8")
@@ -60,6 +61,13 @@ def test_its_command_is_understood() -> None:
     assert context.params["http"] == "127.0.0.1:8790"
 
 
+def run(*command: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
+    """How a command ended, and what it said."""
+    return subprocess.run(
+        command, check=False, capture_output=True, text=True, timeout=SECONDS_MAX, input=text
+    )
+
+
 class Container:
     """The daemon in the image, and commands beside it."""
 
@@ -79,43 +87,50 @@ class Container:
             "/run/secrets/noise.key": f"{key}:ro",
             "/etc/littled/littled.toml": f"{folder / 'littled.toml'}:ro",
         }
-        self.number = 0
-
-    def crun(self, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-        command = ["crun", "--cgroup-manager=disabled", f"--root={self.folder / 'crun'}"]
-        return subprocess.run(
-            [*command, *arguments], check=False, capture_output=True, text=True,
-            timeout=SECONDS_MAX, **options,
-        )  # fmt: skip
+        for place, source in self.mounts.items():  # as a runtime does, before the root is closed
+            target = root / place[1:]
+            is_file = Path(source.removesuffix(":ro")).is_file()
+            (target.parent if is_file else target).mkdir(parents=True, exist_ok=True)
+            if is_file:
+                target.touch()
+        self.started = 0
+        self.process_id = 0
 
     def once(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run a command in a container of its own."""
-        self.number += 1
-        name = f"once{self.number}"
-        made = bundle(self.folder / name, self.root, self.config, arguments, self.mounts)
-        return self.crun("run", f"--bundle={made}", name)
+        command = [*self.config["Entrypoint"], *arguments]
+        return run(*confined(self.root, self.config, command, self.mounts))
 
     def start(self) -> subprocess.Popen[bytes]:
         """Start the image's own command, and wait until it answers."""
-        self.number += 1
-        arguments = self.config["Cmd"]
-        made = bundle(
-            self.folder / f"d{self.number}", self.root, self.config, arguments, self.mounts
-        )
-        log = (self.folder / f"log{self.number}").open("wb")
-        command = ["crun", "--cgroup-manager=disabled", f"--root={self.folder / 'crun'}", "run"]
-        daemon = subprocess.Popen([*command, f"--bundle={made}", "daemon"], stdout=log, stderr=log)
+        self.started += 1
+        log, reading = self.folder / f"log{self.started}", self.folder / f"info{self.started}"
+        command = [*self.config["Entrypoint"], *self.config["Cmd"]]
+        words = confined(self.root, self.config, command, self.mounts)
+        with log.open("wb") as output, reading.open("wb") as info:
+            number = info.fileno()
+            words = [words[0], "--info-fd", str(number), *words[1:]]
+            daemon = subprocess.Popen(words, stdout=output, stderr=output, pass_fds=[number])
         deadline = time.monotonic() + SECONDS_MAX
+        while not reading.read_text().endswith("}\n"):
+            assert daemon.poll() is None, log.read_text()
+            time.sleep(0.05)
+        self.process_id = int(json.loads(reading.read_text())["child-pid"])
         while self.inside("littled", "status", "--wait", "5").returncode:
-            log_text = (self.folder / f"log{self.number}").read_text()
-            assert daemon.poll() is None, log_text
-            assert time.monotonic() < deadline, log_text
-            time.sleep(0.5)
+            assert daemon.poll() is None, log.read_text()
+            assert time.monotonic() < deadline, log.read_text()
+            time.sleep(0.2)
         return daemon
 
     def inside(self, *command: str, text: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run a command beside the daemon."""
-        return self.crun("exec", "daemon", *command, input=text)
+        places = ["nsenter", f"--target={self.process_id}", "--mount", "--pid", "--net", "--ipc"]
+        variables = ["env", "--ignore-environment", *self.config["Env"]]
+        return run(*places, *as_user(self.config), *variables, *command, text=text)
+
+    def send(self, name: str) -> None:
+        """Send the daemon a signal."""
+        os.kill(self.process_id, signal.Signals[name])
 
     def position(self) -> int:
         status = json.loads(self.inside("littled", "status", "--json").stdout)
@@ -155,16 +170,14 @@ def test_the_image_serves_is_killed_and_goes_on(container: Container) -> None:
     fed = container.inside(*feed, "--producer", "p", text=rows)
     assert fed.returncode == 0, fed.stderr
     assert container.position() == 400
-    container.crun("kill", "daemon", "KILL")
+    container.send("SIGKILL")
     daemon.wait(SECONDS_MAX)
-    container.crun("delete", "--force", "daemon")
     daemon = container.start()
     assert container.position() == 400
     second = container.once(*container.config["Cmd"])
     assert second.returncode == 3
     assert "another process serves the store" in second.stderr
-    container.crun("kill", "daemon", container.config.get("StopSignal", "SIGTERM"))
+    container.send(container.config["StopSignal"])
     assert daemon.wait(SECONDS_MAX) == 0
-    container.crun("delete", "--force", "daemon")
     verified = container.once("verify", "/var/lib/littled/store", *files, "--replay")
     assert verified.returncode == 0, verified.stdout + verified.stderr

@@ -1,4 +1,4 @@
-"""The image of packaging/Containerfile, built by buildah and run by crun, without any daemon.
+"""The image of packaging/Containerfile, built by buildah and run by bubblewrap, without any daemon.
 
 The base is the public one where it can be fetched, else a Debian made by debootstrap; or whatever
 image $LITTLED_BASE names. Offline, $LITTLED_WHEELS is a folder of wheels to install from.
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 PUBLIC_BASE = "docker.io/library/python:3.12-slim"
-TOOLS = ("buildah", "crun", "debootstrap")
+TOOLS = ("buildah", "bwrap", "debootstrap", "nsenter", "setpriv")
 PACKAGES = "python3,python3-venv,python3-pip,python-is-python3,ca-certificates"
 BUILD_SECONDS_MAX = 1_500
 SECONDS_MAX = 120
@@ -95,50 +95,33 @@ class Buildah:
         return Path(self.run("mount", container)), config["Docker"]["config"]
 
 
-def bundle(
-    folder: Path,
-    root: Path,
-    config: Mapping[str, Any],
-    arguments: Iterable[str],
-    mounts: Mapping[str, str],
-) -> Path:
-    """A bundle for crun: the image as it wants to be run, read-only, without capabilities.
+def confined(
+    root: Path, config: Mapping[str, Any], command: Iterable[str], mounts: Mapping[str, str]
+) -> list[str]:
+    """A command in the image as it wants to be run: read-only, by its user, without capabilities.
 
-    mounts: folders and files of this machine by their places in the container, where they may be
-    written; `:ro` after one says that it may not.
+    mounts: folders and files of this machine by their places in the container; `:ro` after one says
+    that it may not be written.
     """
-    user, group = map(int, config["User"].split(":"))
-    own = [
-        {"destination": "/proc", "type": "proc", "source": "proc"},
-        {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["mode=755"]},
-        *(
-            {"destination": place, "type": "tmpfs", "source": "tmpfs", "options": ["mode=1777"]}
-            for place in ("/tmp", "/run/littled")
-        ),
+    words = ["bwrap", "--ro-bind", str(root), "/", "--proc", "/proc", "--dev", "/dev"]
+    for place in ("/tmp", "/run/littled"):
+        words += ["--perms", "1777", "--tmpfs", place]
+    for place, source in mounts.items():
+        how = "--ro-bind" if source.endswith(":ro") else "--bind"
+        words += [how, source.removesuffix(":ro"), place]
+    words += ["--unshare-pid", "--unshare-net", "--unshare-ipc", "--as-pid-1", "--die-with-parent"]
+    words += ["--clearenv", "--chdir", config["WorkingDir"], "--cap-drop", "ALL"]
+    for capability in ("SETUID", "SETGID", "SETPCAP"):  # of whoever puts them down
+        words += ["--cap-add", f"CAP_{capability}"]
+    for name, _, value in (each.partition("=") for each in config["Env"]):
+        words += ["--setenv", name, value]
+    return [*words, *as_user(config), *command]
+
+
+def as_user(config: Mapping[str, Any]) -> list[str]:
+    """Become the image's user, for good."""
+    user, _, group = config["User"].partition(":")
+    return [
+        *("setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups", "--no-new-privs"),
+        *("--inh-caps=-all", "--bounding-set=-all"),
     ]
-    bound = [
-        {
-            "destination": place,
-            "type": "bind",
-            "source": source.removesuffix(":ro"),
-            "options": ["rbind", "ro" if source.endswith(":ro") else "rw"],
-        }
-        for place, source in mounts.items()
-    ]
-    wanted = {
-        "ociVersion": "1.0.2",
-        "process": {
-            "user": {"uid": user, "gid": group},
-            "args": [*config["Entrypoint"], *arguments],
-            "env": config["Env"],
-            "cwd": config["WorkingDir"],
-            "noNewPrivileges": True,
-            "capabilities": {},
-        },
-        "root": {"path": str(root), "readonly": True},
-        "mounts": [*own, *bound],
-        "linux": {"namespaces": [{"type": each} for each in ("pid", "mount", "ipc", "network")]},
-    }
-    folder.mkdir()
-    (folder / "config.json").write_text(json.dumps(wanted), encoding="utf-8")
-    return folder
