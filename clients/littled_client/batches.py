@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -67,7 +67,8 @@ def labels_array(y: Any) -> Labels:
     if labels is None or labels.ndim != 1 or (labels.dtype.kind not in "bui" and labels.size):
         raise ExampleError("y needs one label 0 or 1 for each example")
     if labels.dtype != np.bool_ and labels.size and (labels.min() < 0 or labels.max() > 1):
-        raise ExampleError("y holds a label other than 0 and 1")
+        row = int(((labels < 0) | (labels > 1)).argmax()) + 1
+        raise ExampleError(f"row {row}: y holds a label other than 0 and 1")
     return labels.astype(np.uint8, copy=False)
 
 
@@ -123,6 +124,10 @@ def check_named(given: object, *, wanted: bool) -> None:
 
 def _fitted(x: Any, kind: PointType) -> Points:
     """Return integers of any dtype, or sequences of them, as points (n,) or (n, m)."""
+    if isinstance(x, Mapping) or hasattr(x, "columns"):
+        raise ExampleError(
+            "x is a table; Encoder(schema).examples(table) makes points and labels of its rows"
+        )
     dimensions = 2 if kind.columns > 1 else 1
     array = _array(x)
     if array is not None and array.size == 0 and array.ndim <= dimensions:
@@ -132,9 +137,12 @@ def _fitted(x: Any, kind: PointType) -> Points:
         # Numpy has no integer type for all of them together, such as 2**63 beside -1.
         array, kinds = np.array(x, dtype=object), "O"
     if array is None or array.ndim != dimensions or array.dtype.kind not in kinds:
-        raise ExampleError(f"x needs integers of {dimensions} dimensions for type {kind.name}")
+        shape = "(n,)" if dimensions == 1 else f"(n, {kind.columns})"
+        raise ExampleError(f"x needs integers in an array {shape} for points of type {kind.name}")
     if int(array.min()) < 0 or int(array.max()) > kind.greatest:
-        raise ExampleError(f"x holds a point outside the range of type {kind.name}")
+        wrong = (array < 0) | (array > kind.greatest)
+        row = int(wrong.reshape(len(array), -1).any(axis=1).argmax()) + 1
+        raise ExampleError(f"row {row}: x holds a point outside 0 to {kind.greatest}")
     return array.astype(kind.dtype)
 
 

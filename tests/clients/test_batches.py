@@ -4,6 +4,7 @@ from ipaddress import IPv4Address, IPv6Address
 from typing import Any
 
 import numpy as np
+import polars
 import pytest
 
 from littled_client.batches import cut_batch, example_arrays, labels_array, points_array
@@ -75,6 +76,21 @@ def test_anything_else_is_refused_without_a_value(x_type: str, x: Any) -> None:
     with pytest.raises(ExampleError, match="x ") as caught:
         points_array(point_type(x_type), x)
     assert "256" not in str(caught.value)
+
+
+def test_the_first_wrong_row_is_named() -> None:
+    with pytest.raises(ExampleError, match=r"^row 3: x holds a point outside 0 to 255$"):
+        points_array(point_type("u8"), np.array([1, 2, 300, -1]))
+    with pytest.raises(ExampleError, match=r"^row 2: x holds a point outside 0 to 65535$"):
+        points_array(point_type("u16x2"), [[1, 2], [3, -4], [-1, 0]])
+    with pytest.raises(ExampleError, match=r"^row 2: y holds a label other than 0 and 1$"):
+        labels_array([1, 2, 3])
+
+
+@pytest.mark.parametrize("table", [{"n": [1]}, polars.DataFrame({"n": [1]})])
+def test_a_table_is_told_to_be_encoded(table: Any) -> None:
+    with pytest.raises(ExampleError, match=r"Encoder\(schema\)\.examples\(table\) makes points"):
+        points_array(point_type("u16x3"), table)
 
 
 @pytest.mark.parametrize("y", [[0, 1, 1], [False, True, True], np.array([0, 1, 1])])

@@ -170,9 +170,10 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
         plan = self._planned(known) if begin else self._plan
         x, encoded = self._encoded(plan, cells, labels == known[-1])
         if begin:
+            key = key_of(self.random_state)
             self._pay()
             self.classes_, self._plan = known, plan
-            self._runner = Runner(plan, key_of(self.random_state))
+            self._runner = Runner(plan, key)
             self.__dict__.pop("_last", None)
         self._runner.learn(x, encoded)
         return self
@@ -278,6 +279,8 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _planned(self, known: NDArray[Any]) -> StreamPlan:
         """The plan of the daemon for a stream of these columns. ConfigurationError, PlanError."""
+        if self.columns is not None and not isinstance(self.columns, Mapping):
+            raise ValueError("columns needs tables by the names of columns")
         columns = self._tables() if self.columns is None else dict(self.columns)
         label = "label"
         while label in columns:
@@ -364,6 +367,8 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 def _two_of(labels: NDArray[Any], classes: Any) -> NDArray[Any]:
     """The classes, sorted: those that were named, or those of the labels; ValueError for three."""
     known = np.unique(labels if classes is None else np.asarray(classes))
+    if not len(known) or (classes is not None and len(known) < 2):
+        raise ValueError("classes needs two different labels, or y needs rows with both")
     if len(known) > 2:
         raise ValueError(
             "Only binary classification is supported. The type of the target is "

@@ -81,9 +81,7 @@ def run(plan: StreamPlan, batches: Iterable[tuple[Any, Any]], seed: int | None =
     to be seen again; without one it is new. Raises ValueError, with the number of the batch from 1
     on, for examples that do not fit.
     """
-    if seed is not None and not isinstance(seed, Integral):
-        raise ValueError("a seed is an integer, or None for new noise")
-    runner = Runner(plan, key_of(None if seed is None else int(seed)))
+    runner = Runner(plan, key_of(seed))
     name = plan.publishing[0].name
     progress = progressive(runner, _checked(plan, batches))[name]
     charges = tuple(dict(entry.event) for entry in runner.transcript.entries)
@@ -105,7 +103,11 @@ def _checked(plan: StreamPlan, batches: Iterable[Any]) -> Iterator[tuple[Points,
 
 
 def key_of(seed: int | None) -> bytes:
-    """The noise key of a seed, or a new secret one."""
+    """The noise key of a seed, or a new secret one; ValueError for a seed that is no integer."""
     if seed is None:
         return secrets.token_bytes(KEY_BYTES)
-    return hashlib.blake2b(str(seed).encode(), digest_size=KEY_BYTES, person=b"research").digest()
+    if not isinstance(seed, Integral):
+        raise ValueError("a seed is an integer, or None for new noise")
+    return hashlib.blake2b(
+        str(int(seed)).encode(), digest_size=KEY_BYTES, person=b"research"
+    ).digest()

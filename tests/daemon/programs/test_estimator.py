@@ -236,6 +236,15 @@ def test_settings_that_make_no_sense_are_said() -> None:
         model(budget="none").fit(FRAME, PAID)
     with pytest.raises(ValueError, match="epsilon"):
         model(epsilon=0).fit(FRAME, PAID)
+    with pytest.raises(ValueError, match="columns needs tables by the names of columns"):
+        model(columns=["income"]).fit(FRAME, PAID)
+    for settings, labels in (({}, []), ({"classes": ["yes"]}, PAID)):
+        with pytest.raises(ValueError, match="classes needs two different labels"):
+            model(**settings).fit(FRAME[: len(labels)], labels)
+    ledger = Ledger(1, 0.5)
+    with pytest.raises(ValueError, match="a seed is an integer"):
+        model(random_state=1.5, ledger=ledger).fit(FRAME, PAID)
+    assert ledger.charges == ()
     with pytest.raises(ValueError, match="first call to partial_fit"):
         model().partial_fit(FRAME, PAID)
 
