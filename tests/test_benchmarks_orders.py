@@ -1,5 +1,6 @@
 """Orders that hurt, and targets that move: what each kind of stream promises."""
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +9,16 @@ import pytest
 
 from benchmarks.learning import __main__ as command
 from benchmarks.learning import measuring, orders, streams
-from benchmarks.learning.runs import LITTLED
+from benchmarks.learning.baselines import DELTA, EPSILON
+from benchmarks.learning.runs import (
+    LITTLED,
+    USERS,
+    hypotheses_of,
+    plan_for,
+    run_littled,
+    users_of,
+)
+from littled.planner import OnlineRequest, StreamRequest, compare_ways
 from test_benchmarks import CLASSES, RULES
 
 HORIZON = 4000
@@ -111,6 +121,33 @@ def test_a_drift_takes_small_steps_and_keeps_positives() -> None:
     for name in ("prefixes:128", "affine:64:8", "conjunctions:64"):
         moving = orders.stream_of(name, "drift", HORIZON, seed=2)
         assert all(0.3 < moving.y[part].mean() < 0.7 for part, _ in parts(moving))
+
+
+def test_near_misses_of_a_block_end_where_users_are_protected() -> None:
+    """Without a memory false positives propose nothing, and mistakes do not end."""
+    stream = orders.stream_of("prefixes:128", "near-misses", 20_000, seed=1)
+    users = users_of(len(stream), 10, seed=1)
+    run = run_littled(stream, plan_for("prefixes:128", 1_000_000, USERS), USERS, users)
+    assert run.mistakes < 400
+    assert run.timeline[-1] == run.timeline[len(run.timeline) // 2]
+
+
+def test_what_is_expected_is_within_a_factor_of_2_of_the_worst_order_on_the_page() -> None:
+    """As docs/mistakes.md has it for every class of the benchmark; and it is what is planned."""
+    rows = {
+        name: (int(said.replace(",", "")), int(worst.replace(",", "")))
+        for name, said, worst in re.findall(
+            r"^\| `([^`]+)` \| ([\d,]+) \| ([\d,]+), [a-z ]+ \| [^|]+ \|$",
+            (Path(__file__).parents[1] / "docs" / "mistakes.md").read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
+    }
+    assert set(rows) == set(measuring.CLASSES)
+    assert all(said <= 2 * worst and worst <= 2 * said for said, worst in rows.values())
+    for name in ("thresholds:256", "points:64"):
+        learner = OnlineRequest("l", hypotheses_of(name))
+        chosen = compare_ways(StreamRequest("s", EPSILON, DELTA, 1_000_000, (learner,)))[0]
+        assert round(chosen.expected_mistakes or 0) == rows[name][0]
 
 
 def test_further_kinds_have_a_table_of_their_own(tmp_path: Path) -> None:

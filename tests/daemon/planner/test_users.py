@@ -211,8 +211,10 @@ def test_a_learner_that_takes_few_users_is_planned_where_there_are_few() -> None
     # a way that is asked for is taken, and so is the only one that there is
     few = replace(asked("thresholds:256", selection="fresh"), users_expected=100)
     assert parameters_of(few).fresh
-    alone = replace(asked("prefixes:128"), users_expected=100)
-    assert parameters_of(alone) == parameters_of(asked("prefixes:128"))
+    alone = replace(asked("points:64"), users_expected=10)
+    assert parameters_of(alone) == parameters_of(asked("points:64"))
+    fewer = replace(asked("prefixes:128"), users_expected=100)
+    assert parameters_of(fewer).selection == "lengths"
 
 
 def test_a_background_that_dense_selection_keeps_counts_as_memory() -> None:

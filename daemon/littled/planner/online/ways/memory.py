@@ -150,7 +150,7 @@ def reasons_against_memory(request: OnlineRequest, *, users: bool) -> Iterator[s
         yield "where labels are noisy they convict the right rules as well"
     if request.adversary == "none":
         yield "where examples are independent a schedule needs no memory"
-    if users and request.leaves_open:
+    if users and request.leaves_open and request.hypotheses.nested is not None:
         yield (
             "users who have given all that is kept leave later epochs empty; ask for it where "
             "they give no more"

@@ -1,10 +1,12 @@
 """The ways with a public memory: when they apply, what they plan, and what is proven of it."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import pytest
 
+from littled.budget.unit import Unit
 from littled.classes.names import class_from_name
 from littled.learners.online.chain_memory import ChainSettings
 from littled.learners.online.length_search import LengthSettings
@@ -72,6 +74,26 @@ def test_what_is_proven(name: str, adversary: Any, at_most: float) -> None:
     assert chosen.guaranteed_mistakes <= at_most
 
 
+@pytest.mark.parametrize(
+    ("adversary", "way", "expected", "at_most"),
+    [("oblivious", "memory", 500, None), ("adaptive", "halving", 1400, 1450)],
+)
+def test_blocks_are_remembered_for_users_too(
+    adversary: Any, way: str, expected: float, at_most: float | None
+) -> None:
+    """They keep mistakes and a background, so that users do not run out early."""
+    request = replace(stream(asked("prefixes:128", adversary=adversary)), unit=Unit(1))
+    (chosen, *_) = compare_ways(request)
+    assert chosen.way == way
+    assert chosen.expected_mistakes is not None
+    assert chosen.expected_mistakes < expected
+    if at_most is None:
+        assert chosen.guaranteed_mistakes is None
+    else:
+        assert chosen.guaranteed_mistakes is not None
+        assert chosen.guaranteed_mistakes < at_most
+
+
 def test_a_smaller_failure_probability_has_a_larger_bound() -> None:
     bounds = []
     for failure in (Fraction(1, 10), Fraction(1, 1000)):
@@ -92,6 +114,7 @@ def test_when_they_do_not_apply(way: MemoryWay | HalvingWay) -> None:
     assert "labels are noisy" in str(why_not("thresholds:8", noise_rate=Fraction(1, 9)))
     assert "schedule" in str(why_not("thresholds:8", adversary="none"))
     assert "users" in str(why_not("thresholds:8", users=True))
+    assert why_not("prefixes:8", users=True) is None
     assert why_not("thresholds:8", users=True, selection=way.name) is None
 
 
