@@ -266,6 +266,7 @@ def read_facts(connection: apsw.Connection) -> Facts:
             raise StoreRefused(
                 f"{connection.filename} has format {found}; this version reads formats {FORMAT} "
                 f"to {FORMAT_MAX}"
+                + (": use the newer version that wrote it" if found > FORMAT_MAX else "")
             )
         meta: dict[Any, Any] = dict(connection.execute("SELECT name, value FROM meta"))
         rows: list[Any] = connection.execute(_STREAMS).fetchall()
