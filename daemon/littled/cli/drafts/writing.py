@@ -79,6 +79,7 @@ def _learners(stream: str, columns: Sequence[DraftedColumn]) -> Iterator[str]:
 
 def _learner(stream: str, learner: str, names: Sequence[str]) -> Iterator[str]:
     """The table of one learner."""
+    yield ""
     yield f"[streams.{stream}.learners.{learner}]"
     yield f"columns = {_value(names)}"
 
