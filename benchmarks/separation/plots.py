@@ -40,7 +40,7 @@ def overview(path: Path, found: Sequence[Needed], followed: Sequence[Followed]) 
             if (row.bits, row.order) == (longest, order):
                 steps = range(1, row.rounds + 1)
                 look = {"color": COLOURS[order], "linestyle": STROKES[order]}
-                label = f"{order} order: {row.course[-1]:,} mistakes"
+                label = f"{order} order: {row.course[-1]:,} of {row.rounds:,}"
                 right.plot(steps, row.course, label=label, linewidth=2, **look)
     rounds = max((row.rounds for row in followed), default=1)
     right.plot([0, rounds], [0, rounds / 2], color="#777777", linestyle="--", label="guessing")
