@@ -47,7 +47,7 @@ BENCHMARKS := addresses batch engine evasion feeding journal learning marks pred
 # to keep it. An empty value counts as none.
 coverage rooms other-tests floors: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help venv demo test lint types coverage rooms other-tests floors campaign pythons mutants benchmarks dist test-container clean
+.PHONY: help venv demo test lint types coverage rooms other-tests floors campaign pythons mutants benchmarks dist sbom audit-dependencies test-container clean
 
 help:
 	@echo "make demo        a daemon on a real stream, in a temporary folder"
@@ -62,6 +62,8 @@ help:
 	@echo "make pythons     make test with every Python from 3.11 on that is found here"
 	@echo "make mutants     plants faults in a copy, one by one, and shows which test notices each"
 	@echo "make benchmarks  every benchmark, one after the other"
+	@echo "make sbom        dist/littled.cdx.json: what an installation consists of, as CycloneDX"
+	@echo "make audit-dependencies  known vulnerabilities of what is installed, where the data can be reached"
 	@echo "make test-container  the image: built, served, killed, served again; as root, with buildah and bubblewrap"
 	@echo "make dist        source archive, wheel and SHA256SUMS in dist/, the same bytes wherever they are made"
 	@echo "make venv        .venv with everything installed; PYTHON=... chooses the interpreter"
@@ -141,6 +143,26 @@ dist: venv
 	rm -rf dist
 	env -u SOURCE_DATE_EPOCH $(BIN)/python -m build --no-isolation --outdir dist .
 	cd dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
+
+# An environment of what users install, and nothing else.
+build/runtime: venv pyproject.toml
+	rm -rf build/runtime
+	$(BIN)/python -m venv --without-pip build/runtime
+	$(BIN)/python -m pip --python build/runtime/bin/python install --quiet --disable-pip-version-check .
+
+sbom: build/runtime
+	mkdir -p dist
+	env -u SOURCE_DATE_EPOCH $(BIN)/cyclonedx-py environment --pyproject pyproject.toml \
+	  --output-reproducible --validate --output-file dist/littled.cdx.json build/runtime
+
+# Fails on findings. Data that cannot be reached say nothing, and fail nothing.
+audit-dependencies: build/runtime
+	@rm -f build/audit.json; \
+	$(BIN)/pip-audit --timeout 15 --progress-spinner off --format json --output build/audit.json \
+	  --path build/runtime/lib/python*/site-packages; status=$$?; \
+	if [ $$status -ne 0 ] && [ ! -s build/audit.json ]; then \
+	  echo "make audit-dependencies: data on vulnerabilities cannot be reached, so nothing was checked" >&2; \
+	else exit $$status; fi
 
 test-container: venv
 	LITTLED_CONTAINER=1 $(BIN)/python -m pytest -m campaign -o faulthandler_timeout=1900 tests/test_container.py

@@ -1,13 +1,17 @@
 """From the wheel alone: commands start, say what is missing, and hints work as printed."""
 
+import json
 import shlex
+import shutil
 import signal
 import subprocess
+import sys
 import time
 import tomllib
 from pathlib import Path
 
 import pytest
+from packaging.utils import canonicalize_name
 
 from littled.cli.entry import COMMANDS
 from littled_client import Client, UnreachableError
@@ -140,6 +144,52 @@ def reach(address: str) -> None:
         except UnreachableError:
             assert time.monotonic() < deadline
             time.sleep(0.05)
+
+
+def test_the_bill_of_materials_is_what_is_installed(bare: BareEnvironment, tmp_path: Path) -> None:
+    """Valid by the schema of CycloneDX, and the same bytes each time."""
+    made = []
+    for name in ("one.json", "two.json"):
+        command = [
+            *(sys.executable, "-m", "cyclonedx_py", "environment", "--output-reproducible"),
+            *("--pyproject", str(ROOT / "pyproject.toml"), "--validate"),
+            *("--output-file", str(tmp_path / name), str(bare.folder)),
+        ]
+        subprocess.run(command, check=True, capture_output=True, timeout=60)
+        made.append((tmp_path / name).read_bytes())
+    assert made[0] == made[1]
+    bill = json.loads(made[0])
+    assert bill["bomFormat"] == "CycloneDX"
+    assert bill["metadata"]["component"]["name"] == "littled"
+    assert "timestamp" not in bill["metadata"]
+    names = {canonicalize_name(each["name"]) for each in bill["components"]}
+    assert names | {"littled"} == bare.names()
+
+
+@pytest.mark.parametrize(
+    ("script", "status", "said"),
+    [
+        ("exit 1", 0, "cannot be reached, so nothing was checked"),
+        ('echo "{}" > build/audit.json; exit 1', 2, ""),
+        ('echo "{}" > build/audit.json', 0, ""),
+    ],
+)
+def test_findings_fail_and_data_out_of_reach_do_not(
+    tmp_path: Path, script: str, status: int, said: str
+) -> None:
+    shutil.copy(ROOT / "Makefile", tmp_path / "Makefile")
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "build" / "runtime").mkdir(parents=True)
+    audit = tmp_path / "bin" / "pip-audit"
+    audit.write_text(f"#!/bin/sh\n{script}\n", encoding="utf-8")
+    audit.chmod(0o755)
+    command = ["make", "audit-dependencies", "--silent", f"VENV={tmp_path}"]
+    command += ["--assume-old=build/runtime"]
+    done = subprocess.run(
+        command, cwd=tmp_path, check=False, capture_output=True, text=True, timeout=60
+    )
+    assert done.returncode == status, done.stderr
+    assert said in done.stderr
 
 
 @pytest.mark.campaign
