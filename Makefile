@@ -145,7 +145,7 @@ dist: venv
 	cd dist && sha256sum * > SHA256SUMS && cat SHA256SUMS
 
 # An environment of what users install, and nothing else.
-build/runtime: venv pyproject.toml
+build/runtime: pyproject.toml | venv
 	rm -rf build/runtime
 	$(BIN)/python -m venv --without-pip build/runtime
 	$(BIN)/python -m pip --python build/runtime/bin/python install --quiet --disable-pip-version-check .
