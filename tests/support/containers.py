@@ -33,7 +33,7 @@ class Buildah:
         """Begin with none."""
         self.folder = folder
 
-    def run(self, command: str, *arguments: str, seconds: float = SECONDS_MAX) -> str:
+    def run(self, command: str, *arguments: str, seconds: float = BUILD_SECONDS_MAX) -> str:
         """What a command prints; CalledProcessError."""
         places = ["--root", str(self.folder / "images"), "--runroot", str(self.folder / "run")]
         words = ["buildah", "--storage-driver", "vfs", *places, command, *arguments]
@@ -47,7 +47,7 @@ class Buildah:
         if named:
             return named
         try:
-            self.run("pull", PUBLIC_BASE)
+            self.run("pull", PUBLIC_BASE, seconds=SECONDS_MAX)
         except (AssertionError, subprocess.TimeoutExpired):
             return self._debian()
         return PUBLIC_BASE
@@ -68,7 +68,7 @@ class Buildah:
             "--file",
             str(self.folder / "Debian"),
         ]
-        self.run("bud", *options, str(self.folder), seconds=BUILD_SECONDS_MAX)
+        self.run("bud", *options, str(self.folder))
         shutil.rmtree(root)
         return "localhost/debian"
 
@@ -88,7 +88,6 @@ class Buildah:
             *("bud", "--isolation", "chroot", "--format", "docker", "--layers=false"),
             *("--ignorefile", f"{file}.dockerignore", f"--build-arg=BASE={self.base()}"),
             *(*mounts, "--tag", "littled", "--file", str(file), str(sources)),
-            seconds=BUILD_SECONDS_MAX,
         )
         container = self.run("from", "localhost/littled")
         config = json.loads(self.run("inspect", "--type", "image", "localhost/littled"))
