@@ -160,7 +160,7 @@ audit-dependencies: build/runtime
 	@rm -f build/audit.json; \
 	$(BIN)/pip-audit --timeout 15 --progress-spinner off --format json --output build/audit.json \
 	  --path build/runtime/lib/python*/site-packages; status=$$?; \
-	if [ $$status -ne 0 ] && [ ! -s build/audit.json ]; then \
+	if ! grep -qs '"vulns"' build/audit.json; then \
 	  echo "make audit-dependencies: data on vulnerabilities cannot be reached, so nothing was checked" >&2; \
 	else exit $$status; fi
 

@@ -170,8 +170,9 @@ def test_the_bill_of_materials_is_what_is_installed(bare: BareEnvironment, tmp_p
     ("script", "status", "said"),
     [
         ("exit 1", 0, "cannot be reached, so nothing was checked"),
-        ('echo "{}" > build/audit.json; exit 1', 2, ""),
-        ('echo "{}" > build/audit.json', 0, ""),
+        ("echo '[]' > build/audit.json", 0, "cannot be reached, so nothing was checked"),
+        ("""echo '{"vulns": [1]}' > build/audit.json; exit 1""", 2, ""),
+        ("""echo '{"vulns": []}' > build/audit.json""", 0, ""),
     ],
 )
 def test_findings_fail_and_data_out_of_reach_do_not(
