@@ -154,7 +154,16 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
             "tests/daemon/service/test_http.py",
             f"{what} as the pages meet them",
         )
-        for name, what in (("http_bodies", "bodies"), ("http_errors", "refusals"))
+        for name, what in (
+            ("http_answers", "answers"),
+            ("http_asking", "questions and rows"),
+            ("http_bodies", "bodies"),
+            ("http_errors", "refusals"),
+            ("http_guard", "rights"),
+            ("http_rules", "rules"),
+            ("http_surface", "facts"),
+            ("http_watching", "pages"),
+        )
     },
     **{
         f"daemon/littled/{name}.py": (

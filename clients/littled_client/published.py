@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from littled_client.errors import ClientError
 from littled_client.values import value_points
 from littled_protocol.columns import Labels
+from littled_protocol.facts import ReleaseFacts
 from littled_protocol.messages import Release
 from littled_protocol.rules import Rule, Words, rule_from_dict
+from littled_protocol.rules.fields import RuleFields
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,12 +81,13 @@ class Published:
             return "no further rule in this season"
         return f"season {self.season} begins"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ReleaseFacts:
         """Return the release as a JSON object: what files, HTTP and commands show of it.
 
         `text` says the rule in words, `words` and `rule` are what `Words.from_dict` and
         `rule_from_dict` read.
         """
+        rule = None if self.rule is None else cast("RuleFields", self.rule.to_dict())
         return {
             "learner": self.learner,
             "version": self.version,
@@ -94,5 +97,5 @@ class Published:
             "position": self.position,
             "text": None if self.rule is None else self.describe(),
             "words": None if self.words is None else self.words.to_dict(),
-            "rule": None if self.rule is None else self.rule.to_dict(),
+            "rule": rule,
         }

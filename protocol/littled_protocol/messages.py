@@ -29,8 +29,8 @@ RELEASE_KINDS: Final = frozenset({"rule", "halt", "season"})
 _INTEGER_MAX: Final = limits.integer_max
 _EXAMPLES_MAX: Final = limits.examples_per_frame_max
 _CHANNEL_MAX: Final = limits.channels_max - 1
-_NAME: Final = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{limits.name_characters_max - 1}}}")
-_PRODUCER: Final = re.compile(rf"[!-~]{{1,{limits.producer_characters_max}}}")
+NAME: Final = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{limits.name_characters_max - 1}}}")
+PRODUCER: Final = re.compile(rf"[!-~]{{1,{limits.producer_characters_max}}}")
 _LABEL_BYTES: Final = b"\x00\x01"
 _CODE: Final = re.compile(rf"[a-z0-9_]{{1,{limits.error_code_characters_max}}}")
 
@@ -58,7 +58,7 @@ def _code(value: object, field: str) -> None:
 
 def check_name(value: object, field: str) -> None:
     """Raise ProtocolError (malformed_frame) unless `value` can name a stream or a learner."""
-    if not isinstance(value, str) or not _NAME.fullmatch(value):
+    if not isinstance(value, str) or not NAME.fullmatch(value):
         raise _malformed(
             f"{field} needs 1 to {limits.name_characters_max} letters, digits and _ . -, "
             "with a letter, digit or _ first"
@@ -67,7 +67,7 @@ def check_name(value: object, field: str) -> None:
 
 def check_producer(value: object, field: str) -> None:
     """Raise ProtocolError (malformed_frame) unless `value` can name a producer."""
-    if not isinstance(value, str) or not _PRODUCER.fullmatch(value):
+    if not isinstance(value, str) or not PRODUCER.fullmatch(value):
         raise _malformed(
             f"{field} needs 1 to {limits.producer_characters_max} printable ASCII characters "
             "without blanks"

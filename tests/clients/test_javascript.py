@@ -121,9 +121,9 @@ def test_rules_give_the_labels_of_the_vectors() -> None:
 
 
 def test_every_kind_of_rule_has_a_vector_here() -> None:
-    from littled_protocol.rules.kinds import _READERS
+    from littled_protocol.rules.kinds import KINDS
 
-    assert {case["rule"]["kind"] for case in CASES} == set(_READERS)
+    assert {case["rule"]["kind"] for case in CASES} == set(KINDS)
 
 
 @pytest.mark.parametrize(
@@ -209,7 +209,7 @@ def scorecard() -> tuple[Rule, dict[str, Any]]:
     tables = tuple(tuple(draw.integers(-90, 90, feature.size).tolist()) for feature in one.features)
     words = Words(positive="bad", negative="good", reading=one)
     release = Published("loans/bad", 3, "rule", 0, 2, 100, ScorecardRule(-5, tables), words)
-    return Rule.of(release), release.to_dict()
+    return Rule.of(release), {**release.to_dict()}
 
 
 def test_a_decision_is_explained_alike() -> None:

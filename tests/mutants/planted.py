@@ -1283,7 +1283,7 @@ SURFACES = (
     ),
     Mutant(
         "HTTP on this machine asks for no token",
-        "service/http.py",
+        "service/http_guard.py",
         "gate.rights(Shown.by(token, transport))",
         "type(gate.access)().rights(Shown.by(token, transport))",
         (f"{SERVICE}/test_daemon.py::test_the_token_is_asked_for_on_every_port_of_this_machine",),
@@ -1297,7 +1297,7 @@ SURFACES = (
     ),
     Mutant(
         "pages of other sites may read",
-        "service/http.py",
+        "service/http_guard.py",
         '_OWN_SITES = ("none", "same-origin")',
         '_OWN_SITES = ("none", "same-origin", "same-site", "cross-site")',
         (f"{SERVICE}/test_http.py::test_pages_of_other_sites_read_nothing",),
@@ -1318,7 +1318,7 @@ SURFACES = (
     ),
     Mutant(
         "pages need no role",
-        "service/http.py",
+        "service/http_guard.py",
         "if permission is not None and not rights.may(",
         "if permission is None and not rights.may(",
         (f"{SERVICE}/test_roles.py::test_pages_need_a_role",),
@@ -1834,7 +1834,7 @@ BLOCKS = (
 MEANINGS = (
     Mutant(
         "points over HTTP in SQL of values",
-        "service/http.py",
+        "service/http_rules.py",
         "rule.to_sql(words, column, _dialect(asked))",
         "rule.to_sql(Words(), column, _dialect(asked))",
         (f"{MEANING}::test_a_value_gets_one_label_whichever_way_its_rule_went",),

@@ -25,7 +25,7 @@ from littled_protocol.messages import (
     message_from_fields,
 )
 from littled_protocol.rules import rule_from_dict
-from littled_protocol.rules.kinds import _READERS
+from littled_protocol.rules.kinds import KINDS
 from support.messages import MESSAGES
 from support.vectors import PROTOCOL, from_json, load
 
@@ -206,7 +206,7 @@ def test_kinds_of_rules_have_the_fields_of_the_table() -> None:
         plain(kind): {plain(name) for name in names.split(", ")}
         for kind, names, _, _ in tables(section("10 Rules"))[0]
     }
-    assert list(rows) == list(_READERS)
+    assert list(rows) == list(KINDS)
     for vector in load("rules.json")["rules"]:
         values = rule_from_dict(vector["rule"]).to_dict()
         assert values.keys() - {"kind"} == rows[values["kind"]]

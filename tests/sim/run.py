@@ -388,11 +388,11 @@ def audit(machine: Machine, path: Path, *, replay: bool) -> None:
 
 def _check_budget(store: Store) -> None:
     """Every season's charges, added up here, are within the plan's caps."""
-    caps = stream_plan().caps.to_dict()
+    caps: dict[str, Any] = {**stream_plan().caps.to_dict()}
     spent: dict[tuple[int, str], Fraction] = defaultdict(Fraction)
     for entry in store.ledger(STREAM):
         for name, amount in entry.price.to_dict().items():
-            spent[entry.season, name] += Fraction(amount)
+            spent[entry.season, name] += Fraction(str(amount))
     for (season, name), total in spent.items():
         if total > Fraction(caps[name]):
             raise Wrong(f"season {season} has spent {total} of {name}, more than its cap")

@@ -130,7 +130,7 @@ class Ways:
         self.small.schemas = {}
         if words.reading is not None:
             schema = TableSchema(words.reading.columns, "label", words.positive, words.negative)
-            self.small.schemas = {LEARNER.partition("/")[0]: schema.to_dict()}
+            self.small.schemas = {LEARNER.partition("/")[0]: {**schema.to_dict()}}
         self.small.releases[LEARNER] = [release]
         self.site.publish(release, words)
 

@@ -207,7 +207,7 @@ def find_rule(learner: str, daemon: DaemonChoice, *, raw: bool) -> Found:
             published = client.latest(learner)
         if published is None or published.rule is None:
             raise Failure(f"{learner} has published no rule yet")
-        rule, words, facts = published.rule, published.words, published.to_dict()
+        rule, words, facts = published.rule, published.words, {**published.to_dict()}
     if raw:
         return Found(rule, Words(), facts)
     if words is None:

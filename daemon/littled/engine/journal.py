@@ -61,6 +61,7 @@ from littled.store.records import Record, StoredRelease
 from littled.store.restoration import Restoration, closing_position
 from littled_protocol.codec import encode
 from littled_protocol.columns import decode_labels, decode_users, point_type
+from littled_protocol.facts import CallsFacts, EngineFacts, LearnerFacts, MeasuredFacts
 from littled_protocol.figures import figures_of, measured_by
 from littled_protocol.messages import Release
 
@@ -162,14 +163,14 @@ class Engine:
         """Examples consumed so far."""
         return self._course.position
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> EngineFacts:
         """Public facts only: positions, versions, rules, prices and spend.
 
         What is public about learners that answer requests, `littled.engine.predictions` knows.
         """
         course, plan = self._course, self._plan
         spent = course.filter.spent if course.filter is not None else Price.zero()
-        return {
+        facts: EngineFacts = {
             "stream": plan.stream,
             "position": course.position,
             "season": max(course.season, 0),
@@ -178,19 +179,22 @@ class Engine:
             "delta": float(plan.delta),
             "spent": spent.to_dict(),
             "caps": plan.caps.to_dict(),
-            "learners": {
-                one.name: {
-                    **public_facts(course.states[one.name], one.words),
-                    **self._calls(one.name, spent),
-                    **one.facts,
-                    **self._quality(one),
-                }
-                for one in plan.publishing
-            },
-            **({"restores": course.restores} if course.restores else {}),
+            "learners": {one.name: self._facts(one, spent) for one in plan.publishing},
+        }
+        if course.restores:
+            facts["restores"] = course.restores
+        return facts
+
+    def _facts(self, one: PublishingPlan[Any], spent: Price) -> LearnerFacts:
+        """What is public of a learner."""
+        return {
+            **public_facts(self._course.states[one.name], one.words),
+            **self._calls(one.name, spent),
+            **one.facts,
+            **self._quality(one),
         }
 
-    def _calls(self, name: str, spent: Price) -> dict[str, Any]:
+    def _calls(self, name: str, spent: Price) -> CallsFacts:
         """How many calls a learner may still make, and what the next of them costs, if any."""
         learner, plan = self._learners[name], self._plan
         left = learner.calls_left(self._course.states[name])
@@ -198,13 +202,14 @@ class Engine:
         call = next_call(spent, cost, plan.caps, plan.delta_z) if left else None
         return {"calls_left": left, "next_call": call}
 
-    def _quality(self, one: PublishingPlan[Any]) -> dict[str, Any]:
+    def _quality(self, one: PublishingPlan[Any]) -> MeasuredFacts:
         """How good the rules of a learner were, where they are measured."""
         state = self._course.states[one.name]
         if one.quality is None or not isinstance(state, MeasuredState):
             return {}
         season = max(self._course.season, 0) * self._plan.horizon
-        return {"quality": quality_facts(one.quality, state.last, season, self._course.position)}
+        facts = quality_facts(one.quality, state.last, season, self._course.position)
+        return {"quality": facts}
 
     # -- events ------------------------------------------------------------------------------
 

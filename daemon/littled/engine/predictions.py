@@ -44,6 +44,7 @@ from littled.store.mark import Point
 from littled.store.records import NewPrediction, Record, StoredPrediction, question_head
 from littled_protocol.columns import Labels, Points, decode_labels, point_type
 from littled_protocol.errors import REFUSAL_SENTENCES, ProtocolError, RefusalCode
+from littled_protocol.facts import AnsweringFacts
 from littled_protocol.messages import Predict, Prediction, PredictionRefused
 
 
@@ -223,7 +224,7 @@ class AnsweringService:
 
     # -- public facts ------------------------------------------------------------------------
 
-    def status(self, position: int) -> dict[str, dict[str, Any]]:
+    def status(self, position: int) -> dict[str, AnsweringFacts]:
         """Public facts about each learner of a stream of `position` examples, by its name."""
         return {
             answerer.plan.name: _facts(answerer, position) for answerer in self._answerers.values()
@@ -429,16 +430,15 @@ def _refused(
     )
 
 
-def _facts(answerer: _Answerer, position: int) -> dict[str, Any]:
+def _facts(answerer: _Answerer, position: int) -> AnsweringFacts:
     """What anybody may know about a learner: parameters, positions, and how much was answered."""
     learner = answerer.maker.learner
     window = _window(answerer, position)
     bounds = None if window is None else answerer.maker.windows.bounds(window[0])
     given = 0 if window is None else window[1]
-    return {
+    facts: AnsweringFacts = {
         "kind": answerer.plan.kind,
         "words": answerer.plan.words.to_status(),
-        **({} if answerer.plan.words.reading is None else {"x_type": answerer.maker.asked.name}),
         "method": learner.method,
         "window_examples": learner.window,
         "window": None if window is None else window[0],
@@ -449,3 +449,6 @@ def _facts(answerer: _Answerer, position: int) -> dict[str, Any]:
         "answer_price": answerer.one.to_dict(),
         "next_window": _next_window(answerer, position),
     }
+    if answerer.plan.words.reading is not None:
+        facts["x_type"] = answerer.maker.asked.name
+    return facts

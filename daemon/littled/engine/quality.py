@@ -19,13 +19,13 @@ what is not claimed, is on the page "How good is the rule" (docs/quality.md).
 
 import math
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from littled.learners.measured import QualitySettings
 from littled.portable import exp, log
+from littled_protocol.facts import FigureFacts, QualityFacts
 from littled_protocol.figures import Figure
 
 LEVEL = 0.95
@@ -44,21 +44,21 @@ Floats = NDArray[np.float64]
 
 def quality_facts(
     quality: QualitySettings, last: Figure | None, season_position: int, position: int
-) -> dict[str, Any]:
+) -> QualityFacts:
     """What a status says of a learner's rules, JSON-able: the last figure, and when the next comes.
 
     season_position: where the present season began. position: examples learned so far.
     """
     period = (position - season_position) // quality.period + 1
     following = season_position + period * quality.period if period <= quality.periods else None
-    facts = {"period_examples": quality.period, "next_position": following}
+    facts: QualityFacts = {"period_examples": quality.period, "next_position": following}
     return facts if last is None else {**facts, **figure_facts(quality, last)}
 
 
 @lru_cache(maxsize=1024)
-def _facts(quality: QualitySettings, figure: Figure) -> tuple[tuple[str, Any], ...]:
+def _facts(quality: QualitySettings, figure: Figure) -> FigureFacts:
     rate, lower, upper = error_rate(quality, figure)
-    facts = {
+    facts: FigureFacts = {
         "error_rate": rate,
         "error_rate_lower": lower,
         "error_rate_upper": upper,
@@ -72,12 +72,12 @@ def _facts(quality: QualitySettings, figure: Figure) -> tuple[tuple[str, Any], .
     }
     if figure.right is not None:
         facts["examples_counted"] = min(max(figure.wrong + figure.right, 0), figure.examples)
-    return tuple(facts.items())
+    return facts
 
 
-def figure_facts(quality: QualitySettings, figure: Figure) -> dict[str, Any]:
+def figure_facts(quality: QualitySettings, figure: Figure) -> FigureFacts:
     """What a figure says, JSON-able: error rate and interval, positions, and versions of rules."""
-    return dict(_facts(quality, figure))
+    return _facts(quality, figure).copy()
 
 
 def error_rate(quality: QualitySettings, figure: Figure) -> tuple[float, float, float]:

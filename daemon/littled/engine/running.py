@@ -25,6 +25,7 @@ from littled.store.records import HEAD_BYTES, Record, record_head
 from littled_protocol.codec import decode
 from littled_protocol.columns import Labels, Points, encode_labels, encode_users, point_type
 from littled_protocol.errors import ErrorCode, ProtocolError
+from littled_protocol.facts import EngineFacts
 from littled_protocol.figures import Figure, figures_of
 from littled_protocol.messages import Release
 from littled_protocol.rules import Rule, rule_from_dict
@@ -103,7 +104,7 @@ class Runner:
         found = (one for one in self.transcript.figures if one.learner == name)
         return tuple(Figure.from_bytes(one.body) for one in found)
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> EngineFacts:
         """Public facts, as a daemon's status has them for the stream."""
         return self._engine.status()
 

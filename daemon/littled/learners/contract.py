@@ -19,6 +19,7 @@ from littled.budget.events import PrivacyEvent
 from littled.classes.base import Labels, Points
 from littled.learners.users import Users
 from littled.mechanisms.noise import Address, NoiseSource
+from littled_protocol.facts import StateFacts
 from littled_protocol.figures import Figure
 from littled_protocol.rules import Rule, Words
 
@@ -238,7 +239,7 @@ class Learner(Protocol[State]):
         """The state that `state_to_dict` wrote; SnapshotUnusable if it is of another version."""
 
 
-def public_facts(state: LearnerState, words: Words) -> dict[str, Any]:
+def public_facts(state: LearnerState, words: Words) -> StateFacts:
     """What anybody may know about a learner that publishes rules, JSON-able; the rule in words."""
     return {
         "words": words.to_status(),

@@ -18,6 +18,7 @@ from littled.learners.measured import MeasuredLearner, QualitySettings
 from littled.planner.requests import PlanError
 from littled_protocol.columns import Points
 from littled_protocol.encodings import TableSchema
+from littled_protocol.facts import KindFacts
 from littled_protocol.figures import figures_of
 from littled_protocol.rules import Words
 
@@ -85,7 +86,7 @@ class PublishingPlan(Plan[P]):
         return False
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> KindFacts:
         """What a status says of the learner besides its last release; public, JSON-able."""
         return {}
 

@@ -22,6 +22,7 @@ from littled.planner.requests import PlanError, StreamRequest
 from littled.portable import log
 from littled_protocol import limits
 from littled_protocol.columns import point_type
+from littled_protocol.facts import KindFacts
 from littled_protocol.rules import Words
 
 BETA = Fraction(1, 10)
@@ -73,7 +74,7 @@ class ValuePlan(PublishingPlan[V]):
         return self.learner_class(f"{stream}/{self.name}", self.hypotheses, self.parameters)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> KindFacts:
         """The kind, and where windows are."""
         p = self.parameters
         return {"kind": self.kind, "method": p.method, "window_examples": p.window}

@@ -15,7 +15,6 @@ import threading
 from collections import deque
 from collections.abc import Iterator
 from concurrent.futures import Future
-from typing import Any
 
 from littled.budget.ledger import LedgerEntry
 from littled.engine.predictions import AnsweringService, AnswerStore
@@ -26,6 +25,7 @@ from littled.service.host import HostObserver, Seasons
 from littled.service.writer import Writer, WriterStopped
 from littled.store.mark import Point
 from littled.store.records import NewPrediction, Record, StoredPrediction
+from littled_protocol.facts import AnsweringFacts
 from littled_protocol.messages import Predict, Prediction, PredictionRefused
 
 Answer = Prediction | PredictionRefused
@@ -119,7 +119,7 @@ class Answering:
         self._wake()
         return answer
 
-    def status(self, position: int) -> dict[str, dict[str, Any]]:
+    def status(self, position: int) -> dict[str, AnsweringFacts]:
         """Public facts about the stream's learners that answer, by name."""
         return self._opened().status(position)
 

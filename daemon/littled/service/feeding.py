@@ -21,7 +21,7 @@ import asyncio
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from littled.limits import HTTP_FEED_SECONDS
 from littled.service.http_errors import HttpError
@@ -31,9 +31,11 @@ from littled.service.rows import RowsRefused, StreamRows
 from littled.service.writer import WriterStopped
 from littled_protocol import limits
 from littled_protocol.errors import ErrorCode, ProtocolError
+from littled_protocol.facts import FedFacts, ProducerFacts
 from littled_protocol.messages import check_producer
 
 BAD_REQUEST, NOT_FOUND, CONFLICT, UNAVAILABLE = 400, 404, 409, 503
+SEQUENCE_MAX: Final = limits.integer_max - limits.examples_per_frame_max
 _KEYS: Final = frozenset({"producer", "sequence"})
 
 
@@ -67,9 +69,8 @@ class Feed:
             raise FeedError(BAD_REQUEST, sentence) from None
         if not rows:
             return cls(stream, producer, None)
-        most = limits.integer_max
-        is_number = text.isascii() and text.isdigit() and len(text) <= len(str(most))
-        if not is_number or int(text) > most - limits.examples_per_frame_max:
+        is_number = text.isascii() and text.isdigit() and len(text) <= len(str(SEQUENCE_MAX))
+        if not is_number or int(text) > SEQUENCE_MAX:
             raise FeedError(BAD_REQUEST, "sequence must be the number of the first row, from 0 on")
         return cls(stream, producer, int(text))
 
@@ -123,13 +124,13 @@ class Feeding:
         """Take nothing more in; what was handed over becomes durable and is answered."""
         self._closed = True
 
-    async def next_sequence(self, feed: Feed) -> dict[str, Any]:
+    async def next_sequence(self, feed: Feed) -> ProducerFacts:
         """Say where a producer goes on; raises FeedError for a stream that there is not."""
         self._rows_of(feed.stream)
         found = await self._intake.durable_sequence(feed.stream, feed.producer)
         return self._facts(feed, found, self._intake.position(feed.stream))
 
-    async def feed(self, feed: Feed, body: bytes, *, lines: bool) -> dict[str, Any]:
+    async def feed(self, feed: Feed, body: bytes, *, lines: bool) -> FedFacts:
         """Make the rows of a body durable, and say so; raises FeedError, and WriterStopped.
 
         Where time runs out the rows may become durable later: sent again, they are not taken twice.
@@ -148,9 +149,7 @@ class Feeding:
             sentence = "the rows are not durable yet; send them again with the same sequence"
             raise FeedError(UNAVAILABLE, sentence) from None
 
-    async def _in_turn(
-        self, feed: Feed, rows: StreamRows, count: int, *columns: bytes
-    ) -> dict[str, Any]:
+    async def _in_turn(self, feed: Feed, rows: StreamRows, count: int, *columns: bytes) -> FedFacts:
         """Wait for the producer's earlier requests, then hand the rows over."""
         assert feed.sequence is not None, "rows come with a sequence"
         async with self._turn(feed):
@@ -159,14 +158,14 @@ class Feeding:
             try:
                 new = self._new(feed, queue, waiting.until)
                 if not new:
-                    return self._facts(feed, queue.next_sequence, queue.stream.position, 0)
+                    return self._fed(feed, queue.next_sequence, queue.stream.position, 0)
                 self._hand_over(queue, rows, count - new, *columns)
                 position = await waiting.done
             finally:
                 self._intake.detach(queue, waiting)
         if position is None:
             raise ProtocolError(ErrorCode.PRODUCER_BUSY)
-        return self._facts(feed, waiting.until, position, new)
+        return self._fed(feed, waiting.until, position, new)
 
     def _hand_over(
         self, queue: ProducerQueue, rows: StreamRows, known: int, x: bytes, y: bytes, users: bytes
@@ -212,9 +211,13 @@ class Feeding:
             raise FeedError(NOT_FOUND, "the daemon has no stream of this name")
         return rows
 
-    def _facts(
-        self, feed: Feed, next_sequence: int, position: int, accepted: int | None = None
-    ) -> dict[str, Any]:
-        facts = {"stream": feed.stream, "producer": feed.producer}
-        told = {"next_sequence": next_sequence, "position": position}
-        return {**facts, **told, **({} if accepted is None else {"accepted": accepted})}
+    def _facts(self, feed: Feed, next_sequence: int, position: int) -> ProducerFacts:
+        return {
+            "stream": feed.stream,
+            "producer": feed.producer,
+            "next_sequence": next_sequence,
+            "position": position,
+        }
+
+    def _fed(self, feed: Feed, next_sequence: int, position: int, accepted: int) -> FedFacts:
+        return {**self._facts(feed, next_sequence, position), "accepted": accepted}

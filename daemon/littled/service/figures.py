@@ -9,13 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import Iterable, Mapping
-from typing import Any, Self
+from typing import Self
 
 from littled.engine.quality import figure_facts
 from littled.learners.measured import QualitySettings
 from littled.limits import FIGURES_IN_MEMORY_MAX
 from littled.planner import StreamPlan
 from littled.store.records import StoredRelease
+from littled_protocol.facts import FigureFacts
 from littled_protocol.figures import Figure, measured_by
 
 
@@ -65,7 +66,7 @@ class Figures:
         recent = self._recent.get(learner)
         return recent[-1].number if recent else 0
 
-    def after(self, learner: str, number: int) -> list[dict[str, Any]]:
+    def after(self, learner: str, number: int) -> list[FigureFacts]:
         """What the learner's figures after this number say, as far as they are at hand."""
         recent = self._recent.get(learner, ())
         settings = self._settings.get(learner)
@@ -73,7 +74,7 @@ class Figures:
             return []
         return [figure_facts(settings, each) for each in recent if each.number > number]
 
-    def latest(self, learner: str) -> dict[str, Any] | None:
+    def latest(self, learner: str) -> FigureFacts | None:
         """What the learner's last figure says; None without one."""
         return next(iter(self.after(learner, self.number(learner) - 1)), None)
 

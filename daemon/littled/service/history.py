@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from littled.service.subscribers import Releases
 from littled_protocol.encodings import NumberColumn
+from littled_protocol.facts import HistoryFacts, ShortRelease
 from littled_protocol.messages import Release
 from littled_protocol.rules import ThresholdRule, Words, rule_from_dict
 
 
-async def history(releases: Releases, learner: str, after: int, words: Words) -> dict[str, Any]:
+async def history(releases: Releases, learner: str, after: int, words: Words) -> HistoryFacts:
     """Return releases after a version, oldest first, and whether there are more."""
     found = await releases.after(learner, after)
     last = found[-1].version if found else releases.version(learner)
@@ -21,7 +20,7 @@ async def history(releases: Releases, learner: str, after: int, words: Words) ->
     }
 
 
-def _short(release: Release, words: Words) -> dict[str, Any]:
+def _short(release: Release, words: Words) -> ShortRelease:
     """A release without its rule: in words, and as the number where its one cut is."""
     rule = None if release.rule is None else rule_from_dict(release.rule)
     return {

@@ -62,7 +62,7 @@ class HostedEngine(Protocol):
     def snapshot(self) -> bytes:
         """Return the state after the last record."""
 
-    def status(self) -> dict[str, Any]:
+    def status(self) -> Status:
         """Return public facts."""
 
 

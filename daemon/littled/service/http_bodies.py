@@ -9,14 +9,11 @@ from aiohttp import hdrs, web
 from littled.limits import HTTP_FEED_BYTES_MAX, HTTP_QUESTION_BYTES_MAX, HTTP_QUESTION_SECONDS
 from littled.service.feeding import FeedError
 from littled.service.http_errors import HttpError
+from littled.service.http_routes import ROUTES, ROWS_TYPES
 from littled.service.questions import QuestionError
 
-PREDICT = "/predict"
-FEED = "/feed/{stream}"
 # Pages whose requests have a body.
-_BODIES = (PREDICT, FEED)
-# What a body of rows may say that it is, and whether that means JSON lines.
-_ROWS_TYPES = {"application/json": False, "application/x-ndjson": True, "application/jsonl": True}
+_BODIES = frozenset(route.path for route in ROUTES if route.body is not None)
 
 
 def takes_body(request: web.Request) -> bool:
@@ -48,7 +45,7 @@ async def rows_body(request: web.Request) -> tuple[bool, bytes]:
     """Whether rows are JSON lines, and the body; raises FeedError when it may not be fed."""
     if hdrs.ORIGIN in request.headers:
         raise FeedError(403, "web pages may not feed")
-    lines = _ROWS_TYPES.get(request.content_type)
+    lines = ROWS_TYPES.get(request.content_type)
     if lines is None or hdrs.CONTENT_ENCODING in request.headers:
         raise FeedError(
             415, "rows must be application/json or application/x-ndjson, and not compressed"

@@ -10,7 +10,6 @@ from functools import lru_cache
 from importlib.resources import files
 from typing import Final
 
-PREFIX: Final = "/page/"
 POLICY: Final = "; ".join(
     (
         "default-src 'none'",

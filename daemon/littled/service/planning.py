@@ -15,7 +15,7 @@ from typing import Final
 from littled.limits import PLAN_SECONDS, PLANS_KEPT_MAX, PLANS_WAITING_MAX
 from littled.service.http_errors import HttpError
 
-_VALUES: Final = {
+VALUES: Final = {
     "class": re.compile(r"[a-z_]{1,20}(:[0-9a-z]{1,400}){0,3}"),
     "epsilon": re.compile(r"[0-9]{1,6}(\.[0-9]{1,9})?"),
     "delta": re.compile(r"[0-9]{1,3}(\.[0-9]{1,20})?(e-[0-9]{1,2})?"),
@@ -42,9 +42,9 @@ class Plans:
         Raises PlanError: 400 for what cannot be planned, 503 where others are asking as well, or it
         takes too long.
         """
-        key = tuple(_value(asked, name) for name in _VALUES)
-        if len(asked) != len(_VALUES):
-            raise PlanError(400, f"a plan is asked for by {', '.join(_VALUES)} and nothing else")
+        key = tuple(_value(asked, name) for name in VALUES)
+        if len(asked) != len(VALUES):
+            raise PlanError(400, f"a plan is asked for by {', '.join(VALUES)} and nothing else")
         if key not in self._kept:
             if self._waiting >= PLANS_WAITING_MAX:
                 raise PlanError(503, "other plans are being made; ask again later")
@@ -65,13 +65,13 @@ class Plans:
 
 def _value(asked: Mapping[str, str], name: str) -> str:
     text = asked.get(name, "")
-    if not _VALUES[name].fullmatch(text):
+    if not VALUES[name].fullmatch(text):
         raise PlanError(400, f"{name} is missing, or not written as littled plan takes it")
     return text
 
 
 async def _planned(key: tuple[str, ...]) -> str:
-    options = [f"--{name}={value}" for name, value in zip(_VALUES, key, strict=True)]
+    options = [f"--{name}={value}" for name, value in zip(VALUES, key, strict=True)]
     program = "from littled.cli import main; main()"
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", program, "plan", *options),

@@ -28,8 +28,15 @@ from littled_client.encoder import points_of
 from littled_client.errors import ExampleError
 from littled_protocol import limits
 from littled_protocol.columns import point_type
+from littled_protocol.described import keys_of
 from littled_protocol.encodings import Reading
 from littled_protocol.errors import ProtocolError, RefusalCode
+from littled_protocol.facts import (
+    PointsQuestion,
+    PredictionFacts,
+    RefusalFacts,
+    ValuesQuestion,
+)
 from littled_protocol.messages import Predict, Prediction, PredictionRefused, check_learner
 from littled_protocol.rules import PLAIN, Words
 
@@ -42,7 +49,7 @@ STATUSES: Mapping[str, int] = {
     RefusalCode.INVALID_POINTS: BAD_REQUEST,
     RefusalCode.REQUEST_REUSED: CONFLICT,
 }
-_KEYS = ("learner", "values", "x", "request")
+_KEYS = tuple(dict.fromkeys((*keys_of(ValuesQuestion), *keys_of(PointsQuestion))))
 
 
 class QuestionError(HttpError):
@@ -85,13 +92,23 @@ def read_question(
     return Predict(_name(asked.get("request")), learner, count, x)
 
 
-def response_to(answer: Prediction | PredictionRefused) -> tuple[int, dict[str, Any]]:
+def response_to(
+    answer: Prediction | PredictionRefused,
+) -> tuple[int, PredictionFacts | RefusalFacts]:
     """The HTTP status and the body of an answer."""
-    about = {"learner": answer.learner, "request": answer.request.hex()}
     if isinstance(answer, Prediction):
-        facts = {"window": answer.window, "left": answer.left, "repeated": answer.repeated}
-        return 200, {**about, "y": list(answer.y), **facts}
-    refused = {
+        answered: PredictionFacts = {
+            "learner": answer.learner,
+            "request": answer.request.hex(),
+            "y": list(answer.y),
+            "window": answer.window,
+            "left": answer.left,
+            "repeated": answer.repeated,
+        }
+        return 200, answered
+    refused: RefusalFacts = {
+        "learner": answer.learner,
+        "request": answer.request.hex(),
         "error": answer.message,
         "code": answer.code,
         "asked": answer.asked,
@@ -100,7 +117,7 @@ def response_to(answer: Prediction | PredictionRefused) -> tuple[int, dict[str, 
         "window": answer.window,
         "next_window": answer.next_window,
     }
-    return STATUSES.get(answer.code, CONFLICT), {**about, **refused}
+    return STATUSES.get(answer.code, CONFLICT), refused
 
 
 def _object(body: bytes) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Literal, Self
 
@@ -83,7 +83,7 @@ class Column(ABC):
         """How many numbers of 16 bits a value takes in a row."""
 
     @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> Mapping[str, Any]:
         """Return the map from which `column_from_dict` makes the column; defaults are left out."""
 
     @classmethod

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from littled_protocol.described import keys_of
 from littled_protocol.encodings.base import (
     SIZE_MAX,
     Column,
@@ -27,6 +28,7 @@ from littled_protocol.encodings.base import (
     sql_name,
     sql_text,
 )
+from littled_protocol.encodings.fields import CategoryFields
 from littled_protocol.encodings.numbers import missing_policy
 
 OTHER, MISSING = "other", "missing"
@@ -72,11 +74,13 @@ class CategoryColumn(Column):
         """One number a value."""
         return 1
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> CategoryFields:
         """Return the keys of a configuration."""
-        values: dict[str, Any] = {
-            "kind": self.kind, "name": self.name, "values": list(self.values),
-        }  # fmt: skip
+        values: CategoryFields = {
+            "kind": "category",
+            "name": self.name,
+            "values": list(self.values),
+        }
         if self.other != "bucket":
             values["other"] = self.other
         if self.missing != "refuse":
@@ -86,7 +90,7 @@ class CategoryColumn(Column):
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Return the column of a map; EncodingError for any other."""
-        known_keys(values, ("name", "values", "other", "missing"))
+        known_keys(values, keys_of(CategoryFields))
         listed = values.get("values")
         if not isinstance(listed, list | tuple) or not listed:
             raise EncodingError("values", "must be a list of texts, at least one")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, Self
 
+from littled_protocol.described import keys_of
 from littled_protocol.encodings.base import (
     Column,
     EncodingError,
@@ -13,10 +14,12 @@ from littled_protocol.encodings.base import (
     some_text,
     whole,
 )
+from littled_protocol.encodings.fields import AddressFields, IdFields
 
 WORD_BITS: Final = 16
 ID_BITS: Final = 64
-IPV4_BITS, IPV6_BITS = 32, 128
+IPV4_BITS: Final = 32
+IPV6_BITS: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,15 +49,17 @@ class IdColumn(WideColumn):
 
     kind: ClassVar[str] = "id"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> IdFields:
         """Return the keys of a configuration."""
-        bits = {"bits": self.bits} if self.bits != ID_BITS else {}
-        return {"kind": self.kind, "name": self.name, **bits}
+        values: IdFields = {"kind": "id", "name": self.name}
+        if self.bits != ID_BITS:
+            values["bits"] = self.bits
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Return the column of a map; EncodingError for any other."""
-        known_keys(values, ("name", "bits"))
+        known_keys(values, keys_of(IdFields))
         name = some_text(values.get("name"), "name")
         return cls(name, whole(values.get("bits", ID_BITS), "bits", 1, 128))
 
@@ -65,15 +70,17 @@ class AddressColumn(WideColumn):
 
     kind: ClassVar[str] = "address"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> AddressFields:
         """Return the keys of a configuration."""
-        bits = {"bits": self.bits} if self.bits != IPV6_BITS else {}
-        return {"kind": self.kind, "name": self.name, **bits}
+        values: AddressFields = {"kind": "address", "name": self.name}
+        if self.bits != IPV6_BITS:
+            values["bits"] = IPV4_BITS
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Return the column of a map; EncodingError for any other."""
-        known_keys(values, ("name", "bits"))
+        known_keys(values, keys_of(AddressFields))
         bits = values.get("bits", IPV6_BITS)
         if type(bits) is not int or bits not in (IPV4_BITS, IPV6_BITS):
             raise EncodingError("bits", f"must be {IPV4_BITS} for IPv4 alone, or {IPV6_BITS}")

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final, Literal, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from littled_protocol.described import keys_of
 from littled_protocol.encodings.base import (
     SIZE_MAX,
     Column,
@@ -29,6 +30,7 @@ from littled_protocol.encodings.base import (
     text,
     whole,
 )
+from littled_protocol.encodings.fields import NumberFields
 
 Scale = Literal["linear", "log"]
 Outside = Literal["clip", "refuse"]
@@ -113,28 +115,30 @@ class NumberColumn(Column):
         """Return a number as people read it, with its unit."""
         return f"{plain(number)}{' ' if self.unit else ''}{self.unit}"
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> NumberFields:
         """Return the keys of a configuration; numbers as texts, which keep their digits."""
-        values: dict[str, Any] = {"kind": self.kind, "name": self.name}
+        values: NumberFields = {"kind": "number", "name": self.name}
         if self.given:
             values["edges"] = [plain(edge) for edge in self.given]
         else:
             assert self.least is not None
             assert self.most is not None
+            assert self.steps is not None
             values |= {"from": plain(self.least), "to": plain(self.most), "steps": self.steps}
         if self.scale != "linear":
             values["scale"] = self.scale
         if self.unit:
             values["unit"] = self.unit
-        return values | _policies(self.missing, self.outside)
+        if self.missing != "refuse":
+            values["missing"] = self.missing
+        if self.outside != "clip":
+            values["outside"] = self.outside
+        return values
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Return the column of a map; EncodingError for any other."""
-        known_keys(
-            values,
-            ("name", "from", "to", "steps", "scale", "edges", "unit", "missing", "outside"),
-        )
+        known_keys(values, keys_of(NumberFields))
         given = values.get("edges", [])
         if not isinstance(given, list | tuple) or ("edges" in values and not given):
             raise EncodingError("edges", "must be a list of numbers, at least one")
@@ -220,12 +224,6 @@ def missing_policy(values: dict[str, Any]) -> Policy:
     """Return what a map says of values that are missing."""
     found = one_of(values.get("missing", "refuse"), "missing", ("refuse", "bucket"))
     return "bucket" if found == "bucket" else "refuse"
-
-
-def _policies(missing: Policy, outside: Outside) -> dict[str, Any]:
-    written = {"missing": missing, "outside": outside}
-    usual = {"missing": "refuse", "outside": "clip"}
-    return {key: word for key, word in written.items() if word != usual[key]}
 
 
 def _scale(word: str) -> Scale:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Self, get_args
+from typing import Any, Final, Literal, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from littled_protocol import limits
 from littled_protocol.columns import Points, point_type, smallest_point_type
+from littled_protocol.described import keys_of
 from littled_protocol.encodings.base import (
     Column,
     Dialect,
@@ -21,6 +22,7 @@ from littled_protocol.encodings.base import (
     only,
 )
 from littled_protocol.encodings.categories import CategoryColumn
+from littled_protocol.encodings.fields import ColumnFields, ReadingFields
 from littled_protocol.encodings.identities import WORD_BITS, AddressColumn, IdColumn, WideColumn
 from littled_protocol.encodings.numbers import NumberColumn
 from littled_protocol.encodings.times import TimeColumn
@@ -37,7 +39,7 @@ _KINDS: Final[dict[str, type[Column]]] = {
 }
 
 
-def column_from_dict(values: dict[str, Any]) -> Column:
+def column_from_dict(values: Mapping[str, Any]) -> Column:
     """Return the column of a map as `Column.to_dict` writes it; EncodingError for any other."""
     kind = values.get("kind") if isinstance(values, dict) else None
     found = _KINDS.get(kind) if isinstance(kind, str) else None
@@ -139,14 +141,15 @@ class Reading:
             number = f"({number} * {feature.size} + {bucket_sql})" if number else f"({bucket_sql})"
         return number
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> ReadingFields:
         """Return the map from which `from_dict` makes it."""
-        return {"form": self.form, "columns": [column.to_dict() for column in self.columns]}
+        columns = cast("list[ColumnFields]", [column.to_dict() for column in self.columns])
+        return {"form": self.form, "columns": columns}
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the reading of a map; EncodingError for any other."""
-        known_keys(values, ("form", "columns"))
+        known_keys(values, keys_of(ReadingFields))
         columns = values.get("columns")
         forms: tuple[Form, ...] = get_args(Form)
         form = next((form for form in forms if form == values.get("form")), None)

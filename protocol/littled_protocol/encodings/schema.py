@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
 from littled_protocol import limits
 from littled_protocol.columns import Points, point_type, smallest_point_type
+from littled_protocol.described import keys_of
 from littled_protocol.encodings.base import Column, EncodingError, known_keys, some_text
+from littled_protocol.encodings.fields import ColumnFields, SchemaFields
 from littled_protocol.encodings.identities import WORD_BITS
 from littled_protocol.encodings.reading import as_rows, column_from_dict
 from littled_protocol.errors import ProtocolError
-
-_KEYS = ("columns", "label", "positive", "negative", "user")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +74,23 @@ class TableSchema:
             greatest += sizes or [2**WORD_BITS - 1] * column.words
         return greatest
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> SchemaFields:
         """Return the map from which `from_dict` makes it."""
-        return {
-            "columns": [column.to_dict() for column in self.columns],
+        columns = cast("list[ColumnFields]", [column.to_dict() for column in self.columns])
+        values: SchemaFields = {
+            "columns": columns,
             "label": self.label,
             "positive": self.positive,
             "negative": self.negative,
-            **({} if self.user is None else {"user": self.user}),
         }
+        if self.user is not None:
+            values["user"] = self.user
+        return values
 
     @classmethod
-    def from_dict(cls, values: dict[str, Any]) -> Self:
+    def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """Return the schema of a map; EncodingError for any other."""
-        known_keys(values, _KEYS)
+        known_keys(values, keys_of(SchemaFields))
         columns = values.get("columns")
         if not isinstance(columns, list):
             raise EncodingError("columns", "must be a list of columns")

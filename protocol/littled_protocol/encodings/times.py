@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self, cast
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import numpy as np
 from numpy.typing import NDArray
 
+from littled_protocol.described import keys_of
 from littled_protocol.encodings.base import (
     Column,
     Dialect,
@@ -23,6 +24,7 @@ from littled_protocol.encodings.base import (
     sql_any,
     sql_name,
 )
+from littled_protocol.encodings.fields import Part, TimeFields
 from littled_protocol.encodings.numbers import missing_policy
 
 _MONTHS: Final = (
@@ -81,11 +83,13 @@ class TimeColumn(Column):
         """One number for each part."""
         return len(self.parts)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> TimeFields:
         """Return the keys of a configuration."""
-        values: dict[str, Any] = {
-            "kind": self.kind, "name": self.name, "parts": list(self.parts),
-        }  # fmt: skip
+        values: TimeFields = {
+            "kind": "time",
+            "name": self.name,
+            "parts": cast("list[Part]", list(self.parts)),
+        }
         if self.zone != "UTC":
             values["zone"] = self.zone
         if self.missing != "refuse":
@@ -95,7 +99,7 @@ class TimeColumn(Column):
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:
         """Return the column of a map; EncodingError for any other."""
-        known_keys(values, ("name", "parts", "zone", "missing"))
+        known_keys(values, keys_of(TimeFields))
         parts = values.get("parts")
         if not isinstance(parts, list | tuple) or not parts:
             raise EncodingError("parts", "must be a list of texts, at least one")

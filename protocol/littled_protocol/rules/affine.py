@@ -24,6 +24,7 @@ from littled_protocol.rules.base import (
     sql_of_parts,
 )
 from littled_protocol.rules.conjunctions import named_bits, said_bits
+from littled_protocol.rules.fields import AffineFields
 from littled_protocol.rules.writing import (
     fixed_bits,
     integer,
@@ -193,13 +194,13 @@ class AffineRule(Rule):
             labels[start : start + _CHUNK_POINTS] = inside(columns)
         return labels
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> AffineFields:
         basis = [number_to_wire(vector, self.bits, self.bits) for vector in self.basis]
         offset = self.offset
         if offset is None:
-            return {"bits": self.bits, "basis": basis, "offset": None}
+            return {"kind": "affine", "bits": self.bits, "basis": basis, "offset": None}
         written = number_to_wire(offset, self.bits, self.bits)
-        return {"bits": self.bits, "basis": basis, "offset": written}
+        return {"kind": "affine", "bits": self.bits, "basis": basis, "offset": written}
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any]) -> Self:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from ipaddress import IPv4Address, IPv6Address
 from typing import Any, ClassVar, Final, Self
 
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled_protocol.columns import Labels, Points, point_type
+from littled_protocol.described import keys_of
 from littled_protocol.encodings import (
     AddressColumn,
     Dialect,
@@ -25,6 +26,7 @@ from littled_protocol.encodings import (
     flag_masks,
 )
 from littled_protocol.rules.explanations import Explanation
+from littled_protocol.rules.fields import WordsFacts, WordsFields
 
 ALWAYS, NEVER = "always", "never"
 SQL_NEVER: Final = "(1 = 0)"
@@ -70,15 +72,23 @@ class Words:
         if type(self.offset) is not int:
             raise RuleError("the offset of words needs an integer")
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> WordsFields:
         """Return a map from which `from_dict` makes the words."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "reading"}
-        return plain if self.reading is None else {**plain, "reading": self.reading.to_dict()}
+        values: WordsFields = {
+            "x_name": self.x_name,
+            "unit": self.unit,
+            "offset": self.offset,
+            "positive": self.positive,
+            "negative": self.negative,
+        }
+        if self.reading is not None:
+            values["reading"] = self.reading.to_dict()
+        return values
 
     @classmethod
     def from_dict(cls, values: object) -> Self:
         """Return the words of a map, in which defaults may be left out; RuleError for any other."""
-        names = [one.name for one in fields(cls)]
+        names = keys_of(WordsFields)
         if not isinstance(values, dict) or not values.keys() <= set(names):
             raise RuleError(f"words need a map with no keys but {', '.join(names)}")
         reading = values.get("reading")
@@ -89,15 +99,21 @@ class Words:
         except EncodingError as error:
             raise RuleError(f"words need a reading as they are written: {error}") from None
 
-    def to_status(self) -> dict[str, Any]:
+    def to_status(self) -> WordsFacts:
         """Return the map of a status, where the columns of a reading are only named.
 
         Their stream's schema has them; a frame may not nest deep enough to say them twice.
         """
-        plain = replace(self, reading=None).to_dict()
-        if self.reading is None:
-            return plain
-        return {**plain, "form": self.reading.form, "reads": list(self.reading.names)}
+        values: WordsFacts = {
+            "x_name": self.x_name,
+            "unit": self.unit,
+            "offset": self.offset,
+            "positive": self.positive,
+            "negative": self.negative,
+        }
+        if self.reading is not None:
+            values["form"], values["reads"] = self.reading.form, list(self.reading.names)
+        return values
 
     @classmethod
     def from_status(cls, values: object, schema: TableSchema | None) -> Self:
@@ -180,7 +196,7 @@ class Rule(ABC):
         """Return the labels of points that have the type's dtype and shape."""
 
     @abstractmethod
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> Mapping[str, Any]:
         """Return the fields of the map, without the kind."""
 
     @classmethod
@@ -265,7 +281,7 @@ class Rule(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return a map of texts, integers, lists and maps from which `rule_from_dict` makes it."""
-        return {"kind": self.kind, **self._fields()}
+        return dict(self._fields())
 
     def to_json(self) -> str:
         """Return `to_dict` as JSON in one line, always the same for equal rules."""

@@ -23,6 +23,7 @@ from littled_protocol.rules.base import (
     listed,
     masked_equal,
 )
+from littled_protocol.rules.fields import ConjunctionFields
 from littled_protocol.rules.writing import (
     fixed_bits,
     integer,
@@ -86,9 +87,9 @@ class ConjunctionRule(Rule):
             return np.zeros(len(points), dtype=np.bool_)
         return masked_equal(points, self.ones | self.zeros, self.ones)
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> ConjunctionFields:
         ones, zeros = (number_to_wire(n, self.bits, self.bits) for n in (self.ones, self.zeros))
-        return {"bits": self.bits, "ones": ones, "zeros": zeros}
+        return {"kind": "conjunction", "bits": self.bits, "ones": ones, "zeros": zeros}
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any]) -> Self:

@@ -5,17 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from littled_protocol import limits
 from littled_protocol.columns import Points
+from littled_protocol.described import keys_of
 from littled_protocol.encodings import Dialect, Reading
 from littled_protocol.rules.affine import AffineRule
 from littled_protocol.rules.base import LISTED_MAX, Rule, RuleError, Words
 from littled_protocol.rules.conjunctions import ConjunctionRule
+from littled_protocol.rules.fields import (
+    AffineFields,
+    AtLeastFields,
+    ConjunctionFields,
+    MajorityFields,
+    PointsFields,
+    PrefixFields,
+    PrefixSetFields,
+    ScorecardFields,
+    SequenceFields,
+    SingleRule,
+    StringFields,
+    StumpFields,
+    TableFields,
+    ThresholdFields,
+)
 from littled_protocol.rules.least import AtLeastRule
 from littled_protocol.rules.points import PointsRule
 from littled_protocol.rules.prefix_sets import PrefixSetRule
@@ -84,8 +101,9 @@ class MajorityRule(Rule):
             votes += member.evaluate(points)
         return votes > len(self.members) // 2
 
-    def _fields(self) -> dict[str, Any]:
-        return {"members": [member.to_dict() for member in self.members]}
+    def _fields(self) -> MajorityFields:
+        members = cast("list[SingleRule]", [member.to_dict() for member in self.members])
+        return {"kind": "majority", "members": members}
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any]) -> Self:
@@ -97,29 +115,29 @@ class MajorityRule(Rule):
         return cls(tuple(rule_from_dict(member) for member in members))
 
 
-_Reader = tuple[frozenset[str], Callable[[dict[str, Any]], Rule]]
+@dataclass(frozen=True, slots=True)
+class RuleKind:
+    """A kind of rule: the type of its fields, and what makes a rule of them (RuleError)."""
 
-_READERS: Final[MappingProxyType[str, _Reader]] = MappingProxyType(
+    fields: type
+    read: Callable[[dict[str, Any]], Rule]
+
+
+KINDS: Final[MappingProxyType[str, RuleKind]] = MappingProxyType(
     {
-        "threshold": (frozenset({"size", "threshold"}), ThresholdRule._from_fields),
-        "points": (frozenset({"bits", "members"}), PointsRule._from_fields),
-        "prefix": (frozenset({"bits", "value", "length"}), PrefixRule._from_fields),
-        "table": (frozenset({"name", "digest", "size", "values"}), TableRule._from_fields),
-        "majority": (frozenset({"members"}), MajorityRule._from_fields),
-        "stump": (
-            frozenset({"features", "buckets", "feature", "threshold", "at_least"}),
-            StumpRule._from_fields,
-        ),
-        "affine": (frozenset({"bits", "basis", "offset"}), AffineRule._from_fields),
-        "conjunction": (frozenset({"bits", "ones", "zeros"}), ConjunctionRule._from_fields),
-        "scorecard": (frozenset({"constant", "tables"}), ScorecardRule._from_fields),
-        "prefix_set": (frozenset({"bits", "prefixes"}), PrefixSetRule._from_fields),
-        "at_least": (frozenset({"bits", "least"}), AtLeastRule._from_fields),
-        "string": (frozenset({"size", "value"}), StringRule._from_fields),
-        "sequence": (
-            frozenset({"bits", "index", "sigma", "label"}),
-            SequenceRule._from_fields,
-        ),
+        "threshold": RuleKind(ThresholdFields, ThresholdRule._from_fields),
+        "points": RuleKind(PointsFields, PointsRule._from_fields),
+        "prefix": RuleKind(PrefixFields, PrefixRule._from_fields),
+        "table": RuleKind(TableFields, TableRule._from_fields),
+        "majority": RuleKind(MajorityFields, MajorityRule._from_fields),
+        "stump": RuleKind(StumpFields, StumpRule._from_fields),
+        "affine": RuleKind(AffineFields, AffineRule._from_fields),
+        "conjunction": RuleKind(ConjunctionFields, ConjunctionRule._from_fields),
+        "scorecard": RuleKind(ScorecardFields, ScorecardRule._from_fields),
+        "prefix_set": RuleKind(PrefixSetFields, PrefixSetRule._from_fields),
+        "at_least": RuleKind(AtLeastFields, AtLeastRule._from_fields),
+        "string": RuleKind(StringFields, StringRule._from_fields),
+        "sequence": RuleKind(SequenceFields, SequenceRule._from_fields),
     }
 )
 """Every kind of rule; append-only."""
@@ -132,13 +150,13 @@ def rule_from_dict(values: dict[str, Any]) -> Rule:
     any form of a number but the one that `to_dict` writes.
     """
     kind = values.get("kind") if isinstance(values, dict) else None
-    found = _READERS.get(kind) if isinstance(kind, str) else None
+    found = KINDS.get(kind) if isinstance(kind, str) else None
     if found is None:
-        raise RuleError(f"kind needs to be one of {', '.join(_READERS)}")
-    names, read = found
+        raise RuleError(f"kind needs to be one of {', '.join(KINDS)}")
     fields = {name: value for name, value in values.items() if name != "kind"}
-    if fields.keys() != names:
+    names = keys_of(found.fields)
+    if fields.keys() != set(names):
         raise RuleError(
             f"a rule of kind {kind} needs exactly the fields {', '.join(sorted(names))}"
         )
-    return read(fields)
+    return found.read(fields)

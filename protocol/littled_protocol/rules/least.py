@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from littled_protocol.columns import Points, smallest_point_type
 from littled_protocol.rules.base import ALWAYS, NEVER, SQL_NEVER, Rule, Words
+from littled_protocol.rules.fields import AtLeastFields
 from littled_protocol.rules.writing import (
     identifier,
     integer,
@@ -62,9 +63,9 @@ class AtLeastRule(Rule):
         beyond |= (points[:, 0] == high) & (points[:, 1] >= low)
         return beyond
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> AtLeastFields:
         least = None if self.least is None else number_to_wire(self.least, self.bits, self.bits)
-        return {"bits": self.bits, "least": least}
+        return {"kind": "at_least", "bits": self.bits, "least": least}
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any]) -> Self:

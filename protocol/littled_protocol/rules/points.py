@@ -13,6 +13,7 @@ from littled_protocol import limits
 from littled_protocol.columns import Points, smallest_point_type
 from littled_protocol.encodings import Dialect, IdColumn, Reading
 from littled_protocol.rules.base import LISTED_MAX, NEVER, SQL_NEVER, Rule, RuleError, Words, listed
+from littled_protocol.rules.fields import PointsFields
 from littled_protocol.rules.writing import (
     identifier,
     integer,
@@ -88,9 +89,9 @@ class PointsRule(Rule):
     def _labels(self, points: Points) -> NDArray[np.bool_]:
         return self._finder.find(points)
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> PointsFields:
         members = [number_to_wire(member, self.bits, self.bits) for member in self.members]
-        return {"bits": self.bits, "members": members}
+        return {"kind": "points", "bits": self.bits, "members": members}
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any]) -> Self:

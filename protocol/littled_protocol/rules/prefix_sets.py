@@ -22,6 +22,7 @@ from littled_protocol.rules.base import (
     listed,
 )
 from littled_protocol.rules.bounds import Bounds
+from littled_protocol.rules.fields import PrefixSetFields
 from littled_protocol.rules.prefixes import PrefixRule
 from littled_protocol.rules.writing import (
     identifier,
@@ -104,8 +105,9 @@ class PrefixSetRule(Rule):
         inside: NDArray[np.bool_] = self._bounds.below(points) % 2 == 1
         return inside
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> PrefixSetFields:
         return {
+            "kind": "prefix_set",
             "bits": self.bits,
             "prefixes": [[number_to_wire(v, self.bits, n), n] for v, n in self.prefixes],
         }

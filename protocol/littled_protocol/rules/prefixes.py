@@ -19,6 +19,7 @@ from littled_protocol.rules.base import (
     Words,
     masked_equal,
 )
+from littled_protocol.rules.fields import PrefixFields
 from littled_protocol.rules.writing import (
     identifier,
     integer,
@@ -125,9 +126,9 @@ class PrefixRule(Rule):
             return wrapped <= greatest - least
         return masked_equal(points, (2**128 - 1) ^ (greatest - least), least)
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> PrefixFields:
         value = number_to_wire(self.value, self.bits, self.length or 0)
-        return {"bits": self.bits, "value": value, "length": self.length}
+        return {"kind": "prefix", "bits": self.bits, "value": value, "length": self.length}
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any]) -> Self:

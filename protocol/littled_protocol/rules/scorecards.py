@@ -25,6 +25,7 @@ from littled_protocol.rules.base import (
     as_points,
 )
 from littled_protocol.rules.explanations import Explanation, Share
+from littled_protocol.rules.fields import ScorecardFields
 from littled_protocol.rules.writing import identifier, integer, sql_always
 
 POINTS_MAX: Final = 10**6
@@ -188,8 +189,9 @@ class ScorecardRule(Rule):
             return always if self.constant > 0 else SQL_NEVER
         return f"({self.constant} + {' + '.join(sums)} > 0)"
 
-    def _fields(self) -> dict[str, Any]:
-        return {"constant": self.constant, "tables": [list(table) for table in self.tables]}
+    def _fields(self) -> ScorecardFields:
+        tables = [list(table) for table in self.tables]
+        return {"kind": "scorecard", "constant": self.constant, "tables": tables}
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any]) -> Self:

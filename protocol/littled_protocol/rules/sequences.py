@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from littled_protocol.columns import Points
 from littled_protocol.rules.base import NEVER, SQL_NEVER, Rule, RuleError, Words
+from littled_protocol.rules.fields import SequenceFields
 from littled_protocol.rules.writing import hexadecimal, integer
 
 LABEL_BYTES: Final = 16
@@ -164,9 +165,15 @@ class SequenceRule(Rule):
             return bool(self.label) and sigma == self.sigma
         return (sigma, 1) == forward(index, self.index, self.sigma, self.bits)
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> SequenceFields:
         index = None if self.index is None else f"{self.index:0{2 * index_bytes(self.bits)}x}"
-        return {"bits": self.bits, "index": index, "sigma": self.sigma.hex(), "label": self.label}
+        return {
+            "kind": "sequence",
+            "bits": self.bits,
+            "index": index,
+            "sigma": self.sigma.hex(),
+            "label": self.label,
+        }
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any]) -> Self:

@@ -12,6 +12,7 @@ from littled_protocol import limits
 from littled_protocol.columns import Points, text_of_bytes
 from littled_protocol.encodings.base import sql_text
 from littled_protocol.rules.base import NEVER, SQL_NEVER, Rule, RuleError, Words
+from littled_protocol.rules.fields import StringFields
 from littled_protocol.rules.writing import hexadecimal, identifier, integer
 
 
@@ -52,8 +53,9 @@ class StringRule(Rule):
         same: NDArray[np.bool_] = (points == np.frombuffer(self.value, dtype=np.uint8)).all(axis=1)
         return same
 
-    def _fields(self) -> dict[str, Any]:
-        return {"size": self.size, "value": None if self.value is None else self.value.hex()}
+    def _fields(self) -> StringFields:
+        value = None if self.value is None else self.value.hex()
+        return {"kind": "string", "size": self.size, "value": value}
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any]) -> Self:

@@ -12,6 +12,7 @@ from littled_protocol import limits
 from littled_protocol.columns import Points
 from littled_protocol.encodings import Reading
 from littled_protocol.rules.base import ALWAYS, NEVER, SQL_NEVER, Parts, Rule, RuleError, Words
+from littled_protocol.rules.fields import StumpFields
 from littled_protocol.rules.writing import identifier, integer, sql_always
 
 
@@ -76,8 +77,9 @@ class StumpRule(Rule):
         )
         return labels
 
-    def _fields(self) -> dict[str, Any]:
+    def _fields(self) -> StumpFields:
         return {
+            "kind": "stump",
             "features": self.features,
             "buckets": self.buckets,
             "feature": self.feature,

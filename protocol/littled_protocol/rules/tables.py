@@ -11,6 +11,7 @@ from littled_protocol import limits
 from littled_protocol.columns import Labels, Points
 from littled_protocol.encodings import Dialect, Reading
 from littled_protocol.rules.base import SQL_NEVER, Rule, RuleError, Words
+from littled_protocol.rules.fields import TableFields
 from littled_protocol.rules.writing import hexadecimal, identifier, index_type, integer
 
 
@@ -79,9 +80,14 @@ class TableRule(Rule):
         lookup[: self.size] = self._bits()
         return lookup[points]
 
-    def _fields(self) -> dict[str, Any]:
-        values = self.values.hex()
-        return {"name": self.name, "digest": self.digest, "size": self.size, "values": values}
+    def _fields(self) -> TableFields:
+        return {
+            "kind": "table",
+            "name": self.name,
+            "digest": self.digest,
+            "size": self.size,
+            "values": self.values.hex(),
+        }
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any]) -> Self:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from littled_protocol.columns import Points
 from littled_protocol.rules.base import ALWAYS, NEVER, SQL_NEVER, Rule, Words
+from littled_protocol.rules.fields import ThresholdFields
 from littled_protocol.rules.writing import identifier, index_type, integer, sql_always
 
 
@@ -48,8 +49,8 @@ class ThresholdRule(Rule):
             return np.zeros(len(points), dtype=np.bool_)
         return points >= self.threshold
 
-    def _fields(self) -> dict[str, Any]:
-        return {"size": self.size, "threshold": self.threshold}
+    def _fields(self) -> ThresholdFields:
+        return {"kind": "threshold", "size": self.size, "threshold": self.threshold}
 
     @classmethod
     def _from_fields(cls, fields: dict[str, Any]) -> Self:

@@ -19,8 +19,7 @@ import pytest
 from littled.budget.unit import Unit
 from littled.classes.names import class_from_name
 from littled.planner import OnlineRequest, StreamRequest, plan_stream
-from littled.service import http as http_module
-from littled.service import http_bodies
+from littled.service import http_asking, http_bodies
 from littled.service.access import Access, Gate
 from littled.service.users import UserHash
 from littled.store.store import Store
@@ -296,7 +295,7 @@ async def test_a_body_that_does_not_come_is_not_waited_for(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_bodies, "HTTP_QUESTION_SECONDS", 0.3)
-    monkeypatch.setattr(http_module, "HTTP_FEEDS_MAX", 1)
+    monkeypatch.setattr(http_asking, "HTTP_FEEDS_MAX", 1)
     head = "POST /feed/s?producer=p&sequence=0 HTTP/1.1\r\nHost: a\r\n"
     head += f"Content-Type: {JSON}\r\nContent-Length: 50\r\nConnection: close\r\n\r\n["
     slow = asyncio.ensure_future(site.raw(head.encode()))

@@ -9,8 +9,7 @@ from typing import Any
 import aiohttp
 import pytest
 
-from littled.service import http as http_module
-from littled.service import http_bodies
+from littled.service import http_asking, http_bodies, http_rules
 from littled.service.access import Access, Gate, one_token
 from littled.service.http import HttpServer
 from littled_protocol.rules import ThresholdRule, Words, rule_from_dict
@@ -378,8 +377,10 @@ async def test_questions_need_the_token(guarded: Site) -> None:
 
 
 async def test_bodies_are_for_questions_only(site: Site) -> None:
-    async with site.client.post(site.url("/status"), json=QUESTION) as response:
+    async with site.client.get(site.url("/status"), json=QUESTION) as response:
         assert response.status == 413
+    async with site.client.post(site.url("/status"), json=QUESTION) as response:
+        assert (response.status, response.headers["Allow"]) == (405, "GET,HEAD")
     sent = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
     close = b"Connection: close\r\n\r\n"
     answer = await site.raw(sent + b"Content-Length: 9999999999\r\n" + close + b"{")
@@ -398,7 +399,7 @@ async def test_a_question_that_does_not_come_is_not_waited_for(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(http_bodies, "HTTP_QUESTION_SECONDS", 0.3)
-    monkeypatch.setattr(http_module, "HTTP_QUESTIONS_MAX", 1)
+    monkeypatch.setattr(http_asking, "HTTP_QUESTIONS_MAX", 1)
     sent = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
     half = asyncio.ensure_future(
         site.raw(sent + b"Content-Length: 50\r\nConnection: close\r\n\r\n{")
@@ -424,7 +425,7 @@ async def test_a_daemon_that_stops_says_so(site: Site) -> None:
 async def test_who_hangs_up_leaves_no_place_taken(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_module, "HTTP_QUESTIONS_MAX", 1)
+    monkeypatch.setattr(http_asking, "HTTP_QUESTIONS_MAX", 1)
     site.daemon.answering.clear()
     with pytest.raises(TimeoutError):
         await asyncio.wait_for(site.ask(QUESTION), 0.3)
@@ -438,14 +439,14 @@ async def test_who_hangs_up_leaves_no_place_taken(
 async def test_a_quiet_stream_shows_that_it_lives(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_module, "HTTP_HEARTBEAT_SECONDS", 0.05)
+    monkeypatch.setattr(http_rules, "HTTP_HEARTBEAT_SECONDS", 0.05)
     async with site.client.get(site.url("/rules/flights/late/events")) as response:
         for _ in range(3):
             assert await response.content.readuntil(b"\n\n") == b": still here\n\n"
 
 
 async def test_too_many_streams_of_events(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(http_module, "HTTP_EVENT_STREAMS_MAX", 2)
+    monkeypatch.setattr(http_rules, "HTTP_EVENT_STREAMS_MAX", 2)
     url = site.url("/rules/flights/late/events")
     async with site.client.get(url), site.client.get(url):
         assert (await site.get("/rules/flights/late/events"))[0] == 503
@@ -463,7 +464,7 @@ async def test_a_reader_that_does_not_read_is_dropped(
     site: Site, monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
     monkeypatch.setattr("littled_protocol.limits.send_seconds", 1.0)
-    monkeypatch.setattr(http_module, "HTTP_EVENT_STREAMS_MAX", 1)
+    monkeypatch.setattr(http_rules, "HTTP_EVENT_STREAMS_MAX", 1)
     loop = asyncio.get_running_loop()
     url = site.url(path)
     with socket.socket() as deaf:

@@ -93,7 +93,7 @@ def test_a_request_without_a_name_gets_one_of_its_own() -> None:
         (
             body(learner="flights/l", x=[1], y=[1]),
             400,
-            "the keys of a question are learner, values",
+            "the keys of a question are learner, request, values, x",
         ),
         (body(x=[1]), 400, "learner needs the form STREAM/LEARNER"),
         (body(learner=5, x=[1]), 400, "learner needs the form STREAM/LEARNER"),

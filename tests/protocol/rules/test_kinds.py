@@ -33,7 +33,7 @@ from littled_protocol.rules import (
     Words,
     rule_from_dict,
 )
-from littled_protocol.rules.kinds import _READERS
+from littled_protocol.rules.kinds import KINDS
 from support.rules import (
     Case,
     Point,
@@ -95,7 +95,7 @@ def test_maps_that_are_no_words(vector: dict[str, Any]) -> None:
 
 
 def test_the_vectors_hold_every_kind() -> None:
-    kinds = list(_READERS)
+    kinds = list(KINDS)
     assert kinds[:5] == ["threshold", "points", "prefix", "table", "majority"]
     assert kinds[5:9] == ["stump", "affine", "conjunction", "scorecard"]
     assert kinds[9:13] == ["prefix_set", "at_least", "string", "sequence"]

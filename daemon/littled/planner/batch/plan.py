@@ -1,10 +1,11 @@
 """The plan of a window learner, as a store keeps it."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from littled.learners.batch import BatchLearner, BatchParameters
 from littled.planner.plans import PublishingPlan
+from littled_protocol.facts import KindFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,7 @@ class BatchPlan(PublishingPlan[BatchParameters]):
         return BatchLearner(f"{stream}/{self.name}", self.hypotheses, self.parameters)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> KindFacts:
         """The kind, and where windows are."""
         p = self.parameters
         return {"kind": self.kind, "method": p.method, "window_examples": p.window}

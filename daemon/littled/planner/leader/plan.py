@@ -1,10 +1,11 @@
 """The plan of a scorecard learner, as a store keeps it."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from littled.learners.leader import LeaderLearner, LeaderParameters
 from littled.planner.plans import PublishingPlan
+from littled_protocol.facts import KindFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,6 @@ class LeaderPlan(PublishingPlan[LeaderParameters]):
         return LeaderLearner(f"{stream}/{self.name}", self.hypotheses, self.parameters)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> KindFacts:
         """The kind, and how often it releases."""
         return {"kind": self.kind, "batch_examples": self.parameters.batch_examples}

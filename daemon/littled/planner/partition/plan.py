@@ -1,10 +1,11 @@
 """The plan of a partition learner, as a store keeps it."""
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from littled.learners.partition import PartitionLearner, PartitionParameters
 from littled.planner.plans import PublishingPlan
+from littled_protocol.facts import KindFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,6 @@ class PartitionPlan(PublishingPlan[PartitionParameters]):
         return PartitionLearner(f"{stream}/{self.name}", self.hypotheses, self.parameters)
 
     @property
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> KindFacts:
         """The kind, and how often it releases in the end."""
         return {"kind": self.kind, "epoch_examples": self.parameters.schedule_cap}

@@ -1,0 +1,218 @@
+"""Rules over HTTP: the last one in its forms, the versions so far, figures of quality, events."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from functools import partial
+from typing import Any
+
+from aiohttp import hdrs, web
+
+from littled.limits import HTTP_EVENT_STREAMS_MAX, HTTP_HEARTBEAT_SECONDS
+from littled.service.access import Permission
+from littled.service.history import history
+from littled.service.http_answers import as_json
+from littled.service.http_errors import HttpError
+from littled.service.http_guard import RIGHTS
+from littled.service.http_routes import FORMATS
+from littled.service.http_surface import Surface
+from littled.service.news import Wanted, tell
+from littled_client.published import Published
+from littled_protocol import limits
+from littled_protocol.facts import ReleaseFacts
+from littled_protocol.messages import Release
+from littled_protocol.rules import DIALECTS, Dialect, RuleError, rule_from_dict, sql_function
+
+
+class RulePages:
+    """The answers about rules."""
+
+    def __init__(self, surface: Surface) -> None:
+        """Show the rules of `surface`."""
+        self._surface = surface
+        self._event_streams = 0
+        self._stopping = asyncio.Event()
+
+    def end_events(self) -> None:
+        """End all streams of events; readers come back and resume where they were."""
+        self._stopping.set()
+        self._stopping = asyncio.Event()
+
+    async def rule(self, request: web.Request) -> web.Response:
+        """The last release as JSON, or its rule as text or SQL."""
+        learner = self._learner(request)
+        form = request.query.get("format", "json")
+        if form not in FORMATS:
+            raise web.HTTPBadRequest(text=f"format must be one of {', '.join(FORMATS)}\n")
+        release = self._surface.releases.latest(learner)
+        if release is None or release.rule is None:
+            raise web.HTTPNotFound(text="no rule has been published yet\n")
+        if form == "json":
+            return as_json(self._release(release))
+        return web.Response(text=self._written(release.rule, learner, request) + "\n")
+
+    def _written(self, fields: dict[str, Any], learner: str, request: web.Request) -> str:
+        """A rule as text or SQL, in the words of its learner."""
+        rule, words, asked = rule_from_dict(fields), self._surface.words[learner], request.query
+        if asked["format"] == "text":
+            return rule.describe(words)
+        column, name = asked.get("column", "x"), asked.get("name", learner.partition("/")[2])
+        if max(len(column), len(name)) > limits.name_characters_max:  # a column is named often
+            most = limits.name_characters_max
+            raise web.HTTPBadRequest(text=f"a name in SQL has at most {most} characters\n")
+        try:
+            if asked["format"] == "sql":
+                return rule.to_sql(words, column, _dialect(asked))
+            return sql_function(rule, words, name, _dialect(asked), column)
+        except RuleError as error:
+            raise web.HTTPBadRequest(text=f"{error}\n") from None
+
+    async def history(self, request: web.Request) -> web.Response:
+        """Releases in short."""
+        learner, after = self._learner(request), request.query.get("after", "0")
+        if not _is_version(after):
+            raise web.HTTPBadRequest(text="after must be the number of a version\n")
+        words = self._surface.words[learner]
+        return as_json(await history(self._surface.releases, learner, int(after), words))
+
+    async def quality(self, request: web.Request) -> web.Response:
+        """The figures of a learner."""
+        learner, figures = self._learner(request), self._surface.figures
+        if learner not in figures.learners:
+            raise web.HTTPNotFound(text="the rules of this learner are not measured\n")
+        return as_json({"learner": learner, "periods": figures.after(learner, 0)})
+
+    async def events(self, request: web.Request) -> web.StreamResponse:
+        """Releases of a learner as they come."""
+        learner = self._learner(request)
+        version = _version(request.headers.get("Last-Event-ID", "0"))
+        return await self._sent(request, partial(self._stream, learner=learner, version=version))
+
+    async def all_events(self, request: web.Request) -> web.StreamResponse:
+        """Releases of all learners, and positions."""
+        surface, rights, asked = self._surface, request[RIGHTS], request.query
+
+        def may(learner: str) -> bool:
+            return rights.may(Permission.SUBSCRIBE, learner.partition("/")[0])
+
+        def positions() -> dict[str, int]:
+            return {name: at for name, at in surface.positions().items() if rights.sees(name)}
+
+        named, after = asked.getall("learner", []), asked.getall("after", [])
+        try:
+            wanted = Wanted.of(named, after, surface.releases, may)
+        except HttpError as error:
+            return web.Response(status=error.status, text=f"{error}\n")
+        return await self._sent(
+            request,
+            lambda response: tell(
+                wanted,
+                surface.releases,
+                surface.figures,
+                surface.instance,
+                positions,
+                self._release,
+                partial(_write, response),
+                self._stopping,
+            ),
+        )
+
+    async def _sent(
+        self, request: web.Request, stream: Callable[[web.StreamResponse], Awaitable[None]]
+    ) -> web.StreamResponse:
+        """Answer with the events that `stream` writes, as long as the reader takes them."""
+        if self._event_streams >= HTTP_EVENT_STREAMS_MAX:
+            raise web.HTTPServiceUnavailable(text="too many streams of events are open\n")
+        self._event_streams += 1
+        try:
+            response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "text/event-stream"})
+            await response.prepare(request)
+            await stream(response)
+        except TimeoutError:
+            # The reader lets its events pile up. It can resume where it stopped; what waits for it
+            # is thrown away, as a close in good order would wait for it in turn.
+            if request.transport is not None:
+                request.transport.abort()
+        finally:
+            self._event_streams -= 1
+        return response
+
+    async def _stream(self, response: web.StreamResponse, learner: str, version: int) -> None:
+        """Write releases as they come, until the reader is gone or slow, or the daemon stops.
+
+        The last figure of quality comes at once, and the next ones as they do; they have no id, as
+        readers resume by the version of a rule.
+        """
+        releases, figures = self._surface.releases, self._surface.figures
+        number = max(figures.number(learner) - 1, 0)
+        stopping = asyncio.ensure_future(self._stopping.wait())
+        try:
+            while not stopping.done():
+                for release in await releases.after(learner, version):
+                    await _write(response, _event(release.version, self._release(release)))
+                    version = release.version
+                for facts in figures.after(learner, number):
+                    await _write(response, _quality_event({"learner": learner, **facts}))
+                    number = facts["number"]
+                news = (
+                    asyncio.ensure_future(releases.beyond(learner, version)),
+                    asyncio.ensure_future(figures.beyond(learner, number)),
+                )
+                try:
+                    done, _ = await asyncio.wait(
+                        (*news, stopping),
+                        timeout=HTTP_HEARTBEAT_SECONDS,
+                        return_when=asyncio.FIRST_COMPLETED,
+                    )
+                finally:
+                    for each in news:
+                        each.cancel()
+                if not done:
+                    await _write(response, b": still here\n\n")
+        finally:
+            stopping.cancel()
+
+    def _learner(self, request: web.Request) -> str:
+        learner = f"{request.match_info['stream']}/{request.match_info['learner']}"
+        if learner not in self._surface.releases:
+            raise web.HTTPNotFound(text="there is no such learner\n")
+        return learner
+
+    def _release(self, release: Release) -> ReleaseFacts:
+        return Published.from_release(release, self._surface.words[release.learner]).to_dict()
+
+
+def _dialect(asked: Mapping[str, str]) -> Dialect:
+    """The database that a function is for."""
+    wanted = asked.get("dialect", DIALECTS[0])
+    for dialect in DIALECTS:
+        if dialect == wanted:
+            return dialect
+    raise web.HTTPBadRequest(text=f"dialect must be one of {', '.join(DIALECTS)}\n")
+
+
+def _is_version(text: str) -> bool:
+    digits = text.isascii() and text.isdigit() and len(text) <= len(str(limits.integer_max))
+    return digits and int(text) <= limits.integer_max
+
+
+def _version(text: str) -> int:
+    if not _is_version(text):
+        raise web.HTTPBadRequest(text="Last-Event-ID must be the number of a version\n")
+    return int(text)
+
+
+def _event(version: int, value: Mapping[str, Any]) -> bytes:
+    data = json.dumps(value, sort_keys=True)
+    return f"id: {version}\nevent: release\ndata: {data}\n\n".encode()
+
+
+def _quality_event(value: Mapping[str, Any]) -> bytes:
+    return f"event: quality\ndata: {json.dumps(value, sort_keys=True)}\n\n".encode()
+
+
+async def _write(response: web.StreamResponse, data: bytes) -> None:
+    async with asyncio.timeout(limits.send_seconds):
+        await response.write(data)

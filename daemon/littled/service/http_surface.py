@@ -1,0 +1,62 @@
+"""What the HTTP side shows: public facts, and what takes questions and rows."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+from littled.service.feeding import Feed
+from littled.service.figures import Figures
+from littled.service.subscribers import Releases
+from littled_protocol.facts import FedFacts, ProducerFacts
+from littled_protocol.messages import Predict, Prediction, PredictionRefused
+from littled_protocol.rules import Words
+
+
+class Feeds(Protocol):
+    """What takes rows in; raises FeedError, and WriterStopped when the daemon ends."""
+
+    async def next_sequence(self, feed: Feed) -> ProducerFacts:
+        """Say where a producer goes on."""
+
+    async def feed(self, feed: Feed, body: bytes, *, lines: bool) -> FedFacts:
+        """Make rows durable, and say so."""
+
+
+class Surface(Protocol):
+    """The public facts that HTTP shows."""
+
+    @property
+    def instance(self) -> str:
+        """What the store is called, which no other is."""
+
+    @property
+    def releases(self) -> Releases:
+        """All learners' releases."""
+
+    @property
+    def figures(self) -> Figures:
+        """How good the rules of learners were, where these are measured."""
+
+    @property
+    def words(self) -> Mapping[str, Words]:
+        """For each learner's full name the words that its rules are told in."""
+
+    def healthy(self) -> bool:
+        """Return whether commits go through."""
+
+    def status(self) -> dict[str, Any]:
+        """Return the body of a status message."""
+
+    def positions(self) -> dict[str, int]:
+        """Return of every stream how many of its examples are durable."""
+
+    def metrics(self, accepted: str) -> tuple[bytes, str]:
+        """Return all metrics in a format that is accepted, and the type of the content."""
+
+    @property
+    def feeding(self) -> Feeds:
+        """What takes rows in."""
+
+    async def predict(self, asked: Predict) -> Prediction | PredictionRefused:
+        """Answer a request; raises WriterStopped when the daemon ends before there is an answer."""

@@ -1,0 +1,105 @@
+"""The pages for who watches: the operator's page, health, status, metrics, plans, and schemas."""
+
+from __future__ import annotations
+
+import asyncio
+from functools import cache
+
+from aiohttp import hdrs, web
+
+from littled.service.http_answers import as_json
+from littled.service.http_errors import HttpError
+from littled.service.http_guard import RIGHTS
+from littled.service.http_routes import INDEX, SCHEMAS
+from littled.service.http_surface import Surface
+from littled.service.page import POLICY, page_file
+from littled.service.planning import Plans
+
+
+class WatchPages:
+    """The answers about the daemon as a whole."""
+
+    def __init__(self, surface: Surface, plans: Plans | None, *, page: bool) -> None:
+        """Show `surface`. plans: None where nobody may ask for one; page: whether browsers do."""
+        self._surface = surface
+        self._plans = plans
+        self._page = page
+
+    async def index(self, request: web.Request) -> web.Response:
+        """The page, or a list of pages."""
+        if self._page and "text/html" in request.headers.get(hdrs.ACCEPT, ""):
+            return _file("index.html")
+        return web.Response(text=INDEX, headers={hdrs.VARY: hdrs.ACCEPT})
+
+    async def file(self, request: web.Request) -> web.Response:
+        """A file of the page."""
+        if not self._page:
+            raise web.HTTPNotFound(text="the page is switched off; --page switches it on\n")
+        return _file(request.match_info["name"])
+
+    async def healthz(self, _request: web.Request) -> web.Response:
+        """Whether commits go through."""
+        if self._surface.healthy():
+            return web.Response(text="ok\n")
+        return web.Response(status=503, text="commits have stopped\n")
+
+    async def status(self, request: web.Request) -> web.Response:
+        """Public facts about every stream."""
+        return as_json(request[RIGHTS].status(self._surface.status()))
+
+    async def metrics(self, request: web.Request) -> web.Response:
+        """Numbers for Prometheus."""
+        body, kind = self._surface.metrics(request.headers.get(hdrs.ACCEPT, ""))
+        return web.Response(body=body, headers={hdrs.CONTENT_TYPE: kind, hdrs.VARY: hdrs.ACCEPT})
+
+    async def plan(self, request: web.Request) -> web.Response:
+        """What a budget buys."""
+        if self._plans is None:
+            raise web.HTTPNotFound(text="plans are made on the daemon's own machine only\n")
+        try:
+            return web.Response(text=await self._plans.plan(request.query))
+        except HttpError as error:
+            return web.Response(status=error.status, text=f"{error}\n")
+
+    async def openapi(self, _request: web.Request) -> web.Response:
+        """The OpenAPI document."""
+        return web.Response(
+            text=await asyncio.to_thread(_document), content_type="application/json"
+        )
+
+    async def schema(self, request: web.Request) -> web.Response:
+        """A JSON Schema."""
+        name = request.match_info["name"]
+        if name not in SCHEMAS:
+            raise web.HTTPNotFound(text=f"there are schemas of {', '.join(SCHEMAS)}\n")
+        text = await asyncio.to_thread(_schema, name)
+        return web.Response(text=text, content_type="application/schema+json")
+
+
+# What makes schemas takes a while to import, and few ask for one.
+
+
+@cache
+def _document() -> str:
+    from littled.service.openapi import document, written  # noqa: PLC0415
+
+    return written(document())
+
+
+@cache
+def _schema(name: str) -> str:
+    from littled.service.openapi import written  # noqa: PLC0415
+    from littled.service.schemas import schema  # noqa: PLC0415
+
+    return written(schema(name))
+
+
+def _file(name: str) -> web.Response:
+    """A file of the page."""
+    found = page_file(name)
+    if found is None:
+        raise web.HTTPNotFound(text="the page has no such file\n")
+    content, kind = found
+    headers = {"Content-Security-Policy": POLICY, "Referrer-Policy": "no-referrer"}
+    headers |= {hdrs.VARY: hdrs.ACCEPT, "Cross-Origin-Resource-Policy": "same-origin"}
+    return web.Response(body=content, content_type=kind, charset="utf-8", headers=headers)
