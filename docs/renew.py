@@ -36,6 +36,9 @@ from littled.cli.entry import run
 from littled.cli.online.plans import mistakes
 from littled.cli.output import amount
 from littled.cli.prediction.plans import amount_of_error
+from littled.service.http_routes import SCHEMAS
+from littled.service.openapi import document, written
+from littled.service.schemas import schema
 
 FOLDER = Path(__file__).parent
 PAGES = sorted(FOLDER.rglob("*.md"))
@@ -136,8 +139,20 @@ def output(command: str, status: int) -> str:
     return out.getvalue() + err.getvalue()
 
 
+def documents() -> dict[str, str]:
+    """What stands in files of its own: the OpenAPI document and the JSON Schemas, by file."""
+    made = {"openapi.json": written(document())}
+    return made | {f"schemas/{name}.json": written(schema(name)) for name in SCHEMAS}
+
+
 def main() -> None:
-    """Renew every page of this folder, and name those that have changed."""
+    """Renew every page and document of this folder, and name those that have changed."""
+    for name, new in documents().items():
+        place = FOLDER / name
+        if not place.exists() or place.read_text(encoding="utf-8") != new:
+            place.parent.mkdir(exist_ok=True)
+            place.write_text(new, encoding="utf-8")
+            sys.stdout.write(f"{name}\n")
     for page in PAGES:
         old = page.read_text(encoding="utf-8")
         new = renewed(old)

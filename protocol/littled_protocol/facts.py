@@ -11,9 +11,10 @@ from typing_extensions import TypedDict
 from littled_protocol import limits
 from littled_protocol.described import Count, Says
 from littled_protocol.encodings.fields import SchemaFields
+from littled_protocol.messages import NAME
 from littled_protocol.rules.fields import RuleFields, WordsFacts, WordsFields
 
-LearnerName = Annotated[str, Says("STREAM/LEARNER", pattern="^[^/]+/[^/]+$")]
+LearnerName = Annotated[str, Says("STREAM/LEARNER", pattern=f"^{NAME.pattern}/{NAME.pattern}$")]
 Instance = Annotated[str, Says("what the store is called, which no other is")]
 Epsilon = Annotated[float, Says(minimum=0)]
 Share = Annotated[float, Says(minimum=0, maximum=1)]

@@ -29,6 +29,7 @@ RELEASE_KINDS: Final = frozenset({"rule", "halt", "season"})
 _INTEGER_MAX: Final = limits.integer_max
 _EXAMPLES_MAX: Final = limits.examples_per_frame_max
 _CHANNEL_MAX: Final = limits.channels_max - 1
+# What streams and learners, and producers, are called.
 NAME: Final = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{limits.name_characters_max - 1}}}")
 PRODUCER: Final = re.compile(rf"[!-~]{{1,{limits.producer_characters_max}}}")
 _LABEL_BYTES: Final = b"\x00\x01"

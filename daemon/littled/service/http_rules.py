@@ -46,6 +46,7 @@ class RulePages:
         form = request.query.get("format", "json")
         if form not in FORMATS:
             raise web.HTTPBadRequest(text=f"format must be one of {', '.join(FORMATS)}\n")
+        _check_sql_names(request.query)
         release = self._surface.releases.latest(learner)
         if release is None or release.rule is None:
             raise web.HTTPNotFound(text="no rule has been published yet\n")
@@ -59,9 +60,6 @@ class RulePages:
         if asked["format"] == "text":
             return rule.describe(words)
         column, name = asked.get("column", "x"), asked.get("name", learner.partition("/")[2])
-        if max(len(column), len(name)) > limits.name_characters_max:  # a column is named often
-            most = limits.name_characters_max
-            raise web.HTTPBadRequest(text=f"a name in SQL has at most {most} characters\n")
         try:
             if asked["format"] == "sql":
                 return rule.to_sql(words, column, _dialect(asked))
@@ -182,6 +180,14 @@ class RulePages:
 
     def _release(self, release: Release) -> ReleaseFacts:
         return Published.from_release(release, self._surface.words[release.learner]).to_dict()
+
+
+def _check_sql_names(asked: Mapping[str, str]) -> None:
+    """Refuse names that SQL would not have; a column is named often, so they are short."""
+    most = limits.name_characters_max
+    if not all(1 <= len(asked.get(each, "x")) <= most for each in ("column", "name")):
+        raise web.HTTPBadRequest(text=f"a name in SQL has 1 to {most} characters\n")
+    _dialect(asked)
 
 
 def _dialect(asked: Mapping[str, str]) -> Dialect:

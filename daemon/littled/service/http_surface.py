@@ -8,7 +8,6 @@ from typing import Any, Protocol
 from littled.service.feeding import Feed
 from littled.service.figures import Figures
 from littled.service.subscribers import Releases
-from littled_protocol.facts import FedFacts, ProducerFacts
 from littled_protocol.messages import Predict, Prediction, PredictionRefused
 from littled_protocol.rules import Words
 
@@ -16,10 +15,10 @@ from littled_protocol.rules import Words
 class Feeds(Protocol):
     """What takes rows in; raises FeedError, and WriterStopped when the daemon ends."""
 
-    async def next_sequence(self, feed: Feed) -> ProducerFacts:
+    async def next_sequence(self, feed: Feed) -> Mapping[str, Any]:
         """Say where a producer goes on."""
 
-    async def feed(self, feed: Feed, body: bytes, *, lines: bool) -> FedFacts:
+    async def feed(self, feed: Feed, body: bytes, *, lines: bool) -> Mapping[str, Any]:
         """Make rows durable, and say so."""
 
 

@@ -22,6 +22,8 @@ from littled.service.figures import Figures
 from littled.service.http_errors import HttpError
 from littled.service.subscribers import Releases
 from littled_protocol import limits
+from littled_protocol.errors import ProtocolError
+from littled_protocol.messages import check_learner
 
 Write = Callable[[bytes], Awaitable[None]]
 Positions = Mapping[str, int]
@@ -65,9 +67,17 @@ def _known(text: str) -> tuple[str, int]:
     digits = (
         version.isascii() and version.isdigit() and len(version) <= len(str(limits.integer_max))
     )
-    if not colon or not digits or int(version) > limits.integer_max:
+    if not colon or not digits or int(version) > limits.integer_max or not _is_learner(learner):
         raise NewsError(400, "after must be STREAM/LEARNER:VERSION")
     return learner, int(version)
+
+
+def _is_learner(name: str) -> bool:
+    try:
+        check_learner(name, "after")
+    except ProtocolError:
+        return False
+    return True
 
 
 async def tell(

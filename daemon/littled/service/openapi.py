@@ -75,7 +75,7 @@ def _types() -> dict[str, Any]:
 
 def _operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
     answers: dict[int, Any] = {200: _answer(route.answer.says, _contents(route, "answer", schemas))}
-    for status, says in sorted((EVERYWHERE | dict(route.refusals or {})).items()):
+    for status, says in sorted({**EVERYWHERE, **(route.refusals or {})}.items()):
         if status == 401 and route.path in OPEN:
             continue
         if route.error is None and status not in (route.refusals or {}):

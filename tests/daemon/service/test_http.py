@@ -86,9 +86,10 @@ async def test_a_rule_in_its_three_forms(site: Site) -> None:
     assert function[1].startswith('CREATE OR REPLACE FUNCTION "late"("x" bigint) RETURNS boolean ')
     for wrong, sentence in (
         ("xml", "format must be one of json, text, sql, sql-function\n"),
-        ("sql&column=", "a column's name needs printable characters\n"),
-        ("sql&column=" + "c" * 65, "a name in SQL has at most 64 characters\n"),
-        ("sql-function&name=" + "c" * 65, "a name in SQL has at most 64 characters\n"),
+        ("sql&column=", "a name in SQL has 1 to 64 characters\n"),
+        ("sql&column=%07", "a column's name needs printable characters\n"),
+        ("sql&column=" + "c" * 65, "a name in SQL has 1 to 64 characters\n"),
+        ("sql-function&name=" + "c" * 65, "a name in SQL has 1 to 64 characters\n"),
         ("sql-function&dialect=x", "dialect must be one of postgresql, duckdb, sqlite\n"),
         (
             "sql-function&dialect=sqlite",
