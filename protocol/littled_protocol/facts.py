@@ -142,14 +142,6 @@ class AnsweringFacts(TypedDict):
     next_window: Annotated[int, Says("length of the stream with which the next one is full")]
 
 
-class SpendingFacts(TypedDict):
-    """The budget of a season as numbers."""
-
-    epsilon: Epsilon
-    epsilon_spent: Epsilon
-    epsilon_prepaid: Annotated[float, Says("paid when a season opens", minimum=0)]
-
-
 class EngineFacts(TypedDict):
     """A stream, as of its last release."""
 

@@ -10,6 +10,7 @@ calls them, and those whose names begin with two underscores.
 
 import ast
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
@@ -227,7 +228,8 @@ class Reach:
             for annotation in _annotations(node):
                 for part in ast.walk(annotation):
                     if isinstance(part, ast.Constant) and isinstance(part.value, str):
-                        self._read(module, ast.parse(part.value))
+                        with suppress(SyntaxError):  # words about a type, in `Annotated`
+                            self._read(module, ast.parse(part.value))
 
 
 def _methods(node: ast.stmt) -> list[Function]:

@@ -17,7 +17,6 @@ from fractions import Fraction
 from typing import Any, Self
 
 from littled.budget.rounding import from_text, in_words, to_text
-from littled_protocol.facts import PriceFacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,13 +72,9 @@ class Price:
         """Whether every amount is within its cap."""
         return self <= caps
 
-    def to_dict(self) -> PriceFacts:
+    def to_dict(self) -> dict[str, str]:
         """JSON-able: exact "numerator/denominator" of each amount."""
-        return {
-            "epsilon_pure": to_text(self.epsilon_pure),
-            "rho": to_text(self.rho),
-            "delta": to_text(self.delta),
-        }
+        return {field.name: to_text(getattr(self, field.name)) for field in fields(self)}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:

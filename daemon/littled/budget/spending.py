@@ -1,10 +1,10 @@
 """Prices as the one number that people compare with their budget."""
 
 from fractions import Fraction
+from typing import Any
 
 from littled.budget.conversion import guarantee
 from littled.budget.price import Price
-from littled_protocol.facts import CallFacts
 
 
 def epsilon_of(spent: Price, delta_z: Fraction) -> float:
@@ -16,7 +16,7 @@ def epsilon_of(spent: Price, delta_z: Fraction) -> float:
     return float(guarantee(spent, delta_z)[0])
 
 
-def next_call(spent: Price, call: Price, caps: Price, delta_z: Fraction) -> CallFacts:
+def next_call(spent: Price, call: Price, caps: Price, delta_z: Fraction) -> dict[str, Any]:
     """What one more call adds to the epsilon of a season, and whether its budget has that left.
 
     spent: so far; call: the price of one; caps: of the season. JSON-able.

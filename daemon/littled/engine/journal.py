@@ -27,7 +27,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future, wait
 from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from littled.budget.codec import event_to_dict
 from littled.budget.events import PrivacyEvent, RestoredSeason
@@ -61,7 +61,14 @@ from littled.store.records import Record, StoredRelease
 from littled.store.restoration import Restoration, closing_position
 from littled_protocol.codec import encode
 from littled_protocol.columns import decode_labels, decode_users, point_type
-from littled_protocol.facts import CallsFacts, EngineFacts, LearnerFacts, MeasuredFacts
+from littled_protocol.facts import (
+    CallFacts,
+    CallsFacts,
+    EngineFacts,
+    LearnerFacts,
+    MeasuredFacts,
+    PriceFacts,
+)
 from littled_protocol.figures import figures_of, measured_by
 from littled_protocol.messages import Release
 
@@ -177,8 +184,8 @@ class Engine:
             "horizon": plan.horizon,
             "epsilon": float(plan.epsilon),
             "delta": float(plan.delta),
-            "spent": spent.to_dict(),
-            "caps": plan.caps.to_dict(),
+            "spent": cast("PriceFacts", spent.to_dict()),
+            "caps": cast("PriceFacts", plan.caps.to_dict()),
             "learners": {one.name: self._facts(one, spent) for one in plan.publishing},
         }
         if course.restores:
@@ -200,7 +207,7 @@ class Engine:
         left = learner.calls_left(self._course.states[name])
         cost = price(learner.call_event())
         call = next_call(spent, cost, plan.caps, plan.delta_z) if left else None
-        return {"calls_left": left, "next_call": call}
+        return {"calls_left": left, "next_call": cast("CallFacts | None", call)}
 
     def _quality(self, one: PublishingPlan[Any]) -> MeasuredFacts:
         """How good the rules of a learner were, where they are measured."""

@@ -27,7 +27,7 @@ are stored, so that a repeated request can be recognised, and appear nowhere els
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,7 +44,7 @@ from littled.store.mark import Point
 from littled.store.records import NewPrediction, Record, StoredPrediction, question_head
 from littled_protocol.columns import Labels, Points, decode_labels, point_type
 from littled_protocol.errors import REFUSAL_SENTENCES, ProtocolError, RefusalCode
-from littled_protocol.facts import AnsweringFacts
+from littled_protocol.facts import AnsweringFacts, PriceFacts
 from littled_protocol.messages import Predict, Prediction, PredictionRefused
 
 
@@ -446,7 +446,7 @@ def _facts(answerer: _Answerer, position: int) -> AnsweringFacts:
         "window_last": None if bounds is None else bounds[1] - 1,
         "answers_given": given,
         "answers_left": 0 if window is None else answerer.answers_max - given,
-        "answer_price": answerer.one.to_dict(),
+        "answer_price": cast("PriceFacts", answerer.one.to_dict()),
         "next_window": _next_window(answerer, position),
     }
     if answerer.plan.words.reading is not None:

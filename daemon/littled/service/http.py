@@ -19,7 +19,7 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Collection
+from collections.abc import Collection
 
 from aiohttp import hdrs, web
 
@@ -31,13 +31,12 @@ from littled.service.http_connections import HttpConnections
 from littled.service.http_guard import RIGHTS, check_origin, rights_of
 from littled.service.http_routes import OPEN, PAGE_FILES, ROUTES, Route
 from littled.service.http_rules import RulePages
-from littled.service.http_surface import Surface
+from littled.service.http_surface import Handler, Surface
 from littled.service.http_watching import WatchPages
 from littled.service.planning import Plans
 from littled_protocol import limits
 
 _OPEN_FOLDERS = tuple(path.partition("{")[0] for path in OPEN if "{" in path)
-_Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
 class HttpServer:
@@ -60,7 +59,8 @@ class HttpServer:
         ask for one.
         """
         self._rules = RulePages(surface)
-        self._pages = (WatchPages(surface, plans, page=page), self._rules, AskPages(surface))
+        pages = (WatchPages(surface, plans, page=page), self._rules, AskPages(surface))
+        self._answers = {name: answer for each in pages for name, answer in each.answers.items()}
         self.application = self._application(gate, server, hosts)
         self._runner = web.AppRunner(
             self.application,
@@ -105,7 +105,7 @@ class HttpServer:
         self, gate: Gate, server: str, hosts: Collection[str] | None
     ) -> web.Application:
         @web.middleware
-        async def guard(request: web.Request, handler: _Handler) -> web.StreamResponse:
+        async def guard(request: web.Request, handler: Handler) -> web.StreamResponse:
             check_origin(request, hosts)
             if not _is_open(request):
                 request[RIGHTS] = rights_of(request, gate)
@@ -130,8 +130,7 @@ class HttpServer:
 
     def _add(self, router: web.UrlDispatcher, route: Route) -> None:
         """Let one of the pages answer."""
-        found = (getattr(pages, route.name, None) for pages in self._pages)
-        (handler,) = [each for each in found if each is not None]
+        handler = self._answers[route.name]
         path = route.path
         if path == PAGE_FILES:  # of folders as well
             path = path.replace("{name}", "{name:.+}")

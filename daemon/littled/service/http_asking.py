@@ -13,7 +13,7 @@ from littled.service.http_answers import as_json, refused
 from littled.service.http_bodies import parameters, question_body, rows_body
 from littled.service.http_errors import HttpError
 from littled.service.http_guard import RIGHTS
-from littled.service.http_surface import Surface
+from littled.service.http_surface import Handler, Surface
 from littled.service.questions import read_question, response_to
 from littled.service.writer import WriterStopped
 
@@ -26,6 +26,15 @@ class AskPages:
         self._surface = surface
         self._questions = 0
         self._feeds = 0
+
+    @property
+    def answers(self) -> dict[str, Handler]:
+        """What answers, by the name of its page."""
+        return {
+            "predict": self.predict,
+            "next_sequence": self.next_sequence,
+            "feed": self.feed,
+        }
 
     async def predict(self, request: web.Request) -> web.Response:
         """Private answers about points."""

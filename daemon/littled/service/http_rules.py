@@ -17,7 +17,7 @@ from littled.service.http_answers import as_json
 from littled.service.http_errors import HttpError
 from littled.service.http_guard import RIGHTS
 from littled.service.http_routes import FORMATS
-from littled.service.http_surface import Surface
+from littled.service.http_surface import Handler, Surface
 from littled.service.news import Wanted, tell
 from littled_client.published import Published
 from littled_protocol import limits
@@ -34,6 +34,17 @@ class RulePages:
         self._surface = surface
         self._event_streams = 0
         self._stopping = asyncio.Event()
+
+    @property
+    def answers(self) -> dict[str, Handler]:
+        """What answers, by the name of its page."""
+        return {
+            "rule": self.rule,
+            "history": self.history,
+            "quality": self.quality,
+            "events": self.events,
+            "all_events": self.all_events,
+        }
 
     def end_events(self) -> None:
         """End all streams of events; readers come back and resume where they were."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
+
+from aiohttp import web
 
 from littled.service.feeding import Feed
 from littled.service.figures import Figures
 from littled.service.subscribers import Releases
 from littled_protocol.messages import Predict, Prediction, PredictionRefused
 from littled_protocol.rules import Words
+
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
+"""What answers a request."""
 
 
 class Feeds(Protocol):

@@ -11,7 +11,7 @@ from littled.service.http_answers import as_json
 from littled.service.http_errors import HttpError
 from littled.service.http_guard import RIGHTS
 from littled.service.http_routes import INDEX, SCHEMAS
-from littled.service.http_surface import Surface
+from littled.service.http_surface import Handler, Surface
 from littled.service.page import POLICY, page_file
 from littled.service.planning import Plans
 
@@ -24,6 +24,20 @@ class WatchPages:
         self._surface = surface
         self._plans = plans
         self._page = page
+
+    @property
+    def answers(self) -> dict[str, Handler]:
+        """What answers, by the name of its page."""
+        return {
+            "index": self.index,
+            "file": self.file,
+            "healthz": self.healthz,
+            "status": self.status,
+            "metrics": self.metrics,
+            "plan": self.plan,
+            "openapi": self.openapi,
+            "schema": self.schema,
+        }
 
     async def index(self, request: web.Request) -> web.Response:
         """The page, or a list of pages."""

@@ -19,8 +19,8 @@ from openapi_spec_validator import validate
 from littled.service.http_routes import ROUTES, SCHEMAS
 from littled.service.openapi import document
 from littled.store.store import Store
+from support.class_cases import STREAMS as CLASSES
 from support.learner_cases import HORIZON, learner_plan
-from support.learner_cases import STREAMS as CLASSES
 from support.schemas import closed
 from support.serving import Serving, serving
 from support.twins import plan_of
