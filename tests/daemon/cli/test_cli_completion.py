@@ -14,7 +14,7 @@ from click.testing import CliRunner
 from littled.cli.completion import SHELLS
 from littled.cli.entry import COMMANDS, group
 
-BASH = shutil.which("bash")
+BASH, ZSH, FISH = (shutil.which(shell) for shell in SHELLS)
 PROGRAM = Path(sys.executable).parent / "littled"
 
 
@@ -58,3 +58,38 @@ def test_bash_takes_the_script(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60,
     )  # fmt: skip
     assert "_littled_completion" in said.stdout
+
+
+def offered_by(shell: str, commands: str, folder: Path) -> list[str]:
+    """The words that a shell offers, where `commands` print them, with the script beside it."""
+    (folder / "script").write_text(CliRunner().invoke(group, ["completion", shell]).stdout)
+    path = f"{PROGRAM.parent}:{os.environ['PATH']}"
+    options = {"zsh": "-f", "fish": "--no-config"}
+    done = subprocess.run(
+        [shell, options[shell], "-c", commands],
+        cwd=folder, env={**os.environ, "PATH": path, "HOME": str(folder)},
+        capture_output=True, text=True, check=True, timeout=80,
+    )  # fmt: skip
+    return [line.partition("\t")[0] for line in done.stdout.splitlines()]
+
+
+@pytest.mark.skipif(FISH is None, reason="fish is not installed")
+def test_fish_completes(tmp_path: Path) -> None:
+    ask = "source script; complete --do-complete 'littled sta'; complete --do-complete '{}'"
+    found = offered_by("fish", ask.format("littled completion "), tmp_path)
+    assert found == ["status", *sorted(SHELLS)]
+
+
+@pytest.mark.skipif(ZSH is None, reason="zsh is not installed")
+def test_zsh_completes(tmp_path: Path) -> None:
+    """The script registers its function; called as zsh calls it, it offers words of the command."""
+    shown = """
+        autoload -U compinit; compinit -u -D; source ./script
+        print -- $_comps[littled]
+        compadd() { print -l -- ${(P)5} }
+        _describe() { print -l -- ${(P)3} }
+        words=(littled sta); CURRENT=2; $_comps[littled]
+    """
+    registered, *words = offered_by("zsh", shown, tmp_path)
+    assert registered == "_littled_completion"
+    assert [word.partition(":")[0] for word in words] == ["status"]
