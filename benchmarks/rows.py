@@ -4,10 +4,11 @@
 
 Frames are made before and sent over a Unix socket to `littled serve` on a new store. Each line is
 one run as a JSON object; a table of medians and of ratios within the rounds follows. A run of the
-daemon ends when its learner has published the last rule of the rows, at a place that is public: so
-all of it is learned then, and acknowledged after a sync. `acknowledged` is the rate up to the last
-acknowledgement alone. `cpu_us` is the daemon's CPU time a row, which depends less on what else the
-machine does; `store_bytes` what the store grew by, a row.
+daemon ends with the last figure of `quality` of the rows, at a place that is public: it counts the
+mistakes of all rows before, so that these are learned then, and acknowledged after a sync. Rules
+would not do, as a scorecard that has hardly changed is not published again. `acknowledged` is the
+rate up to the last acknowledgement alone. `cpu_us` is the daemon's CPU time a row, which depends
+less on what else the machine does; `store_bytes` what the store grew by, a row.
 
 - *scorecard*, *stumps*, *thresholds*: streams of the same rows, which differ in their learner only.
   A threshold of one column is next to no work, so the first two show what learning costs.
@@ -46,10 +47,7 @@ from benchmarks.service.contenders import Acks, Bare, Daemon
 from benchmarks.service.processes import Server, unix
 from benchmarks.service.pumping import Flow, of_length, pump, round_trips
 from littled.configuration import load_configuration
-from littled.learners.leader.learner import published_after
 from littled.planner import StreamPlan, plan_stream
-from littled.planner.leader.plan import LeaderPlan
-from littled.planner.online.plan import OnlinePlan
 from littled_client import Client
 from littled_protocol import limits
 from littled_protocol.codec import encode_frame
@@ -104,6 +102,7 @@ def configuration(streams: dict[str, str], horizon: int) -> str:
     text = ""
     for name, learner in streams.items():
         text += f"[streams.{name}]\nepsilon = 1.0\ndelta = 1e-6\nhorizon = {horizon}\n"
+        text += "quality = true\n"
         text += 'label = { column = "y", positive = "yes", negative = "no" }\n'
         text += f"[streams.{name}.columns]\n"
         for place, size in enumerate(SIZES):
@@ -112,19 +111,11 @@ def configuration(streams: dict[str, str], horizon: int) -> str:
     return text
 
 
-def last_rule(plan: StreamPlan, most: int) -> int:
-    """The last position up to `most` at which the plan's one learner publishes; all are public."""
+def last_figure(plan: StreamPlan, most: int) -> int:
+    """The last position up to `most` at which a figure of the plan's one learner is published."""
     (one,) = plan.publishing
-    if isinstance(one, LeaderPlan):
-        ends = [
-            number * one.parameters.batch_examples for number in published_after(one.parameters)
-        ]
-        return max(end for end in ends if end <= most)
-    assert isinstance(one, OnlinePlan)
-    position, calls = 0, 0
-    while (length := one.parameters.epoch_length(calls)) and position + length <= most:
-        position, calls = position + length, calls + 1
-    return position
+    assert one.quality is not None
+    return most // one.quality.period * one.quality.period
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,8 +166,8 @@ class RowsDaemon(Daemon):
             self.server.end()
 
     def learned(self, name: str, batch: int, turn: int, most: int) -> Run:
-        """Feed a stream until its last rule within so many rows is published."""
-        stream, end = f"{name}-{batch}-{turn}", last_rule(self.plans[name], most)
+        """Feed a stream until its last figure within so many rows is published."""
+        stream, end = f"{name}-{batch}-{turn}", last_figure(self.plans[name], most)
         number = -(-end // batch)
         made = frames(batch, number)
         peer, credit = self._opened(stream)
@@ -186,7 +177,7 @@ class RowsDaemon(Daemon):
             begun = time.perf_counter()
             acknowledged = pump([Flow(peer, made, number, window, Acks(batch))])
             with Client(self.address) as client:
-                wait_for(client, f"{stream}/rule", end, begun)
+                wait_for(client, stream, end, begun)
             seconds = time.perf_counter() - begun
         cpu = self.server.rested_cpu_seconds() - before
         fed = number * batch
@@ -208,14 +199,14 @@ class RowsDaemon(Daemon):
         return sum(file.stat().st_blocks * 512 for file in files)
 
 
-def wait_for(client: Client, learner: str, position: int, begun: float) -> None:
-    """Wait until a rule at this position is published; TimeoutError after SECONDS_MAX."""
+def wait_for(client: Client, stream: str, position: int, begun: float) -> None:
+    """Wait until a figure up to this position is published; TimeoutError after SECONDS_MAX."""
     while True:
-        latest = client.latest(learner)
-        if latest is not None and latest.position >= position:
+        told = client.status()["streams"][stream]["learners"]["rule"]["quality"]
+        if told.get("position", 0) >= position:
             return
         if time.perf_counter() - begun > SECONDS_MAX:
-            raise TimeoutError(f"{learner} publishes nothing at {position}")
+            raise TimeoutError(f"{stream} tells nothing at {position}")
         time.sleep(0.002)
 
 

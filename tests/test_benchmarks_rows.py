@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from benchmarks.real import prefixes
 from benchmarks.real.prefixes import Pair
 from benchmarks.real.streams import stream_of
-from benchmarks.rows import COLUMNS, LEARNERS, Run, configuration, frames, last_rule, rows, table
+from benchmarks.rows import COLUMNS, LEARNERS, Run, configuration, frames, last_figure, rows, table
 from benchmarks.service import bare
 from benchmarks.service.work import THRESHOLD
 from littled.configuration import parse_configuration
@@ -23,16 +22,14 @@ def plan_of(learner: str, horizon: int) -> StreamPlan:
 
 
 @pytest.mark.parametrize("learner", LEARNERS)
-def test_a_run_ends_at_the_last_rule_that_comes_within_its_rows(learner: str) -> None:
+def test_a_run_ends_at_the_last_figure_that_comes_within_its_rows(learner: str) -> None:
     plan = plan_of(learner, 100_000)
     assert plan.x_type == f"u16x{COLUMNS}"
-    whole, half = last_rule(plan, 100_000), last_rule(plan, 50_000)
-    assert 40_000 < half <= 50_000 < whole <= 100_000
-    parameters = plan.publishing[0].parameters
-    if learner == "scorecard":
-        assert half == 50_000 // parameters.batch_examples * parameters.batch_examples
-    else:
-        assert half in np.cumsum([parameters.epoch_length(call) for call in range(30)])
+    assert plan.publishing[0].quality is not None
+    period = plan.publishing[0].quality.period
+    found = [last_figure(plan, rows) for rows in (period - 1, period, 50_000, 100_000)]
+    assert found == [0, period, 50_000 // period * period, 100_000 // period * period]
+    assert 40_000 < found[2] <= 50_000
 
 
 def test_frames_hold_the_rows_one_after_the_other() -> None:

@@ -1942,6 +1942,13 @@ LEADERS = (
         (ALL_RELEASES, f"{LEADER}/test_features.py::test_no_example_adds_more_than_its_limit"),
     ),
     Mutant(
+        "lengths of a scorecard learner's rows rounded down",
+        "learners/leader/features.py",
+        "found += found * found < squares",
+        "found += 0",
+        (f"{LEADER}/test_features.py::test_sums_of_rows_are_those_of_each_row",),
+    ),
+    Mutant(
         "residuals that are not limited to a half",
         "learners/leader/features.py",
         "residual = RESIDUAL_STEPS - np.searchsorted",
@@ -2013,6 +2020,14 @@ LEADERS = (
         (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
     ),
     Mutant(
+        "a scorecard published again when sums before noise have moved",
+        "learners/leader/learner.py",
+        "points = self._points(state.average, state.sequence, self._base_left(state))",
+        "points = self._points("
+        "state.sequence.summed.cells.sum(axis=1), state.sequence, self._base_left(state))",
+        (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
+    ),
+    Mutant(
         "Gaussian noise with parts that are too narrow",
         "mechanisms/discrete_gaussian.py",
         "values = values * FACTOR + parts[:, part]",
@@ -2053,8 +2068,8 @@ LEADERS = (
     Mutant(
         "scorecards judged that only the sums before noise tell",
         "learners/leader/learner.py",
-        "return state.card.constant, np",
-        "return int(needed(state.sequence).summed.cells.sum()), np",
+        "return state.card.constant, points_of_cells",
+        "return int(needed(state.sequence).summed.cells.sum()), points_of_cells",
         (
             f"{LEADER_LAW}::test_what_is_judged_and_what_a_stump_is_drawn_from_are_within_their_parts",
         ),

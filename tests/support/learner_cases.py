@@ -340,6 +340,7 @@ SCORECARDS: dict[str, tuple[str, LeaderParameters]] = {
     "scorecard warm": ("scorecard", WARM),
     "scorecard shaped": ("scorecard", replace(WARM, columns_max=1, monotone="rf")),
     "scorecard compared": ("scorecard", COMPARED),
+    "scorecard seldom": ("scorecard", replace(COMPARED, publish_every=1, least_change=40)),
 }
 # A name ends with c.
 SCORECARD_USERS: dict[str, tuple[str, LeaderParameters]] = {

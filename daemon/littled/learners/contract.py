@@ -67,7 +67,7 @@ class Examples:
         position = self.place.position + index
         number = bisect_right(self.further, position, key=lambda record: record[1])
         if not number:
-            return replace(self.place, position=position)
+            return Place(self.place.chain_head, self.place.record_position, position)
         return Place(*self.further[number - 1], position)
 
     def rest(self, count: int) -> "Examples":

@@ -147,7 +147,8 @@ class FeatureMap:
 
     def cells(self, x: Points) -> NDArray[np.uint32]:
         """The cells of n rows: uint32 (columns, n), in which sums over columns are fast."""
-        found: NDArray[np.uint32] = np.ascontiguousarray((rows_of(x) + self.first_cells).T)
+        by_column = np.ascontiguousarray(rows_of(x).T)  # of small numbers still
+        found: NDArray[np.uint32] = by_column + self.first_cells[:, np.newaxis]
         return found
 
     def rows(self, cells: NDArray[np.uint32]) -> Integers:
@@ -185,8 +186,9 @@ class FeatureMap:
 
         Exact as `sums` is: multiples are below 2^13 times the usual length, and n below 2^17.
         """
-        repeated = np.tile(multiples, len(cells))
-        histogram = _counted(cells.ravel(), repeated, self.cell_count)
+        repeated = np.empty(cells.shape)
+        repeated[:] = multiples
+        histogram = _counted(cells.ravel(), repeated.ravel(), self.cell_count)
         at, places, values = self._entries
         total = int(multiples.sum())
         vector = _counted(places, values * histogram[at], self.dimensions) - centre * total
@@ -210,18 +212,33 @@ class Contribution:
     def _squares(self) -> Integers:
         return self.features.squares(self.centre)
 
+    @property
+    def _stretch_bits(self) -> int:
+        """2^bits are at most the constant, so that no stretch of so many numbers has two squares.
+
+        As far as there are rows: they are as long as the constant at least.
+        """
+        return self.features.constant.bit_length() - 1
+
     @cached_property
-    def _lengths(self) -> Integers:
-        """The squares of 0, 1, ..., up to one that no row exceeds."""
+    def _roots(self) -> Integers:
+        """The root, rounded up, of the first number of each stretch up to a row's greatest square.
+
+        Roots of all others of a stretch are these or one more.
+        """
         firsts = self.features.first_cells.astype(np.int64)
         most = int(np.maximum.reduceat(self._squares, firsts).sum())
         most += self.features.constant**2
-        return np.arange(math.isqrt(most) + 2, dtype=np.int64) ** 2
+        squares = np.arange(math.isqrt(most) + 2, dtype=np.int64) ** 2
+        starts = np.arange((most >> self._stretch_bits) + 1, dtype=np.int64) << self._stretch_bits
+        found: Integers = np.searchsorted(squares, starts, side="left").astype(np.int64)
+        return found
 
     def lengths(self, cells: NDArray[np.uint32]) -> Integers:
         """max(ceil |a - m|, bound) of n rows: int64 (n,)."""
         squares = self._squares.take(cells).sum(axis=0) + self.features.constant**2
-        found: Integers = np.searchsorted(self._lengths, squares, side="left")
+        found: Integers = self._roots.take(squares >> self._stretch_bits)
+        found += found * found < squares
         return np.maximum(found, self.bound)
 
     def scores(self, weights: Integers) -> tuple[Integers, int]:
@@ -276,7 +293,7 @@ def _contribution(features: FeatureMap, centre: bytes, bound: int) -> Contributi
     return Contribution(features, np.frombuffer(centre, dtype=np.int64), bound)
 
 
-def _counted(places: NDArray[Any], values: Integers, count: int) -> Integers:
+def _counted(places: NDArray[Any], values: NDArray[Any], count: int) -> Integers:
     """The sum of the values at each of `count` places: int64; exact below 2^53."""
     found: Integers = np.bincount(places, values, count).astype(np.int64)
     return found

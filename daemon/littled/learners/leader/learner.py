@@ -18,7 +18,8 @@ features once; the rest of the season is another sequence on features less that 
 
 A season is a pure state machine, `step(state, event, noise)`, with the events and effects of
 `littled.learners.contract`. Rules are published at the ends of public batches, at first after each,
-later less and less often; what a rule costs is charged when the season opens.
+later less and less often, and only if rows score differently enough to be worth a rule; what rules
+cost is charged when the season opens.
 """
 
 import math
@@ -55,7 +56,12 @@ from littled.learners.leader.parameters import (
     POINTS,
     LeaderParameters,
 )
-from littled.learners.leader.shaping import monotone, narrow_columns
+from littled.learners.leader.shaping import (
+    change_squared,
+    monotone,
+    narrow_columns,
+    points_of_cells,
+)
 from littled.learners.leader.state import (
     Base,
     LeaderState,
@@ -221,7 +227,7 @@ class LeaderLearner:
             return Step(state, consumed=count)
         if p.publish_every:
             if state.batches >= p.stump_batches:
-                state = replace(state, card=self._rule(state))
+                state = replace(state, card=self._card(state))
             if self._chosen(state) == state.rule:
                 return Step(state, consumed=end)
         place = event.place_of(end - 1)
@@ -349,7 +355,7 @@ class LeaderLearner:
         """The constant and the points of all cells of the scorecard that is judged."""
         if state.card is None:
             return 0, np.zeros(self.features.cell_count, dtype=np.int64)
-        return state.card.constant, np.concatenate([np.array(t) for t in state.card.tables])
+        return state.card.constant, points_of_cells(state.card)
 
     def _sequence(self, start: Integers, centre: Integers, bound: int) -> Sequence:
         rows = self.features.dimensions
@@ -424,6 +430,24 @@ class LeaderLearner:
         constant, parts = self.stumps.points(state.stump if choice is Candidate.STUMP else number)
         return self.features.rules.rule_of(constant * POINTS, parts * POINTS)
 
+    def _card(self, state: LeaderState) -> ScorecardRule:
+        """The scorecard of a public time: the last one, if rows score nearly the same; public."""
+        p, least = self.parameters, self.parameters.least_change
+        if state.card is None or not least:
+            return self._rule(state)
+        if p.monotone or p.columns_max is not None:
+            new = self._rule(state)
+            moved = change_squared(state.card, new.constant, points_of_cells(new))
+            return state.card if moved < least * least else new
+        assert state.sequence is not None, "a public time is in a season"
+        points = self._points(state.average, state.sequence, self._base_left(state))
+        moved = change_squared(state.card, *points)
+        return state.card if moved < least * least else self.features.rules.rule_of(*points)
+
+    def _base_left(self, state: LeaderState) -> Base:
+        """What is left of the base."""
+        return Base(state.base.number, self.base_score(state.base, state.batches))
+
     def _rule(self, state: LeaderState) -> ScorecardRule:
         """The scorecard of averaged weights around a centre, and of what is left of the base.
 
@@ -431,7 +455,7 @@ class LeaderLearner:
         as if all rows had the mean there.
         """
         assert state.sequence is not None, "a rule is published in a season"
-        base = Base(state.base.number, self.base_score(state.base, state.batches))
+        base = self._base_left(state)
         found = self._whole_rule(state.average, state.sequence, base)
         most = self.parameters.columns_max
         if most is None or most >= len(found.tables):
@@ -445,7 +469,13 @@ class LeaderLearner:
 
     def _whole_rule(self, weights: Integers, sequence: Sequence, base: Base) -> ScorecardRule:
         """The same of all columns, monotone where that was asked for."""
-        rules, unit, score = self.features.rules, sequence.bound << WEIGHT_BITS, weights * POINTS
+        rules = self.features.rules
+        found = rules.rule_of(*self._points(weights, sequence, base))
+        return monotone(found, self.parameters.monotone, rules.ordered)
+
+    def _points(self, weights: Integers, sequence: Sequence, base: Base) -> tuple[int, Integers]:
+        """Its constant, and the points of all cells."""
+        unit, score = sequence.bound << WEIGHT_BITS, weights * POINTS
         constant = int(score[0]) * self.features.constant - int((score * sequence.centre).sum())
         constant, points = (
             _nearest(constant, unit),
@@ -455,7 +485,7 @@ class LeaderLearner:
             own, parts = self.stumps.points(base.number)
             most = base.score * POINTS >> SCORE_BITS
             constant, points = constant + own * most, points + parts * most
-        return monotone(rules.rule_of(constant, points), self.parameters.monotone, rules.ordered)
+        return constant, points
 
 
 def season_event(p: LeaderParameters) -> ScorecardSeason:

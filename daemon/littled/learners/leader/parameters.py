@@ -31,19 +31,19 @@ DROPPED_BITS = 14
 
 # Points of a scorecard for one unit of the logarithm of the odds of a usual row.
 POINTS = 100
-STUMP_POINTS_MAX = 1 << 10
+STUMP_POINTS_MAX, LEAST_CHANGE_MAX = 1 << 10, 1 << 10
 
 _FRACTIONS = ("epsilon", "decay", "learning_rate", "stump_rate")
 _INTEGERS = (
     *("horizon", "batch_examples", "warmup", "warmup_scale", "moments_scale", "scale"),
     *("cosines", "average_batches", "publish_every", "stump_batches", "stump_points", "stump_fade"),
-    *("judging_scale", "judging_first", "judging_last"),
+    *("judging_scale", "judging_first", "judging_last", "least_change"),
 )
 # What later versions added: not stored where it has its default, so that plans stay as they were.
 _LATER = (
     *("columns_max", "monotone", "cosines", "average_batches", "publish_every"),
     *("stump_batches", "stump_rate", "stump_points", "stump_fade"),
-    *("judging_scale", "judging_first", "judging_last"),
+    *("judging_scale", "judging_first", "judging_last", "least_change"),
 )
 
 
@@ -52,7 +52,7 @@ class LeaderParameters:
     """Public parameters of the scorecard learner.
 
     Privacy-critical (they set prices): all but `learning_rate`, `columns_max`, `monotone`,
-    `average_batches`, `publish_every`, `stump_points` and `stump_fade`.
+    `average_batches`, `publish_every`, `stump_points`, `stump_fade` and `least_change`.
 
     - `epsilon`: what is promised for all that is released about an example; finite precision is
       charged for it.
@@ -78,6 +78,8 @@ class LeaderParameters:
     - `judging_scale`: by what counts of right answers are multiplied before noise is added, at the
       end of public periods of `judging_first` batches, twice as many, and so on up to
       `judging_last`, the first of which begins after as many; 0 if nothing is judged.
+    - `least_change`: a scorecard is published again when rows score differently by so many points,
+      as a root mean square over rows whose buckets are all as likely; 0 for any change.
 
     ValueError, one sentence, for values and combinations that no learner can have.
     """
@@ -104,6 +106,7 @@ class LeaderParameters:
     judging_scale: int = 0
     judging_first: int = 0
     judging_last: int = 0
+    least_change: int = 0
 
     def __post_init__(self) -> None:
         """Say the first thing that is wrong, if anything is."""
@@ -222,9 +225,11 @@ def _wrong_portfolio(p: LeaderParameters) -> Iterator[str]:
         yield "a stump needs stump_batches and a stump_rate above 0, and neither without the other"
     if p.stump_points > STUMP_POINTS_MAX or bool(p.stump_points) != bool(p.stump_fade):
         yield f"stump_points must be from 0 to {STUMP_POINTS_MAX}, and need stump_fade"
+    if p.least_change > LEAST_CHANGE_MAX:
+        yield f"least_change must be from 0 to {LEAST_CHANGE_MAX}"
     if bool(p.judging_scale) != (0 < p.judging_first <= p.judging_last):
         yield "judging needs judging_scale, and judging_first from 1 to judging_last"
-    if (p.stump_batches or p.judging_scale) and not p.publish_every:
-        yield "a stump and judging need publish_every"
+    if (p.stump_batches or p.judging_scale or p.least_change) and not p.publish_every:
+        yield "a stump, judging and least_change need publish_every"
     if p.judging_scale * p.judging_last * p.batch_examples >= 1 << 62:
         yield "periods this long have counts that would not fit into 64 bits"

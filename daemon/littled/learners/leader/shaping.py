@@ -1,15 +1,21 @@
-"""What a configuration wants of published scorecards: few columns, and tables that rise or fall.
+"""What is wanted of published scorecards: few columns, tables that rise or fall, few releases.
 
 All of it is computed from what is public already, so nothing is paid for it.
 """
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
+import numpy as np
+
+from littled.classes.capabilities import Integers
 from littled_protocol.rules import ScorecardRule
 
 # Of each column, in the parameters: the points of its values rise, fall, or do as they like.
 RISING, FALLING, FREE = "rf-"
+# Changes of points count as far as their squares, summed over 2^16 buckets, fit into 64 bits.
+_CHANGE_MAX, _MEAN_BITS = 1 << 21, 6
 
 
 def pooled(points: Iterable[int]) -> list[int]:
@@ -51,3 +57,35 @@ def narrow_columns(rule: ScorecardRule, most: int) -> tuple[int, ...]:
     spread = [max(table) - min(table) for table in rule.tables]
     order = sorted(range(len(spread)), key=lambda place: -spread[place])
     return tuple(sorted(order[most:]))
+
+
+@lru_cache(maxsize=64)
+def points_of_cells(rule: ScorecardRule) -> Integers:
+    """The points of the buckets of all columns in a row, int64 (cells,), not to be changed.
+
+    They are kept for some rules, as a learner asks for the same ones at each step.
+    """
+    return np.concatenate([np.array(table, dtype=np.int64) for table in rule.tables])
+
+
+def change_squared(old: ScorecardRule, constant: int, points: Integers) -> int:
+    """By how much rows score differently, in points: the mean square over all rows of buckets.
+
+    Each bucket of a column counts the same; rounded, by less than a point and a column.
+    constant, points: of another scorecard over the same columns, int64 (cells,).
+    """
+    sizes = tuple(map(len, old.tables))
+    starts, counts = _starts(sizes), np.array(sizes, dtype=np.int64)
+    change = points - points_of_cells(old)
+    change = np.minimum(np.maximum(change, -_CHANGE_MAX), _CHANGE_MAX)
+    means = (np.add.reduceat(change, starts) << _MEAN_BITS) // counts
+    squares = np.add.reduceat(change * change, starts) // counts
+    mean = ((constant - old.constant) << _MEAN_BITS) + int(means.sum())
+    spread = int(squares.sum()) - int((means * means >> 2 * _MEAN_BITS).sum())
+    return (mean * mean >> 2 * _MEAN_BITS) + max(0, spread)
+
+
+@lru_cache(maxsize=16)
+def _starts(sizes: tuple[int, ...]) -> Integers:
+    """The first cell of each column."""
+    return np.cumsum([0, *sizes[:-1]], dtype=np.int64)

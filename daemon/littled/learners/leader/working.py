@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from littled.classes.base import Labels
 from littled.classes.capabilities import Integers
 from littled.learners.contract import Examples, Place
 from littled.learners.leader.columns import Columns
@@ -86,7 +87,7 @@ class Working:
             kept = state.users_kept.plus(event.users[self.admitted])
             state = replace(state, users_kept=kept)
         self._state = state
-        self._card = learner.card_points(state)
+        self._card_labels: Labels | None = None
         self._begin(sequence, 0)
 
     def _begin(self, sequence: Sequence, first: int) -> None:
@@ -124,14 +125,17 @@ class Working:
         return found
 
     def _right(self, first: int, last: int) -> Integers:
-        """How much more often each candidate is right than wrong on examples: int64 (counted,)."""
-        cells, y = self.cells[:, first:last], self.event.y[first:last]
-        said = (
-            labelled(*self._card, cells),
-            self.learner.stumps.labels(self.stump, cells),
-            np.zeros(len(y), dtype=np.uint8),
-        )
-        return np.array([self._signs(each == y, first, last).sum() for each in said])
+        """How much more often each candidate is right than wrong on examples: int64 (counted,).
+
+        "Never" is right where a label is 0; another one besides where it says 1 rightly.
+        """
+        if self._card_labels is None:  # a step ends where the next card begins
+            self._card_labels = labelled(*self.learner.card_points(self._state), self.cells)
+        signs = self._signs(self.event.y[first:last], first, last)
+        stump = self.learner.stumps.labels(self.stump, self.cells[:, first:last])
+        said = (self._card_labels[first:last], stump, np.zeros_like(stump))
+        found: Integers = np.array([2 * signs.dot(each) for each in said]) - signs.sum()
+        return found
 
     def finish(self, place: Place) -> None:
         """Release what belongs to the batch that is full now, and take up what follows from it."""

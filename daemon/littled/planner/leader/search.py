@@ -34,9 +34,13 @@ from littled.portable import log
 from littled_protocol import limits
 
 SCORE_NOISE, BATCH_SPEED = 0.7, 4.0
+# Of batches that have to be longer; scores that were moved by much more would swing to and fro.
+BATCH_SPEED_MAX = 8.0
 RATE_MAX = 0.2
 # Batches have at least so many examples, and a season at least so many batches, where it can.
 BATCH_MIN, BATCHES_MIN = 8, 40
+# Where batches would be longer than this anyway there are fewer of them, as each takes its time.
+BATCH_LONG, BATCHES_LONG = 1024, 2048
 # The warm-up has so many examples as make the noise of the mean a fifth of a usual row, but at most
 # a twentieth of a season; where that leaves more noise than 0.7 of a row, there is none.
 WARMUP_PRECISION, WARMUP_SHARE, WARMUP_NOISE = 5.0, 20, 0.7
@@ -55,6 +59,9 @@ COSINES_TOGETHER, COSINES_MIN, COSINES_OF_FEW = 128, 4, 32
 AVERAGE_BATCHES = 2
 # Public times of a season: the ends of all batches, unless there are more.
 PUBLIC_TIMES = 4096
+# There a scorecard is published if rows score differently by so many points, a fifth of a unit of
+# log odds: real streams lose nothing, and where nothing changes one rule in fifty is published.
+LEAST_CHANGE = 20
 # With coarser coefficients, rounding them would lose more than the budget's size does.
 SCALE_MIN = 8
 # Learning rates are multiples of this.
@@ -194,6 +201,7 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
             judging_scale=_multiple(own * share, COUNTED * 4),
             judging_first=first,
             judging_last=max(first, int(_period(n, own, share)) // batch),
+            least_change=LEAST_CHANGE,
         )
     except ValueError:  # a season so long that sums would not fit into 64 bits
         return None
@@ -237,10 +245,11 @@ def _stump(rules: AdditiveRules, n: int, rho: float, batch: int) -> tuple[int, F
 
 
 def _warmup(dimensions: int, n: int, rho: float, batch: int) -> int:
-    """Batches of the warm-up; 0 where the mean of rows would be mostly noise."""
+    """Batches of the warm-up, one at least; 0 where the mean of rows would be mostly noise."""
     needed = math.sqrt(5 * dimensions / rho)
     longest = min(n / WARMUP_SHARE, WARMUP_PRECISION * needed)
-    return int(longest) // batch if needed <= WARMUP_NOISE * longest else 0
+    enough = needed <= WARMUP_NOISE * longest and batch <= n / WARMUP_SHARE
+    return max(1, int(longest) // batch) if enough else 0
 
 
 def _multiple(rho: float, squares: int) -> int:
@@ -254,8 +263,12 @@ def _batch(n: int, rho: float) -> tuple[int, Fraction, float]:
     for _ in range(STEPS):
         usual = max(BATCH_MIN, min(round(BATCH_SPEED / rate), max(BATCH_MIN, n // BATCHES_MIN)))
         batch = min(max(usual, -(-n // BATCHES_MAX)), n, BATCH_MAX)
+        if batch > BATCH_LONG:
+            batch = min(max(usual, -(-n // BATCHES_LONG)), BATCH_MAX)
         decay = 1 - Fraction(batch, 2 * n)
         rate = min(RATE_MAX, SCORE_NOISE / (deviation * _squares(n // batch, decay)))
+        if batch > usual:  # as many batches as there can be: long ones move scores by no more
+            rate = min(rate, BATCH_SPEED_MAX / batch)
     return batch, decay, rate
 
 

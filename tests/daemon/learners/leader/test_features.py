@@ -1,5 +1,6 @@
 """What an example adds to a batch's sum: exact, never longer than its limit, towards its label."""
 
+import math
 from decimal import Decimal, localcontext
 from itertools import product
 from typing import Any
@@ -89,6 +90,23 @@ def test_no_example_adds_more_than_its_limit(name: str, seed: int) -> None:
                 assert squares <= LENGTH_MAX**2
                 longest = max(longest, squares)
     assert longest > 0.9 * LENGTH_MAX**2  # the limit is reached, so it is no idle one
+
+
+@pytest.mark.parametrize("name", ["3x2c", "64x64x2cx7x24x101", "x".join(["2c"] * 300)])
+def test_roots_of_all_squares_up_to_the_greatest_are_rounded_up(name: str) -> None:
+    features = FeatureMap(Scorecards(name), COSINES)
+    contribution = Contribution(features, np.zeros(features.dimensions, dtype=np.int64), 1)
+    least = features.constant**2
+    most = least + sum(
+        int((table.astype(np.int64) ** 2).sum(axis=1).max()) for table in features.encoded.tables
+    )
+    # where roots change
+    roots = np.arange(features.constant, math.isqrt(most) + 1) ** 2
+    squares = np.unique(np.clip([roots - 1, roots, roots + 1], least, most))
+    assert len(contribution._roots) == (most >> contribution._stretch_bits) + 1
+    contribution.__dict__["_squares"] = squares - least  # a cell for each of these
+    lengths = contribution.lengths(np.arange(len(squares), dtype=np.uint32)[np.newaxis])
+    assert lengths.tolist() == [math.isqrt(one - 1) + 1 for one in squares.tolist()]
 
 
 @pytest.mark.parametrize("name", CLASSES)

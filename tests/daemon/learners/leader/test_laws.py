@@ -253,10 +253,15 @@ def test_a_stump_is_drawn_by_chance_and_a_better_one_more_often() -> None:
 
 
 SHAPED = replace(WARM, columns_max=1, monotone="rf")
+# So that about half of the transcripts' scorecards are published again.
+SELDOM = replace(COMPARED, judging_scale=0, judging_first=0, judging_last=0, least_change=400)
+SHAPED_SELDOM = replace(SELDOM, monotone="rf")
 
 
 @pytest.mark.parametrize(
-    "parameters", [COLD, WARM, SHAPED, COMPARED], ids=["cold", "warm", "shaped", "compared"]
+    "parameters",
+    [COLD, WARM, SHAPED, COMPARED, SELDOM, SHAPED_SELDOM],
+    ids=["cold", "warm", "shaped", "compared", "seldom", "shaped-seldom"],
 )
 def test_what_is_published_follows_from_the_releases_alone(parameters: LeaderParameters) -> None:
     """Neighbours whose releases are the same publish the same rules, and ask for the same words."""

@@ -329,6 +329,30 @@ def test_a_rule_that_stays_is_not_published_again() -> None:
     assert [each.version for each in out] == list(range(2, len(out) + 2))
 
 
+@pytest.mark.parametrize("shape", [{}, {"monotone": "r--"}, {"columns_max": 1}], ids=str)
+def test_a_scorecard_is_published_again_when_rows_score_differently(shape: dict[str, Any]) -> None:
+    always = learner("portfolio", judging_scale=0, judging_first=0, judging_last=0, **shape)
+    seldom = replace(always, parameters=replace(always.parameters, least_change=60))
+    (whole, every), (state, out) = (run(of, 200, TapeNoise(5), []) for of in (always, seldom))
+    assert (state.weights.tolist(), state.batches) == (whole.weights.tolist(), whole.batches)
+    # with the stump alone scores are those of its rule, which is published already
+    standing = [each.rule for each in every if each.position <= 40][-1]
+    cards, wanted = [each.rule for each in every if each.position > 40], []
+    for card in cards:
+        if mean_square(standing, card) >= 60**2:
+            standing = card
+            wanted.append(card)
+    assert [each.rule for each in out if each.position > 40] == wanted
+    assert 1 < len(wanted) < len(cards)
+
+
+def mean_square(old: Any, new: Any) -> float:
+    """Of all rows of buckets how differently they score, in points."""
+    rows = np.indices(CLASS.sizes).reshape(len(CLASS.sizes), -1).T.astype(np.uint16)
+    apart = [rule.points(rows).sum(axis=1) + rule.constant for rule in (old, new)]
+    return float(((apart[1] - apart[0]) ** 2).mean())
+
+
 def test_later_seasons_keep_what_was_learned_and_draw_a_stump_to_compare_with() -> None:
     of, noise = learner("portfolio"), KeyedNoise(bytes(32))
     state, out = run(of, 200, noise, [])

@@ -58,6 +58,7 @@ def test_parameters_are_stored_and_read_again() -> None:
 PORTFOLIO = replace(
     WARM, cosines=16, average_batches=3, publish_every=1, stump_batches=4, stump_rate=F(1, 4),
     stump_points=100, stump_fade=80, judging_scale=10**6, judging_first=3, judging_last=12,
+    least_change=20,
 )  # fmt: skip
 
 
@@ -65,6 +66,7 @@ def test_what_came_later_is_stored_where_it_is_not_what_it_was_before() -> None:
     assert PORTFOLIO.to_dict().keys() - WARM.to_dict().keys() == {
         *("cosines", "average_batches", "publish_every", "stump_batches", "stump_rate"),
         *("stump_points", "stump_fade", "judging_scale", "judging_first", "judging_last"),
+        "least_change",
     }
     assert LeaderParameters.from_dict(PORTFOLIO.to_dict()) == PORTFOLIO
     assert PORTFOLIO.batches == 92
@@ -81,7 +83,8 @@ def test_periods_double_up_to_the_longest_and_begin_after_the_first_scorecards()
     [
         ({"cosines": 0}, "cosines must be from 1 to 64"),
         ({"average_batches": 0}, "average_batches at least 1"),
-        ({"publish_every": 0}, "a stump and judging need publish_every"),
+        ({"publish_every": 0}, "a stump, judging and least_change need publish_every"),
+        ({"least_change": 1025}, "least_change must be from 0 to 1024"),
         ({"stump_batches": 0}, "a stump needs stump_batches and a stump_rate"),
         ({"stump_rate": F(0)}, "a stump needs stump_batches and a stump_rate"),
         ({"stump_rate": F(1001)}, "a stump needs stump_batches and a stump_rate"),

@@ -6,7 +6,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.isotonic import isotonic_regression
 
-from littled.learners.leader.shaping import monotone, narrow_columns, pooled
+from littled.learners.leader.shaping import (
+    change_squared,
+    monotone,
+    narrow_columns,
+    points_of_cells,
+    pooled,
+)
 from littled_protocol.rules import ScorecardRule
 
 POINTS = st.lists(st.integers(-(10**6), 10**6), min_size=1, max_size=40)
@@ -41,3 +47,24 @@ def test_tables_rise_and_fall_between_what_is_missing_and_other() -> None:
 def test_the_columns_that_spread_least_are_left_out() -> None:
     card = ScorecardRule(0, ((0, 5), (-9, 0), (7, 7), (3, -2)))
     assert [narrow_columns(card, most) for most in (4, 3, 2, 1)] == [(), (2,), (2, 3), (0, 2, 3)]
+
+
+CARDS = st.tuples(
+    st.integers(-(10**6), 10**6),
+    *(st.tuples(*[st.integers(-(10**6), 10**6)] * size) for size in (2, 5, 3)),
+).map(lambda parts: ScorecardRule(parts[0], parts[1:]))
+
+
+@given(old=CARDS, new=CARDS)
+def test_a_change_is_the_mean_square_over_all_rows(old: ScorecardRule, new: ScorecardRule) -> None:
+    rows = np.indices((2, 5, 3)).reshape(3, -1).T.astype(np.uint16)
+    apart = (new.points(rows) - old.points(rows)).sum(axis=1) + new.constant - old.constant
+    found = change_squared(old, new.constant, points_of_cells(new))
+    assert found**0.5 == pytest.approx((apart.astype(float) ** 2).mean() ** 0.5, abs=2)
+    assert change_squared(old, old.constant, points_of_cells(old)) == 0
+
+
+def test_a_change_of_the_largest_tables_fits() -> None:
+    sizes, most = (2**16,) * 8, 10**6
+    old, new = (ScorecardRule(0, tuple((c,) * size for size in sizes)) for c in (-most, most))
+    assert change_squared(old, 0, points_of_cells(new)) == (16 * most) ** 2

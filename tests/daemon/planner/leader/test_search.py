@@ -117,7 +117,10 @@ def test_few_columns_have_more_cosines(name: str, cosines: int) -> None:
 
 def test_long_seasons_have_longer_batches_and_bounded_states() -> None:
     p = parameters(horizon=10_000_000)
-    assert p.batches <= 4096
+    assert p.all_batches == 2047
+    assert parameters(horizon=1_000_000).all_batches == 4081
+    # a batch moves scores by no more than in short seasons, or nearly
+    assert [round(float(q.learning_rate * q.batch_examples)) for q in (p, parameters())] == [8, 4]
     (plan,) = plan_stream(asked(horizon=10_000_000)).of(LeaderPlan)
     assert LeaderPlanning().snapshot_bytes_max(plan) < 20_000_000
 
