@@ -47,13 +47,14 @@ BENCHMARKS := addresses batch engine evasion feeding journal learning marks pred
 # to keep it. An empty value counts as none.
 coverage rooms other-tests floors: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help venv demo test lint types coverage rooms other-tests floors campaign pythons mutants benchmarks dist sbom audit-dependencies test-container clean
+.PHONY: help venv demo test lint types docs coverage rooms other-tests floors campaign pythons mutants benchmarks dist sbom audit-dependencies test-container clean
 
 help:
 	@echo "make demo        a daemon on a real stream, in a temporary folder"
-	@echo "make test        lint, types, all tests (lint, types, coverage, rooms, other-tests)"
+	@echo "make test        lint, types, all tests (lint, types, docs, coverage, rooms, other-tests)"
 	@echo "make lint        ruff: rules and format"
 	@echo "make types       mypy, strict"
+	@echo "make docs        the pages as a site, in build/site; ends where a link or a name is wrong"
 	@echo "make coverage    tests of the rooms without I/O, with a floor on their coverage"
 	@echo "make rooms       tests of some other rooms, with a floor on the coverage of each"
 	@echo "make other-tests every other test"
@@ -76,13 +77,13 @@ $(VENV)/.installed: pyproject.toml
 	  { echo "$(PYTHON) is not Python 3.11 or later; name one with make PYTHON=python3.x" >&2; exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --upgrade pip
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[audit,demo,gallery,parquet,test]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[audit,demo,docs,gallery,parquet,test]'
 	@touch $@
 
 demo: venv
 	$(BIN)/littled demo
 
-test: lint types coverage rooms other-tests
+test: lint types docs coverage rooms other-tests
 
 lint: venv
 	$(BIN)/ruff check .
@@ -90,6 +91,9 @@ lint: venv
 
 types: venv
 	$(BIN)/mypy
+
+docs: venv
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 coverage: venv
 	$(call limit,$(PURE_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \

@@ -17,13 +17,15 @@ A quotation is a fenced block after a comment that says how to make it:
 command that is refused, and `ways` the ways of selection, or `methods` the methods of answering, as
 a table of this page instead of a fenced block, up to the next empty line. The table after a comment
 `classes` has a row for each class of rules, from the first sentence of its page.
-`tests/test_documents.py` compares every quotation with what is printed now.
+`tests/test_documents.py` compares every quotation with what is printed now. The pages that are
+generated as a whole are written by `docs/reference.py`.
 """
 
 import contextlib
 import io
 import json
 import re
+import runpy
 import shlex
 import sys
 import tempfile
@@ -159,6 +161,8 @@ def main() -> None:
         if new != old:
             page.write_text(new, encoding="utf-8")
             sys.stdout.write(f"{page.relative_to(FOLDER)}\n")
+    for name in runpy.run_path(str(FOLDER / "reference.py"))["main"]():
+        sys.stdout.write(f"{name}\n")
 
 
 if __name__ == "__main__":

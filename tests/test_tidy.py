@@ -328,7 +328,7 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
             "tests/daemon/configuration/test_configuration.py",
             "one configuration, with every key",
         )
-        for name in ("parts", "online", "prediction")
+        for name in ("parts", "words", "online", "prediction")
     },
     **{
         f"daemon/littled/budget/charges/{name}.py": (

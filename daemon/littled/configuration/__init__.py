@@ -30,7 +30,8 @@ from pydantic_core.core_schema import tagged_union_schema
 from littled.budget.unit import USER_EXAMPLES_MAX, Unit
 from littled.classes.base import ClassError
 from littled.configuration.columns import Columns
-from littled.configuration.parts import LearnerPart, Number, Part, Quality, SomeText, Text
+from littled.configuration.parts import LearnerPart, Number, Part, Quality
+from littled.configuration.words import LabelWords, UserWords, XWords, YWords
 from littled.kinds import KINDS, USUAL, Kind, kind_for, load
 from littled.planner import StreamRequest, best_class
 from littled_protocol import limits
@@ -43,7 +44,6 @@ LEARNERS_PER_STREAM_MAX = 64  # all of them share one budget
 HORIZON_MAX = 10**15  # positions stay far inside 63 bits
 EPSILON_MIN, EPSILON_MAX = Decimal("1e-6"), Decimal("1e4")
 DELTA_MIN = Decimal("1e-30")
-OFFSET_MAX = 2**63  # numbers that people read fit into 64 bits
 SHOWN_CHARACTERS_MAX = 60  # of a wrong value, in the sentence about it
 SHOWN_BITS_MAX = 128
 # As in the protocol: names become parts of paths, table keys and metric labels.
@@ -54,49 +54,6 @@ Name = Annotated[str, Field(pattern=NAME_PATTERN)]
 
 class ConfigurationError(ValueError):
     """Something is wrong with a configuration; one sentence that names the key."""
-
-
-class XWords(Part):
-    """How the points of a stream are spoken about: name, unit, and what point 0 stands for."""
-
-    name: SomeText = "x"
-    unit: Text = ""
-    offset: int = Field(default=0, gt=-OFFSET_MAX, lt=OFFSET_MAX)
-
-
-class YWords(Part):
-    """How the labels 1 and 0 of a stream are spoken about."""
-
-    positive: SomeText = "1"
-    negative: SomeText = "0"
-
-    @model_validator(mode="after")
-    def _distinct(self) -> Self:
-        """Two labels with one name could not be told apart."""
-        if self.positive == self.negative:
-            raise ValueError("must name the labels 1 and 0 differently")
-        return self
-
-
-class LabelWords(Part):
-    """The column with the labels of a stream's tables, and its words for 1 and 0."""
-
-    column: SomeText
-    positive: SomeText = "1"
-    negative: SomeText = "0"
-
-    @model_validator(mode="after")
-    def _distinct(self) -> Self:
-        """Two labels with one name could not be told apart."""
-        if self.positive == self.negative:
-            raise ValueError("must name the labels 1 and 0 differently")
-        return self
-
-
-class UserWords(Part):
-    """The column with the users of a stream's tables."""
-
-    column: SomeText
 
 
 class _ByKind:
@@ -129,20 +86,48 @@ class StreamConfiguration(Part):
     """One stream: its whole budget per season, its season's length and its learners."""
 
     name: Name
-    epsilon: Number = Field(gt=0, allow_inf_nan=False)
-    delta: Number = Field(gt=0, lt=1, allow_inf_nan=False)
-    horizon: int = Field(ge=1, le=HORIZON_MAX)
-    unit: Literal["example", "user"] = "example"
-    user_examples_max: int | None = Field(default=None, ge=1, le=USER_EXAMPLES_MAX)
-    users_expected: int | None = Field(default=None, ge=1, le=HORIZON_MAX)
-    quality: Quality | None = None
-    x: XWords = XWords()
-    y: YWords = YWords()
-    columns: Columns | None = None
-    label: LabelWords | None = None
-    user: UserWords | None = None
+    epsilon: Number = Field(
+        gt=0,
+        allow_inf_nan=False,
+        description="What all learners of the stream may spend in a season.",
+    )
+    delta: Number = Field(
+        gt=0, lt=1, allow_inf_nan=False, description="The failure mass that goes with epsilon."
+    )
+    horizon: int = Field(
+        ge=1, le=HORIZON_MAX, description="Examples in a season; the next one has a new budget."
+    )
+    unit: Literal["example", "user"] = Field(
+        default="example",
+        description="What is protected: one example, or all that one user gives to a season.",
+    )
+    user_examples_max: int | None = Field(
+        default=None,
+        ge=1,
+        le=USER_EXAMPLES_MAX,
+        description='Examples of one user that a season uses, with `unit = "user"`; 1 without it.',
+    )
+    users_expected: int | None = Field(
+        default=None,
+        ge=1,
+        le=HORIZON_MAX,
+        description='About how many users a season has, with `unit = "user"`; for plans alone.',
+    )
+    quality: Quality | None = Field(
+        default=None,
+        description="The share of epsilon that tells how good rules are; `true` for the usual one.",
+    )
+    x: XWords = Field(default=XWords(), description="Words for points, without columns.")
+    y: YWords = Field(default=YWords(), description="Words for labels, without columns.")
+    columns: Columns | None = Field(
+        default=None, description="The columns of tables, by their names."
+    )
+    label: LabelWords | None = Field(default=None, description="The label of tables.")
+    user: UserWords | None = Field(default=None, description="The users of tables.")
     learners: dict[Name, Annotated[LearnerPart, _ByKind()]] = Field(
-        min_length=1, max_length=LEARNERS_PER_STREAM_MAX
+        min_length=1,
+        max_length=LEARNERS_PER_STREAM_MAX,
+        description="The learners, by their names; all of them share the stream's budget.",
     )
 
     # Of learners that name no class: what they may be.
@@ -287,7 +272,9 @@ class StreamConfiguration(Part):
 class Configuration(Part):
     """Everything `littled init` needs to know."""
 
-    streams: dict[Name, StreamConfiguration] = Field(min_length=1, max_length=STREAMS_MAX)
+    streams: dict[Name, StreamConfiguration] = Field(
+        min_length=1, max_length=STREAMS_MAX, description="The streams, by their names."
+    )
 
     def to_dict(self) -> dict[str, Any]:
         """A JSON-able copy for the store: numbers as the text that was written."""

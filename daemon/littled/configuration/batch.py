@@ -18,12 +18,24 @@ WINDOW_MAX = 10**7  # a window is kept in memory, with up to 80 bytes for each e
 class BatchConfiguration(LearnerPart):
     """One learner that publishes a rule from each window: its class, and what is wanted of it."""
 
-    kind: Literal["batch"]
-    window: int | None = Field(default=None, ge=1, le=WINDOW_MAX)
-    alpha: Share | None = None
-    beta: Share = Decimal(BETA.numerator) / BETA.denominator
-    method: Literal["auto", "dense", "histogram", "proposals", "closure", "teachers"] = "auto"
-    positives: Share = Decimal(POSITIVES.numerator) / POSITIVES.denominator
+    kind: Literal["batch"] = Field(description="Publishes a rule from each window.")
+    window: int | None = Field(
+        default=None, ge=1, le=WINDOW_MAX, description="Examples of a window; or give `alpha`."
+    )
+    alpha: Share | None = Field(
+        default=None, description="The error of a rule beyond the best one; the window follows."
+    )
+    beta: Share = Field(
+        default=Decimal(BETA.numerator) / BETA.denominator,
+        description="The chance that a rule has a greater error.",
+    )
+    method: Literal["auto", "dense", "histogram", "proposals", "closure", "teachers"] = Field(
+        default="auto", description="How a window's rule is drawn; the planner chooses."
+    )
+    positives: Share = Field(
+        default=Decimal(POSITIVES.numerator) / POSITIVES.denominator,
+        description="About the share of examples with label 1, for estimates.",
+    )
 
     @model_validator(mode="after")
     def _one_wish(self) -> Self:

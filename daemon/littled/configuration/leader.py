@@ -20,9 +20,19 @@ class LeaderConfiguration(LearnerPart):
     points may only rise, or only fall, from one value to the next.
     """
 
-    kind: Literal["leader"] = "leader"
-    columns_max: int | None = Field(default=None, ge=1, le=limits.row_features_max)
-    monotone: dict[str, Way] = Field(default_factory=dict)
+    kind: Literal["leader"] = Field(
+        default="leader", description="Publishes scorecards, which follow what changes."
+    )
+    columns_max: int | None = Field(
+        default=None,
+        ge=1,
+        le=limits.row_features_max,
+        description="Columns that have points in a rule; all without it.",
+    )
+    monotone: dict[str, Way] = Field(
+        default_factory=dict,
+        description="Columns by their names, whose points only rise or only fall.",
+    )
 
     def request(self, name: str, words: Words) -> LeaderRequest:
         """What the planner is asked for."""

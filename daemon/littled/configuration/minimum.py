@@ -2,6 +2,8 @@
 
 from typing import Literal
 
+from pydantic import Field
+
 from littled.configuration.window_values import ValueConfiguration
 from littled.planner.minimum.plan import MinimumRequest
 from littled_protocol.rules import Words
@@ -10,7 +12,9 @@ from littled_protocol.rules import Words
 class MinimumConfiguration(ValueConfiguration):
     """One learner that publishes a robust minimum of each window."""
 
-    kind: Literal["minimum"] = "minimum"
+    kind: Literal["minimum"] = Field(
+        default="minimum", description="Publishes a robust minimum of each window."
+    )
 
     def request(self, name: str, words: Words) -> MinimumRequest:
         """What the planner is asked for."""

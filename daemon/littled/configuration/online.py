@@ -24,12 +24,19 @@ Constant = Annotated[Number, Field(gt=0, le=PAPER_CONSTANT_MAX)]
 class PaperConfiguration(Part):
     """The constants of paper mode (`littled.planner.PaperConstants`) and its split of epsilon."""
 
-    calls: Constant = Decimal(1)
-    teachers: Constant = Decimal(1)
-    threshold: Constant = Decimal(1)
-    draws: Constant = Decimal(1)
-    trigger_share: Share = Decimal("0.25")
-    stage_share: Share = Decimal("0.25")
+    calls: Constant = Field(default=Decimal(1), description="C in K = C d^3 calls.")
+    teachers: Constant = Field(
+        default=Decimal(1),
+        description="C in k = C d^3.5 ln(T) ln(1/delta) / epsilon teachers.",
+    )
+    threshold: Constant = Field(default=Decimal(1), description="C in U = C d^3 ln(d ln T) k.")
+    draws: Constant = Field(default=Decimal(1), description="C in R = C ln(T) draws.")
+    trigger_share: Share = Field(
+        default=Decimal("0.25"), description="The share of epsilon for the trigger."
+    )
+    stage_share: Share = Field(
+        default=Decimal("0.25"), description="The share of epsilon for stage tests."
+    )
 
     @model_validator(mode="after")
     def _leaves_something(self) -> Self:
@@ -46,12 +53,29 @@ class PaperConfiguration(Part):
 class LearnerConfiguration(LearnerPart):
     """One online learner of a stream: its class of rules and its public parameters."""
 
-    kind: Annotated[Literal["online"], BeforeValidator(known_kind)] = "online"
-    selection: Asked = "auto"
-    teachers: int | None = Field(default=None, ge=2, le=TEACHERS_MAX)
-    adversary: Literal["none", "oblivious", "adaptive"] = "oblivious"
-    failure_probability: Share = Decimal("0.05")
-    paper: PaperConfiguration = PaperConfiguration()
+    kind: Annotated[Literal["online"], BeforeValidator(known_kind)] = Field(
+        default="online", description="Publishes one rule at a time."
+    )
+    selection: Asked = Field(
+        default="auto", description="How the next rule is selected; the planner chooses."
+    )
+    teachers: int | None = Field(
+        default=None,
+        ge=2,
+        le=TEACHERS_MAX,
+        description="Teachers of sparse selection; without it each example is one.",
+    )
+    adversary: Literal["none", "oblivious", "adaptive"] = Field(
+        default="oblivious",
+        description="Whether nobody chose the order of the examples, somebody did beforehand, or "
+        "somebody does after seeing rules; for the number of mistakes, never for privacy.",
+    )
+    failure_probability: Share = Field(
+        default=Decimal("0.05"), description="The chance that a bound on mistakes does not hold."
+    )
+    paper: PaperConfiguration = Field(
+        default=PaperConfiguration(), description='Constants of `selection = "paper"`.'
+    )
 
     def with_class(self, name: str, columns: tuple[str, ...]) -> LearnerPart | None:
         """A learner of the kind that has this class for itself, where no kind was asked for.

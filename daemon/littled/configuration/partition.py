@@ -4,6 +4,8 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Literal
 
+from pydantic import Field
+
 from littled.budget.unit import Unit
 from littled.configuration.parts import LearnerPart
 from littled.planner.partition.request import PartitionRequest
@@ -13,7 +15,9 @@ from littled_protocol.rules import Words
 class PartitionConfiguration(LearnerPart):
     """One partition learner of a stream: the class of its rules, and the column that it reads."""
 
-    kind: Literal["partition"] = "partition"
+    kind: Literal["partition"] = Field(
+        default="partition", description="Publishes sets of blocks of addresses."
+    )
 
     def request(self, name: str, words: Words) -> PartitionRequest:
         """What the planner is asked for."""

@@ -88,9 +88,22 @@ class LearnerPart(Part, ABC):
     Without one the stream chooses among `choices`.
     """
 
-    class_name: str | None = Field(default=None, alias="class", min_length=1)
-    columns: tuple[str, ...] | None = Field(default=None, min_length=1, strict=False)
-    noise_rate: NoiseRate | None = None
+    class_name: str | None = Field(
+        default=None,
+        alias="class",
+        min_length=1,
+        description="The class of rules; without one it is chosen for the columns.",
+    )
+    columns: tuple[str, ...] | None = Field(
+        default=None,
+        min_length=1,
+        strict=False,
+        description="The columns that it reads; without them all that fit the class.",
+    )
+    noise_rate: NoiseRate | None = Field(
+        default=None,
+        description="The share of labels that may contradict the best rule, if it is known.",
+    )
 
     _hypothesis_class: HypothesisClass = PrivateAttr()
     _reading: Reading | None = PrivateAttr(default=None)

@@ -20,13 +20,19 @@ LessThanHalf = Annotated[Number, Field(gt=0, lt=0.5)]
 class PredictionConfiguration(LearnerPart):
     """One learner that answers questions from windows: its class, and what is wanted of answers."""
 
-    kind: Literal["prediction"]
-    window: int = Field(ge=1, le=WINDOW_MAX)
-    excess_error: LessThanHalf | None = None
-    answers: int | None = Field(default=None, ge=1, le=ANSWERS_MAX)
+    kind: Literal["prediction"] = Field(description="Answers questions, and publishes no rule.")
+    window: int = Field(ge=1, le=WINDOW_MAX, description="Examples of a window.")
+    excess_error: LessThanHalf | None = Field(
+        default=None,
+        description="How much more often than the best rule an answer may err; 0.05 if neither "
+        "this nor `answers` is given.",
+    )
+    answers: int | None = Field(
+        default=None, ge=1, le=ANSWERS_MAX, description="Answers from a window; the error follows."
+    )
     method: Literal[
         "auto", "dense", "stability", "relabelling", "realizable", "averaging", "majority"
-    ] = "auto"
+    ] = Field(default="auto", description="How answers are made; the planner chooses.")
 
     @model_validator(mode="after")
     def _one_wish(self) -> Self:

@@ -18,10 +18,20 @@ from littled_protocol.rules import Words
 class ValueConfiguration(LearnerPart, ABC):
     """A window or an error, and how sure its value has to be."""
 
-    window: int | None = Field(default=None, ge=1, le=WINDOW_MAX)
-    alpha: Share | None = None
-    beta: Share = Decimal(BETA.numerator) / BETA.denominator
-    method: Literal["auto", "exponential", "stable"] = "auto"
+    window: int | None = Field(
+        default=None, ge=1, le=WINDOW_MAX, description="Examples of a window; or give `alpha`."
+    )
+    alpha: Share | None = Field(
+        default=None,
+        description="The share of examples that a value may be wrong about; the window follows.",
+    )
+    beta: Share = Field(
+        default=Decimal(BETA.numerator) / BETA.denominator,
+        description="The chance that it is wrong about more.",
+    )
+    method: Literal["auto", "exponential", "stable"] = Field(
+        default="auto", description="How a window's value is drawn; the planner chooses."
+    )
 
     @model_validator(mode="after")
     def _one_wish(self) -> Self:
