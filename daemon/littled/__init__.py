@@ -2,8 +2,8 @@
 
 For programs and notebooks, imported when they are asked for: `PrivateOnlineClassifier` (needs
 scikit-learn: `pip install 'littled[sklearn]'`), `PrivateRiverClassifier` (needs River as well:
-`pip install 'littled[river]'`), `Ledger`, `LedgerExceeded`, `plan_of`, `run`, and
-`plot_rules`, `plot_budget` and `plot_mistakes`, which need matplotlib when they draw.
+`pip install 'littled[river]'`), `Ledger`, `LedgerExceeded`, `ledger_of`, `plan_of`,
+`run`, and `plot_rules`, `plot_budget` and `plot_mistakes`, which need matplotlib when they draw.
 """
 
 from importlib import import_module
@@ -14,6 +14,7 @@ _HOMES = {
     "LedgerExceeded": "littled.programs.ledgers",
     "PrivateOnlineClassifier": "littled.programs.estimator",
     "PrivateRiverClassifier": "littled.programs.streaming",
+    "ledger_of": "littled.store.statement",
     "plan_of": "littled.programs.research",
     "plot_budget": "littled.programs.plots",
     "plot_mistakes": "littled.programs.plots",

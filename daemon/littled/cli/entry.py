@@ -33,6 +33,7 @@ COMMANDS = {
     "check": ("checking", "check", "Check a configuration, and a file, before they are used."),
     "dim": ("dimensions", "dim", "Show the dimensions of a table of rules."),
     "verify": ("verifying", "verify", "Check a store offline: chain, ledger, budget."),
+    "ledger": ("ledgers", "ledger", "Show what was charged, also for other accountants."),
     "archive": ("archiving", "archive", "Move the oldest records of a store into files."),
     "restore": ("restoring", "restore", "Go on from an older copy of a store."),
     "monitoring": ("monitoring", "monitoring", "Print alerts, a dashboard, or how to scrape."),

@@ -1,6 +1,8 @@
 """Watching, status and rules: what is published, in words and for programs."""
 
+import contextlib
 import json
+import re
 import sqlite3
 from pathlib import Path
 
@@ -11,6 +13,7 @@ from littled_client import Client
 from littled_protocol.rules import PrefixRule, ThresholdRule, rule_from_dict
 from support.commands import Daemon, Littled, Said, flights_csv, start
 
+LEDGER_PAGE = Path(__file__).parents[3] / "docs" / "ledger.md"
 EXAMPLES = 20_000
 LATE = ThresholdRule(256, 54)
 COLUMNS = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
@@ -70,6 +73,25 @@ def test_the_status_is_for_people_and_programs(littled: Littled, fed: Daemon) ->
     assert 0 <= prepaid <= spent <= stream["epsilon"] == 1.0
     if prepaid:
         assert f"{prepaid:.4g} of it is paid in advance for the whole season" in said.out
+
+
+def test_a_ledger_sums_to_what_the_status_says(
+    littled: Littled, fed: Daemon, capfd: pytest.CaptureFixture[str]
+) -> None:
+    # the daemon may still charge something in between
+    for _ in range(20):
+        status = littled("status", "-a", fed.address, "--json").json["streams"]
+        found = littled("ledger", fed.store, "--format", "dp_accounting").json["streams"]
+        said = {name: facts["seasons"][-1]["epsilon"] for name, facts in found.items()}
+        if said == {name: facts["epsilon_spent"] for name, facts in status.items()}:
+            break
+    else:
+        pytest.fail(f"{said} {status}")
+    assert said["flights"] > 0
+    program = re.findall(r"^```python\n(.*?)^```$", LEDGER_PAGE.read_text(), re.M | re.S)[0]
+    with contextlib.chdir(fed.folder):
+        exec(compile(program, LEDGER_PAGE.name, "exec"), {})  # noqa: S102 - our own page
+    assert capfd.readouterr().out == f"[{said['flights']}]\n"
 
 
 def test_what_is_paid_in_advance_is_told_from_what_is_spent() -> None:
