@@ -52,6 +52,7 @@ ANSWER_LAW = (
 )
 TWO_LEARNERS = "daemon/test_stream_laws.py::test_two_online_learners_cost_what_both_are_charged"
 BESIDE = "daemon/test_stream_laws.py::test_answers_beside_a_rule_cost_what_both_are_charged"
+BOTH_LIBRARIES = "test_both_libraries_come_to_the_epsilon_of_every_season"
 VOTING = f"{MECHANISMS}/test_noisy_majority.py"
 TWIN_DAEMONS = f"{SERVICE}/test_twin_daemons.py::test_twin_daemons_show_the_same_bytes_everywhere"
 
@@ -2175,6 +2176,20 @@ PARTITIONS = (
         "x, y = x.take(places, axis=0), y.take(places)",
         "places = x",
         (COUNTED_USERS,),
+    ),
+    Mutant(
+        "pure charges left out of what other accountants are told",
+        "budget/statement.py",
+        '"xi": _up(each.price.epsilon_pure)',
+        '"xi": 0.0',
+        (f"{STORE}/test_statement.py::{BOTH_LIBRARIES}[selections]",),
+    ),
+    Mutant(
+        "equal charges told to other accountants once",
+        "budget/statement.py",
+        'distance": [_up(amount), mass], "count": charge.count}',
+        'distance": [_up(amount), mass], "count": 1}',
+        (f"{STORE}/test_statement.py::{BOTH_LIBRARIES}[selections]",),
     ),
     Mutant(
         "one of two counts that an example changes paid for",
