@@ -29,20 +29,22 @@ from littled.store.statement import FORMS, NoSuchStream, ledger_of
     help="For people, or one JSON object: with charges, and with what dp_accounting or OpenDP "
     "compose as well.",
 )
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @store_options
-def ledger(store: Path, stream: str | None, form: str, files: StoreFiles) -> None:
+def ledger(store: Path, stream: str | None, form: str, as_json: bool, files: StoreFiles) -> None:
     """Show what every season of STORE was charged, offline; nothing is changed.
 
     docs/ledger.md has the few lines of Python with which dp_accounting and OpenDP come to the same
     epsilon from the JSON. That every charge is the price of what was done is checked by littled
     verify.
     """
+    for_people = form == "text" and not as_json
     chosen = cast("Form", "json" if form == "text" else form)
     with explained(NoSuchStream, status=WRONG_USE), explained(StoreError):
         found = ledger_of(
             store, form=chosen, stream=stream, key_path=files.key, mark_path=files.mark
         )
-    if form == "text":
+    if for_people:
         for name, facts in found["streams"].items():
             print_stream(name, facts)
     else:

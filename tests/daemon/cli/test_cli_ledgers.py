@@ -32,7 +32,9 @@ def test_a_store_without_charges_and_wrong_input(littled: Littled, tmp_path: Pat
     store = tmp_path / "new"
     Store.create(store, {}, plans)
     assert littled("ledger", store).out == "late: nothing was charged yet, of 8 at delta 1e-05\n"
-    found = littled("ledger", store, "--format", "json").json["streams"]["late"]
+    everything = littled("ledger", store, "--format", "json")
+    assert littled("ledger", store, "--json").out == everything.out
+    found = everything.json["streams"]["late"]
     assert (found["unit"], found["user_examples_max"], found["seasons"]) == ("user", 4, [])
     wrong = littled("ledger", store, "--stream", "old")
     assert (wrong.status, wrong.sentence) == (2, f"{store} has no stream old; it has late")
