@@ -207,6 +207,7 @@ def test_every_command_and_configuration_is_understood(
     monkeypatch.chdir(tmp_path)
     files = (
         "year.csv",
+        "deliveries.csv",
         "loans.csv",
         "sample.csv",
         "littled.toml",

@@ -29,6 +29,16 @@ def said_by(name: str, folder: Path) -> str:
     return told
 
 
+@pytest.mark.timeout(PAGE_SECONDS_MAX + 10)
+def test_the_tutorial_goes_from_deliveries_to_a_rule_that_is_checked(tmp_path: Path) -> None:
+    said = said_by("tutorial.md", tmp_path)
+    assert "deliveries: 50,000 examples acknowledged in " in said
+    assert re.search(r"^version 3 .* yes if minutes_late >= -?\d+ min$", said, re.M), said
+    assert "\nno\nyes\n" in said
+    assert re.search(r'^\("minutes_late" >= (19|2[0-2])\)$', said, re.M), said
+    assert said.endswith("sound: the chain is whole and no budget was exceeded")
+
+
 @pytest.mark.campaign
 @pytest.mark.timeout(PAGE_SECONDS_MAX + 10)
 def test_columns_go_from_a_file_to_sql_and_to_a_program(tmp_path: Path) -> None:
