@@ -37,6 +37,8 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 # In tenths: an exposure of 1.0 at the most, on systemd's scale from 0 (safe) to 10.
 EXPOSURE_MAX = 10
+# What posts to others has the network: 1.5.
+FORWARDER_EXPOSURE_MAX = 15
 SECONDS_MAX = 60
 
 # A continuous integration machine has to have what the tests use; a developer's may do without.
@@ -84,7 +86,10 @@ def installed_units(tmp_path: Path) -> Path:
 
 
 @needs_systemd
-@pytest.mark.parametrize("unit", ["littled.service", "littled.socket", "littled-http.socket"])
+@pytest.mark.parametrize(
+    "unit",
+    ["littled.service", "littled.socket", "littled-http.socket", "littled-forward@.service"],
+)
 def test_systemd_finds_nothing_to_say_about_a_unit(installed_units: Path, unit: str) -> None:
     verdict = analyze("verify", "--man=no", str(installed_units / unit))
     assert (verdict.returncode, verdict.stdout) == (0, "")
@@ -95,6 +100,36 @@ def test_the_service_is_hardly_exposed(installed_units: Path) -> None:
     service = str(installed_units / "littled.service")
     verdict = analyze("security", "--offline=true", f"--threshold={EXPOSURE_MAX}", service)
     assert verdict.returncode == 0, verdict.stdout
+
+
+@needs_systemd
+def test_what_forwards_is_exposed_to_the_network_alone(installed_units: Path) -> None:
+    service = str(installed_units / "littled-forward@.service")
+    verdict = analyze(
+        "security", "--offline=true", f"--threshold={FORWARDER_EXPOSURE_MAX}", service
+    )
+    assert verdict.returncode == 0, verdict.stdout
+
+
+def test_the_command_of_what_forwards_is_understood(tmp_path: Path) -> None:
+    command = Unit("littled-forward@.service")["Service"]["ExecStart"]
+    (tmp_path / "secret").write_text("key")
+    (tmp_path / "secret").chmod(0o600)
+    for written, meant in (
+        (INSTALLED, COMMAND),
+        ("$LEARNERS", "flights/late ids/bad"),
+        ("${URL}", "https://hooks.example.org/"),
+        ("%d", str(tmp_path)),
+        ("%S", str(tmp_path)),
+        ("%i", "alerts"),
+        ("/run/littled", str(tmp_path)),
+        ("--wait 60", "--wait 0"),
+    ):
+        assert written in command
+        command = command.replace(written, meant)
+    said = run(*shlex.split(command))
+    assert said.returncode == 1
+    assert "no daemon can be reached at unix:" in said.stdout
 
 
 @needs_systemd

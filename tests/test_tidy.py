@@ -392,7 +392,6 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
 ENTRY_POINTS = {"littled.cli.__main__", "littled.laboratory.__main__"}
 # What users' programs call and no command does, each with the document that says so.
 PUBLIC_API = {
-    "littled_client.AsyncClient": "docs/python.md",
     "littled_client.AsyncFeeder.send_rest": "docs/python.md",
     "littled_client.Feeder.send_rest": "docs/python.md",
     "littled_client.RecordingReader.first_sequence": "docs/python.md",

@@ -22,6 +22,7 @@ COMMANDS = {
     "serve": ("serving", "serve", "Run the daemon on a store."),
     "feed": ("feeding", "feed", "Feed labelled examples from a file or standard input."),
     "watch": ("watching", "watch", "Print the rules of a learner as they are published."),
+    "forward": ("forwarding", "forward", "Post what learners publish to a webhook."),
     "status": ("watching", "status", "Show what a daemon is doing, and what it has spent."),
     "rule": ("rules", "rule", "Show, evaluate and export a published rule."),
     "predict": ("predicting", "predict", "Ask a learner that answers questions."),

@@ -6,7 +6,13 @@ from importlib.resources import files
 
 import click
 
-UNITS = ("littled.service", "littled.socket", "littled-http.socket", "littled.conf")
+UNITS = (
+    "littled.service",
+    "littled.socket",
+    "littled-http.socket",
+    "littled-forward@.service",
+    "littled.conf",
+)
 
 
 @click.group()
