@@ -43,7 +43,7 @@ from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
 from littled.service import daemon as daemon_module
 from littled.service import host as host_module
-from littled.service import http as http_module
+from littled.service import http_rules
 from littled.service import turns as turns_module
 from littled.service.daemon import serve
 from littled.service.host import Host
@@ -305,7 +305,7 @@ class Day:
             patch.setattr(daemon_module, "KeyedNoise", lambda _: noise)
             patch.setattr(host_module, "ENGINE_REST_SECONDS", 0.0)
             # matters of the clock: signs of life, and the pace at which one peer may ask
-            patch.setattr(http_module, "HTTP_HEARTBEAT_SECONDS", 3600.0)
+            patch.setattr(http_rules, "HTTP_HEARTBEAT_SECONDS", 3600.0)
             patch.setattr(turns_module, "ALLOWANCE_UNITS_PER_SECOND", 1e6)
             self._done.attach(patch)
             self._live("first", self._work)
