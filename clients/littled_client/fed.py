@@ -81,11 +81,8 @@ class FedFiles:
     @classmethod
     def usual(cls, environment: Mapping[str, str] = os.environ) -> FedFiles | None:
         """Return those of this user; None where nothing says where that is."""
-        state = environment.get("XDG_STATE_HOME")
-        if state and Path(state).is_absolute():
-            return cls(Path(state) / "littled" / "fed")
-        home = environment.get("HOME")
-        return cls(Path(home) / ".local" / "state" / "littled" / "fed") if home else None
+        folder = state_folder(environment)
+        return None if folder is None else cls(folder / "fed")
 
     def of(self, instance: str, stream: str) -> list[Fed]:
         """Return the records of a store's stream, the newest first.
@@ -131,6 +128,14 @@ class FedFiles:
             record = _record(path)
             if record is not None:
                 yield record
+
+
+def state_folder(environment: Mapping[str, str]) -> Path | None:
+    """Return where this user's programs keep what they have done; None where nothing says that."""
+    state, home = environment.get("XDG_STATE_HOME"), environment.get("HOME")
+    if state and Path(state).is_absolute():
+        return Path(state) / "littled"
+    return Path(home) / ".local" / "state" / "littled" if home else None
 
 
 def digests(path: str, records: Sequence[Fed]) -> dict[int, str]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import fcntl
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
 from littled.cli.failures import Failure, sentence_of
+from littled.store.files import PRIVATE_FILE, PRIVATE_FOLDER, replace_private
+from littled_client.fed import state_folder
 
-_FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 _BYTES_MAX = 16 * 1024 * 1024
 
 
@@ -20,14 +21,10 @@ def usual_file(name: str, environment: Mapping[str, str] = os.environ) -> Path:
 
     Failure where nothing says where that is.
     """
-    state, home = environment.get("XDG_STATE_HOME"), environment.get("HOME")
-    if state and Path(state).is_absolute():
-        folder = Path(state)
-    elif home:
-        folder = Path(home) / ".local" / "state"
-    else:
+    folder = state_folder(environment)
+    if folder is None:
         raise Failure("nothing says where progress is kept: set XDG_STATE_HOME, or use --progress")
-    return folder / "littled" / "forwarded" / f"{name}.json"
+    return folder / "forwarded" / f"{name}.json"
 
 
 class Delivered:
@@ -51,8 +48,8 @@ class Delivered:
         """Lock and read the file; Failure where that cannot be, or it counts something else."""
         lock = self._path.with_name(f"{self._path.name}.lock")
         try:
-            self._path.parent.mkdir(mode=_FOLDER_MODE, parents=True, exist_ok=True)
-            self._lock = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, _FILE_MODE)
+            self._path.parent.mkdir(mode=PRIVATE_FOLDER, parents=True, exist_ok=True)
+            self._lock = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, PRIVATE_FILE)
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             self._read()
         except BlockingIOError:
@@ -94,26 +91,12 @@ class Delivered:
             "delivered": dict(sorted(self._versions.items())),
         }
         try:
-            self._write(json.dumps(facts, indent=2) + "\n")
+            replace_private(self._path, f"{json.dumps(facts, indent=2)}\n".encode())
         except OSError as error:
             raise Failure(
                 f"cannot keep progress in {self._path}: {error.strerror}; what was not kept is "
                 "sent again"
             ) from None
-
-    def _write(self, text: str) -> None:
-        new = self._path.with_name(f"{self._path.name}.new")
-        descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, _FILE_MODE)
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        new.replace(self._path)
-        folder = os.open(self._path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
 
     def _read(self) -> None:
         try:
@@ -145,8 +128,3 @@ class Delivered:
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
-
-
-def without_repeats(learners: Sequence[str]) -> list[str]:
-    """Return names in their order, each once."""
-    return list(dict.fromkeys(learners))

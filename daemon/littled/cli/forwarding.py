@@ -15,7 +15,7 @@ from typing import Any
 import aiohttp
 import click
 
-from littled.cli.delivered import Delivered, usual_file, without_repeats
+from littled.cli.delivered import Delivered, usual_file
 from littled.cli.failures import Failure, explained
 from littled.cli.options import DaemonChoice, daemon_options
 from littled.cli.output import console, notes
@@ -86,7 +86,7 @@ def forward(
         tls = Tls(ca=url_ca).context()
     forwarding = Forwarding(daemon, to, tls, timeout)
     with explained(ClientError, ProtocolError):
-        asyncio.run(until_signal(forwarding.run(without_repeats(learners), progress)))
+        asyncio.run(until_signal(forwarding.run(list(dict.fromkeys(learners)), progress)))
 
 
 async def until_signal(work: Coroutine[Any, Any, None]) -> None:
