@@ -5,14 +5,14 @@ from __future__ import annotations
 import http.client
 import socket
 import ssl
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult
 
 from littled.cli.failures import WRONG_USE, Failure, explained
+from littled.cli.urls import PORTS, url_parts
 from littled_client.errors import ClientError
 from littled_client.tls import Tls
 
 SECONDS_MAX = 5.0
-_PORTS = {"http": 80, "https": 443}
 
 
 def check_health(url: str, tls: Tls | None) -> None:
@@ -20,7 +20,7 @@ def check_health(url: str, tls: Tls | None) -> None:
     place = _place(url)
     with explained(ClientError, status=WRONG_USE):
         context = (tls or Tls()).context() if place.scheme == "https" else None
-    host, port = place.hostname or "", place.port or _PORTS[place.scheme]
+    host, port = place.hostname or "", place.port or PORTS[place.scheme]
     connection = http.client.HTTPConnection(host, port, timeout=SECONDS_MAX)
     try:
         connection.sock = socket.create_connection((host, port), SECONDS_MAX)
@@ -41,12 +41,8 @@ def check_health(url: str, tls: Tls | None) -> None:
 
 
 def _place(url: str) -> SplitResult:
-    try:
-        place = urlsplit(url)
-        known = place.scheme in _PORTS and bool(place.hostname) and place.port != 0
-    except ValueError:
-        known = False
-    if not known or place.path.rstrip("/") or place.query or place.fragment or place.username:
+    place = url_parts(url)
+    if place is None or any((place.path.rstrip("/"), place.query, place.fragment, place.username)):
         raise Failure(
             f"--healthz takes http://HOST:PORT or https://HOST:PORT, not {url!r}", WRONG_USE
         )

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http import HTTPStatus
 from pathlib import Path
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from littled.cli.failures import WRONG_USE, Failure, explained
+from littled.cli.urls import url_parts
 from littled.service.access import AccessError
 from littled.service.grants import read_private
 
@@ -25,7 +26,6 @@ RETRY_AFTER_SECONDS_MAX = 86_400.0
 _PASSING = frozenset(
     {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 )
-_SCHEMES = ("http", "https")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,8 @@ def retry_after(headers: Mapping[str, str], now: datetime | None = None) -> floa
 
 def _url(address: str, *, insecure_http: bool) -> str:
     """The address; Failure unless it is one, and secret on the way or on this machine."""
-    place = _place(address)
+    plain = address.isascii() and address.isprintable() and not set(" #") & set(address)
+    place = url_parts(address) if plain else None
     # What was given is not repeated: it may be secret.
     if place is None:
         raise Failure("URL is https://HOST/PATH in ASCII, or http:// on this machine", WRONG_USE)
@@ -138,18 +139,6 @@ def _url(address: str, *, insecure_http: bool) -> str:
             WRONG_USE,
         )
     return address
-
-
-def _place(address: str) -> SplitResult | None:
-    """The parts of an address; None for what is none, or has a fragment."""
-    if not address.isprintable() or not address.isascii() or " " in address or "#" in address:
-        return None
-    try:
-        place = urlsplit(address)
-        known = place.scheme in _SCHEMES and bool(place.hostname) and place.port != 0
-    except ValueError:
-        return None
-    return place if known else None
 
 
 def _is_loopback(host: str) -> bool:

@@ -25,6 +25,7 @@ from typing import Final
 
 from littled.limits import HTTP_FEED_SECONDS
 from littled.service.http_errors import HttpError
+from littled.service.http_numbers import number_in
 from littled.service.intake import Intake
 from littled.service.queues import ProducerQueue, Run
 from littled.service.rows import RowsRefused, StreamRows
@@ -69,10 +70,10 @@ class Feed:
             raise FeedError(BAD_REQUEST, sentence) from None
         if not rows:
             return cls(stream, producer, None)
-        is_number = text.isascii() and text.isdigit() and len(text) <= len(str(SEQUENCE_MAX))
-        if not is_number or int(text) > SEQUENCE_MAX:
+        sequence = number_in(text, SEQUENCE_MAX)
+        if sequence is None:
             raise FeedError(BAD_REQUEST, "sequence must be the number of the first row, from 0 on")
-        return cls(stream, producer, int(text))
+        return cls(stream, producer, sequence)
 
 
 @dataclass(eq=False, slots=True)

@@ -16,6 +16,7 @@ from littled.service.history import history
 from littled.service.http_answers import as_json
 from littled.service.http_errors import HttpError
 from littled.service.http_guard import RIGHTS
+from littled.service.http_numbers import number_in
 from littled.service.http_routes import FORMATS
 from littled.service.http_surface import Handler, Surface
 from littled.service.news import Wanted, tell
@@ -80,11 +81,9 @@ class RulePages:
 
     async def history(self, request: web.Request) -> web.Response:
         """Releases in short."""
-        learner, after = self._learner(request), request.query.get("after", "0")
-        if not _is_version(after):
-            raise web.HTTPBadRequest(text="after must be the number of a version\n")
+        learner, after = self._learner(request), _version(request.query, "after")
         words = self._surface.words[learner]
-        return as_json(await history(self._surface.releases, learner, int(after), words))
+        return as_json(await history(self._surface.releases, learner, after, words))
 
     async def quality(self, request: web.Request) -> web.Response:
         """The figures of a learner."""
@@ -96,7 +95,7 @@ class RulePages:
     async def events(self, request: web.Request) -> web.StreamResponse:
         """Releases of a learner as they come."""
         learner = self._learner(request)
-        version = _version(request.headers.get("Last-Event-ID", "0"))
+        version = _version(request.headers, "Last-Event-ID")
         return await self._sent(request, partial(self._stream, learner=learner, version=version))
 
     async def all_events(self, request: web.Request) -> web.StreamResponse:
@@ -210,15 +209,12 @@ def _dialect(asked: Mapping[str, str]) -> Dialect:
     raise web.HTTPBadRequest(text=f"dialect must be one of {', '.join(DIALECTS)}\n")
 
 
-def _is_version(text: str) -> bool:
-    digits = text.isascii() and text.isdigit() and len(text) <= len(str(limits.integer_max))
-    return digits and int(text) <= limits.integer_max
-
-
-def _version(text: str) -> int:
-    if not _is_version(text):
-        raise web.HTTPBadRequest(text="Last-Event-ID must be the number of a version\n")
-    return int(text)
+def _version(said: Mapping[str, str], name: str) -> int:
+    """The version that is known by a parameter or header, 0 without it."""
+    version = number_in(said.get(name, "0"), limits.integer_max)
+    if version is None:
+        raise web.HTTPBadRequest(text=f"{name} must be the number of a version\n")
+    return version
 
 
 def _event(version: int, value: Mapping[str, Any]) -> bytes:

@@ -20,6 +20,7 @@ from typing import Any, Self
 from littled.limits import HTTP_HEARTBEAT_SECONDS, HTTP_TICK_SECONDS
 from littled.service.figures import Figures
 from littled.service.http_errors import HttpError
+from littled.service.http_numbers import number_in
 from littled.service.subscribers import Releases
 from littled_protocol import limits
 from littled_protocol.errors import ProtocolError
@@ -63,13 +64,11 @@ class Wanted:
 
 
 def _known(text: str) -> tuple[str, int]:
-    learner, colon, version = text.rpartition(":")
-    digits = (
-        version.isascii() and version.isdigit() and len(version) <= len(str(limits.integer_max))
-    )
-    if not colon or not digits or int(version) > limits.integer_max or not _is_learner(learner):
+    learner, _, digits = text.rpartition(":")
+    version = number_in(digits, limits.integer_max)
+    if version is None or not _is_learner(learner):
         raise NewsError(400, "after must be STREAM/LEARNER:VERSION")
-    return learner, int(version)
+    return learner, version
 
 
 def _is_learner(name: str) -> bool:
