@@ -142,9 +142,7 @@ class AnsweringFacts(TypedDict):
     next_window: Annotated[int, Says("length of the stream with which the next one is full")]
 
 
-class EngineFacts(TypedDict):
-    """A stream, as of its last release."""
-
+class _SeasonFacts(TypedDict):
     stream: str
     position: Annotated[int, Says("examples that are durable", minimum=0)]
     season: Annotated[int, Says("from 0 on", minimum=0)]
@@ -153,30 +151,26 @@ class EngineFacts(TypedDict):
     delta: Share
     spent: PriceFacts
     caps: PriceFacts
-    learners: dict[str, LearnerFacts]
     restores: NotRequired[Annotated[int, Says("how often an older copy was gone on from")]]
 
 
-class StreamFacts(TypedDict):
+class EngineFacts(_SeasonFacts):
+    """A stream, as of its last release."""
+
+    learners: dict[str, LearnerFacts]
+
+
+class StreamFacts(_SeasonFacts):
     """A stream: its budget, its position, its learners."""
 
-    stream: str
     x_type: Annotated[str, Says("the type of its points")]
     schema: NotRequired[SchemaFields]
     unit: Annotated[Literal["example", "user"], Says("what is protected")]
     user_examples_max: NotRequired[Annotated[int, Says("of one user and season", minimum=1)]]
     x_greatest: NotRequired[Annotated[int, Says("the greatest number that a point may have")]]
-    position: Annotated[int, Says("examples that are durable", minimum=0)]
-    season: Annotated[int, Says("from 0 on", minimum=0)]
-    horizon: Annotated[int, Says("examples of a season", minimum=1)]
-    epsilon: Annotated[float, Says("of a season", minimum=0)]
     epsilon_spent: Epsilon
     epsilon_prepaid: Annotated[float, Says("paid when a season opens", minimum=0)]
-    delta: Share
-    spent: PriceFacts
-    caps: PriceFacts
     learners: dict[str, LearnerFacts | AnsweringFacts]
-    restores: NotRequired[Annotated[int, Says("how often an older copy was gone on from")]]
 
 
 class StatusFacts(TypedDict):
