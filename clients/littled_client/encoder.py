@@ -186,12 +186,14 @@ def _listed(cells: Any, name: str) -> Cells:
 def _of_rows(table: Sequence[Any], names: Sequence[str]) -> dict[str, Cells]:
     if not all(isinstance(row, Mapping) for row in table):
         raise ExampleError("rows of a table need to be dicts with the names of columns")
+    found: dict[str, Cells] = {}
     for name in names:
         has = [name in row for row in table]
-        if any(has) and not all(has):
+        if all(has):
+            found[name] = [row[name] for row in table]
+        elif any(has):
             raise ExampleError(f"row {has.index(False) + 1} has no column {name!r}")
-    present = [name for name in names if all(name in row for row in table)]
-    return {name: [row[name] for row in table] for name in present}
+    return found
 
 
 def _of_frame(table: Any, names: Sequence[str], columns: Mapping[str, Column]) -> dict[str, Cells]:

@@ -8,6 +8,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 
+def environment(**more: str) -> dict[str, str]:
+    """What commands of a page find: this program, and no daemon of somebody else."""
+    kept = {k: v for k, v in os.environ.items() if not k.startswith(("LITTLED_", "XDG_RUNTIME"))}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
+    return kept | {"PATH": path, "NO_COLOR": "1"} | more
+
+
 def run_scripts(
     scripts: Sequence[tuple[str, bool]], folder: Path, seconds_max: float
 ) -> list[tuple[int, list[str]]]:
@@ -15,8 +22,6 @@ def run_scripts(
 
     scripts: each with whether it ends, and all after it, where one of its commands fails.
     """
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("LITTLED_", "XDG_RUNTIME"))}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
     # Whatever happens, the daemon in the background ends with the shell.
     script = "exec 2>&1\ntrap 'kill $(jobs -p) 2>/dev/null || true' EXIT\n"
     for each, is_strict in scripts:
@@ -25,7 +30,7 @@ def run_scripts(
     done = subprocess.run(
         ["/bin/bash", "-c", script],
         cwd=folder,
-        env=kept | {"PATH": path, "NO_COLOR": "1", "XDG_STATE_HOME": str(folder)},
+        env=environment(XDG_STATE_HOME=str(folder)),
         capture_output=True,
         text=True,
         timeout=seconds_max,

@@ -1,6 +1,5 @@
 """The README does what it says: its commands, its configuration and its program."""
 
-import os
 import re
 import subprocess
 import sys
@@ -13,6 +12,7 @@ from littled.cli.entry import COMMANDS
 from littled.cli.flights import CONFIGURATION, schema
 from littled_client import Client
 from support.commands import make_store, serve, start
+from support.pages import environment
 
 README = Path(__file__).parents[3] / "README.md"
 SECONDS_MAX = 150
@@ -22,12 +22,6 @@ EXAMPLES = 20_000
 def blocks(language: str) -> list[str]:
     text = README.read_text(encoding="utf-8")
     return re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-
-
-def environment(**more: str) -> dict[str, str]:
-    kept = {k: v for k, v in os.environ.items() if not k.startswith(("LITTLED_", "XDG_RUNTIME"))}
-    path = f"{Path(sys.executable).parent}{os.pathsep}{kept['PATH']}"
-    return kept | {"PATH": path, "NO_COLOR": "1"} | more
 
 
 @pytest.mark.timeout(200)
