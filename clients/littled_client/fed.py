@@ -26,6 +26,7 @@ from littled_client.sources import Mark
 
 # Records kept; of a file whose record had to go, the daemon's count is all that is known.
 RECORDS_MAX = 1_000
+COPIES_MAX = 16
 _FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 
 
@@ -33,7 +34,8 @@ _FOLDER_MODE, _FILE_MODE = 0o700, 0o600
 class Fed:
     """What was fed of one file under one producer's name.
 
-    instance: name of the store. path: where the file was, or "-" for standard input.
+    instance: name of the store. path: where the file was, or "-" for standard input. copies: other
+    places where it was fed from and stayed.
     acknowledged: examples known to be durable. marks: by rising numbers of examples; those beyond
     `acknowledged` were read, and may be durable as well. written: when the record was, in
     nanoseconds of the file's clock.
@@ -46,6 +48,23 @@ class Fed:
     acknowledged: int
     marks: tuple[Mark, ...]
     written: int = 0
+    copies: tuple[str, ...] = ()
+
+    def was_at(self, path: str) -> bool:
+        """Return whether this is of the file at a path."""
+        return path == self.path or path in self.copies
+
+    def moved_to(self, path: str) -> Fed:
+        """Return this with the file at another path; where its content still lies, it has a copy.
+
+        Raises SourceError when a copy cannot be read.
+        """
+        others = [known for known in (self.path, *self.copies) if known != path]
+        left = [known for known in others if Path(known).is_file() and self._lies_at(known)]
+        return replace(self, path=path, copies=tuple(left[:COPIES_MAX]))
+
+    def _lies_at(self, path: str) -> bool:
+        return self.is_in(digests(path, [self]), self.acknowledged)
 
     def mark_at(self, examples: int) -> Mark | None:
         """Return the last mark up to this number of examples, else the first; None without any."""
@@ -204,6 +223,7 @@ def _record(path: Path) -> Fed | None:
     try:
         fields: dict[str, Any] = json.loads(path.read_text(encoding="ascii"))
         marks = tuple(Mark(**mark) for mark in fields.pop("marks"))
-        return Fed(marks=marks, written=_changed(path), **fields)
+        copies = tuple(map(str, fields.pop("copies", ())))
+        return Fed(marks=marks, written=_changed(path), copies=copies, **fields)
     except (OSError, ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -93,8 +93,8 @@ class Resuming:
         if content is not None:
             held = [one for one in records if one.is_in(content, one.acknowledged)]
             if held:
-                best = max(held, key=lambda one: (_bytes(one), one.path == path))
-                elsewhere = None if best.path == path else best.path
+                best = max(held, key=lambda one: (_bytes(one), one.was_at(path)))
+                elsewhere = None if best.was_at(path) else best.path
                 return Chosen(file, best.producer, best, content, elsewhere)
         if producer is not None:
             return Chosen(file, producer, records[0] if records else None, content)
@@ -102,7 +102,7 @@ class Resuming:
             return Chosen(file, _drawn(producer_name(self._stream, file)), None, content)
         if file != STANDARD_INPUT:
             for record in records:
-                if record.path == path:
+                if record.was_at(path):
                     return Chosen(file, record.producer, record, content)
         return Chosen(file, self._new_name(file), None, content)
 
@@ -117,7 +117,8 @@ class Resuming:
         path = _identity(path or chosen.path)
         record = Fed(self._instance, self._stream, chosen.producer, path, 0, ())
         if chosen.record is not None and chosen.record.producer == chosen.producer:
-            record = replace(chosen.record, instance=self._instance, path=path)
+            record = replace(chosen.record, instance=self._instance)
+            record = record if path == record.path else record.moved_to(path)
         return Keeper(self._files, record)
 
 

@@ -91,6 +91,25 @@ def test_a_path_whose_file_has_moved_on_gets_a_new_name(feeders: Feeders, tmp_pa
     assert feeders.choose(moved).producer == producer_name("s", str(path))
 
 
+def test_a_file_is_known_where_it_was_fed_first_after_a_copy_was_fed(
+    feeders: Feeders, tmp_path: Path
+) -> None:
+    path, copy = write(tmp_path / "a.csv"), write(tmp_path / "b.csv")
+    name = feeders.feed(path).producer
+    assert feeders.feed(copy).elsewhere == str(path)
+    assert feeders.choose(path).elsewhere is None
+    for changed, other in ((path, copy), (copy, path)):
+        write(changed, ROWS.replace("3,1", "3,0"))
+        chosen = feeders.choose(changed)
+        assert (chosen.producer, chosen.holds(3)) == (name, False)
+        write(changed)
+        assert feeders.feed(other).producer == name
+    copy.unlink()
+    feeders.feed(write(tmp_path / "c.csv"))
+    new = feeders.feed(write(copy, "x,y\n7,1\n"))
+    assert new.producer.startswith("b.csv-"), "the copy is gone, so this is another file"
+
+
 def test_standard_input_is_looked_at_while_it_is_read(feeders: Feeders, tmp_path: Path) -> None:
     feeders.feed(write(tmp_path / "a.csv"), "p")
     chosen = feeders.choose(Path("-"), "p")
