@@ -43,3 +43,8 @@ def __getattr__(name: str) -> Any:
         raise ImportError(
             f"{name} needs {needed}; install it with: pip install 'littled[{package}]'"
         ) from None
+
+
+def __dir__() -> list[str]:
+    """What a completion offers: also what is imported on demand."""
+    return sorted({*globals(), *_HOMES})

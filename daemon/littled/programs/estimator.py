@@ -54,8 +54,8 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     refused (LedgerExceeded). But a process that is started again knows nothing of it. Where a
     budget has to hold, feed a daemon.
 
-    rules: the kind of the class: "scorecard", "stumps", "conjunctions", "table:...", "thresholds"
-    and others. None for what a learner of a configuration without a class gets: a scorecard, points
+    rules: the kind of the class, "scorecard", "stumps", "conjunctions", "table:...", "thresholds"
+    and others; or columns, without their name. None for what a learner of a configuration without a class gets: a scorecard, points
     for each column that are added up, where there are several features and the horizon and the
     budget suffice; else, and where noise_rate, selection or an adaptive adversary is given, the one
     rule that the planner thinks best for the columns (docs/columns.md).
@@ -88,8 +88,8 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def __init__(
         self,
+        rules: str | Mapping[str, Mapping[str, Any]] | None = None,
         *,
-        rules: str | None = None,
         columns: Mapping[str, Mapping[str, Any]] | None = None,
         bounds: tuple[Any, Any] = (-4.0, 4.0),
         steps: int = 64,
@@ -236,14 +236,24 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     # -- tables ------------------------------------------------------------------------------
 
+    @property
+    def _given_columns(self) -> Mapping[str, Mapping[str, Any]] | None:
+        """The columns, given by name or in place of a class."""
+        return self.rules if isinstance(self.rules, Mapping) else self.columns
+
+    @property
+    def _kind(self) -> str | None:
+        """The kind of the class; None where none is given."""
+        return None if isinstance(self.rules, Mapping) else self.rules
+
     def _cells(self, table: Any, *, reset: bool) -> Any:
         """A table with the columns, or numbers by the names of their features."""
-        if self.columns is not None:
+        if self._given_columns is not None:
             if reset:
-                self.n_features_in_ = len(self.columns)
+                self.n_features_in_ = len(self._given_columns)
             return table
         numbers = validate_data(self, table, reset=reset, dtype=np.float64)
-        if reset and self.rules == "stumps" and self.n_features_in_ == 1:
+        if reset and self._kind == "stumps" and self.n_features_in_ == 1:
             raise ValueError(
                 'rules="stumps" needs at least 2 features, and X has 1 feature(s); take '
                 'rules="thresholds"'
@@ -257,7 +267,7 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _row(self, x: Mapping[str, Any], names: list[str] | None) -> Any:
         """One row as a table."""
-        if self.columns is not None:
+        if self._given_columns is not None:
             return [x]
         names = self._feature_names() if names is None else names
         return np.array([[x[name] for name in names]], dtype=np.float64)
@@ -279,9 +289,12 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _planned(self, known: NDArray[Any]) -> StreamPlan:
         """The plan of the daemon for a stream of these columns. ConfigurationError, PlanError."""
-        if self.columns is not None and not isinstance(self.columns, Mapping):
+        given = self._given_columns
+        if isinstance(self.rules, Mapping) and self.columns is not None:
+            raise ValueError("columns are given twice, once without their name")
+        if given is not None and not isinstance(given, Mapping):
             raise ValueError("columns needs tables by the names of columns")
-        columns = self._tables() if self.columns is None else dict(self.columns)
+        columns = self._tables() if given is None else dict(given)
         label = "label"
         while label in columns:
             label += "_"
@@ -301,10 +314,10 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
 
     def _learner(self) -> dict[str, Any]:
         """The learner as a configuration has it: with what was said, and nothing else."""
-        said = {"class": self.rules, "noise_rate": self.noise_rate}
+        said = {"class": self._kind, "noise_rate": self.noise_rate}
         if self.selection != "auto":
             said["selection"] = self.selection
-        if (self.rules or "").partition(":")[0] not in WITHOUT_ADVERSARY:
+        if (self._kind or "").partition(":")[0] not in WITHOUT_ADVERSARY:
             said["adversary"] = self.adversary
         return {key: value for key, value in said.items() if value is not None}
 

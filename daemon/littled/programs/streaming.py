@@ -43,8 +43,8 @@ class PrivateRiverClassifier(base.Classifier):  # type: ignore[misc]
 
     def __init__(
         self,
+        rules: str | Mapping[str, Mapping[str, Any]] | None = None,
         *,
-        rules: str | None = None,
         columns: Mapping[str, Mapping[str, Any]] | None = None,
         bounds: tuple[Any, Any] = (-4.0, 4.0),
         steps: int = 64,

@@ -63,6 +63,16 @@ def test_a_rule_is_learned_in_its_own_words() -> None:
     assert "prepaid_selection" in {charge["type"] for charge in learned.charges_}
 
 
+def test_columns_or_a_class_need_no_name() -> None:
+    settings: dict[str, Any] = {"horizon": 10_000, "random_state": 3}
+    by_name = model().fit(FRAME, PAID).rule_
+    assert PrivateOnlineClassifier(COLUMNS, **settings).fit(FRAME, PAID).rule_ == by_name
+    stump = PrivateOnlineClassifier("stumps", columns=COLUMNS, **settings).fit(FRAME, PAID)
+    assert stump.rule_ == model(rules="stumps").fit(FRAME, PAID).rule_
+    with pytest.raises(ValueError, match=r"^columns are given twice"):
+        PrivateOnlineClassifier(COLUMNS, columns=COLUMNS).fit(FRAME, PAID)
+
+
 def test_points_of_columns_are_learned_and_explained() -> None:
     learned = model().fit(FRAME, PAID)
     assert re.match(r"yes if points are above .* if income >= ", learned.rule_.describe())

@@ -83,6 +83,7 @@ def test_examples_that_do_not_fit_are_refused(batch: Any, sentence: str) -> None
 def test_what_the_package_offers_is_there() -> None:
     for name in littled.__all__:
         assert getattr(littled, name).__name__ == name
+        assert name in dir(littled)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         _ = littled.nothing
 
