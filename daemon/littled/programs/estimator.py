@@ -55,10 +55,11 @@ class PrivateOnlineClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[m
     budget has to hold, feed a daemon.
 
     rules: the kind of the class, "scorecard", "stumps", "conjunctions", "table:...", "thresholds"
-    and others; or columns, without their name. None for what a learner of a configuration without a class gets: a scorecard, points
-    for each column that are added up, where there are several features and the horizon and the
-    budget suffice; else, and where noise_rate, selection or an adaptive adversary is given, the one
-    rule that the planner thinks best for the columns (docs/columns.md).
+    and others; or columns, without their name. None for what a learner of a configuration without a
+    class gets: a scorecard, points for each column that are added up, where there are several
+    features and the horizon and the budget suffice; else, and where noise_rate, selection or an
+    adaptive adversary is given, the one rule that the planner thinks best for the columns
+    (docs/columns.md).
     columns: tables as in a configuration, by name: `{"income": {"kind": "number", "from": 0, ...}}`
     (docs/columns.md). X is then a table with these columns: a frame of pandas, polars or Arrow, a
     dict of columns, or rows that are dicts. Without it X is an array or frame of numbers, each of
