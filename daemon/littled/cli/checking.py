@@ -6,10 +6,10 @@ from pathlib import Path
 import click
 
 from littled.cli.failures import FAILED, WRONG_USE, Failure, explained
-from littled.cli.output import console, notes, number
+from littled.cli.output import console, listed, notes, number
 from littled.cli.presenting import chosen_notes, hopeless, plan_notes, plan_tables
 from littled.cli.quality import quality_lines
-from littled.cli.stores import planned
+from littled.cli.stores import alike, planned
 from littled.cli.tabling import print_table
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
 from littled_client.cells import odd_cells
@@ -46,12 +46,15 @@ def check(
     with explained(ConfigurationError, status=WRONG_USE):
         streams = load_configuration(configuration).streams
     problems: list[str] = []
-    for each in streams.values():
+    for name, *others in alike(streams):
+        each = streams[name]
         plan, request = planned(each), each.request()
         for table in plan_tables(plan, request):
             print_table(table)
         for line in quality_lines(plan):
             console().print(line)
+        if others:
+            console().print(f"the same for {listed(others)}")
         for note in (*chosen_notes(each), *plan_notes(plan, request)):
             notes().print(f"note: {note}")
         problems += hopeless(plan, request)
@@ -67,10 +70,10 @@ def check(
 def _schema(streams: dict[str, StreamConfiguration], name: str | None) -> TableSchema:
     """The schema of the stream that a file is for; Failure where there is none."""
     if name is None and len(streams) > 1:
-        raise Failure(f"name the stream of the file with --stream: {', '.join(streams)}", WRONG_USE)
+        raise Failure(f"name the stream of the file with --stream: {listed([*streams])}", WRONG_USE)
     chosen = next(iter(streams)) if name is None else name
     if chosen not in streams:
-        raise Failure(f"there is no stream {chosen}; there are {', '.join(streams)}", WRONG_USE)
+        raise Failure(f"there is no stream {chosen}; there are {listed([*streams])}", WRONG_USE)
     schema = streams[chosen].table_schema
     if schema is None:
         raise Failure(f"streams.{chosen} names no columns, so no file can be checked", WRONG_USE)

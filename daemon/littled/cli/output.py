@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -12,6 +12,8 @@ from rich.text import Text
 
 # Width of tables where there is no terminal that would wrap them.
 PIPE_COLUMNS = 160
+# Names that are listed one by one, where there may be thousands.
+LISTED_MAX = 3
 
 
 def console() -> Console:
@@ -44,6 +46,13 @@ def print_json(value: Mapping[str, Any], *, indent: int | None = None) -> None:
     """One JSON object on standard output, seen at once by the reader of a pipe."""
     click.echo(json.dumps(value, indent=indent, ensure_ascii=False))
     sys.stdout.flush()
+
+
+def listed(names: Sequence[str], most: int = LISTED_MAX) -> str:
+    """Names as people read them: the first few, and how many more there are."""
+    if len(names) <= most + 1:
+        return ", ".join(names)
+    return f"{', '.join(names[:most])} and {number(len(names) - most)} more"
 
 
 def number(value: int) -> str:

@@ -1,5 +1,7 @@
 """`littled init`: stores before their first day."""
 
+from collections.abc import Mapping
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
@@ -8,12 +10,12 @@ import click
 from littled.cli.failures import WRONG_USE, explained
 from littled.cli.hints import serve_command
 from littled.cli.options import StoreFiles, store_options
-from littled.cli.output import console, notes
+from littled.cli.output import console, listed, notes
 from littled.cli.presenting import chosen_notes, hopeless, plan_notes, plan_tables
 from littled.cli.quality import quality_lines
 from littled.cli.tabling import print_table
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
-from littled.planner import PlanError, StreamPlan, plan_stream
+from littled.planner import PlanError, StreamPlan, StreamRequest, plan_stream
 from littled.store.errors import StoreError, StoreRefused
 from littled.store.store import Store
 
@@ -49,13 +51,23 @@ def init(store: Path, configuration: Path, files: StoreFiles) -> None:
         )
     screen = console()
     screen.print(f"created {store}")
-    for plan in plans.values():
-        stream = wanted.streams[plan.stream]
+    print_plans(wanted.streams, plans)
+    screen.print(f"next: {serve_command(store, files)}")
+
+
+def print_plans(
+    streams: Mapping[str, StreamConfiguration], plans: Mapping[str, StreamPlan]
+) -> None:
+    """Print what streams may do; those that differ in nothing but their names are shown once."""
+    for name, *others in alike(streams):
+        stream, plan = streams[name], plans[name]
         request = stream.request()
         for table in plan_tables(plan, request):
             print_table(table)
         for line in quality_lines(plan):
-            screen.print(line)
+            console().print(line)
+        if others:
+            console().print(f"the same for {listed(others)}")
         said = (chosen_notes(stream), plan_notes(plan, request), hopeless(plan, request))
         for note in chain(*said):
             notes().print(f"note: {note}")
@@ -64,7 +76,15 @@ def init(store: Path, configuration: Path, files: StoreFiles) -> None:
                 f"note: streams.{plan.stream}.delta is greater than 1/horizon; one example of a "
                 "season might then be given away and the promise still be kept"
             )
-    screen.print(f"next: {serve_command(store, files)}")
+
+
+def alike(streams: Mapping[str, StreamConfiguration]) -> list[list[str]]:
+    """The names of streams, those together that differ in nothing but their names."""
+    groups: dict[tuple[StreamRequest, tuple[str, ...]], list[str]] = {}
+    for name, stream in streams.items():
+        asked = replace(stream.request(), name=""), tuple(stream.chosen_classes)
+        groups.setdefault(asked, []).append(name)
+    return [*groups.values()]
 
 
 def planned(stream: StreamConfiguration) -> StreamPlan:

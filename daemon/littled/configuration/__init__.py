@@ -38,8 +38,8 @@ from littled_protocol import limits
 from littled_protocol.encodings import EncodingError, TableSchema
 from littled_protocol.rules import Words
 
-CONFIGURATION_BYTES_MAX = 1 << 20  # a file somebody wrote by hand is far smaller
-STREAMS_MAX = 256  # each stream has a thread and a journal of its own
+# Of a hundred thousand streams; what somebody wrote by hand is far smaller.
+CONFIGURATION_BYTES_MAX = 64 << 20
 LEARNERS_PER_STREAM_MAX = 64  # all of them share one budget
 HORIZON_MAX = 10**15  # positions stay far inside 63 bits
 EPSILON_MIN, EPSILON_MAX = Decimal("1e-6"), Decimal("1e4")
@@ -273,7 +273,7 @@ class Configuration(Part):
     """Everything `littled init` needs to know."""
 
     streams: dict[Name, StreamConfiguration] = Field(
-        min_length=1, max_length=STREAMS_MAX, description="The streams, by their names."
+        min_length=1, description="The streams, by their names."
     )
 
     def to_dict(self) -> dict[str, Any]:

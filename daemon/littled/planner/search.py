@@ -26,6 +26,8 @@ from littled.portable import log
 TRIGGER_SHARES = (0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6)
 # With longer fractions the trigger's 64-bit arithmetic could overflow.
 NOISE_RATE_DENOMINATOR_MAX = 10**9
+# Different requests whose plans are remembered: a configuration may mix so many sorts of streams.
+REQUESTS_REMEMBERED = 256
 
 
 def plan_stream(request: StreamRequest) -> StreamPlan:
@@ -38,7 +40,14 @@ def plan_stream(request: StreamRequest) -> StreamPlan:
 
     Raises PlanError if the learners read different points, if what is asked contradicts itself, if
     the budget is too small, or if a plan could take more than `littled.planner.capacity` allows.
+    Streams that differ in nothing but their names are planned once.
     """
+    return replace(_plan_stream(replace(request, name="")), stream=request.name)
+
+
+@lru_cache(maxsize=REQUESTS_REMEMBERED)
+def _plan_stream(request: StreamRequest) -> StreamPlan:
+    """The plan of a stream without a name, which no price and no reason depends on."""
     plans = tuple(estimate.plan for estimate in best_estimates(request))
     settings = measuring_of(request)
     return _checked(request, tuple(measured(plan, settings) for plan in plans))
@@ -47,13 +56,12 @@ def plan_stream(request: StreamRequest) -> StreamPlan:
 def best_estimates(request: StreamRequest) -> tuple[Estimated, ...]:
     """The best estimates, one a learner, in the order in which the learners step.
 
-    Raises PlanError where there is no plan. Streams that differ in nothing but their names are
-    planned once.
+    Raises PlanError where there is no plan. What differs in nothing but the name has the same.
     """
     return _best_estimates(replace(request, name=""))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=REQUESTS_REMEMBERED)
 def _best_estimates(request: StreamRequest) -> tuple[Estimated, ...]:
     check_requests(request)
     ordered = sorted(request.learners, key=lambda learner: learner.name)

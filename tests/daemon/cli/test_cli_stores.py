@@ -34,6 +34,31 @@ def test_a_store_is_made_and_says_what_comes_next(littled: Littled, tmp_path: Pa
     assert stat.S_IMODE((store / "noise.key").stat().st_mode) == 0o600
 
 
+def test_streams_that_differ_in_their_names_are_shown_once(
+    littled: Littled, tmp_path: Path
+) -> None:
+    """As many as nobody would read about one by one: five hundred."""
+    stream = (
+        "[streams.s{0}]\nepsilon = 1\ndelta = 1e-6\nhorizon = {1}\n"
+        '[streams.s{0}.learners.rule]\nclass = "thresholds:16"\n'
+    )
+    names = [f"{number:03}" for number in range(500)]
+    (tmp_path / "littled.toml").write_text(
+        "".join(stream.format(name, 20_000 if name == "007" else 10_000) for name in names)
+    )
+    said = littled("init", tmp_path / "store", "--config", tmp_path / "littled.toml")
+    assert said.status == 0
+    assert "the same for s001, s002, s003 and 495 more" in said.out
+    assert [line for line in said.out.splitlines() if line.startswith("ways of selection")] == [
+        "ways of selection for s000/rule",
+        "ways of selection for s007/rule",
+    ]
+    with Store.open(tmp_path / "store", read_only=True) as store:
+        assert [*store.plans] == [f"s{name}" for name in names]
+    checked = littled("check", tmp_path / "littled.toml")
+    assert checked.out.count("ways of selection") == len({"000", "007"})
+
+
 def test_a_delta_that_promises_little_is_remarked_on(littled: Littled, tmp_path: Path) -> None:
     (tmp_path / "littled.toml").write_text(CONFIGURATION.replace("1e-6", "1e-5", 1))
     said = littled("init", tmp_path / "store", "--config", tmp_path / "littled.toml")

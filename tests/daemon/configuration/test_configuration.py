@@ -377,7 +377,9 @@ def test_a_file_that_is_not_toml_is_refused(text: str) -> None:
     assert refused(text).startswith("littled.toml is not valid TOML")
 
 
-def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_read_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with pytest.raises(ConfigurationError, match=r"cannot read .*none\.toml: No such file"):
         load_configuration(tmp_path / "none.toml")
     with pytest.raises(ConfigurationError, match="Is a directory"):
@@ -386,6 +388,7 @@ def test_a_file_that_cannot_be_read_is_refused(tmp_path: Path) -> None:
     binary.write_bytes(b"\xff")
     with pytest.raises(ConfigurationError, match="not text in UTF-8"):
         load_configuration(binary)
+    monkeypatch.setattr("littled.configuration.CONFIGURATION_BYTES_MAX", 1 << 20)
     large = tmp_path / "large.toml"
     large.write_text("#" * (1 << 21))
     with pytest.raises(ConfigurationError, match="larger than"):

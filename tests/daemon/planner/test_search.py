@@ -85,6 +85,14 @@ def test_plans_are_reproducible() -> None:
     assert plan_stream(request(*asks)) == plan_stream(request(*reversed(asks)))
 
 
+def test_streams_that_differ_in_their_names_are_planned_once() -> None:
+    asked = request(learner("thresholds:37"))
+    plans = [plan_stream(replace(asked, name=name)) for name in ("one", "two")]
+    assert [plan.stream for plan in plans] == ["one", "two"]
+    assert plans[0].plans is plans[1].plans
+    assert plans[1] == replace(plans[0], stream="two")
+
+
 def test_way_of_selection() -> None:
     def chosen(ask: OnlineRequest) -> str:
         return plan_stream(request(ask)).of(OnlinePlan)[0].parameters.selection
