@@ -329,9 +329,10 @@ STORE_READERS_IDLE_MAX = 4
 STORE_PRODUCERS_IN_MEMORY_MAX = 16_384
 # Snapshots kept of each stream: when the newest is damaged, the one before may still serve.
 STORE_SNAPSHOTS_KEPT = 2
-# Longest file of a noise key (64 digits and a line end) and longest high-water mark that is read.
+# Longest file of a noise key (64 digits and a line end) and longest high-water mark that is read: a
+# stream takes half a kilobyte and, with as many producers as are named, a hundred more.
 KEY_FILE_BYTES_MAX = 256
-MARK_FILE_BYTES_MAX = 16 * 1024 * 1024
+MARK_FILE_BYTES_MAX = 1024 * 1024 * 1024
 # Producers of a stream that a high-water mark names; a mark is written at every charge and answer.
 MARK_PRODUCERS_MAX = 512
 # How far a mark is ahead of a producer when it needs a new number: by what the producer sends in so

@@ -1359,10 +1359,9 @@ SURFACES = (
         "a release is shown before it is durable",
         "service/host.py",
         "        self._writer.call(lambda: self._store.publish(releases, entries))\n"
-        "        self.published = True\n        self._observer.releases(releases)\n",
-        "        self._observer.releases(releases)\n"
-        "        self._writer.call(lambda: self._store.publish(releases, entries))\n"
-        "        self.published = True\n",
+        "        self._show(releases, entries)\n",
+        "        self._show(releases, entries)\n"
+        "        self._writer.call(lambda: self._store.publish(releases, entries))\n",
         (f"{SERVICE}/test_host.py::test_releases_are_shown_after_they_are_durable",),
     ),
 )

@@ -59,7 +59,7 @@ from littled.service.channels import ExampleSchema
 from littled.service.courses import Courses
 from littled.service.feeding import Feeding
 from littled.service.figures import Figures
-from littled.service.host import BuildEngine, Host, Status
+from littled.service.host import BuildEngine, Host, Status, publish_first
 from littled.service.intake import Intake
 from littled.service.listeners import (
     Listener,
@@ -335,13 +335,15 @@ class Daemon:
             self.figures.announce(stored)
         noise = KeyedNoise(self._store.noise_key)
         executors = [await asyncio.to_thread(trainers.executor, plan) for plan in self._plans]
-        # Threads cannot be interrupted: on a stop each ends after the turn in hand.
         await asyncio.gather(
             *(
                 asyncio.to_thread(host.begin, self._build, noise, executor)
                 for host, executor in zip(self._hosts, executors, strict=True)
             )
         )
+        await self._writer.ask(partial(publish_first, self._hosts, self._store))
+        # Threads cannot be interrupted: on a stop each ends after the turn in hand.
+        await asyncio.gather(*(asyncio.to_thread(host.replay) for host in self._hosts))
         for host in self._hosts:
             position = await self._writer.ask(partial(self._store.position, host.stream))
             self.intake.add_stream(host.stream, position, host.put)

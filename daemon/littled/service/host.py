@@ -14,9 +14,10 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor, Future
 from contextlib import suppress
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from littled.budget.ledger import LedgerEntry
@@ -136,6 +137,14 @@ class Seasons:
             self._news.notify_all()
 
 
+@dataclass(slots=True)
+class First:
+    """What an engine publishes and charges before any data, not yet durable."""
+
+    releases: list[StoredRelease] = field(default_factory=list)
+    entries: list[LedgerEntry] = field(default_factory=list)
+
+
 class StoreOutlet:
     """Writes an engine's charges and releases through the writer, then shows the releases.
 
@@ -156,7 +165,19 @@ class StoreOutlet:
         self._writer = writer
         self._observer = observer
         self._seasons = seasons or Seasons()
+        self._first: First | None = None
         self.published = False
+
+    def hold(self) -> First:
+        """Only collect, from here on until `let_go`, what is published."""
+        self._first = First()
+        return self._first
+
+    def let_go(self) -> None:
+        """Show what was collected, which is durable by now, and go on as usual."""
+        first, self._first = self._first, None
+        if first is not None:
+            self._show(first.releases, first.entries)
 
     def charge(self, entry: LedgerEntry) -> None:
         """Make a charge durable before returning."""
@@ -164,7 +185,14 @@ class StoreOutlet:
 
     def publish(self, releases: Sequence[StoredRelease], entries: Sequence[LedgerEntry]) -> None:
         """Make releases and charges durable in one transaction, then show the releases."""
+        if self._first is not None:
+            self._first.releases += releases
+            self._first.entries += entries
+            return
         self._writer.call(lambda: self._store.publish(releases, entries))
+        self._show(releases, entries)
+
+    def _show(self, releases: Sequence[StoredRelease], entries: Sequence[LedgerEntry]) -> None:
         self.published = True
         self._observer.releases(releases)
         if entries:
@@ -185,7 +213,7 @@ class Host:
         courses: Courses,
         streams: int = 1,
     ) -> None:
-        """Make a host that does nothing before `begin` and `start`; it learns on `courses`.
+        """Make a host that does nothing before `begin`; it learns on `courses` after `start`.
 
         streams: how many a start has to replay.
         """
@@ -204,6 +232,7 @@ class Host:
         self._interrupted = threading.Event()
         self._stopping = threading.Event()
         self._engine: HostedEngine | None = None
+        self._first = First()
         self._saved_number = -1
         self._saved_at = time.monotonic()
         self._saved_bytes = 0
@@ -212,12 +241,27 @@ class Host:
         self._replay_seconds_max = max(REPLAY_SECONDS / streams, REPLAY_STREAM_SECONDS_MIN)
 
     def begin(self, build: BuildEngine, noise: NoiseSource, executor: Executor) -> None:
-        """Build the engine from the last snapshot and replay the journal after it.
+        """Build the engine from the last snapshot; `publish_first` and `replay` come next.
+
+        Blocks; called once, on any thread but the loop's and the writer's.
+        """
+        self._engine = self._restored(build, noise, executor)
+        self._first = self._outlet.hold()
+        self._engine.start()
+
+    @property
+    def first(self) -> First:
+        """What has to be durable before `replay`."""
+        return self._first
+
+    def replay(self) -> None:
+        """Show what was published first, and replay the journal after the last snapshot.
 
         Blocks, possibly for long; called once, on any thread but the loop's and the writer's.
         """
-        engine = self._restored(build, noise, executor)
-        engine.start()
+        engine = self._hosted()
+        self._outlet.let_go()
+        self._first = First()
         reported = -REPLAY_REPORT_RECORDS
         for together in in_turns(self._store.records(self.stream, engine.record_number)):
             if self._interrupted.is_set():
@@ -226,7 +270,6 @@ class Host:
                 reported = together[0].number
                 self._observer.progress(self.stream)
             engine.apply_all(together)
-        self._engine = engine
         status = engine.status()
         # a snapshot may have been taken after the season was opened
         self.seasons.reach(status["season"])
@@ -251,7 +294,7 @@ class Host:
             self._course.wake()
 
     def interrupt_replay(self) -> None:
-        """Ask `begin` to end after the turn in hand, when nobody will need the rest."""
+        """Ask `replay` to end after the turn in hand, when nobody will need the rest."""
         self._interrupted.set()
 
     def join(self, seconds: float) -> None:
@@ -328,6 +371,17 @@ class Host:
     def _hosted(self) -> HostedEngine:
         assert self._engine is not None, "the host was started before it was ready"
         return self._engine
+
+
+def publish_first(hosts: Iterable[Host], store: EngineStore) -> None:
+    """Make durable what engines publish before any data, all in one transaction; on the writer.
+
+    The high-water mark is written whole for every transaction: with a thousand streams it would be
+    written a thousand times.
+    """
+    firsts = [host.first for host in hosts]
+    releases = [release for first in firsts for release in first.releases]
+    store.publish(releases, [entry for first in firsts for entry in first.entries])
 
 
 def _replay_seconds(record: Record) -> float:

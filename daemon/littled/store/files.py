@@ -78,7 +78,8 @@ def _fill(descriptor: int, data: bytes) -> None:
 def read_limited(path: Path, bytes_max: int) -> bytes:
     """Contents of a file that has at most `bytes_max` bytes. StoreRefused when longer; OSError."""
     with path.open("rb") as file:
-        data = file.read(bytes_max + 1)
+        # Room for all that it may have would be taken at once, if that was asked for.
+        data = file.read(min(os.fstat(file.fileno()).st_size, bytes_max) + 1)
     if len(data) > bytes_max:
         raise StoreRefused(f"{path} is longer than {bytes_max} bytes: it is not what it should be")
     return data

@@ -12,6 +12,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
+from json.encoder import encode_basestring_ascii as _name
 from pathlib import Path
 from typing import Any, Self
 
@@ -35,6 +36,10 @@ class Point:
     def to_list(self) -> list[Any]:
         """JSON-able."""
         return [self.number, self.head.hex()]
+
+    def to_text(self) -> str:
+        """The same as JSON."""
+        return f'[{self.number},"{self.head.hex()}"]'
 
     @classmethod
     def from_list(cls, values: Any) -> Self:
@@ -119,6 +124,9 @@ class StreamMark:
     spent: Price
     predictions: Point
     numbers: Numbers | None = None
+    # As JSON, once that was asked for: a mark of thousands of streams is made of the same parts
+    # over and over, of which a charge changes one.
+    _text: str | None = field(default=None, init=False, repr=False, compare=False)
 
     def with_journal(self, journal: Point, position: int) -> "StreamMark":
         """The same after more records; made for every commit, and quicker than `replace`."""
@@ -145,6 +153,13 @@ class StreamMark:
             "season": self.season,
             "spent": self.spent.to_dict(),
         }
+
+    def to_text(self) -> str:
+        """The same as JSON, made once."""
+        if self._text is None:
+            object.__setattr__(self, "_text", _text(self.to_dict()))
+        assert self._text is not None
+        return self._text
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -188,15 +203,17 @@ class HighWaterMark:
 
     def to_bytes(self) -> bytes:
         """The file's contents: one line of JSON and a line with its checksum."""
-        values = {
-            "format": _FORMAT,
-            "instance": self.instance,
-            "releases": {name: point.to_list() for name, point in self.releases.items()},
-            "streams": {name: mark.to_dict() for name, mark in self.streams.items()},
+        releases = {name: point.to_text() for name, point in self.releases.items()}
+        streams = {name: mark.to_text() for name, mark in self.streams.items()}
+        parts = {
+            "format": _text(_FORMAT),
+            "instance": _text(self.instance),
+            "releases": _object(releases),
+            "streams": _object(streams),
         }
         if self.versions:
-            values["versions"] = dict(self.versions)
-        line = json.dumps(values, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+            parts["versions"] = _text(dict(self.versions))
+        line = _object(parts).encode() + b"\n"
         return line + _checksum(line) + b"\n"
 
     @classmethod
@@ -214,6 +231,16 @@ class HighWaterMark:
             releases={name: Point.from_list(point) for name, point in values["releases"].items()},
             versions={name: int(version) for name, version in values.get("versions", {}).items()},
         )
+
+
+def _text(value: Any) -> str:
+    """Canonical JSON: sorted keys, no spaces."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))
+
+
+def _object(parts: Mapping[str, str]) -> str:
+    """An object whose values are written already, as `_text` would write it."""
+    return "{" + ",".join([f"{_name(name)}:{parts[name]}" for name in sorted(parts)]) + "}"
 
 
 def _checksum(line: bytes) -> bytes:

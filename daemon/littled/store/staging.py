@@ -1,5 +1,6 @@
 """What a transaction is about to add: checked and chained in memory before the disk is touched."""
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any, Final
@@ -178,6 +179,7 @@ class Arrivals:
         self.marks = dict(marks)
         self.points: dict[str, Point] = {}
         self.entry_rows: list[Row] = []
+        self._arriving = Counter[str]()
         self.release_rows: list[Row] = []
         self.prediction_rows: list[Row] = []
 
@@ -217,6 +219,7 @@ class Arrivals:
         head = ledger_head(mark.ledger.head, data)
         identity = self._facts.streams[entry.stream].identity
         self.entry_rows.append((identity, number, data, head))
+        self._arriving[entry.stream] += 1
         return Point(number, head)
 
     def add_release(self, release: StoredRelease) -> None:
@@ -264,10 +267,7 @@ class Arrivals:
         own = _own_entries(mark)
         if not 0 <= release.charge < own:
             return None
-        arriving = sum(
-            row[0] == self._facts.streams[release.stream].identity for row in self.entry_rows
-        )
-        stored = own - arriving
+        stored = own - self._arriving[release.stream]
         if release.charge >= stored:
             # arrives in this transaction, in which nobody answers
             return replace(release, charge=mark.ledger.number + 1 - own + release.charge)

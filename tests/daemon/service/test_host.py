@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,10 +19,11 @@ from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
 from littled.service import host as host_module
 from littled.service.courses import Courses
-from littled.service.host import Host, Seasons, Status, StoreOutlet
+from littled.service.host import Host, Seasons, Status, StoreOutlet, publish_first
 from littled.service.logs import make_log
 from littled.service.writer import Writer, WriterStopped
 from littled.store import journal
+from littled.store.mark import HighWaterMark
 from littled.store.records import NewRecord, Record, StoredRelease
 from littled.store.store import Store
 from support import predictions
@@ -76,8 +78,13 @@ class Bench:
     def host(self, build: Any = Engine) -> tuple[Host, RecordingObserver]:
         shown = RecordingObserver()
         made = self.idle_host(shown)
-        made.begin(build, self.noise, self.executor)
+        self.begin(made, build)
         return made, shown
+
+    def begin(self, host: Host, build: Any = Engine) -> None:
+        host.begin(build, self.noise, self.executor)
+        self.writer.call(lambda: publish_first([host], self.store))
+        host.replay()
 
     def idle_host(self, shown: "RecordingObserver") -> Host:
         courses = Courses(2, "engines", shown.failed)
@@ -385,7 +392,7 @@ def test_a_replay_can_be_interrupted(bench: Bench) -> None:
     shown = RecordingObserver()
     host = bench.idle_host(shown)
     host.interrupt_replay()
-    host.begin(Engine, bench.noise, bench.executor)
+    bench.begin(host)
     assert shown.statuses == []
     host.join(1)
 
@@ -456,9 +463,42 @@ def seasons_after_replay(path: Path) -> int:
         courses = Courses(1, "engines", shown.failed)
         host = Host(plan, store, writer, shown, make_log("json", io.StringIO()), courses)
         host.begin(Engine, KeyedNoise(store.noise_key), executor)
+        writer.call(lambda: publish_first([host], store))
+        host.replay()
         writer.close()
         host.seasons.close()
         return max(season for season in range(-1, 9) if is_open(host.seasons, season))
+
+
+def test_first_releases_of_many_hosts_are_durable_together(
+    store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One transaction and one mark, and nobody is shown anything before."""
+    with Store.open(store, read_only=True) as one:
+        plan = StreamPlan.from_dict(one.plans[STREAM])
+    plans = [replace(plan, stream=f"stream{number}") for number in range(5)]
+    Store.create(tmp_path / "five", {}, {each.stream: each.to_dict() for each in plans})
+    marks: list[HighWaterMark] = []
+    with Store.open(tmp_path / "five") as opened, ThreadPoolExecutor(1) as executor:
+        writer = Writer(lambda error: None)
+        shown = [AnyStream() for _ in plans]
+        hosts = [
+            Host(each, opened, writer, observer, make_log("json", io.StringIO()), None)  # type: ignore[arg-type]
+            for each, observer in zip(plans, shown, strict=True)
+        ]
+        monkeypatch.setattr("littled.store.store.write_mark", lambda _, mark: marks.append(mark))
+        for host in hosts:
+            host.begin(Engine, KeyedNoise(opened.noise_key), executor)
+        assert not marks
+        assert not any(observer.released for observer in shown)
+        writer.call(lambda: publish_first(hosts, opened))
+        assert [len(mark.releases) for mark in marks] == [len(plans)]
+        assert not any(observer.released for observer in shown)
+        for host, observer in zip(hosts, shown, strict=True):
+            host.replay()
+            assert observer.released == opened.releases(f"{host.stream}/late")
+            assert [release.version for release in observer.released] == [1]
+        writer.close()
 
 
 def is_open(seasons: Seasons, season: int) -> bool:

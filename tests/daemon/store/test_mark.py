@@ -53,6 +53,28 @@ def test_a_mark_reads_as_it_was_written(mark: HighWaterMark) -> None:
     assert HighWaterMark.from_bytes(mark.to_bytes()) == mark
 
 
+def as_json(mark: HighWaterMark) -> bytes:
+    """The first line of a mark's file, written without remembering any part of it."""
+    values = {
+        "format": 1,
+        "instance": mark.instance,
+        "releases": {name: point.to_list() for name, point in mark.releases.items()},
+        "streams": {name: stream.to_dict() for name, stream in mark.streams.items()},
+        **({"versions": dict(mark.versions)} if mark.versions else {}),
+    }
+    return json.dumps(values, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+
+
+@given(MARKS, POINTS, NUMBERS)
+def test_remembered_parts_make_the_same_file(
+    mark: HighWaterMark, point: Point, position: int
+) -> None:
+    assert mark.to_bytes().splitlines(keepends=True)[0] == as_json(mark)
+    streams = {name: stream.with_journal(point, position) for name, stream in mark.streams.items()}
+    moved = replace(mark, streams={**mark.streams, **dict([*streams.items()][:1])})
+    assert moved.to_bytes().splitlines(keepends=True)[0] == as_json(moved)
+
+
 @given(BOUNDS, st.dictionaries(NAMES, NUMBERS, max_size=6), NUMBERS, st.integers(1, 4))
 def test_raised_numbers_bound_all_that_is_known(
     numbers: Numbers, known: dict[str, int], first: int, names_max: int
