@@ -32,8 +32,9 @@ from typing import Any
 
 from littled.classes.names import class_from_name
 from littled.planner import OnlineRequest, StreamRequest, plan_stream
-from littled.store.mark import HighWaterMark, read_mark
+from littled.store.mark import HighWaterMark
 from littled.store.records import NewRecord
+from littled.store.register import FileRegister
 from littled.store.staging import Producers
 from littled.store.store import Store
 
@@ -160,7 +161,7 @@ def mark_in(path: Path) -> bytes:
 
 def mark_of(folder: Path) -> HighWaterMark:
     """The mark of the store that has one of numbers."""
-    return read_mark(folder / Store.__name__ / "high-water-mark")
+    return FileRegister(folder / Store.__name__ / "high-water-mark").read()[0]
 
 
 def main() -> None:

@@ -1283,6 +1283,13 @@ SURFACES = (
         (f"{STORE}/test_rollback.py::test_a_hundred_old_copies_are_refused",),
     ),
     Mutant(
+        "a mark in a file that is not compared before it is replaced",
+        "store/register.py",
+        "if found != expected.data:",
+        "if not found:",
+        (f"{STORE}/test_register.py",),
+    ),
+    Mutant(
         "HTTP on this machine asks for no token",
         "service/http_guard.py",
         "gate.rights(Shown.by(token, transport))",

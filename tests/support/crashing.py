@@ -21,6 +21,7 @@ from littled.budget.ledger import without_answers
 from littled.store.columns import ColumnWriter, Disk
 from littled.store.database import Writing
 from littled.store.packing import Packing
+from littled.store.register import FileRegister
 from littled.store.staging import Arrivals, Batch
 from littled.store.store import Store
 from littled.store.verify import verify
@@ -153,7 +154,7 @@ def check(path: Path, done: Done, *, whole: bool = True) -> Done:
 _PLACES: dict[str, tuple[Any, str]] = {
     "the mark's new file": (littled.store.files, "_fill"),
     "the sync of the mark's folder": (littled.store.files, "sync_folder"),
-    "the mark": (littled.store.store, "write_mark"),
+    "the mark": (FileRegister, "replace"),
     "a reservation": (Store, "_reserve"),
     "a batch": (Batch, "add"),
     "an append": (Store, "append"),

@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from littled.cli.failures import WRONG_USE, Failure, explained
+from littled.store.place import MarkPlace, mark_place
 from littled_client.addresses import Address, default_address, parse_address
 from littled_client.blocking import Client
 from littled_client.errors import AddressError
@@ -44,7 +45,7 @@ class StoreFiles:
     """Where a store's two other files are; None means in the store."""
 
     key: Path | None
-    mark: Path | None
+    mark: MarkPlace | None
 
 
 class AddressParameter(click.ParamType[Address]):
@@ -60,6 +61,18 @@ class AddressParameter(click.ParamType[Address]):
             return parse_address(value)
         except AddressError as error:
             self.fail(str(error), param, ctx)
+
+
+class MarkParameter(click.ParamType[MarkPlace]):
+    """Where a high-water mark is kept."""
+
+    name = "mark"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> MarkPlace:
+        """The place that was named."""
+        return mark_place(value)
 
 
 def with_options(
@@ -147,7 +160,7 @@ def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add --key and --mark; the command gets them as `files`, a StoreFiles."""
 
     @functools.wraps(command)
-    def wrapped(*, key: Path | None, mark: Path | None, **others: Any) -> Any:
+    def wrapped(*, key: Path | None, mark: MarkPlace | None, **others: Any) -> Any:
         return command(files=StoreFiles(key, mark), **others)
 
     return with_options(
@@ -159,7 +172,8 @@ def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--mark",
-            type=click.Path(dir_okay=False, path_type=Path),
+            type=MarkParameter(),
+            metavar="FILE",
             help="High-water mark, if it is not in STORE; best on another disk.",
         ),
     )

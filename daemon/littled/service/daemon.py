@@ -81,6 +81,7 @@ from littled.service.tls import TlsFiles
 from littled.service.training import Trainers
 from littled.service.users import UserHash
 from littled.service.writer import Writer
+from littled.store.place import MarkPlace
 from littled.store.records import Record, StoredRelease
 from littled.store.store import Store
 from littled_client.addresses import Address
@@ -120,7 +121,7 @@ async def serve(
     http_names: Collection[str] = (),
     page: bool | None = None,
     key_path: Path | None = None,
-    mark_path: Path | None = None,
+    mark_path: MarkPlace | None = None,
     archive: Path | None = None,
     environment: MutableMapping[str, str] = os.environ,
     build: BuildEngine = Engine,

@@ -1,9 +1,8 @@
 """Making a store: everything or nothing, and durable including the names of its files."""
 
 import secrets
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from pathlib import Path
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 from littled.budget.price import Price
@@ -24,12 +23,15 @@ from littled.store.mark import (
     Point,
     StreamMark,
     no_predictions,
-    write_mark,
 )
 from littled.store.place import Place
 from littled.store.records import genesis, ledger_genesis
+from littled.store.register import Register, open_register
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import check_name
+
+Undo = Callable[[], None]
+"""Takes back one thing that was made; OSError or StoreFailed where that is not possible."""
 
 _SALT_BYTES = 32
 _INSTANCE_BYTES = 16
@@ -45,10 +47,10 @@ def create_store(
     """
     _check_plans(plans)
     _check_free(place)
-    made: list[Path] = []
+    made: list[Undo] = []
     try:
-        with _undone_on_failure(made):
-            _make(place, configuration, plans, made)
+        with closing(open_register(place.mark)) as register, _undone_on_failure(made):
+            _make(place, register, configuration, plans, made)
     except StoreFailed as error:
         raise StoreRefused(f"cannot make a store in {place.folder}: {error}") from error
     except OSError as error:
@@ -81,55 +83,54 @@ def _check_free(place: Place) -> None:
             raise StoreRefused(
                 f"{place.folder} is not empty: name a new folder, or remove what is left there"
             )
-        if place.mark.exists():
-            raise StoreRefused(f"{place.mark} is the high-water mark of another store: keep it")
     except OSError as error:
         raise StoreRefused(f"{place.folder} cannot hold a store: {error.strerror}") from error
 
 
 @contextmanager
-def _undone_on_failure(made: list[Path]) -> Iterator[None]:
-    """Remove what `made` lists, last first, unless everything went well."""
+def _undone_on_failure(made: list[Undo]) -> Iterator[None]:
+    """Take back what `made` lists, last first, unless everything went well."""
     try:
         yield
     except BaseException:
-        for path in reversed(made):
-            with suppress(OSError):
-                path.rmdir() if path.is_dir() else path.unlink()
+        for undo in reversed(made):
+            with suppress(OSError, StoreFailed):
+                undo()
         raise
 
 
 def _make(
     place: Place,
+    register: Register,
     configuration: Mapping[str, Any],
     plans: Mapping[str, Mapping[str, Any]],
-    made: list[Path],
+    made: list[Undo],
 ) -> None:
     named = [place.folder]
     if not place.folder.exists():
         place.folder.mkdir(PRIVATE_FOLDER)
-        made.append(place.folder)
+        made.append(place.folder.rmdir)
         named.append(place.folder.absolute().parent)
     if place.key_given and place.key.exists():
         key = read_key(place.key, handed_over=True)
     else:
         key = new_key()
         create_private(place.key, key_text(key))
-        made.append(place.key)
+        made.append(place.key.unlink)
         named.append(place.key.parent)
     facts = _facts(key, configuration, plans)
     arriving = place.database.with_name(f"{place.database.name}.new")
     # SQLite gives its log the same permissions as the file itself.
     create_private(arriving, b"")
-    made += [arriving.with_name(f"{arriving.name}{end}") for end in ("", "-wal", "-shm")]
+    made += [arriving.with_name(f"{arriving.name}{end}").unlink for end in ("", "-wal", "-shm")]
     make_database(arriving, facts)
-    made += [place.mark.with_name(f"{place.mark.name}.new"), place.mark]
-    write_mark(place.mark, _first_mark(facts))
+    register.create(_first_mark(facts))
+    made.append(register.discard)
     create_private(place.lock, b"")
-    made.append(place.lock)
+    made.append(place.lock.unlink)
     place.folder.chmod(PRIVATE_FOLDER)
     # Only now does the folder hold a store.
-    made.append(place.database)
+    made.append(place.database.unlink)
     arriving.rename(place.database)
     for folder in named:
         sync_folder(folder)

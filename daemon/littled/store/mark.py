@@ -1,4 +1,4 @@
-"""The high-water mark: how far a store had come, kept in a file outside its database.
+"""The high-water mark: how far a store had come, kept outside its database.
 
 Restoring an older copy of a database would hide budget that was spent. The mark says what a store
 must at least contain; it is replaced after every charge and every publication, before anybody
@@ -6,6 +6,8 @@ hears of them. A store without its mark, or behind it, is refused.
 
 The mark also bounds how many examples each producer can have sent, ahead of their acknowledgement:
 when a store goes on from an older copy, no example that was lost may be learned a second time.
+
+Where it is kept, and how it is replaced: `littled.store.register`.
 """
 
 import json
@@ -13,13 +15,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from json.encoder import encode_basestring_ascii as _name
-from pathlib import Path
 from typing import Any, Self
 
 from littled.budget.price import Price
-from littled.limits import MARK_FILE_BYTES_MAX, MARK_PRODUCERS_MAX
-from littled.store.errors import StoreRefused
-from littled.store.files import read_limited, replace_private
+from littled.limits import MARK_PRODUCERS_MAX
 from littled.store.records import prediction_genesis
 
 MARK_NAME = "high-water-mark"
@@ -245,27 +244,3 @@ def _object(parts: Mapping[str, str]) -> str:
 
 def _checksum(line: bytes) -> bytes:
     return blake2b(line, digest_size=16, person=b"littled mark").hexdigest().encode()
-
-
-def read_mark(path: Path) -> HighWaterMark:
-    """The mark in a file. Raises StoreRefused when it is missing or damaged."""
-    try:
-        return HighWaterMark.from_bytes(read_limited(path, MARK_FILE_BYTES_MAX))
-    except FileNotFoundError:
-        raise StoreRefused(
-            f"the high-water mark {path} is missing: put it back; without it nobody can tell "
-            "whether this store is an older copy that hides spent budget"
-        ) from None
-    except OSError as error:
-        raise StoreRefused(
-            f"the high-water mark {path} cannot be read: {error.strerror}"
-        ) from error
-    except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise StoreRefused(
-            f"the high-water mark {path} is damaged: put back the newest copy of it"
-        ) from error
-
-
-def write_mark(path: Path, mark: HighWaterMark) -> None:
-    """Replace the mark, durable on return. OSError."""
-    replace_private(path, mark.to_bytes())

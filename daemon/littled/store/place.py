@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
+from typing import Self, TypeAlias
 
 from littled.store.keys import KEY_NAME
 from littled.store.mark import MARK_NAME
@@ -12,24 +12,47 @@ LOCK_NAME = "lock"
 
 
 @dataclass(frozen=True, slots=True)
+class MarkFile:
+    """A high-water mark in a file."""
+
+    path: Path
+
+    def __str__(self) -> str:
+        """The path, as it was named."""
+        return str(self.path)
+
+
+MarkPlace: TypeAlias = MarkFile
+"""Wherever a high-water mark may be kept."""
+
+
+def mark_place(named: Path | str) -> MarkPlace:
+    """The place that somebody has named: a path."""
+    return MarkFile(Path(named))
+
+
+@dataclass(frozen=True, slots=True)
 class Place:
-    """Paths of a store's files. key_given: the key's path was named by the operator."""
+    """Where the parts of a store are. key_given: the key's path was named by the operator."""
 
     folder: Path
     key: Path
-    mark: Path
+    mark: MarkPlace
     key_given: bool
 
     @classmethod
     def of(
-        cls, path: Path | str, key_path: Path | str | None, mark_path: Path | str | None
+        cls,
+        path: Path | str,
+        key_path: Path | str | None,
+        mark_path: MarkPlace | Path | str | None,
     ) -> Self:
         """The place of the store in the folder `path`; key and mark lie inside unless given."""
         folder = Path(path)
         return cls(
             folder=folder,
             key=folder / KEY_NAME if key_path is None else Path(key_path),
-            mark=folder / MARK_NAME if mark_path is None else Path(mark_path),
+            mark=_mark_place(folder, mark_path),
             key_given=key_path is not None,
         )
 
@@ -42,3 +65,9 @@ class Place:
     def lock(self) -> Path:
         """The file that the serving process locks."""
         return self.folder / LOCK_NAME
+
+
+def _mark_place(folder: Path, given: MarkPlace | Path | str | None) -> MarkPlace:
+    if isinstance(given, MarkFile):
+        return given
+    return mark_place(folder / MARK_NAME if given is None else given)

@@ -29,10 +29,11 @@ from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRef
 from littled.store.files import FolderLock, refuse_readable, sync_folder
 from littled.store.history import History
 from littled.store.keys import check_fingerprint, read_key
-from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark, read_mark, write_mark
-from littled.store.place import Place
+from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark
+from littled.store.place import MarkPlace, Place
 from littled.store.producers import put_checksum
 from littled.store.records import record_head
+from littled.store.register import Register, Revision, open_register
 from littled.store.restoration import RESTORER, Restoration
 from littled.store.staging import INTEGER_MAX
 from littled.store.verify import verify
@@ -78,12 +79,21 @@ class Restoring:
     """A copy of a store that is about to go on; made by `open`, ended by leaving its context."""
 
     def __init__(
-        self, place: Place, facts: Facts, mark: HighWaterMark, readers: Readers, lock: FolderLock
+        self,
+        place: Place,
+        facts: Facts,
+        mark: HighWaterMark,
+        revision: Revision,
+        register: Register,
+        readers: Readers,
+        lock: FolderLock,
     ) -> None:
         """Take over what `open` found."""
         self._place = place
         self._facts = facts
         self._mark = mark
+        self._revision = revision
+        self._register = register
         self._readers = readers
         self._lock = lock
         self._history = History(readers, facts)
@@ -95,7 +105,7 @@ class Restoring:
         cls,
         path: Path | str,
         key_path: Path | str | None = None,
-        mark_path: Path | str | None = None,
+        mark_path: MarkPlace | Path | str | None = None,
         *,
         copy: bool = False,
         archive: Path | None = None,
@@ -112,18 +122,20 @@ class Restoring:
             raise StoreRefused(f"there is no store in {place.folder}: put back a copy of it first")
         lock: FolderLock | None = None
         readers = Readers(place.database)
+        register = open_register(place.mark)
         try:
             refuse_readable(place.database)
             lock = FolderLock(place.lock)
-            mark = read_mark(place.mark)
+            mark, revision = register.read()
             with readers.lend() as connection:
                 facts = read_facts(connection)
             key = read_key(place.key, handed_over=place.key_given)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
             _check(place, facts, mark, History(readers, facts), copy=copy, archive=archive)
-            return cls(place, facts, mark, readers, lock)
+            return cls(place, facts, mark, revision, register, readers, lock)
         except BaseException as error:
             _let_go(readers, lock)
+            register.close()
             if isinstance(error, StoreDamaged):
                 raise StoreRefused(f"the copy in {place.folder} is damaged: {error}") from error
             if isinstance(error, OSError):
@@ -137,6 +149,7 @@ class Restoring:
     def __exit__(self, *_: object) -> None:
         """Give the store back, as it was unless `finish` was called."""
         _let_go(self._readers, self._lock)
+        self._register.close()
 
     def finish(self) -> None:
         """Let the store go on; durable on return. Raises StoreError."""
@@ -148,9 +161,9 @@ class Restoring:
         mark = self._new_mark(History(self._readers, self._facts))
         try:
             sync_folder(self._place.folder)
-            write_mark(self._place.mark, mark)
         except OSError as error:
-            raise StoreFailed(f"the high-water mark cannot be replaced: {error.strerror}") from None
+            raise StoreFailed(f"the store cannot be made durable: {error.strerror}") from None
+        self._register.claim(mark, self._revision)
 
     # -- what was lost -----------------------------------------------------------------------
 

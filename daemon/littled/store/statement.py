@@ -9,6 +9,7 @@ from littled.budget.ledger import LedgerEntry
 from littled.budget.statement import Form, seasons_of
 from littled.budget.unit import EXAMPLE, Unit
 from littled.store.errors import StoreDamaged
+from littled.store.place import MarkPlace
 from littled.store.store import Store
 
 FORMS: tuple[Form, ...] = get_args(Form)
@@ -36,7 +37,7 @@ def ledger_of(
     form: Form = "json",
     stream: str | None = None,
     key_path: Path | str | None = None,
-    mark_path: Path | str | None = None,
+    mark_path: MarkPlace | Path | str | None = None,
 ) -> dict[str, Any]:
     """What the streams of the store in the folder `path` were charged; the store is only read.
 

@@ -49,9 +49,9 @@ from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRef
 from littled.store.files import FolderLock, refuse_readable, sync_folder
 from littled.store.history import History
 from littled.store.keys import check_fingerprint, read_key
-from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark, read_mark, write_mark
+from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark
 from littled.store.packing import Packing, put_segment
-from littled.store.place import Place
+from littled.store.place import MarkPlace, Place
 from littled.store.producers import ProducerCheck, put_checksum
 from littled.store.records import (
     NewPrediction,
@@ -61,6 +61,7 @@ from littled.store.records import (
     StoredRelease,
     snapshot_checksum,
 )
+from littled.store.register import Register, Revision, open_register
 from littled.store.reserving import Reserves
 from littled.store.staging import Arrivals, Batch, Producer, Producers, Row, worth_a_file
 
@@ -91,12 +92,15 @@ class Store:
         key: bytes,
         facts: Facts,
         readers: Readers,
+        register: Register,
         lock: FolderLock | None,
         writing: Writing | None,
         archive: Path | None = None,
     ) -> None:
         """Take over what `open` found to be sound; `lock` and `writing` are None to only read."""
         self._place = place
+        self._register = register
+        self._revision: Revision | None = None  # of the mark, once this object owns it
         self._key = key
         self._facts = facts
         self._readers = readers
@@ -143,12 +147,13 @@ class Store:
         configuration: Mapping[str, Any],
         plans: Mapping[str, Mapping[str, Any]],
         key_path: Path | str | None = None,
-        mark_path: Path | str | None = None,
+        mark_path: MarkPlace | Path | str | None = None,
     ) -> None:
         """Make a store in the folder `path`, which must be missing or empty. All or nothing.
 
         configuration: JSON-able, kept as it is. plans: by stream, JSON-able, with "caps" and
-        "horizon". key_path: a key that lies there is used, else a new one is put there.
+        "horizon". key_path: a key that lies there is used, else a new one is put there. mark_path:
+        where the high-water mark is to be kept (`mark_place`).
         Raises StoreRefused, and leaves nothing behind.
         """
         create_store(Place.of(path, key_path, mark_path), configuration, plans)
@@ -158,7 +163,7 @@ class Store:
         cls,
         path: Path | str,
         key_path: Path | str | None = None,
-        mark_path: Path | str | None = None,
+        mark_path: MarkPlace | Path | str | None = None,
         read_only: bool = False,
         *,
         vfs: str | None = None,
@@ -180,6 +185,7 @@ class Store:
         lock: FolderLock | None = None
         writing: Writing | None = None
         readers = Readers(place.database, vfs)
+        register = open_register(place.mark)
         try:
             refuse_readable(place.database)
             key = read_key(place.key, handed_over=place.key_given)
@@ -188,14 +194,15 @@ class Store:
                 writing = Writing(place.database, vfs)
                 sync_folder(place.folder)
             # Read before the database, which a daemon at work would always have ahead of it.
-            mark = read_mark(place.mark)
+            mark, revision = register.read()
             with readers.lend() as connection:
                 facts = read_facts(connection)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
-            store = cls(place, key, facts, readers, lock, writing, archive)
-            store._check(mark, progress)
+            store = cls(place, key, facts, readers, register, lock, writing, archive)
+            store._check(mark, revision, progress)
         except BaseException as error:
             _close_quietly(readers, writing, lock)
+            register.close()
             if isinstance(error, StoreDamaged):
                 raise StoreRefused(f"the store in {place.folder} is damaged: {error}") from error
             if isinstance(error, OSError):
@@ -203,7 +210,7 @@ class Store:
             raise
         return store
 
-    def _check(self, mark: HighWaterMark, progress: Callable[[], None]) -> None:
+    def _check(self, mark: HighWaterMark, revision: Revision, progress: Callable[[], None]) -> None:
         findings = self._history.behind(mark)
         if findings:
             raise StoreRefused(
@@ -230,8 +237,7 @@ class Store:
         known = self._writing.read("SELECT coalesce(max(id), 0) FROM producers", ())
         self._producers_known = int(known[0][0])
         self._packing = Packing(self._facts, self._history.journal, self._marks)
-        if self._mark() != mark:
-            write_mark(self._place.mark, self._mark())
+        self._revision = self._register.claim(self._mark(), revision)
 
     def _check_producers(self, stream: str, progress: Callable[[], None]) -> None:
         """Check the end of a journal, and that its producers are where it leaves them."""
@@ -265,15 +271,14 @@ class Store:
                 if writing is not None and not failed:
                     writing.check_place()
                     self._forget_reserves()
-                    write_mark(self._place.mark, self._mark())
+                    self._replace_mark()
                 self._readers.close()
                 if writing is not None:
                     writing.close(failed=failed)
                     writing = None
-            except OSError as error:
-                raise _mark_failed(error) from error
             finally:
                 _close_quietly(self._readers, writing, self._folder_lock)
+                self._register.close()
 
     def __enter__(self) -> Self:
         """Use the store in a `with` statement."""
@@ -656,11 +661,13 @@ class Store:
         return window < self._open_windows.get(learner, 0)
 
     def _advance_mark(self) -> None:
-        try:
-            write_mark(self._place.mark, self._mark())
-        except OSError as error:
-            self._failure = _mark_failed(error)
-            raise self._failure from error
+        """Let the mark say what is durable; whatever goes wrong ends this object's use."""
+        with self._ending_use():
+            self._replace_mark()
+
+    def _replace_mark(self) -> None:
+        assert self._revision is not None, "the store is not open for writing"
+        self._revision = self._register.replace(self._mark(), self._revision)
 
     def _producer(self, stream: str, producer: str) -> Producer | None:
         found = self._producers.get((stream, producer))
@@ -681,10 +688,6 @@ class Store:
             oldest = next(iter(self._producers))
             del self._producers[oldest]
             self._reserves.forget(oldest)
-
-
-def _mark_failed(error: OSError) -> StoreFailed:
-    return StoreFailed(f"the high-water mark cannot be advanced: {error.strerror}")
 
 
 def _close_quietly(readers: Readers, writing: Writing | None, lock: FolderLock | None) -> None:

@@ -26,10 +26,11 @@ from littled.store.errors import StoreDamaged, StoreError, StoreRefused
 from littled.store.figures import wrong_figures
 from littled.store.history import Extent, History
 from littled.store.keys import check_fingerprint, read_key
-from littled.store.mark import HighWaterMark, read_mark
-from littled.store.place import Place
+from littled.store.mark import HighWaterMark
+from littled.store.place import MarkPlace, Place
 from littled.store.producers import ProducerCheck, Sequences, TrustedSequences
 from littled.store.records import Record, StoredPrediction
+from littled.store.register import Register, open_register
 from littled.store.restoration import RESTORER, Restoration, closing_position
 from littled_protocol.codec import decode
 from littled_protocol.errors import ProtocolError
@@ -90,7 +91,7 @@ class Report:
 def verify(
     path: Path | str,
     key_path: Path | str | None = None,
-    mark_path: Path | str | None = None,
+    mark_path: MarkPlace | Path | str | None = None,
     *,
     alone: bool = False,
     archive: Path | None = None,
@@ -108,10 +109,11 @@ def verify(
     check = _Check()
     # Before the database, which a daemon at work always has ahead of its mark.
     mark: HighWaterMark | None = None
-    if not alone:
-        with check.part():
-            mark = read_mark(place.mark)
-    with closing(Readers(place.database)) as readers:
+    register = open_register(place.mark)
+    with closing(register), closing(Readers(place.database)) as readers:
+        if not alone:
+            with check.part():
+                mark = register.read()[0]
         try:
             with readers.lend() as connection:
                 facts = read_facts(connection)
@@ -121,7 +123,7 @@ def verify(
             key = read_key(place.key, handed_over=place.key_given)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
         history = History(readers, facts, None if archive is None else Archive(archive, facts))
-        streams = tuple(_streams(check, facts, history, place, mark))
+        streams = tuple(_streams(check, facts, history, register, mark))
     return Report(tuple(check.findings), streams)
 
 
@@ -158,7 +160,11 @@ class _Check:
 
 
 def _streams(
-    check: _Check, facts: Facts, history: History, place: Place, mark: HighWaterMark | None
+    check: _Check,
+    facts: Facts,
+    history: History,
+    register: Register,
+    mark: HighWaterMark | None,
 ) -> Iterator[StreamReport]:
     with check.part():
         check.add([f"SQLite's own check: {problem}" for problem in history.integrity()])
@@ -182,7 +188,7 @@ def _streams(
     if mark is not None:
         with check.part():
             # Once more: a daemon at work has it ahead of what it acknowledges.
-            check.add(list(_unbounded(facts, history, extent, read_mark(place.mark))))
+            check.add(list(_unbounded(facts, history, extent, register.read()[0])))
     for stream in facts.streams:
         with check.part():
             yield _stream(check, facts, history, stream, extent)

@@ -25,6 +25,7 @@ from littled.service.writer import Writer, WriterStopped
 from littled.store import journal
 from littled.store.mark import HighWaterMark
 from littled.store.records import NewRecord, Record, StoredRelease
+from littled.store.register import FileRegister, Revision
 from littled.store.store import Store
 from support import predictions
 from support.serving import CANARY, FailingEngine
@@ -486,7 +487,13 @@ def test_first_releases_of_many_hosts_are_durable_together(
             Host(each, opened, writer, observer, make_log("json", io.StringIO()), None)  # type: ignore[arg-type]
             for each, observer in zip(plans, shown, strict=True)
         ]
-        monkeypatch.setattr("littled.store.store.write_mark", lambda _, mark: marks.append(mark))
+        real = FileRegister.replace
+
+        def replaced(register: FileRegister, mark: HighWaterMark, expected: Revision) -> Any:
+            marks.append(mark)
+            return real(register, mark, expected)
+
+        monkeypatch.setattr(FileRegister, "replace", replaced)
         for host in hosts:
             host.begin(Engine, KeyedNoise(opened.noise_key), executor)
         assert not marks

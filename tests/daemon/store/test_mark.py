@@ -18,9 +18,8 @@ from littled.store.mark import (
     Point,
     StreamMark,
     no_predictions,
-    read_mark,
-    write_mark,
 )
+from support.marks import read_mark, write_mark
 
 HEADS = st.binary(min_size=32, max_size=32)
 NUMBERS = st.integers(0, 2**63 - 1)

@@ -9,11 +9,11 @@ import pytest
 
 from littled.store.errors import StoreRefused
 from littled.store.journal import Journal
-from littled.store.mark import read_mark
 from littled.store.producers import ProducerCheck
 from littled.store.restoring import Restoring
 from littled.store.store import Store
 from littled.store.verify import verify
+from support.marks import read_mark
 from support.serving import STORE_STATUS, Peer, Serving, serving
 from support.serving import make_store as make_served_store
 from support.stores import STREAM, change, contents, feed, make_store

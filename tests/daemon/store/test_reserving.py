@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from littled.store.mark import Numbers, read_mark
+from littled.store.mark import Numbers
 from littled.store.restoring import Restoring
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.crashing import small_columns
+from support.marks import read_mark
 from support.stores import STREAM, make_store, new_record
 
 

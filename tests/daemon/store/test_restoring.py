@@ -20,13 +20,14 @@ from littled.cli.replaying import compare_stream
 from littled.limits import MARK_PRODUCERS_MAX
 from littled.mechanisms.noise import Address, KeyedNoise
 from littled.store.errors import StoreRefused
-from littled.store.mark import read_mark, write_mark
 from littled.store.records import NewRecord
+from littled.store.register import FileRegister
 from littled.store.restoring import Restoring
 from littled.store.store import Store
 from littled.store.verify import verify
 from littled_protocol.codec import decode
 from littled_protocol.messages import Prediction, PredictionRefused, Release
+from support.marks import read_mark, write_mark
 from support.predictions import HORIZON, STREAM, Bench, examples, make_store
 
 LATE = f"{STREAM}/late"
@@ -511,16 +512,16 @@ def killed_at(moment: str, copy: Path, mark: Path) -> None:
 
         setattr(module, name, call)
 
-    from littled.store import files, restoring
+    from littled.store import files
 
     if moment == "inside the transaction":
         wrapped(Restoring, "_append", after=True)
     elif moment == "before the mark":
-        wrapped(restoring, "write_mark", after=False)
+        wrapped(FileRegister, "claim", after=False)
     elif moment == "before the new mark has its name":
         wrapped(files, "_fill", after=True)
     else:
-        wrapped(restoring, "write_mark", after=True)
+        wrapped(FileRegister, "claim", after=True)
     try:
         restored(copy, mark)
     finally:

@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
-from littled.store.mark import read_mark
 from littled.store.records import StoredRelease
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.disks import HookedDisk
+from support.marks import read_mark
 from support.stores import (
     LEARNER,
     RATE,

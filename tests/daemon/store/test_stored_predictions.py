@@ -19,7 +19,7 @@ from littled.planner import StreamPlan
 from littled.store.database import record_key
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
 from littled.store.history import History
-from littled.store.mark import no_predictions, read_mark
+from littled.store.mark import no_predictions
 from littled.store.records import (
     StoredPrediction,
     ledger_genesis,
@@ -31,6 +31,7 @@ from littled.store.records import (
 from littled.store.store import Store
 from littled.store.verify import verify
 from support import predictions
+from support.marks import read_mark
 from support.stores import (
     NEAR,
     STREAM,
