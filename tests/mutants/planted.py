@@ -1163,7 +1163,7 @@ RESTORES = (
     ),
     Mutant(
         "a store that is written to after its file was removed",
-        "store/database.py",
+        "store/sqlite.py",
         "if identity(path) != opened or opened is None:",
         "if opened is None:",
         (f"{STORE}/test_places.py::test_a_pulse_notices",),
@@ -1181,9 +1181,9 @@ RESTORES = (
     Mutant(
         "a lone record that is not synced before it counts as stored",
         "store/store.py",
-        "            self._writing.run(self._append_one, (*producer, *record))",
-        '            self._writing.run("PRAGMA synchronous = normal", ())\n'
-        "            self._writing.run(self._append_one, (*producer, *record))",
+        "            self._writing.run(self._append_one, producer, record)",
+        '            self._writing.read("PRAGMA synchronous = normal", ())\n'
+        "            self._writing.run(self._append_one, producer, record)",
         (f"{STORE}/test_store.py::test_a_lone_record_takes_two_pages_and_one_sync",),
     ),
     Mutant(
@@ -1467,7 +1467,7 @@ COLUMNS = (
     ),
     Mutant(
         "a file of columns that may be moved while it is written",
-        "store/database.py",
+        "store/sqlite.py",
         "if self.columns.opened is not None:",
         "if False:",
         (f"{STORE}/test_places.py",),

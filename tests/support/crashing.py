@@ -12,16 +12,15 @@ from typing import Any, NoReturn
 import apsw
 import pytest
 
-import littled.store.database
 import littled.store.files
 import littled.store.packing
 import littled.store.store
 from littled.budget.events import PrepaidSelection
 from littled.budget.ledger import without_answers
 from littled.store.columns import ColumnWriter, Disk
-from littled.store.database import Writing
 from littled.store.packing import Packing
 from littled.store.register import FileRegister
+from littled.store.sqlite import SqliteWriting
 from littled.store.staging import Arrivals, Batch
 from littled.store.store import Store
 from littled.store.verify import verify
@@ -174,9 +173,9 @@ _PLACES: dict[str, tuple[Any, str]] = {
     "a write of columns": (Disk, "write"),
     "a sync of columns": (Disk, "sync"),
     "the end of columns": (ColumnWriter, "settle"),
-    "a copy of the log": (Writing, "_checkpoint"),
-    "the opening of the log": (Writing, "_prepare"),
-    "the completion of tables": (Writing, "complete"),
+    "a copy of the log": (SqliteWriting, "_checkpoint"),
+    "the opening of the log": (SqliteWriting, "_prepare"),
+    "the completion of tables": (littled.store.store, "complete"),
     "a check at the start": (Store, "_check"),
     "a look at what to pack": (Packing, "next"),
     "a segment": (littled.store.store, "put_segment"),
@@ -232,11 +231,11 @@ def _wrap(owner: Any, attribute: str, passed: Callable[[], None], *, before: boo
 
 
 def _wrap_commits(passed: Callable[[], None], *, before: bool) -> None:
-    _wrap(Writing, "run", passed, before=before)
-    real = Writing.transaction
+    _wrap(SqliteWriting, "run", passed, before=before)
+    real = SqliteWriting.transaction
 
     @contextlib.contextmanager
-    def transaction(writing: Writing) -> Iterator[apsw.Connection]:
+    def transaction(writing: SqliteWriting) -> Iterator[apsw.Connection]:
         with real(writing) as connection:
             yield connection
             if before:
@@ -244,7 +243,7 @@ def _wrap_commits(passed: Callable[[], None], *, before: bool) -> None:
         if not before:
             passed()
 
-    Writing.transaction = transaction  # type: ignore[method-assign,assignment]
+    SqliteWriting.transaction = transaction  # type: ignore[method-assign,assignment]
 
 
 class KillingDisk(HookedDisk):
@@ -312,18 +311,18 @@ def killed_at(
 def states_of(store: Store, database: Path, steps: int) -> list[list[bytes]]:
     """Work; the digests of what was there from the end of each step to that of the next one."""
     found = [[digest(database)]]
-    real = Writing._committed
+    real = SqliteWriting._committed
 
-    def committed(writing: Writing) -> None:
+    def committed(writing: SqliteWriting) -> None:
         real(writing)
         found[-1].append(digest(database))
 
-    Writing._committed = committed  # type: ignore[method-assign,assignment]
+    SqliteWriting._committed = committed  # type: ignore[method-assign,assignment]
     try:
         for _ in itertools.islice(work(store), steps):
             found.append([found[-1][-1]])
     finally:
-        Writing._committed = real  # type: ignore[method-assign]
+        SqliteWriting._committed = real  # type: ignore[method-assign]
     return found
 
 

@@ -8,7 +8,7 @@ from itertools import product
 from pathlib import Path
 
 from littled.store.database import format_number
-from littled.store.place import DATABASE_NAME
+from littled.store.sqlite import DATABASE_NAME
 from support.old_stores import CONFIGURATIONS, FIXTURES
 
 PAGE = Path(__file__).parents[2] / "docs" / "store-versions.md"

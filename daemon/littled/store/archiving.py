@@ -10,11 +10,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import apsw
-
 from littled.limits import ARCHIVE_FILE_BYTES
 from littled.store.archive import Archive, Piece, Stretch
-from littled.store.database import Facts, answer_windows, begin_archiving, has_beside, record_key
+from littled.store.database import (
+    Connection,
+    Facts,
+    answer_windows,
+    begin_archiving,
+    has_beside,
+    record_key,
+)
 from littled.store.errors import StoreDamaged
 from littled.store.history import History
 from littled.store.segments import Loose
@@ -104,7 +109,7 @@ class Archiving:
         return restores | self._history.predictions.records_named(stream)
 
 
-def put_moved(connection: apsw.Connection, facts: Facts, moved: Moved) -> None:
+def put_moved(connection: Connection, facts: Facts, moved: Moved) -> None:
     """Put what is kept in the place of records that were moved, inside a transaction."""
     begin_archiving(connection, facts)
     stretch = moved.stretch

@@ -1,7 +1,7 @@
 """Making a store: everything or nothing, and durable including the names of its files."""
 
 import secrets
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from typing import Any
 
@@ -9,13 +9,13 @@ from littled.budget.price import Price
 from littled.store.database import (
     Facts,
     StreamFacts,
+    Undo,
     answer_windows,
     is_of_users,
     json_bytes,
-    make_database,
 )
 from littled.store.errors import StoreFailed, StoreRefused
-from littled.store.files import PRIVATE_FOLDER, create_private, sync_folder
+from littled.store.files import create_private, sync_folder
 from littled.store.keys import fingerprint, key_text, new_key, read_key
 from littled.store.mark import (
     HighWaterMark,
@@ -30,9 +30,6 @@ from littled.store.register import Register, open_register
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import check_name
 
-Undo = Callable[[], None]
-"""Takes back one thing that was made; OSError or StoreFailed where that is not possible."""
-
 _SALT_BYTES = 32
 _INSTANCE_BYTES = 16
 
@@ -46,17 +43,15 @@ def create_store(
     there already. An interrupted creation never leaves something that opens as a store.
     """
     _check_plans(plans)
-    _check_free(place)
     made: list[Undo] = []
     try:
         with closing(open_register(place.mark)) as register, _undone_on_failure(made):
             _make(place, register, configuration, plans, made)
     except StoreFailed as error:
-        raise StoreRefused(f"cannot make a store in {place.folder}: {error}") from error
+        raise StoreRefused(f"cannot make a store in {place.name}: {error}") from error
     except OSError as error:
         raise StoreRefused(
-            f"cannot make a store in {place.folder}: {error.filename or place.folder}: "
-            f"{error.strerror}"
+            f"cannot make a store in {place.name}: {error.filename or place.name}: {error.strerror}"
         ) from error
 
 
@@ -75,16 +70,6 @@ def _check_plans(plans: Mapping[str, Mapping[str, Any]]) -> None:
         if type(horizon) is not int or horizon < 1:
             raise StoreRefused(f"the plan of {stream} needs a horizon of at least one example")
         answer_windows(stream, plan)
-
-
-def _check_free(place: Place) -> None:
-    try:
-        if place.folder.exists() and any(place.folder.iterdir()):
-            raise StoreRefused(
-                f"{place.folder} is not empty: name a new folder, or remove what is left there"
-            )
-    except OSError as error:
-        raise StoreRefused(f"{place.folder} cannot hold a store: {error.strerror}") from error
 
 
 @contextmanager
@@ -106,11 +91,7 @@ def _make(
     plans: Mapping[str, Mapping[str, Any]],
     made: list[Undo],
 ) -> None:
-    named = [place.folder]
-    if not place.folder.exists():
-        place.folder.mkdir(PRIVATE_FOLDER)
-        made.append(place.folder.rmdir)
-        named.append(place.folder.absolute().parent)
+    named = place.database.prepare(made)
     if place.key_given and place.key.exists():
         key = read_key(place.key, handed_over=True)
     else:
@@ -119,19 +100,9 @@ def _make(
         made.append(place.key.unlink)
         named.append(place.key.parent)
     facts = _facts(key, configuration, plans)
-    arriving = place.database.with_name(f"{place.database.name}.new")
-    # SQLite gives its log the same permissions as the file itself.
-    create_private(arriving, b"")
-    made += [arriving.with_name(f"{arriving.name}{end}").unlink for end in ("", "-wal", "-shm")]
-    make_database(arriving, facts)
-    register.create(_first_mark(facts))
-    made.append(register.discard)
-    create_private(place.lock, b"")
-    made.append(place.lock.unlink)
-    place.folder.chmod(PRIVATE_FOLDER)
-    # Only now does the folder hold a store.
-    made.append(place.database.unlink)
-    arriving.rename(place.database)
+    with place.database.creating(facts, made):
+        register.create(_first_mark(facts))
+        made.append(register.discard)
     for folder in named:
         sync_folder(folder)
 

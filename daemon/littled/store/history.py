@@ -2,7 +2,6 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from littled.store.archive import Archive
 from littled.store.database import (
@@ -52,6 +51,7 @@ class History:
 
     def __init__(self, readers: Readers, facts: Facts, archive: Archive | None = None) -> None:
         """Read through `readers` what belongs to `facts`; `archive` has what was moved there."""
+        self._readers = readers
         self._facts = facts
         self.rows = Rows(readers)
         self.journal = Journal(readers, facts, archive)
@@ -121,8 +121,7 @@ class History:
     def extent(self) -> Extent:
         """How far everything has come; what a daemon adds meanwhile is left out as a whole."""
         names = {facts.identity: stream for stream, facts in self._facts.streams.items()}
-        with self.rows.lend() as connection:
-            connection.execute("BEGIN")
+        with self.rows.reading() as connection:
             records = {name: self.journal.last_in(connection, name) for name in names.values()}
             predictions = {
                 name: self.predictions.last_in(connection, name) for name in names.values()
@@ -130,7 +129,6 @@ class History:
             entries = {name: self.ledger.last_in(connection, name) for name in names.values()}
             releases = self.releases.last_versions_in(connection)
             producers = self.producers.everywhere_in(connection)
-            connection.execute("COMMIT")
         if any(row[0] not in names for row in producers):
             raise StoreDamaged("a producer feeds a stream that does not exist: put back a backup")
         return Extent(
@@ -145,10 +143,8 @@ class History:
         )
 
     def integrity(self) -> list[str]:
-        """What SQLite finds wrong with its own file, shortened; reads all of it."""
-        rows: list[Any] = self.rows.all("PRAGMA integrity_check(10)", ())
-        found = ["; ".join(str(row[0]).splitlines()) for row in rows]
-        return [] if found == ["ok"] else found
+        """What the database finds wrong with itself, shortened; reads all of it."""
+        return self._readers.integrity()
 
     def strays(self) -> list[str]:
         """Rows that belong to no stream, which nothing reads, a sentence for each table."""

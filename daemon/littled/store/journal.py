@@ -4,17 +4,15 @@ Whoever reads gets the same records either way. A daemon may pack records while 
 one transaction finds is whole, and the next one looks again for what follows.
 """
 
-import json
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
 from functools import partial
 from struct import error as struct_error
 from typing import Any
 
-import apsw
 import numpy as np
 
 from littled.limits import (
+    COLUMNS_BESIDE_RECORD_BYTES_MIN,
     SEGMENT_BYTES_MAX,
     SEGMENT_EXAMPLES_MAX,
     SEGMENT_RECORDS_MAX,
@@ -25,8 +23,10 @@ from littled.store.archive import Archive, Piece, StoreArchived, Stretch
 from littled.store.columns import Span, Wanted
 from littled.store.database import (
     NUMBER_BITS,
+    Connection,
     Facts,
     Readers,
+    Row,
     StreamFacts,
     has_archived,
     has_beside,
@@ -36,19 +36,22 @@ from littled.store.database import (
 from littled.store.errors import StoreDamaged
 from littled.store.records import Record, continues
 from littled.store.restoration import RESTORER
-from littled.store.rows import Row, head_of, integer_of, keys_of
+from littled.store.rows import head_of, integer_of, keys_of
 from littled.store.segments import Loose, Segment, damaged, unpack
 from littled_protocol.limits import user_bytes
 
 _NUMBER_MAX = (1 << NUMBER_BITS) - 1
 
 # Without a stream that protects users there is no column for them.
-_NO_USERS = "x''"
+_NO_USERS = "substr(head, 1, 0)"
 _RECORDS = """
 SELECT records.key, first_position, count, sequence, producers.name, x, y, head, {users},
     records.producer, {span}
 FROM records LEFT JOIN producers ON producers.id = records.producer {beside}
 WHERE records.key > ? AND records.key <= ? ORDER BY records.key
+"""
+_LARGE = f"""
+CASE WHEN length(x) + length(y) >= {COLUMNS_BESIDE_RECORD_BYTES_MIN} THEN substr(x, 1, 0) ELSE x END
 """
 _SPAN = "beside.file, beside.start, beside.size"
 _JOIN_BESIDE = "LEFT JOIN beside ON beside.key = records.key"
@@ -66,7 +69,7 @@ SELECT key, records, first_position, examples, head FROM segments
 WHERE key <= ?1 AND key >= ?2 ORDER BY key DESC LIMIT 1
 """
 _NEXT_SEGMENT = "SELECT min(key) FROM segments WHERE key > ? AND key <= ?"
-_NAMES = "SELECT id, name FROM producers WHERE id IN (SELECT value FROM json_each(?))"
+_NAMES = "SELECT id, name FROM producers WHERE id IN ({})"
 _PLACELESS = "SELECT count(*) FROM beside WHERE key NOT IN (SELECT key FROM records)"
 # What stands both in a row and in a segment, or in two segments.
 _TWICE = """
@@ -74,7 +77,8 @@ SELECT count(*) FROM records AS one WHERE key < (
     SELECT key + records FROM segments WHERE segments.key <= one.key ORDER BY key DESC LIMIT 1)
 """
 _OVERLAPS = """
-SELECT count(*) FROM (SELECT key, lag(key + records) OVER (ORDER BY key) AS before FROM segments)
+SELECT count(*) FROM (
+    SELECT key, lag(key + records) OVER (ORDER BY key) AS before FROM segments) AS pairs
 WHERE before > key
 """
 _ARCHIVED = """
@@ -102,6 +106,9 @@ class Journal:
         users = "users" if facts.of_users else _NO_USERS
         self._records_inside = _RECORDS.format(users=users, span="NULL, NULL, NULL", beside="")
         self._records_beside = _RECORDS.format(users=users, span=_SPAN, beside=_JOIN_BESIDE)
+        # Large columns that stand in rows are left where they are, like those that stand apart.
+        large = _LARGE if readers.columns is None else "x"
+        self._loose = self._records_inside.replace(" x, y,", f" {large}, y,")
         self._packed = False
         self._beside = False
 
@@ -159,20 +166,18 @@ class Journal:
         ends = start + after, record_key(facts.identity, _NUMBER_MAX)
         found: list[Loose] = []
         examples = size = 0
-        with self._readers.lend() as connection:
-            cursor = connection.execute(self._records_inside, ends)
-            with closing(cursor):
-                for key, *values, _, _, _ in cursor:
-                    row = Loose(key - start, *values)
-                    found.append(row)
-                    examples += row.examples
-                    size += len(row.x) + len(row.y) + len(row.users)
-                    if (
-                        len(found) >= SEGMENT_RECORDS_MAX
-                        or examples >= SEGMENT_EXAMPLES_MAX
-                        or size >= SEGMENT_BYTES_MAX
-                    ):
-                        break
+        with self._readers.lend() as connection, connection.rows(self._loose, ends) as rows:
+            for key, *values, _, _, _ in rows:
+                row = Loose(key - start, *values)
+                found.append(row)
+                examples += row.examples
+                size += len(row.x) + len(row.y) + len(row.users)
+                if (
+                    len(found) >= SEGMENT_RECORDS_MAX
+                    or examples >= SEGMENT_EXAMPLES_MAX
+                    or size >= SEGMENT_BYTES_MAX
+                ):
+                    break
         return found
 
     def _next(
@@ -180,7 +185,7 @@ class Journal:
     ) -> tuple[Segment | None, dict[int, str], list[Row]]:
         """What follows record `number`: a segment and its producers' names, or some rows."""
         key, end = record_key(facts.identity, number + 1), record_key(facts.identity, last)
-        with self._reading() as connection:
+        with self._readers.reading() as connection:
             if self._has_segments(connection):
                 found = self._segment(connection, stream, facts, number + 1)
                 if found is not None:
@@ -198,7 +203,7 @@ class Journal:
             return facts.genesis, 0
         if number <= self.archived_end(stream):
             return self._archived_point(stream, number)
-        with self._reading() as connection:
+        with self._readers.reading() as connection:
             rows = connection.execute(_POINT, (record_key(facts.identity, number),)).fetchall()
             if rows:
                 position, count, head = rows[0]
@@ -233,10 +238,10 @@ class Journal:
 
     def last_record(self, stream: str) -> int:
         """Number of the last record, -1 before the first."""
-        with self._reading() as connection:
+        with self._readers.reading() as connection:
             return self.last_in(connection, stream)
 
-    def last_in(self, connection: apsw.Connection, stream: str) -> int:
+    def last_in(self, connection: Connection, stream: str) -> int:
         """Number of the last record, by what a connection sees."""
         facts = self._facts.streams[stream]
         ends = keys_of(facts.identity)
@@ -253,7 +258,7 @@ class Journal:
         facts = self._facts.streams[stream]
         ends = record_key(facts.identity + 1, 0) - 1, record_key(facts.identity, 0)
         archived = self.archived_end(stream)
-        with self._reading() as connection:
+        with self._readers.reading() as connection:
             if not self._has_segments(connection):
                 return archived
             rows: list[Any] = connection.execute(_EXTENT, ends).fetchall()
@@ -285,7 +290,7 @@ class Journal:
         and the positions that follow each of its records, as an array.
         """
         facts = self._facts.streams[stream]
-        with self._reading() as connection:
+        with self._readers.reading() as connection:
             rows = connection.execute(_POINT, (record_key(facts.identity, number),)).fetchall()
             if rows:
                 start, count = (integer_of(part, stream) for part in rows[0][:2])
@@ -327,7 +332,7 @@ class Journal:
 
     def archived(self, stream: str) -> list[Stretch]:
         """What was moved into an archive: the beginning of a journal, in order."""
-        with self._reading() as connection:
+        with self._readers.reading() as connection:
             return self._stretches(connection, stream)
 
     def archived_end(self, stream: str) -> int:
@@ -340,7 +345,7 @@ class Journal:
         """
         identity = self._facts.streams[stream].identity
         ends = keys_of(identity)
-        with self._reading() as connection:
+        with self._readers.reading() as connection:
             rows: list[Any] = []
             if has_archived(connection):
                 rows = connection.execute(_ARCHIVED_POINTS, ends).fetchall()
@@ -350,7 +355,7 @@ class Journal:
         """A record that stands in a row of its own, checked; None for any other."""
         facts = self._facts.streams[stream]
         key = record_key(facts.identity, number)
-        with self._reading() as connection:
+        with self._readers.reading() as connection:
             rows = self._some(connection, stream, (key - 1, key))
         before = self.record_point(stream, number - 1)
         if not rows or before is None:
@@ -377,7 +382,7 @@ class Journal:
                 number = key - record_key(facts.identity, 0)
                 yield Loose(number, *values)
 
-    def _still_there(self, connection: apsw.Connection, stream: str) -> int:
+    def _still_there(self, connection: Connection, stream: str) -> int:
         """How many rows hold records of a stream that were moved into an archive."""
         stretches = self._stretches(connection, stream)
         if not stretches:
@@ -387,7 +392,7 @@ class Journal:
         found: Any = connection.execute(_STILL_THERE, ends).fetchall()[0][0]
         return integer_of(found, stream)
 
-    def _stretches(self, connection: apsw.Connection, stream: str) -> list[Stretch]:
+    def _stretches(self, connection: Connection, stream: str) -> list[Stretch]:
         if not has_archived(connection):
             return []
         identity = self._facts.streams[stream].identity
@@ -443,20 +448,12 @@ class Journal:
 
     # -- inside ------------------------------------------------------------------------------
 
-    @contextmanager
-    def _reading(self) -> Iterator[apsw.Connection]:
-        """A connection for one reading transaction."""
-        with self._readers.lend() as connection:
-            connection.execute("BEGIN")
-            yield connection
-            connection.execute("COMMIT")
-
-    def _has_segments(self, connection: apsw.Connection) -> bool:
+    def _has_segments(self, connection: Connection) -> bool:
         """Whether there are any; once there, they stay."""
         self._packed = self._packed or has_segments(connection)
         return self._packed
 
-    def _some(self, connection: apsw.Connection, stream: str, ends: tuple[int, int]) -> list[Row]:
+    def _some(self, connection: Connection, stream: str, ends: tuple[int, int]) -> list[Row]:
         """The first rows of records between two keys, as many as one reading transaction may take,
         with their columns.
         """
@@ -465,9 +462,8 @@ class Journal:
         rows: list[Row] = []
         missing: dict[int, Wanted] = {}
         room = STORE_READ_BYTES_MAX
-        cursor: Any = connection.execute(statement, ends)
-        with closing(cursor):
-            for *values, file, start, size in cursor:
+        with connection.rows(statement, ends) as found:
+            for *values, file, start, size in found:
                 if file is not None:
                     missing[len(rows)] = self._wanted(stream, values, Span(file, start, size))
                     room -= size
@@ -475,6 +471,9 @@ class Journal:
                 room -= len(values[5]) + len(values[6]) + len(values[8])
                 if room <= 0 or len(rows) >= STORE_READ_ROWS_MAX:
                     break
+        if not missing:
+            return rows
+        assert self._readers.columns is not None, "no columns stand beside this database"
         columns = self._readers.columns.read(list(missing.values()))
         for index, (x, y, users) in zip(missing, columns, strict=True):
             key, position, count, sequence, producer, _, _, head, _, identity = rows[index]
@@ -491,7 +490,7 @@ class Journal:
         return span, (span.size - count - of_users, count, of_users)
 
     def _segment(
-        self, connection: apsw.Connection, stream: str, facts: StreamFacts, number: int
+        self, connection: Connection, stream: str, facts: StreamFacts, number: int
     ) -> Segment | None:
         """The segment that holds a record."""
         ends = record_key(facts.identity, number), record_key(facts.identity, 0)
@@ -501,7 +500,7 @@ class Journal:
         return Segment.from_row(stream, facts, connection.execute(_SEGMENT, ends).fetchall()[0])
 
 
-def _placeless(connection: apsw.Connection) -> list[str]:
+def _placeless(connection: Connection) -> list[str]:
     """Places of columns that are no record's, a sentence about them."""
     if not has_beside(connection):
         return []
@@ -509,13 +508,14 @@ def _placeless(connection: apsw.Connection) -> list[str]:
     return [f"{count} rows of beside belong to no record"] if count else []
 
 
-def _names(connection: apsw.Connection, stream: str, segment: Segment) -> dict[int, str]:
+def _names(connection: Connection, stream: str, segment: Segment) -> dict[int, str]:
     """Names of the producers that a segment has records of."""
     try:
-        wanted = json.dumps(segment.identities())
+        wanted = segment.identities()
     except ValueError as error:
         raise damaged(stream, segment.first) from error
-    rows: list[Any] = connection.execute(_NAMES, (wanted,)).fetchall()
+    statement = _NAMES.format(",".join("?" * len(wanted)))
+    rows: list[Any] = connection.execute(statement, (*wanted,)).fetchall()
     return dict(rows)
 
 

@@ -5,15 +5,13 @@ from collections.abc import Iterator
 from itertools import zip_longest
 from typing import Any
 
-import apsw
-
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
-from littled.store.database import Facts
+from littled.store.database import Connection, Facts, Row
 from littled.store.errors import StoreDamaged
 from littled.store.mark import Point
 from littled.store.records import ledger_genesis, ledger_head
-from littled.store.rows import END, Row, Rows, head_of, integer_of
+from littled.store.rows import END, Rows, head_of, integer_of
 
 _ENTRIES = """
 SELECT number, entry, head, length(entry) FROM ledger
@@ -22,9 +20,10 @@ WHERE stream = ? AND number > ? AND number <= ? ORDER BY number
 # An entry for answers ends with its window, which no other entry has (`LedgerEntry.to_bytes`).
 _OWN_ENTRIES = """
 SELECT number, entry, head, length(entry) FROM ledger
-WHERE stream = ? AND number < ? AND instr(substr(entry, -31), CAST(',"window":' AS BLOB)) = 0
+WHERE stream = ?1 AND number < ?2 AND instr(substr(entry, length(entry) - 30), ?3) = 0
 ORDER BY number DESC
 """
+_WINDOW = b',"window":'
 _HEAD = "SELECT head FROM ledger WHERE stream = ? AND number = ?"
 _LAST_ENTRY = "SELECT max(number) FROM ledger WHERE stream = ?"
 
@@ -64,7 +63,7 @@ class Ledger:
         found = self._rows.one(_HEAD, (facts.identity, number))
         return None if found is None else head_of(found[0], stream)
 
-    def last_in(self, connection: apsw.Connection, stream: str) -> int:
+    def last_in(self, connection: Connection, stream: str) -> int:
         """Number of the last entry by what a connection sees, -1 before the first."""
         values = (self._facts.streams[stream].identity,)
         found = connection.execute(_LAST_ENTRY, values).fetchall()[0][0]
@@ -84,7 +83,7 @@ class Ledger:
         prices: Counter[Price] = Counter()
         end, more = last + 1, True
         newest: int | None = None
-        while more and (rows := self._rows.piece(_OWN_ENTRIES, (identity, end))):
+        while more and (rows := self._rows.piece(_OWN_ENTRIES, (identity, end, _WINDOW))):
             for row, before in zip_longest(rows, rows[1:]):
                 end, entry = row[0], self._own_entry(stream, row, before)
                 newest = entry.season if newest is None else newest

@@ -7,10 +7,8 @@ and replaces its rows in one transaction, so a crash leaves the one or the other
 from collections.abc import Mapping
 from itertools import takewhile
 
-import apsw
-
 from littled.limits import SEGMENT_EXAMPLES_MAX, SEGMENT_RECORDS_MAX
-from littled.store.database import Facts, begin_packing, record_key
+from littled.store.database import Connection, Facts, begin_packing, record_key
 from littled.store.errors import StoreDamaged
 from littled.store.journal import Journal
 from littled.store.mark import StreamMark
@@ -82,7 +80,7 @@ class Packing:
         return stream, packed(stream, self._facts.streams[stream], rows, point[0])
 
 
-def put_segment(connection: apsw.Connection, facts: Facts, stream: str, segment: Segment) -> None:
+def put_segment(connection: Connection, facts: Facts, stream: str, segment: Segment) -> None:
     """Replace the rows of a segment's records by it, inside a transaction."""
     begin_packing(connection, facts)
     identity = facts.streams[stream].identity

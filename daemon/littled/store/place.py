@@ -4,11 +4,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self, TypeAlias
 
+from littled.store.database import Database
 from littled.store.keys import KEY_NAME
 from littled.store.mark import MARK_NAME
-
-DATABASE_NAME = "store.sqlite"
-LOCK_NAME = "lock"
+from littled.store.sqlite import SqliteDatabase
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +32,13 @@ def mark_place(named: Path | str) -> MarkPlace:
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the parts of a store are. key_given: the key's path was named by the operator."""
+    """Where the parts of a store are.
 
-    folder: Path
+    path: as it was named. key_given: the key's path was named by the operator.
+    """
+
+    path: Path | str
+    database: Database
     key: Path
     mark: MarkPlace
     key_given: bool
@@ -46,25 +49,25 @@ class Place:
         path: Path | str,
         key_path: Path | str | None,
         mark_path: MarkPlace | Path | str | None,
+        vfs: str | None = None,
     ) -> Self:
-        """The place of the store in the folder `path`; key and mark lie inside unless given."""
+        """The place of the store in the folder `path`; key and mark lie inside unless given.
+
+        vfs: name of a registered SQLite file system, None for the usual.
+        """
         folder = Path(path)
         return cls(
-            folder=folder,
+            path=path,
+            database=SqliteDatabase(folder, vfs),
             key=folder / KEY_NAME if key_path is None else Path(key_path),
             mark=_mark_place(folder, mark_path),
             key_given=key_path is not None,
         )
 
     @property
-    def database(self) -> Path:
-        """The SQLite file."""
-        return self.folder / DATABASE_NAME
-
-    @property
-    def lock(self) -> Path:
-        """The file that the serving process locks."""
-        return self.folder / LOCK_NAME
+    def name(self) -> str:
+        """What messages call the store."""
+        return self.database.name
 
 
 def _mark_place(folder: Path, given: MarkPlace | Path | str | None) -> MarkPlace:

@@ -7,9 +7,15 @@ from collections.abc import Iterator
 from struct import error as struct_error
 from typing import Any
 
-import apsw
-
-from littled.store.database import NUMBER_BITS, Facts, StreamFacts, has_predictions, record_key
+from littled.store.database import (
+    NUMBER_BITS,
+    Connection,
+    Facts,
+    Row,
+    StreamFacts,
+    has_predictions,
+    record_key,
+)
 from littled.store.errors import StoreDamaged
 from littled.store.journal import Journal
 from littled.store.mark import Point
@@ -19,18 +25,20 @@ from littled.store.records import (
     prediction_head,
     question_head,
 )
-from littled.store.rows import Row, Rows, head_of, integer_of, keys_of
+from littled.store.rows import Rows, head_of, integer_of, keys_of
 
 _PREDICTIONS = """
-SELECT key, learner, window, record, request, count, x, y, charge, head,
+SELECT key, learner, "window", record, request, count, x, y, charge, head,
     length(x) + length(y) + 200
 FROM predictions WHERE key > ? AND key <= ? ORDER BY key
 """
 _PREDICTION = "SELECT key FROM predictions WHERE learner = ? AND request = ?"
 _HEAD = "SELECT head FROM predictions WHERE key = ?"
 _CHARGE = "SELECT charge FROM predictions WHERE key = ?"
-_OF_WINDOW = "SELECT min(key), max(key) FROM predictions WHERE learner = ? AND window = ?"
-_ANSWERS = "SELECT sum(count) FROM predictions WHERE learner = ? AND window = ?"
+_OF_WINDOW = 'SELECT min(key), max(key) FROM predictions WHERE learner = ? AND "window" = ?'
+_ANSWERS = """
+SELECT CAST(sum(count) AS BIGINT) FROM predictions WHERE learner = ? AND "window" = ?
+"""
 _LAST_PREDICTION = "SELECT max(key) FROM predictions WHERE key >= ? AND key < ?"
 _RECORDS_NAMED = "SELECT DISTINCT record FROM predictions WHERE key >= ? AND key < ?"
 
@@ -95,7 +103,7 @@ class Predictions:
         found = self._rows.one(_HEAD, (record_key(facts.identity, number),))
         return None if found is None else head_of(found[0], stream)
 
-    def last_in(self, connection: apsw.Connection, stream: str) -> int:
+    def last_in(self, connection: Connection, stream: str) -> int:
         """Number of the last prediction by what a connection sees, -1 before the first."""
         ends = keys_of(self._facts.streams[stream].identity)
         if not self._has_table_in(connection):
@@ -177,7 +185,7 @@ class Predictions:
                 return self._has_table_in(connection)
         return True
 
-    def _has_table_in(self, connection: apsw.Connection) -> bool:
+    def _has_table_in(self, connection: Connection) -> bool:
         self._stored = self._stored or has_predictions(connection)
         return self._stored
 

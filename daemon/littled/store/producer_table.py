@@ -2,9 +2,7 @@
 
 from typing import Any
 
-import apsw
-
-from littled.store.database import Facts
+from littled.store.database import Connection, Facts
 from littled.store.mark import Numbers
 from littled.store.restoration import RESTORER
 from littled.store.rows import Rows, integer_of, text_of
@@ -42,7 +40,7 @@ class ProducerTable:
         """How far the producers of a stream have come, as a high-water mark says it."""
         return Numbers({}).raised(self.of(stream))
 
-    def everywhere_in(self, connection: apsw.Connection) -> list[tuple[Any, Any, Any]]:
+    def everywhere_in(self, connection: Connection) -> list[tuple[Any, Any, Any]]:
         """Stream's identity, name and next sequence number of every producer, by what a connection
         sees. Nothing is checked.
         """

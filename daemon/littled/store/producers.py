@@ -15,10 +15,8 @@ from hashlib import blake2b
 from struct import Struct
 from typing import Any
 
-import apsw
-
 from littled.limits import REPLAY_REPORT_RECORDS
-from littled.store.database import add_checksums, has_checksums
+from littled.store.database import Connection, add_checksums, has_checksums
 from littled.store.errors import StoreDamaged
 from littled.store.history import History
 from littled.store.mark import Point
@@ -28,7 +26,11 @@ from littled.store.restoration import RESTORER, Restoration
 _CHECKSUM = """
 SELECT record_number, last_producer, checksum FROM producer_checksums WHERE stream = ?
 """
-_PUT_CHECKSUM = "INSERT OR REPLACE INTO producer_checksums VALUES (?, ?, ?, ?)"
+_PUT_CHECKSUM = """
+INSERT INTO producer_checksums VALUES (?, ?, ?, ?)
+ON CONFLICT (stream) DO UPDATE SET record_number = excluded.record_number,
+    last_producer = excluded.last_producer, checksum = excluded.checksum
+"""
 _ROWS = "SELECT id, name, next_sequence FROM producers WHERE stream = ? ORDER BY id"
 _LAST_PRODUCER = "SELECT coalesce(max(id), 0) FROM producers"
 _HASH = blake2b(digest_size=32, person=b"littled producer")
@@ -121,10 +123,8 @@ class ProducerCheck:
         """Read what is stored about a stream's producers at this moment. Raises StoreError."""
         self._history = history
         self._stream = stream
-        with history.rows.lend() as connection:
-            connection.execute("BEGIN")
+        with history.rows.reading() as connection:
             self._stored = _read(connection, identity, history.journal.last_in(connection, stream))
-            connection.execute("COMMIT")
 
     @property
     def has_checksum(self) -> bool:
@@ -236,20 +236,20 @@ def checksum(point: Point, last_producer: int, rows: Iterable[Row]) -> bytes:
     return digest.digest()
 
 
-def put_checksum(connection: apsw.Connection, identity: int, point: Point) -> None:
+def put_checksum(connection: Connection, identity: int, point: Point) -> None:
     """Store the checksum of a stream's producers as they are, inside a transaction.
 
     point: number and head of the last record of its journal.
     """
     add_checksums(connection)
     last: Any = connection.execute(_LAST_PRODUCER).fetchall()[0][0]
-    rows = _checked(connection.execute(_ROWS, (identity,)))
+    rows = _checked(connection.execute(_ROWS, (identity,)).fetchall())
     values = (identity, point.number, last, checksum(point, last, rows))
     connection.execute(_PUT_CHECKSUM, values)
 
 
-def _read(connection: apsw.Connection, identity: int, last: int) -> _Stored:
-    rows = list(_checked(connection.execute(_ROWS, (identity,))))
+def _read(connection: Connection, identity: int, last: int) -> _Stored:
+    rows = list(_checked(connection.execute(_ROWS, (identity,)).fetchall()))
     found: list[Any] = []
     if has_checksums(connection):
         found = connection.execute(_CHECKSUM, (identity,)).fetchall()

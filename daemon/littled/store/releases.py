@@ -7,14 +7,12 @@ from collections.abc import Iterator
 from struct import error as struct_error
 from typing import Any
 
-import apsw
-
-from littled.store.database import Facts
+from littled.store.database import Connection, Facts, Row
 from littled.store.errors import StoreDamaged
 from littled.store.mark import Point
 from littled.store.records import StoredRelease, release_genesis, release_head
 from littled.store.restores import Restores
-from littled.store.rows import END, Row, Rows, head_of, integer_of, text_of
+from littled.store.rows import END, Rows, head_of, integer_of, text_of
 
 _RELEASES = """
 SELECT version, body, charge, head, length(body) FROM releases
@@ -66,7 +64,7 @@ class Releases:
         found = self._rows.one(_LAST_RELEASE, (learner,))
         return 0 if found is None or found[0] is None else integer_of(found[0], learner)
 
-    def last_versions_in(self, connection: apsw.Connection) -> list[tuple[Any, Any]]:
+    def last_versions_in(self, connection: Connection) -> list[tuple[Any, Any]]:
         """Each learner and its last version, by what a connection sees. Nothing is checked."""
         rows: list[Any] = connection.execute(_LAST_RELEASES).fetchall()
         return rows

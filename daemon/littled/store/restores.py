@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator
 
-from littled.store.database import Facts, has_restores
+from littled.store.database import Facts, Row, has_restores
 from littled.store.errors import StoreDamaged
 from littled.store.journal import Journal
 from littled.store.records import Record
 from littled.store.restoration import Restoration
-from littled.store.rows import Row, Rows, integer_of, keys_of
+from littled.store.rows import Rows, integer_of, keys_of
 
 _RESTORES = "SELECT key FROM restores WHERE key >= ? AND key < ? ORDER BY key"
 

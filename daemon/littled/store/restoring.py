@@ -13,20 +13,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Self
 
-import apsw
-
 from littled.budget.price import Price
 from littled.store.database import (
+    Connection,
     Facts,
+    Lock,
     Readers,
-    Writing,
     add_restores,
+    complete,
     plan_of,
     read_facts,
     record_key,
 )
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
-from littled.store.files import FolderLock, refuse_readable, sync_folder
 from littled.store.history import History
 from littled.store.keys import check_fingerprint, read_key
 from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark
@@ -43,13 +42,14 @@ _INSTANCE_BYTES = 16
 # Without examples, and so without users where the table has a column for them.
 _INSERT_RECORD = """
 INSERT INTO records (key, first_position, count, sequence, producer, x, y, head)
-VALUES (?, ?, 0, ?, ?, ?, x'', ?)
+VALUES (?, ?, 0, ?, ?, ?, ?, ?)
 """
 _RAISE_PRODUCER = """
-INSERT INTO producers (stream, name, next_sequence) VALUES (?, ?, ?)
-ON CONFLICT (stream, name) DO UPDATE SET next_sequence = max(next_sequence, excluded.next_sequence)
+INSERT INTO producers VALUES ((SELECT coalesce(max(id), 0) + 1 FROM producers), ?, ?, ?)
+ON CONFLICT (stream, name) DO UPDATE SET next_sequence = excluded.next_sequence
+WHERE producers.next_sequence < excluded.next_sequence
 """
-_RAISE_OTHERS = "UPDATE producers SET next_sequence = max(next_sequence, ?) WHERE id = ?"
+_RAISE_OTHERS = "UPDATE producers SET next_sequence = ?1 WHERE id = ?2 AND next_sequence < ?1"
 _PRODUCERS = "SELECT id, name FROM producers WHERE stream = ?"
 _PRODUCER = "SELECT id FROM producers WHERE stream = ? AND name = ?"
 
@@ -86,7 +86,7 @@ class Restoring:
         revision: Revision,
         register: Register,
         readers: Readers,
-        lock: FolderLock,
+        lock: Lock,
     ) -> None:
         """Take over what `open` found."""
         self._place = place
@@ -119,16 +119,15 @@ class Restoring:
         """
         place = Place.of(path, key_path, mark_path)
         if not place.database.exists():
-            raise StoreRefused(f"there is no store in {place.folder}: put back a copy of it first")
-        lock: FolderLock | None = None
-        readers = Readers(place.database)
+            raise StoreRefused(f"there is no store in {place.name}: put back a copy of it first")
+        lock: Lock | None = None
+        readers = place.database.readers()
         register = open_register(place.mark)
         try:
-            refuse_readable(place.database)
-            lock = FolderLock(place.lock)
+            place.database.check()
+            lock = place.database.lock()
             mark, revision = register.read()
-            with readers.lend() as connection:
-                facts = read_facts(connection)
+            facts = read_facts(readers)
             key = read_key(place.key, handed_over=place.key_given)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
             _check(place, facts, mark, History(readers, facts), copy=copy, archive=archive)
@@ -137,9 +136,9 @@ class Restoring:
             _let_go(readers, lock)
             register.close()
             if isinstance(error, StoreDamaged):
-                raise StoreRefused(f"the copy in {place.folder} is damaged: {error}") from error
+                raise StoreRefused(f"the copy in {place.name} is damaged: {error}") from error
             if isinstance(error, OSError):
-                raise StoreRefused(f"cannot restore {place.folder}: {error}") from error
+                raise StoreRefused(f"cannot restore {place.name}: {error}") from error
             raise
 
     def __enter__(self) -> Self:
@@ -153,14 +152,14 @@ class Restoring:
 
     def finish(self) -> None:
         """Let the store go on; durable on return. Raises StoreError."""
-        writing = Writing(self._place.database, None)
+        writing = self._place.database.writing()
         with closing(writing):
-            writing.complete()
+            complete(self._readers, writing)
             with writing.transaction() as connection:
                 add_restores(connection, [self._append(connection, lost) for lost in self.lost])
         mark = self._new_mark(History(self._readers, self._facts))
         try:
-            sync_folder(self._place.folder)
+            self._place.database.sync_names()
         except OSError as error:
             raise StoreFailed(f"the store cannot be made durable: {error.strerror}") from None
         self._register.claim(mark, self._revision)
@@ -223,7 +222,7 @@ class Restoring:
 
     # -- what is written ---------------------------------------------------------------------
 
-    def _append(self, connection: apsw.Connection, lost: Lost) -> int:
+    def _append(self, connection: Connection, lost: Lost) -> int:
         """Append the restore of one stream, and let its producers go on; return the key."""
         identity = self._facts.streams[lost.stream].identity
         self._raise_producers(connection, identity, lost.marked.numbers)
@@ -234,13 +233,11 @@ class Restoring:
         number, position, x = end.number + 1, lost.next_position, lost.marked.to_bytes()
         head = record_head(end.head, number, position, 0, sequence, RESTORER, x, b"")
         key = record_key(identity, number)
-        connection.execute(_INSERT_RECORD, (key, position, sequence, producer, x, head))
+        connection.execute(_INSERT_RECORD, (key, position, sequence, producer, x, b"", head))
         put_checksum(connection, identity, Point(number, head))
         return key
 
-    def _raise_producers(
-        self, connection: apsw.Connection, identity: int, numbers: Numbers
-    ) -> None:
+    def _raise_producers(self, connection: Connection, identity: int, numbers: Numbers) -> None:
         bounds = [(identity, name, bound) for name, bound in numbers.named.items() if bound]
         connection.executemany(_RAISE_PRODUCER, bounds)
         if numbers.others:
@@ -292,18 +289,18 @@ def _check(
         )
     if not history.behind(mark) and not copy:
         raise StoreRefused(
-            f"the store in {place.folder} is not behind its high-water mark, so there is nothing "
+            f"the store in {place.name} is not behind its high-water mark, so there is nothing "
             "to restore: serve it; if you know that it is a copy that lacks examples, say --copy"
         )
     key = place.key if place.key_given else None
-    report = verify(place.folder, key, place.mark, alone=True, archive=archive)
+    report = verify(place.path, key, place.mark, alone=True, archive=archive)
     if not report.sound:
         raise StoreRefused(
-            f"the copy in {place.folder} is damaged: {report.findings[0]} (see littled verify)"
+            f"the copy in {place.name} is damaged: {report.findings[0]} (see littled verify)"
         )
 
 
-def _let_go(readers: Readers, lock: FolderLock | None) -> None:
+def _let_go(readers: Readers, lock: Lock | None) -> None:
     with suppress(StoreError):
         readers.close()
     if lock is not None:

@@ -5,16 +5,13 @@ anew while somebody reads a long chain. Rows are only ever added, so this makes 
 """
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from typing import Any
 
-import apsw
-
 from littled.limits import STORE_READ_BYTES_MAX, STORE_READ_ROWS_MAX
-from littled.store.database import Readers, record_key
+from littled.store.database import Connection, Readers, Row, record_key
 from littled.store.errors import StoreDamaged
 
-Row = tuple[Any, ...]
 END = (1 << 63) - 1
 """Above every number that a row can have."""
 
@@ -27,9 +24,15 @@ class Rows:
         self._readers = readers
 
     @contextmanager
-    def lend(self) -> Iterator[apsw.Connection]:
+    def lend(self) -> Iterator[Connection]:
         """A connection for one short use; see `Readers.lend`."""
         with self._readers.lend() as connection:
+            yield connection
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A connection for one reading transaction; see `Readers.reading`."""
+        with self._readers.reading() as connection:
             yield connection
 
     def one(self, statement: str, values: Row) -> Row | None:
@@ -46,14 +49,12 @@ class Rows:
         """Rows of one reading transaction; the last column is a row's size in bytes. StoreError."""
         rows: list[Row] = []
         room = STORE_READ_BYTES_MAX
-        with self._readers.lend() as connection:
-            cursor: apsw.Cursor = connection.execute(statement, values)
-            with closing(cursor):
-                for row in cursor:
-                    rows.append(row)
-                    room -= row[-1] if isinstance(row[-1], int) else 0
-                    if room <= 0 or len(rows) >= STORE_READ_ROWS_MAX:
-                        break
+        with self._readers.lend() as connection, connection.rows(statement, values) as found:
+            for row in found:
+                rows.append(row)
+                room -= row[-1] if isinstance(row[-1], int) else 0
+                if room <= 0 or len(rows) >= STORE_READ_ROWS_MAX:
+                    break
         return rows
 
 

@@ -17,14 +17,13 @@ when they were asked for, so no engine repeats them: each is stored once, with i
 
 import json
 import math
+import secrets
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
-
-import apsw
 
 from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
@@ -37,16 +36,18 @@ from littled.store.archive import Archive, StoreArchived, Stretch
 from littled.store.archiving import Archiving, put_moved
 from littled.store.creation import create_store
 from littled.store.database import (
+    Connection,
     Facts,
+    Lock,
     Readers,
     Writing,
     answer_windows,
     begin_beside,
+    complete,
     plan_of,
     read_facts,
 )
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
-from littled.store.files import FolderLock, refuse_readable, sync_folder
 from littled.store.history import History
 from littled.store.keys import check_fingerprint, read_key
 from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark
@@ -67,11 +68,13 @@ from littled.store.staging import Arrivals, Batch, Producer, Producers, Row, wor
 
 _INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_RECORD_OF_USERS = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_INSERT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
 _INSERT_ENTRY = "INSERT INTO ledger VALUES (?, ?, ?, ?)"
 _INSERT_RELEASE = "INSERT INTO releases VALUES (?, ?, ?, ?, ?)"
 _INSERT_PREDICTION = "INSERT INTO predictions VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_INSERT_SNAPSHOT = "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?)"
+_INSERT_SNAPSHOT = """
+INSERT INTO snapshots VALUES (?, ?, ?, ?) ON CONFLICT (stream, record_number)
+DO UPDATE SET state = excluded.state, checksum = excluded.checksum
+"""
 _FORGET_SNAPSHOTS = """
 DELETE FROM snapshots WHERE stream = ?1 AND record_number NOT IN (
     SELECT record_number FROM snapshots WHERE stream = ?1 ORDER BY record_number DESC LIMIT ?2)
@@ -80,7 +83,8 @@ _PUT_PRODUCER = """
 INSERT INTO producers VALUES (?, ?, ?, ?)
 ON CONFLICT (id) DO UPDATE SET next_sequence = excluded.next_sequence
 """
-_PULSE = "UPDATE meta SET value = randomblob(8) WHERE name = 'pulse'"
+_PULSE = "UPDATE meta SET value = ? WHERE name = 'pulse'"
+_PULSE_BYTES = 8
 
 
 class Store:
@@ -93,7 +97,7 @@ class Store:
         facts: Facts,
         readers: Readers,
         register: Register,
-        lock: FolderLock | None,
+        lock: Lock | None,
         writing: Writing | None,
         archive: Path | None = None,
     ) -> None:
@@ -107,7 +111,7 @@ class Store:
         self._history = History(
             readers, facts, None if archive is None else Archive(archive, facts)
         )
-        self._folder_lock = lock
+        self._served = lock
         self._writing = writing
         self._lock = threading.Lock()
         self._failure: StoreError | None = None
@@ -127,7 +131,7 @@ class Store:
         # Numbers of producers that were never seen; they may be among what was lost.
         self._firsts = {name: self._history.restores.first_number(name) for name in facts.streams}
         self._insert_record = _INSERT_RECORD_OF_USERS if facts.of_users else _INSERT_RECORD
-        self._append_one = f"BEGIN IMMEDIATE;{_PUT_PRODUCER};{self._insert_record};COMMIT"
+        self._append_one = _PUT_PRODUCER, self._insert_record
         self._marks: dict[str, StreamMark] = {}
         self._releases: dict[str, Point] = {}
         self._versions: dict[str, int] = {}
@@ -179,24 +183,23 @@ class Store:
         folder with what was moved out of the store; only whoever reads that needs it.
         Raises StoreRefused with a sentence that says what to do; StoreFailed when the disk fails.
         """
-        place = Place.of(path, key_path, mark_path)
+        place = Place.of(path, key_path, mark_path, vfs)
         if not place.database.exists():
-            raise StoreRefused(f"there is no store in {place.folder}: make one with littled init")
-        lock: FolderLock | None = None
+            raise StoreRefused(f"there is no store in {place.name}: make one with littled init")
+        lock: Lock | None = None
         writing: Writing | None = None
-        readers = Readers(place.database, vfs)
+        readers = place.database.readers()
         register = open_register(place.mark)
         try:
-            refuse_readable(place.database)
+            place.database.check()
             key = read_key(place.key, handed_over=place.key_given)
             if not read_only:
-                lock = FolderLock(place.lock)
-                writing = Writing(place.database, vfs)
-                sync_folder(place.folder)
+                lock = place.database.lock()
+                writing = place.database.writing()
+                place.database.sync_names()
             # Read before the database, which a daemon at work would always have ahead of it.
             mark, revision = register.read()
-            with readers.lend() as connection:
-                facts = read_facts(connection)
+            facts = read_facts(readers)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
             store = cls(place, key, facts, readers, register, lock, writing, archive)
             store._check(mark, revision, progress)
@@ -204,9 +207,9 @@ class Store:
             _close_quietly(readers, writing, lock)
             register.close()
             if isinstance(error, StoreDamaged):
-                raise StoreRefused(f"the store in {place.folder} is damaged: {error}") from error
+                raise StoreRefused(f"the store in {place.name} is damaged: {error}") from error
             if isinstance(error, OSError):
-                raise StoreRefused(f"cannot open the store in {place.folder}: {error}") from error
+                raise StoreRefused(f"cannot open the store in {place.name}: {error}") from error
             raise
         return store
 
@@ -214,13 +217,13 @@ class Store:
         findings = self._history.behind(mark)
         if findings:
             raise StoreRefused(
-                f"the store in {self._place.folder} is behind its high-water mark: {findings[0]}. "
+                f"the store in {self._place.name} is behind its high-water mark: {findings[0]}. "
                 "Put back the newest copy of the store; an older one would spend the same budget "
                 "again, and may only go on by littled restore"
             )
         if self._writing is None:
             return
-        self._writing.complete()
+        complete(self._readers, self._writing)
         self._writing.settle_columns()
         for stream in self._facts.streams:
             self._check_producers(stream, progress)
@@ -277,7 +280,7 @@ class Store:
                     writing.close(failed=failed)
                     writing = None
             finally:
-                _close_quietly(self._readers, writing, self._folder_lock)
+                _close_quietly(self._readers, writing, self._served)
                 self._register.close()
 
     def __enter__(self) -> Self:
@@ -459,7 +462,7 @@ class Store:
         """Store one record: what whoever waits for each acknowledgement waits for."""
         assert self._writing is not None
         with self._ending_use():
-            self._writing.run(self._append_one, (*producer, *record))
+            self._writing.run(self._append_one, producer, record)
 
     def _put(self, batch: Batch) -> None:
         """Store any number of records, some of whose columns stand beside the database."""
@@ -467,14 +470,11 @@ class Store:
         with self._transaction() as connection:
             if batch.beside:
                 begin_beside(connection, self._facts)
-                spans = self._writing.columns.append(list(batch.beside.values()))
-                places = [(key, *span) for key, span in zip(batch.beside, spans, strict=True)]
-                connection.executemany(_INSERT_BESIDE, places)
             if batch.rows:
                 connection.executemany(_PUT_PRODUCER, batch.producer_rows())
-                connection.executemany(self._insert_record, batch.rows)
+                self._writing.put_records(connection, self._insert_record, batch.rows, batch.beside)
             else:
-                connection.execute(_PULSE)
+                connection.execute(_PULSE, (secrets.token_bytes(_PULSE_BYTES),))
                 self._writing.check_place()
 
     def charge(self, entry: LedgerEntry) -> None:
@@ -613,7 +613,7 @@ class Store:
             raise
 
     @contextmanager
-    def _transaction(self) -> Iterator[apsw.Connection]:
+    def _transaction(self) -> Iterator[Connection]:
         """One durable transaction; whatever goes wrong in it ends this object's use."""
         assert self._writing is not None
         with self._ending_use(), self._writing.transaction() as connection:
@@ -690,7 +690,7 @@ class Store:
             self._reserves.forget(oldest)
 
 
-def _close_quietly(readers: Readers, writing: Writing | None, lock: FolderLock | None) -> None:
+def _close_quietly(readers: Readers, writing: Writing | None, lock: Lock | None) -> None:
     """Let go of everything after something went wrong, or as the last step of closing."""
     with suppress(StoreError):
         readers.close()

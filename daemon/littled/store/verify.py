@@ -21,7 +21,7 @@ from littled.budget.events import RestoredSeason
 from littled.budget.ledger import LedgerEntry, rederive
 from littled.budget.price import Price
 from littled.store.archive import Archive
-from littled.store.database import Facts, Readers, answer_windows, plan_of, read_facts
+from littled.store.database import Facts, answer_windows, plan_of, read_facts
 from littled.store.errors import StoreDamaged, StoreError, StoreRefused
 from littled.store.figures import wrong_figures
 from littled.store.history import Extent, History
@@ -105,18 +105,17 @@ def verify(
     """
     place = Place.of(path, key_path, mark_path)
     if not place.database.exists():
-        raise StoreRefused(f"there is no store in {place.folder}")
+        raise StoreRefused(f"there is no store in {place.name}")
     check = _Check()
     # Before the database, which a daemon at work always has ahead of its mark.
     mark: HighWaterMark | None = None
     register = open_register(place.mark)
-    with closing(register), closing(Readers(place.database)) as readers:
+    with closing(register), closing(place.database.readers()) as readers:
         if not alone:
             with check.part():
                 mark = register.read()[0]
         try:
-            with readers.lend() as connection:
-                facts = read_facts(connection)
+            facts = read_facts(readers)
         except StoreDamaged as error:
             return Report((*check.findings, str(error)), ())
         with check.part():
@@ -167,7 +166,7 @@ def _streams(
     mark: HighWaterMark | None,
 ) -> Iterator[StreamReport]:
     with check.part():
-        check.add([f"SQLite's own check: {problem}" for problem in history.integrity()])
+        check.add(history.integrity())
     with check.part():
         check.add(history.strays())
     if mark is not None:

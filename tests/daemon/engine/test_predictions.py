@@ -517,7 +517,7 @@ def one_step(bench: Bench, step: tuple[Any, ...]) -> Bench:
     if step[0] == "ask":
         bench.ask(step[1], bytes([20] * step[2]), step[3])
     elif step[0] == "restart":
-        folder = bench.store._place.folder
+        folder = bench.store._place.path
         bench.close()
         return Bench(Store.open(folder))
     else:

@@ -5,8 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from littled.store.database import Readers, read_facts
+from littled.store.database import read_facts
 from littled.store.history import History
+from littled.store.place import Place
 from littled.store.store import Store
 from support.stores import STREAM, fill, make_store
 
@@ -23,8 +24,6 @@ def small_store(tmp_path: Path) -> Path:
 @pytest.fixture
 def history(small_store: Path) -> Iterator[History]:
     """What is in it."""
-    readers = Readers(small_store / "store.sqlite")
-    with readers.lend() as connection:
-        facts = read_facts(connection)
-    yield History(readers, facts)
+    readers = Place.of(small_store, None, None).database.readers()
+    yield History(readers, read_facts(readers))
     readers.close()

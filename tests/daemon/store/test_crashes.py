@@ -54,7 +54,7 @@ def kill_once(path: Path, done: Done, letters_first: int, seconds: float) -> Don
 
 
 def kill_again_and_again(path: Path, times: int, monkeypatch: pytest.MonkeyPatch) -> Done:
-    monkeypatch.setattr("littled.store.database.STORE_CHECKPOINT_BYTES", 1 << 18)
+    monkeypatch.setattr("littled.store.sqlite.STORE_CHECKPOINT_BYTES", 1 << 18)
     small_segments(monkeypatch, records=3)
     small_columns(monkeypatch)
     chance = random.Random(11)
@@ -107,7 +107,7 @@ def kill_everywhere(folder: Path, chance: random.Random, times: int) -> Counter[
 
 def small_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     """Copies of the log, packings and column files as often as may be."""
-    monkeypatch.setattr("littled.store.database.STORE_CHECKPOINT_BYTES", 1 << 17)
+    monkeypatch.setattr("littled.store.sqlite.STORE_CHECKPOINT_BYTES", 1 << 17)
     small_segments(monkeypatch, records=3)
     small_columns(monkeypatch)
 

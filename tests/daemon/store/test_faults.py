@@ -14,6 +14,7 @@ import pytest
 
 import littled.store.files
 from littled.store.errors import StoreError, StoreFailed, StoreRefused
+from littled.store.sqlite import SqliteReaders
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.disks import HookedDisk, HookedFile
@@ -105,7 +106,7 @@ class FailingDisk(HookedDisk):
 @pytest.fixture
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Copy the log into the main file often, so that faults strike there too."""
-    monkeypatch.setattr("littled.store.database.STORE_CHECKPOINT_BYTES", 1 << 17)
+    monkeypatch.setattr("littled.store.sqlite.STORE_CHECKPOINT_BYTES", 1 << 17)
     monkeypatch.setattr("littled.store.staging.COLUMNS_BESIDE_COMMIT_BYTES_MIN", 1 << 16)
     small_segments(monkeypatch, records=2)
 
@@ -223,6 +224,7 @@ WITHOUT_ROOM = """
 import resource, signal, sys
 from support.stores import feed
 from littled.store.errors import StoreFailed
+from littled.store.sqlite import SqliteReaders
 from littled.store.store import Store
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
@@ -269,6 +271,7 @@ def test_a_fault_while_reading_ends_everything_too(tmp_path: Path) -> None:
     store = Store.open(path)
     (path / "store.sqlite").unlink()
     (path / "store.sqlite").mkdir()
+    assert isinstance(store._readers, SqliteReaders)
     store._readers._idle.clear()
     with pytest.raises(StoreError):
         list(store.records(STREAM))

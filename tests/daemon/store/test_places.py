@@ -71,7 +71,7 @@ def test_a_pulse_notices(tmp_path: Path, way: Callable[[Path], None]) -> None:
 def test_a_commit_notices_after_a_second(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: Callable[[Path], None]
 ) -> None:
-    monkeypatch.setattr("littled.store.database.STORE_PLACE_SECONDS", 0.0)
+    monkeypatch.setattr("littled.store.sqlite.STORE_PLACE_SECONDS", 0.0)
     store = Store.open(make_store(tmp_path / "store"))
     feed(store, [3])
     way(tmp_path / "store")
@@ -85,14 +85,14 @@ def test_a_copy_of_the_log_and_the_end_notice(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, way: Callable[[Path], None]
 ) -> None:
     """However long it is until the next look."""
-    monkeypatch.setattr("littled.store.database.STORE_PLACE_SECONDS", 1e9)
+    monkeypatch.setattr("littled.store.sqlite.STORE_PLACE_SECONDS", 1e9)
     store = Store.open(make_store(tmp_path / "store"))
     feed(store, [3])
     way(tmp_path / "store")
     feed(store, [1])
     with pytest.raises(StoreFailed, match=LOST):
         store.close()
-    monkeypatch.setattr("littled.store.database.STORE_CHECKPOINT_BYTES", 1 << 17)
+    monkeypatch.setattr("littled.store.sqlite.STORE_CHECKPOINT_BYTES", 1 << 17)
     store = Store.open(make_store(tmp_path / "second"))
     feed(store, [3])
     way(tmp_path / "second")
@@ -135,7 +135,7 @@ def test_what_stays_where_it_is_is_looked_at_seldom(
         return stat(path, **options)
 
     with Store.open(make_store(tmp_path / "store")) as store:
-        monkeypatch.setattr("littled.store.database.STORE_PLACE_SECONDS", 1e9)
+        monkeypatch.setattr("littled.store.sqlite.STORE_PLACE_SECONDS", 1e9)
         monkeypatch.setattr(Path, "stat", counted)
         for _ in range(100):
             feed(store, [1])
@@ -149,7 +149,7 @@ def test_a_daemon_whose_store_is_removed_ends_with_an_error(tmp_path: Path) -> N
     for name, limits, stops in (
         ("busy", {}, False),
         ("idle", {"littled.service.daemon.PULSE_SECONDS": 0.05}, False),
-        ("stopping", {"littled.store.database.STORE_PLACE_SECONDS": 1e9}, True),
+        ("stopping", {"littled.store.sqlite.STORE_PLACE_SECONDS": 1e9}, True),
     ):
         path = make_served_store(tmp_path / name)
         with serving(path, limits=limits) as daemon, Peer.greet(daemon.unix) as peer:

@@ -15,12 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from littled.limits import STORE_PAGE_BYTES
-from littled.store.database import Readers, StreamFacts, read_facts
+from littled.store.database import StreamFacts, read_facts
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.history import History
 from littled.store.records import NewRecord, Record, record_head
 from littled.store.restoring import Restoring
 from littled.store.segments import Loose, Segment, pack, packed, row_bytes, together, unpack
+from littled.store.sqlite import SqliteReaders
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.segments import pack_all, small_segments
@@ -179,9 +180,8 @@ def test_the_size_of_a_row_is_known(tmp_path: Path, size: int) -> None:
 
 def everything(path: Path) -> Any:
     """All that can be read of a stream's journal, from everywhere to everywhere."""
-    readers = Readers(path / "store.sqlite")
-    with readers.lend() as connection:
-        history = History(readers, read_facts(connection))
+    readers = SqliteReaders(path / "store.sqlite")
+    history = History(readers, read_facts(readers))
     last = history.journal.last_record(STREAM)
     end = 0 if last < 0 else (history.journal.record_point(STREAM, last) or (b"", 0))[1]
     cuts = range(-1, last + 2)

@@ -21,7 +21,7 @@ from littled.budget.prices import price
 from littled.budget.spending import epsilon_of
 from littled.budget.statement import Charge, Form, Season
 from littled.store.errors import StoreError
-from littled.store.place import DATABASE_NAME
+from littled.store.sqlite import DATABASE_NAME
 from littled.store.statement import NoSuchStream
 from littled.store.store import Store
 from support.old_stores import CONFIGURATIONS, FIXTURES

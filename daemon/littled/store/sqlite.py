@@ -1,0 +1,448 @@
+"""SQLite: the database of a store as one file in a folder, with columns of large records beside it.
+
+Everything that SQLite raises leaves here as StoreFailed (the disk) or StoreDamaged (the contents).
+Write-ahead log with full syncs: a commit that returned is on the disk. The log is copied into the
+main file by the commits themselves, so its size is bounded without a thread of its own.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from functools import lru_cache
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from littled.limits import (
+    STORE_BUSY_SECONDS,
+    STORE_CACHE_BYTES,
+    STORE_CHECKPOINT_BYTES,
+    STORE_LOG_BYTES_MAX,
+    STORE_LOG_WAIT_SECONDS,
+    STORE_PAGE_BYTES,
+    STORE_PLACE_SECONDS,
+    STORE_READERS_IDLE_MAX,
+)
+from littled.store.columns import ColumnReader, Columns, ColumnWriter
+from littled.store.database import Connection, Facts, Row, Undo, has_beside, write_facts
+from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
+from littled.store.files import (
+    PRIVATE_FOLDER,
+    FolderLock,
+    create_private,
+    identity,
+    refuse_readable,
+    sync_folder,
+)
+
+DATABASE_NAME = "store.sqlite"
+LOCK_NAME = "lock"
+# "ltld": what the file says about itself to anybody who finds it.
+APPLICATION_ID = 0x6C746C64
+
+_HAS_TABLE = "SELECT count(*) FROM sqlite_schema WHERE name = ?"
+_NAMED = "SELECT file, max(start + size) FROM beside GROUP BY file"
+_INSERT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
+
+
+# --- errors ---------------------------------------------------------------------------------------
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn what SQLite raises into StoreFailed or StoreDamaged."""
+    try:
+        yield
+    except apsw.FullError as error:
+        raise StoreFailed("the disk is full: make room, then start again") from error
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise StoreFailed("another program holds the store's database: close it") from error
+    except (apsw.IOError, apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise StoreFailed(f"the disk failed ({_code(error)}): look at the system's log") from error
+    except (apsw.NoMemError, apsw.InterruptError, apsw.ThreadingViolationError) as error:
+        raise StoreFailed(f"the database gave up ({_code(error)})") from error
+    except (apsw.Error, UnicodeDecodeError) as error:
+        raise StoreDamaged(
+            f"the database does not read as one ({_code(error)}): put back a backup"
+        ) from error
+
+
+def _code(error: Exception) -> str:
+    number: int = getattr(error, "extendedresult", -1)
+    names = apsw.mapping_result_codes | apsw.mapping_extended_result_codes
+    return str(names.get(number, type(error).__name__))
+
+
+class SqliteConnection(apsw.Connection):
+    """A connection of SQLite, as `littled.store.database.Connection` has it."""
+
+    @contextmanager
+    def rows(self, statement: str, values: Row) -> Iterator[Iterator[Row]]:
+        """What a statement finds, row by row, of which only some may be taken."""
+        with closing(self.execute(statement, values)) as cursor:
+            yield cursor
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is such a table or index."""
+        return self.execute(_HAS_TABLE, (name,)).fetchall() == [(1,)]
+
+    def format(self) -> int:
+        """The format of the store. StoreRefused for the file of something else."""
+        if self.pragma("application_id") != APPLICATION_ID:
+            raise StoreRefused(f"{self.filename} is not the database of a store")
+        return int(self.pragma("user_version"))
+
+    def put_format(self, number: int) -> None:
+        """Change it, inside a transaction."""
+        self.pragma("user_version", number)
+
+
+# --- writing --------------------------------------------------------------------------------------
+
+
+class SqliteWriting:
+    """The one connection that writes; used by one thread at a time."""
+
+    def __init__(self, path: Path, vfs: str | None) -> None:
+        """Open, and bring what the log holds into the main file. Raises StoreError."""
+        self._log_pages = 0
+        self._database = path
+        self.columns = ColumnWriter(path.parent, vfs)
+        self._log = path.with_name(f"{path.name}-wal")
+        opened = identity(path)
+        with translated():
+            connection = SqliteConnection(str(path), flags=apsw.SQLITE_OPEN_READWRITE, vfs=vfs)
+            try:
+                self._prepare(connection)
+            except BaseException:
+                connection.close()
+                raise
+        self._connection = connection
+        # Before and after it was opened: else it may be another one that was opened.
+        self._identities = opened, identity(self._log)
+        self.check_place()
+
+    def check_place(self) -> None:
+        """Look whether the opened files are still those that their names lead to.
+
+        What is written to files that were moved, replaced or removed is durable there and nowhere
+        else, so nobody would find it again. Raises StoreFailed; a look at each name, no more.
+        """
+        places = [*zip((self._database, self._log), self._identities, strict=True)]
+        if self.columns.opened is not None:
+            places.append(self.columns.opened)
+        for path, opened in places:
+            if identity(path) != opened or opened is None:
+                raise StoreFailed(
+                    f"{path} was moved, replaced or removed while it was in use, so that nothing "
+                    "more is stored in it: put it back where it was, or the newest copy of the "
+                    "store, and start again"
+                )
+        self._looked = time.monotonic()
+
+    def _prepare(self, connection: SqliteConnection) -> None:
+        connection.set_busy_timeout(int(1000 * STORE_BUSY_SECONDS))
+        _distrust(connection)
+        if connection.pragma("journal_mode") != "wal":
+            raise StoreDamaged("the database has lost its write-ahead log: put back a backup")
+        connection.pragma("synchronous", "full")
+        connection.pragma("cache_size", -(STORE_CACHE_BYTES // 1024))
+        connection.pragma("journal_size_limit", STORE_LOG_BYTES_MAX)
+        connection.wal_autocheckpoint(0)
+        page_bytes = int(connection.pragma("page_size"))
+        self._checkpoint_pages = STORE_CHECKPOINT_BYTES // page_bytes
+        self._log_pages_max = STORE_LOG_BYTES_MAX // page_bytes
+        # What a predecessor left in the log may be in the system's memory only, if its last sync
+        # failed. It is written again and synced before anything is built upon it.
+        connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        connection.set_wal_hook(self._count_log)
+
+    def _count_log(self, _connection: apsw.Connection, _name: str, pages: int) -> int:
+        self._log_pages = pages
+        return apsw.SQLITE_OK
+
+    @contextmanager
+    def transaction(self) -> Iterator[SqliteConnection]:
+        """Lend the connection for one transaction that is durable on leaving. Raises StoreError.
+
+        After any error the connection is good for nothing but `close`.
+        """
+        with translated():
+            self._connection.execute("BEGIN IMMEDIATE")
+            yield self._connection
+            self._connection.execute("COMMIT")
+            self._committed()
+
+    def run(self, statements: tuple[str, ...], *values: Row) -> None:
+        """Run one transaction that is known as a whole, durable on return; see above.
+
+        For a few statements it takes two thirds of the time.
+        """
+        with translated():
+            self._connection.execute(_whole(statements), (*chain.from_iterable(values),))
+            self._committed()
+
+    def put_records(
+        self,
+        connection: Connection,
+        statement: str,
+        rows: Sequence[Row],
+        beside: Mapping[int, Columns],
+    ) -> None:
+        """Add records inside a transaction, the columns of large ones to a file of their own."""
+        if beside:
+            spans = self.columns.append(list(beside.values()))
+            places = [(key, *span) for key, span in zip(beside, spans, strict=True)]
+            connection.executemany(_INSERT_BESIDE, places)
+        connection.executemany(statement, rows)
+
+    def _committed(self) -> None:
+        if time.monotonic() - self._looked >= STORE_PLACE_SECONDS:
+            self.check_place()
+        if self._log_pages >= self._checkpoint_pages:
+            self._checkpoint()
+
+    def _checkpoint(self) -> None:
+        self.check_place()
+        if self._log_pages < self._log_pages_max:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            return
+        # Readers overlapped for so long that the log could not begin anew: hold up the writer.
+        self._connection.set_busy_timeout(int(1000 * STORE_LOG_WAIT_SECONDS))
+        try:
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+        except apsw.BusyError:
+            return  # a foreign reader; the commit is durable all the same
+        finally:
+            self._connection.set_busy_timeout(int(1000 * STORE_BUSY_SECONDS))
+
+    def read(self, statement: str, values: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """Rows of a short query. Raises StoreError."""
+        with translated():
+            return self._connection.execute(statement, values).fetchall()
+
+    def settle_columns(self) -> None:
+        """Let columns go on after those that are named; see `ColumnWriter.settle`. StoreError."""
+        with translated():
+            self.columns.settle(_named_columns(self._connection))
+
+    def shrink(self) -> None:
+        """Give much room that is free inside the file back to the disk. Raises StoreError."""
+        with translated():
+            free, pages = (
+                int(self._connection.pragma(name)) for name in ("freelist_count", "page_count")
+            )
+            if free < pages / 4:
+                return
+            self._connection.execute("VACUUM")
+            self._connection.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+
+    def close(self, *, failed: bool = False) -> None:
+        """Close; after a failure without touching the disk again. Raises StoreError."""
+        self.columns.close()
+        with translated():
+            if failed:
+                self._connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
+            self._connection.close(failed)
+
+
+@lru_cache
+def _whole(statements: tuple[str, ...]) -> str:
+    return ";".join(("BEGIN IMMEDIATE", *statements, "COMMIT"))
+
+
+def _distrust(connection: SqliteConnection) -> None:
+    """Believe nothing that the file says beyond its rows."""
+    connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+    connection.config(apsw.SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0)
+    connection.pragma("cell_size_check", True)
+
+
+def _named_columns(connection: Connection) -> dict[int, int]:
+    """By number of a column file, how many bytes of it the database names."""
+    if not has_beside(connection):
+        return {}
+    rows: list[Any] = connection.execute(_NAMED).fetchall()
+    return dict(rows)
+
+
+# --- reading --------------------------------------------------------------------------------------
+
+
+class SqliteReaders:
+    """Connections that read, lent to any thread for one short transaction."""
+
+    def __init__(self, path: Path, vfs: str | None = None) -> None:
+        """Nothing is opened yet."""
+        self._path = path
+        self._vfs = vfs
+        self.columns: ColumnReader | None = ColumnReader(path.parent, vfs)
+        self._lock = threading.Lock()
+        self._idle: list[SqliteConnection] = []
+        self._closed = False
+
+    @contextmanager
+    def lend(self) -> Iterator[SqliteConnection]:
+        """Lend a connection; what SQLite raises inside becomes a StoreError."""
+        with self._lock:
+            if self._closed:
+                raise StoreFailed("the store is closed")
+            connection = self._idle.pop() if self._idle else None
+        with translated():
+            if connection is None:
+                connection = self._open()
+            try:
+                yield connection
+            except BaseException:
+                connection.close(True)
+                raise
+        with self._lock:
+            keep = not self._closed and len(self._idle) < STORE_READERS_IDLE_MAX
+            if keep:
+                self._idle.append(connection)
+        if not keep:
+            connection.close()
+
+    @contextmanager
+    def reading(self) -> Iterator[SqliteConnection]:
+        """Lend a connection for one reading transaction; see `lend`."""
+        with self.lend() as connection:
+            connection.execute("BEGIN")
+            yield connection
+            connection.execute("COMMIT")
+
+    def integrity(self) -> list[str]:
+        """What SQLite finds wrong with its own file, shortened; reads all of it."""
+        with self.lend() as connection:
+            rows: list[Any] = connection.execute("PRAGMA integrity_check(10)").fetchall()
+        found = ["; ".join(str(row[0]).splitlines()) for row in rows]
+        return [] if found == ["ok"] else [f"SQLite's own check: {problem}" for problem in found]
+
+    def _open(self) -> SqliteConnection:
+        if self._unwritable():
+            connection = SqliteConnection(
+                f"{self._path.absolute().as_uri()}?immutable=1",
+                flags=apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI,
+                vfs=self._vfs,
+            )
+        else:
+            connection = SqliteConnection(
+                str(self._path), flags=apsw.SQLITE_OPEN_READONLY, vfs=self._vfs
+            )
+        connection.set_busy_timeout(int(1000 * STORE_BUSY_SECONDS))
+        _distrust(connection)
+        return connection
+
+    def _unwritable(self) -> bool:
+        """Whether this is a copy on a medium that cannot be written, so that nobody else does."""
+        log = self._path.with_name(f"{self._path.name}-wal")
+        return not log.exists() and not os.access(self._path.parent, os.W_OK)
+
+    def close(self) -> None:
+        """Close what is idle; what is lent is closed when it comes back."""
+        with self._lock:
+            self._closed = True
+            idle, self._idle = self._idle, []
+        with translated():
+            for connection in idle:
+                connection.close()
+
+
+# --- the folder -----------------------------------------------------------------------------------
+
+
+class SqliteDatabase:
+    """The database of the store in a folder."""
+
+    def __init__(self, folder: Path, vfs: str | None = None) -> None:
+        """Nothing is opened yet.
+
+        vfs: name of a registered SQLite file system, None for the usual.
+        """
+        self.folder = folder
+        self.name = str(folder)
+        self.path = folder / DATABASE_NAME
+        self._vfs = vfs
+
+    def exists(self) -> bool:
+        """Whether there is a file."""
+        return self.path.exists()
+
+    def check(self) -> None:
+        """Raise StoreRefused where other users can reach the file. OSError."""
+        refuse_readable(self.path)
+
+    def lock(self) -> FolderLock:
+        """Lock the folder. StoreRefused while another process serves the store; OSError."""
+        return FolderLock(self.folder / LOCK_NAME)
+
+    def readers(self) -> SqliteReaders:
+        """Connections that read; nothing is opened yet."""
+        return SqliteReaders(self.path, self._vfs)
+
+    def writing(self) -> SqliteWriting:
+        """Open the file for writing. Raises StoreError."""
+        return SqliteWriting(self.path, self._vfs)
+
+    def sync_names(self) -> None:
+        """Make the names of files durable. OSError."""
+        sync_folder(self.folder)
+
+    def prepare(self, made: list[Undo]) -> list[Path]:
+        """Make the folder unless there is an empty one; the folders that get new names.
+
+        made: gets what takes back each step. StoreRefused where something is in it;
+        OSError.
+        """
+        try:
+            exists = self.folder.exists()
+            if exists and any(self.folder.iterdir()):
+                raise StoreRefused(
+                    f"{self.folder} is not empty: name a new folder, or remove what is left there"
+                )
+        except OSError as error:
+            raise StoreRefused(f"{self.folder} cannot hold a store: {error.strerror}") from error
+        if exists:
+            return [self.folder]
+        self.folder.mkdir(PRIVATE_FOLDER)
+        made.append(self.folder.rmdir)
+        return [self.folder, self.folder.absolute().parent]
+
+    @contextmanager
+    def creating(self, facts: Facts, made: list[Undo]) -> Iterator[None]:
+        """Make the file under another name; only on leaving is there a store.
+
+        made: as in `prepare`. Raises StoreError; OSError.
+        """
+        arriving = self.path.with_name(f"{self.path.name}.new")
+        # SQLite gives its log the same permissions as the file itself.
+        create_private(arriving, b"")
+        made += [arriving.with_name(f"{arriving.name}{end}").unlink for end in ("", "-wal", "-shm")]
+        _make(arriving, facts)
+        yield
+        lock = self.folder / LOCK_NAME
+        create_private(lock, b"")
+        made.append(lock.unlink)
+        self.folder.chmod(PRIVATE_FOLDER)
+        # Only now does the folder hold a store.
+        made.append(self.path.unlink)
+        arriving.rename(self.path)
+
+
+def _make(path: Path, facts: Facts) -> None:
+    """Fill the empty file `path` with tables and facts; durable on return except for its name."""
+    with translated():
+        connection = SqliteConnection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
+        try:
+            connection.pragma("page_size", STORE_PAGE_BYTES)
+            connection.pragma("journal_mode", "wal")
+            connection.pragma("synchronous", "full")
+            with connection:
+                connection.pragma("application_id", APPLICATION_ID)
+                write_facts(connection, facts)
+        finally:
+            connection.close()
