@@ -2353,11 +2353,27 @@ FEEDING = (
     Mutant(
         "a sentence that quotes a wrong body",
         "service/rows.py",
-        'raise RowsRefused(f"{where} is not JSON ({at})") from None',
+        'raise RowsRefused(f"{where} is not JSON{at}") from None',
         'raise RowsRefused(f"{where} is not JSON: {text!r}") from None',
         (f"{SERVICE}/test_rows.py::test_what_is_no_table",
          f"{SERVICE}/test_twin_daemons.py"
          "::test_twin_daemons_fed_over_http_show_the_same_bytes_everywhere"),
+    ),
+    Mutant(
+        "a sentence that tells how long the cells before it are",
+        "service/rows.py",
+        'at = f" (line {error.lineno})" if line is None else ""',
+        'at = f" (line {error.lineno}, column {error.colno})" if line is None else ""',
+        (f"{SERVICE}/test_twin_daemons.py"
+         "::test_twin_daemons_fed_over_http_show_the_same_bytes_everywhere",),
+    ),
+    Mutant(
+        "a sentence that names a user of the rows",
+        "service/rows.py",
+        'raise RowsRefused(f"row {bad.index + 1}: {reason}") from None',
+        'raise RowsRefused(f"row {bad.index + 1}: {reason} {sorted(map(str, cells[-1]))[-1][:9]}")',
+        (f"{SERVICE}/test_twin_daemons.py"
+         "::test_twin_daemons_of_users_fed_over_http_show_the_same_bytes",),
     ),
 )  # fmt: skip
 

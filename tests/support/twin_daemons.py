@@ -53,7 +53,7 @@ from littled.service.users import UserHash
 from littled.store.records import Record
 from littled.store.store import Store
 from littled_client.addresses import TcpAddress
-from littled_protocol.columns import decode_users, encode_users, point_type
+from littled_protocol.columns import decode_users, encode_users
 from littled_protocol.messages import Examples as Batch
 from littled_protocol.messages import (
     Open,
@@ -66,6 +66,7 @@ from littled_protocol.messages import (
     Status,
     StatusRequest,
 )
+from support.posting import WRONG_NAMES, WRONG_ROWS, Row, body_of, rows_of
 from support.serving import WAIT_SECONDS, Peer, framed, raw
 from support.twins import Examples, Headless, Script
 
@@ -173,31 +174,6 @@ WRONG_FRAMES: tuple[Callable[[bytes, bytes, bytes], bytes], ...] = (
 WRONG_USERS = (_no_users, _half_a_user)
 
 
-# The same for rows over HTTP.
-WRONG_ROWS: tuple[Callable[[list[list[Any]]], str], ...] = (
-    lambda rows: json.dumps([*rows, [rows[0][0], 2]]),
-    lambda rows: json.dumps([*rows, [-99999, 0]]),
-    lambda rows: json.dumps(rows)[:-1],
-    lambda rows: json.dumps([*rows, rows[0][:1]]),
-    lambda rows: json.dumps([*rows, [float("nan"), 1]]),
-    lambda rows: json.dumps({"x": [x for x, _ in rows], "y": [y for _, y in rows[1:]]}),
-    lambda rows: "[" * 20_000 + json.dumps(rows),
-)
-
-
-def rows_of(plan: StreamPlan, x: bytes, y: bytes, users: bytes) -> list[list[Any]] | None:
-    """A batch as rows of values; None where rows cannot say it: of tables, texts and digests."""
-    kind = point_type(plan.x_type)
-    if users or plan.schema is not None or kind.is_string:
-        return None
-    points = kind.decode(x, len(y)).tolist()
-    if kind.name == "u128":
-        points = [(high << 64) + low for high, low in points]
-    offset = next(iter(plan.words.values())).offset_of(plan.x_type)
-    values = points if kind.columns > 1 else [point + offset for point in points]
-    return [[value, label] for value, label in zip(values, y, strict=True)]
-
-
 def stored_users(examples: Examples, key: bytes, stream: str) -> Examples:
     """The examples with users under the names that a store with this key gives them."""
     assert examples.users is not None
@@ -274,7 +250,8 @@ class Day:
     """One daemon from its first start to its second stop, on the store `store`.
 
     key: what all noise is made from, whatever the history. exchanged: whose secret words are.
-    over_http: whether what rows can say is fed over HTTP, and not by the protocol.
+    over_http: whether it is fed as rows over HTTP, and not by the protocol; and `spelling`, which
+    of the cells that come to the same points the rows have.
     """
 
     store: Path
@@ -283,6 +260,7 @@ class Day:
     exchanged: Mapping[bytes, bytes] = field(default_factory=dict)
     shown: Shown = field(default_factory=dict)
     over_http: bool = False
+    spelling: int = 0
 
     def __post_init__(self) -> None:
         """Nobody has come yet."""
@@ -422,17 +400,19 @@ class Day:
             self._round(course, number, *batch)
         return len(left)
 
-    def _round(self, course: Course, number: int, sequence: int, *columns: bytes) -> None:
+    def _round(
+        self, course: Course, number: int, sequence: int, x: bytes, y: bytes, users: bytes
+    ) -> None:
         """Feed one batch of a stream, wait until it is learned, and look at everything."""
-        name, count = course.plan.stream, len(columns[1])
+        name, count, columns = course.plan.stream, len(y), (x, y, users)
         frames = WRONG_FRAMES + (WRONG_USERS if course.plan.unit.is_user else ())
         self._wrong(frames[(number + len(name)) % len(frames)], name, *columns)
-        rows = rows_of(course.plan, *columns) if self.over_http else None
-        if rows is None:
-            self._feed(name, sequence, count, *columns)
+        if self.over_http:
+            names, rows = rows_of(course.plan, *columns, self.spelling)
+            self._post_wrong(course.plan, number, rows)
+            self._post(name, body_of(names, rows, number + self.spelling), count)
         else:
-            self._post_wrong(name, number, rows)
-            self._post(name, rows)
+            self._feed(name, sequence, count, *columns)
         self._learned += 1
         self._done.reach("learned", self._learned)
         for asked in course.asked(number):
@@ -448,19 +428,23 @@ class Day:
         credit = producer.connection.credit_left_bytes
         self.shown[self._step(f"credit of the producer of {name}")] = str(credit).encode()
 
-    def _post(self, name: str, rows: list[list[Any]]) -> None:
+    def _post(self, name: str, body: str, count: int) -> None:
         """Feed the same over HTTP, and then once more, which nothing is learned of."""
         path = f"/feed/{name}?producer=h&sequence={self._posted[name]}"
         for _ in range(2):
-            assert self._page(path, json.dumps(rows)).startswith(b"HTTP/1.1 200 ")
-        self._posted[name] += len(rows)
+            answer = self._page(path, body)
+            assert answer.startswith(b"HTTP/1.1 200 "), answer
+        self._posted[name] += count
         assert self._page(path.partition("&")[0]).startswith(b"HTTP/1.1 200 ")
 
-    def _post_wrong(self, name: str, number: int, rows: list[list[Any]]) -> None:
+    def _post_wrong(self, plan: StreamPlan, number: int, rows: list[Row]) -> None:
         """Rows that are refused, made of good ones that hold the example that differs."""
-        body = WRONG_ROWS[number % len(WRONG_ROWS)](rows)
-        path = f"/feed/{name}?producer=h&sequence={self._posted[name]}"
-        assert self._page(path, body).startswith(b"HTTP/1.1 400 ")
+        kinds = (*WRONG_NAMES, *WRONG_ROWS) if plan.unit.is_user else WRONG_ROWS
+        label = len(rows[0]) - (2 if plan.unit.is_user else 1)
+        path = f"/feed/{plan.stream}?producer=h&sequence={self._posted[plan.stream]}"
+        for each in (2 * number, 2 * number + 1):
+            answer = self._page(path, kinds[each % len(kinds)](rows, label))
+            assert answer.startswith(b"HTTP/1.1 400 "), answer
 
     def _wrong(
         self, frame: Callable[[bytes, bytes, bytes], bytes], name: str, *columns: bytes

@@ -175,9 +175,19 @@ def random_neighbour(
     return position, stream.replaced(position, point, label)
 
 
-def with_users(stream: Examples, random: np.random.Generator, count: int) -> Examples:
+def any_users(random: np.random.Generator, count: int) -> NDArray[np.uint64]:
+    """So many random digests (count, 2), of which nobody knows the names."""
+    return random.integers(0, 1 << 64, (count, 2), dtype=np.uint64)
+
+
+DrawUsers = Callable[[np.random.Generator, int], NDArray[np.uint64]]
+
+
+def with_users(
+    stream: Examples, random: np.random.Generator, count: int, draw: DrawUsers = any_users
+) -> Examples:
     """The stream of so many users, of whom some give many examples and some few."""
-    ids = random.integers(0, 1 << 64, (count, 2), dtype=np.uint64)
+    ids = draw(random, count)
     shares = random.dirichlet(np.full(count, 0.8))
     return replace(stream, users=ids[random.choice(count, len(stream.y), p=shares)])
 
@@ -200,6 +210,7 @@ def random_user_neighbour(
     random: np.random.Generator,
     kind: Kind,
     said: "Sequence[Entry]",
+    draw: DrawUsers = any_users,
 ) -> UserNeighbour:
     """Take a user, the sooner the more examples they give; `said`: the course of the stream.
 
@@ -212,7 +223,7 @@ def random_user_neighbour(
     x, y, users = stream.x.copy(), stream.y.copy(), stream.users.copy()
     other = user
     if kind == "name" or random.random() < 0.5:
-        other = users[places] = random.integers(0, 1 << 64, 2, dtype=np.uint64)
+        other = users[places] = draw(random, 1)[0]
     if kind == "examples" or (kind == "silent" and random.random() < 0.5):
         changed = places[random.random(len(places)) < random.choice([0.3, 1])]
         x[changed] = points[random.integers(0, len(points), len(changed))]

@@ -196,8 +196,9 @@ def _json(text: bytes, line: int | None = None) -> Any:
     except RecursionError:
         raise RowsRefused(f"{where} is nested too deep") from None
     except json.JSONDecodeError as error:
-        at = f"line {error.lineno}, column {error.colno}" if line is None else f"at {error.colno}"
-        raise RowsRefused(f"{where} is not JSON ({at})") from None
+        # no column: it would say how long the cells before it are
+        at = f" (line {error.lineno})" if line is None else ""
+        raise RowsRefused(f"{where} is not JSON{at}") from None
     except ValueError:  # no UTF-8, or more digits than Python reads
         raise RowsRefused(f"{where} is not JSON that can be read") from None
 

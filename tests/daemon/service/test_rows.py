@@ -143,8 +143,8 @@ def test_a_wrong_point_or_label_is_named() -> None:
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        (b"", "the body is not JSON (line 1, column 1)"),
-        (b"[[1, 0],\n[2, 4711", "the body is not JSON (line 2, column 9)"),
+        (b"", "the body is not JSON (line 1)"),
+        (b"[[1, 0],\n[2, 4711", "the body is not JSON (line 2)"),
         (b"\xff\xfe[4711]", "the body is not JSON that can be read"),
         (b'{"x": [1], "x": [4711], "y": [0]}', "the body has an object in which a key comes twice"),
         (b'[{"x": 1, "y": 0, "y": 1}]', "the body has an object in which a key comes twice"),
@@ -177,8 +177,8 @@ def test_what_is_no_table(body: bytes, sentence: str) -> None:
 @pytest.mark.parametrize(
     ("body", "sentence"),
     [
-        (b"[1, 0]\n[2,", "line 2 is not JSON (at 4)"),
-        (b"[1, 0]\n\n1, 0\n", "line 3 is not JSON (at 2)"),
+        (b"[1, 0]\n[2,", "line 2 is not JSON"),
+        (b"[1, 0]\n\n1, 0\n", "line 3 is not JSON"),
         (b'[1, 0]\n{"x": 1, "x": 2}', "line 2 has an object in which a key comes twice"),
         (b"[NaN, 0]", "line 1 has NaN or Infinity, which JSON has no numbers for"),
         (b"[[1, 0], [2, 1]]", "row 1: column 'x' does not hold an integer"),

@@ -38,9 +38,12 @@ from littled.service.samples import METRICS, MetricName, Sample
 from littled.service.sessions import Session
 from littled.service.subscribers import Releases
 from littled.store.store import Store
+from littled_client.conversions import BadRow
+from littled_client.encoder import Encoder
 from littled_protocol.encodings import Form, Reading, TableSchema, chosen_columns, column_from_dict
 from littled_protocol.messages import Ack, Error, error_message
 from littled_protocol.rules import Words, rule_from_dict
+from support.posting import cells_of, random_users
 from support.twin_daemons import (
     NORMALISED,
     WRONG_FRAMES,
@@ -110,18 +113,27 @@ STREAMS: dict[str, tuple[str, Sequence[Any]]] = {
     "asked": ("thresholds:8", [ONLINE, NEAR, VOTES]),
     "windows": ("thresholds:8", [IN_WINDOWS]),
     "loans": ("", [ONLINE, replace(ONLINE, buffer="mistakes")]),
+    "cards": ("", [SETS, ONLINE]),
 }
-# Fed over HTTP: one learner that waits for mistakes, one that answers, one of windows.
-OVER_HTTP = ("dense", "asked", "windows")
 # Of tables: the columns of the stream, and the class of each learner with what it reads.
 COLUMNS: dict[str, tuple[dict[str, Any], ...]] = {
     "loans": (
         {"name": "income", "kind": "number", "from": 0, "to": 9, "steps": 3, "missing": "bucket"},
         {"name": "grade", "kind": "category", "values": ["A", "B"], "other": "refuse"},
     ),
+    "cards": (
+        {"name": "card", "kind": "id", "bits": 3},
+        {"name": "paid", "kind": "time", "parts": ["weekday"]},
+    ),
+    "orders": (
+        {"name": "amount", "kind": "number", "from": 0, "to": 9, "steps": 4},
+        {"name": "country", "kind": "category", "values": ["at", "de"], "other": "bucket"},
+    ),
 }
 READ: dict[str, tuple[tuple[str, Form, tuple[str, ...]], ...]] = {
     "loans": (("stumps", "row", ("income", "grade")), ("thresholds", "value", ("income",))),
+    "cards": (("points", "number", ("card",)), ("thresholds", "value", ("paid",))),
+    "orders": (("stumps", "row", ("amount", "country")),),
 }
 KINDS_OF_PLANS: dict[type[Any], type[Any]] = {
     OnlineParameters: OnlinePlan, PredictionParameters: PredictionPlan, BatchParameters: BatchPlan,
@@ -151,7 +163,8 @@ def schema_of(name: str) -> TableSchema | None:
     """The columns of a stream of tables."""
     if name not in COLUMNS:
         return None
-    return TableSchema(tuple(map(column_from_dict, COLUMNS[name])), "defaulted", "yes", "no")
+    user = "customer" if name in USER_STREAMS else None
+    return TableSchema(tuple(map(column_from_dict, COLUMNS[name])), "defaulted", "yes", "no", user)
 
 
 # Streams that protect users, with c: mistakes that a trigger counts, secret words of users, ids,
@@ -170,15 +183,15 @@ USER_STREAMS: dict[str, tuple[str, Sequence[Any]]] = {
         [replace(CLOSURE, selection="histogram", list_cap=0, fresh=False, user_examples_max=3)],
     ),
     "hours": ("points:3", [OF_IDS]),
+    "orders": ("", [replace(ONLINE, trigger_threshold=3, user_examples_max=2)]),
 }
 
 
 def points(plan: StreamPlan) -> NDArray[Any]:
     if plan.schema is not None:
-        sizes = [
-            range(feature.size) for column in plan.schema.columns for feature in column.features
-        ]
-        return np.array(list(product(*sizes)), dtype=np.uint16)
+        numbers = [sorted(cells_of(column)) for column in plan.schema.columns]
+        rows = [sum(row, ()) for row in product(*numbers)]
+        return np.array(rows, dtype=np.uint16)
     return points_of(plan.plans[0].hypotheses, range(8))
 
 
@@ -244,7 +257,7 @@ class UserOriginal:
     ) -> "UserOriginal":
         plan, (key, store_key) = USER_PLANS[name], keys
         stream = random_stream(points(plan), EXAMPLES, random, noisy=0.2)
-        stream = with_users(stream, random, 9)
+        stream = with_users(stream, random, 9, random_users)
         script = random_script(plan, points(plan), EXAMPLES, random)
         stored = stored_users(stream, store_key, name)
         return cls(Course(plan, stream, script), course_of(plan, stored, script, ears, key), *keys)
@@ -257,7 +270,9 @@ class UserOriginal:
         here = stored_users(stream, self.store_key, plan.stream).users
         assert here is not None
         for _ in range(TRIES):
-            other = random_user_neighbour(stream, points(plan), random, kind, self.said)
+            other = random_user_neighbour(
+                stream, points(plan), random, kind, self.said, random_users
+            )
             stored = stored_users(other.stream, self.store_key, plan.stream)
             assert stored.users is not None
             place = other.positions[0]
@@ -295,12 +310,14 @@ def live(
     exchanged: Mapping[bytes, bytes] | None = None,
     *,
     over_http: bool = False,
+    spelling: int = 0,
 ) -> Shown:
     """A day with these streams, on a copy of the new store at one and the same place."""
     store = new_store.parent / "store"
     shutil.copytree(new_store, store)
     try:
-        return Day(store, courses, key, exchanged or {}, over_http=over_http).run()
+        day = Day(store, courses, key, exchanged or {}, over_http=over_http, spelling=spelling)
+        return day.run()
     finally:
         shutil.rmtree(store)
 
@@ -372,21 +389,24 @@ def choose_users(
     return keys[0], courses, others
 
 
-def live_as(user_store: Path, twins: Sequence[Twin], key: bytes) -> Shown:
+def live_as(user_store: Path, twins: Sequence[Twin], key: bytes, **how: Any) -> Shown:
     """A day with these twins."""
     exchanged = {user: word for each in twins for user, word in each.exchanged.items()}
-    return live(user_store, [each.course for each in twins], key, exchanged)
+    return live(user_store, [each.course for each in twins], key, exchanged, **how)
 
 
-def check_user_twins(user_store: Path, days: int, twins: int, seed: int) -> int:
+def check_user_twins(
+    user_store: Path, days: int, twins: int, seed: int, *, over_http: bool = False
+) -> int:
     """So many days with streams of users, each with so many twins of each kind."""
     pairs, shown = 0, set[str]()
     for day in range(days):
         kinds = KINDS * twins
         key, originals, others = choose_users(user_store, list(USER_STREAMS), kinds, (seed, day))
-        one = live(user_store, originals, key)
-        for each in others:
-            assert_same(one, live_as(user_store, each, key))
+        one = live(user_store, originals, key, over_http=over_http)
+        for number, each in enumerate(others):
+            how = {"over_http": over_http, "spelling": number}
+            assert_same(one, live_as(user_store, each, key, **how))
             pairs += len(each)
         shown |= one.keys()
     assert_wrong_frames(shown, (*WRONG_FRAMES, *WRONG_USERS))
@@ -421,40 +441,53 @@ def test_twin_daemons_show_the_same_bytes_everywhere(new_store: Path, lived: Liv
 
 
 def check_twins_over_http(new_store: Path, days: int, twins: int, seed: int) -> int:
-    """The same where examples are rows; the number of pairs of streams."""
+    """The same where examples are rows of values; the number of pairs of streams.
+
+    Each writes its points with other cells, and so does the original once more.
+    """
     pairs = 0
     for day in range(days):
-        key, originals, others = choose(OVER_HTTP, twins, (seed, day))
+        key, originals, others = choose(list(STREAMS), twins, (seed, day))
         one = live(new_store, originals, key, over_http=True)
         answers = [shown for place, shown in one.items() if " /feed/" in place]
         assert {answer.split()[1] for answer in answers} == {b"200", b"400"}
-        for courses in others:
-            assert_same(one, live(new_store, courses, key, over_http=True))
+        for number, courses in enumerate([originals, *others], start=1):
+            twin = live(new_store, courses, key, over_http=True, spelling=number)
+            assert_same(one, twin)
             pairs += len(courses)
     return pairs
 
 
 def test_twin_daemons_fed_over_http_show_the_same_bytes_everywhere(new_store: Path) -> None:
-    assert check_twins_over_http(new_store, days=1, twins=2, seed=3) == 6
+    assert check_twins_over_http(new_store, days=1, twins=1, seed=3) == 16
+
+
+def test_twin_daemons_of_users_fed_over_http_show_the_same_bytes(user_store: Path) -> None:
+    assert check_user_twins(user_store, days=1, twins=1, seed=5, over_http=True) == 15
 
 
 @pytest.mark.campaign
 def test_hundreds_of_twin_daemons_fed_over_http_show_the_same_bytes(new_store: Path) -> None:
-    assert check_twins_over_http(new_store, days=20, twins=6, seed=4) == 360
+    assert check_twins_over_http(new_store, days=20, twins=6, seed=4) == 1120
 
 
 @pytest.mark.campaign
 def test_a_thousand_twin_daemons_show_the_same_bytes_everywhere(new_store: Path) -> None:
-    assert check_twins(new_store, days=20, twins=10, seed=1) == 1400
+    assert check_twins(new_store, days=20, twins=10, seed=1) == 1600
 
 
 def test_twin_daemons_of_users_show_the_same_bytes_everywhere(user_store: Path) -> None:
-    assert check_user_twins(user_store, days=1, twins=1, seed=1) == 12
+    assert check_user_twins(user_store, days=1, twins=1, seed=1) == 15
 
 
 @pytest.mark.campaign
 def test_hundreds_of_twin_daemons_of_users_show_the_same_bytes(user_store: Path) -> None:
-    assert check_user_twins(user_store, days=20, twins=3, seed=2) == 720
+    assert check_user_twins(user_store, days=20, twins=3, seed=2) == 900
+
+
+@pytest.mark.campaign
+def test_hundreds_of_twin_daemons_of_users_fed_over_http(user_store: Path) -> None:
+    assert check_user_twins(user_store, days=20, twins=3, seed=6, over_http=True) == 900
 
 
 def test_a_day_shows_every_surface(lived: Lived) -> None:
@@ -631,6 +664,76 @@ def test_a_planted_leak_over_http_is_seen(
     )
     with pytest.raises(AssertionError, match=r"/feed/.* differs"):
         assert_same(one, other)
+
+
+def _a_sentence_that_measures_cells(patch: pytest.MonkeyPatch) -> None:
+    convert = Encoder.convert
+
+    def measuring(encoder: Encoder, cells: Sequence[Any]) -> Any:
+        try:
+            return convert(encoder, cells)
+        except BadRow as bad:
+            raise BadRow(bad.index, f"{bad.reason} after {len(str(cells[0][0]))} letters") from None
+
+    patch.setattr(Encoder, "convert", measuring)
+
+
+def _a_sentence_that_says_how_far_it_came(patch: pytest.MonkeyPatch) -> None:
+    read = rows._json
+
+    def telling(text: bytes, line: int | None = None) -> Any:
+        try:
+            return read(text, line)
+        except rows.RowsRefused as refused:
+            raise rows.RowsRefused(f"{refused}, of {len(text)} bytes") from None
+
+    patch.setattr(rows, "_json", telling)
+
+
+@pytest.mark.parametrize(
+    ("plant", "name"),
+    [
+        (_a_sentence_that_measures_cells, "loans"),
+        (_a_sentence_that_measures_cells, "cards"),
+        (_a_sentence_that_says_how_far_it_came, "dense"),
+    ],
+)
+def test_a_planted_leak_of_cells_is_seen_where_the_points_are_the_same(
+    plant: Callable[[pytest.MonkeyPatch], None],
+    name: str,
+    new_store: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    key, originals, _ = choose([name], 0, (2, 0))
+    plant(monkeypatch)
+    one, other = (
+        live(new_store, originals, key, over_http=True, spelling=spelling) for spelling in (0, 1)
+    )
+    with pytest.raises(AssertionError, match=r"/feed/.* differs"):
+        assert_same(one, other)
+
+
+def _a_sentence_that_names_a_user(patch: pytest.MonkeyPatch) -> None:
+    columns = rows.StreamRows._encoded
+
+    def naming(stream: rows.StreamRows, cells: Sequence[Any]) -> Any:
+        try:
+            return columns(stream, cells)
+        except BadRow as bad:
+            raise BadRow(bad.index, f"{bad.reason}, of {sorted(map(str, cells[-1]))}") from None
+
+    patch.setattr(rows.StreamRows, "_encoded", naming)
+
+
+@pytest.mark.parametrize("name", ["visits", "orders"])
+def test_a_planted_leak_of_users_over_http_is_seen(
+    name: str, user_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, originals, (twins,) = choose_users(user_store, [name], ["name"], (2, 0))
+    _a_sentence_that_names_a_user(monkeypatch)
+    one = live(user_store, originals, key, over_http=True)
+    with pytest.raises(AssertionError, match=r"/feed/.* differs"):
+        assert_same(one, live_as(user_store, twins, key, over_http=True))
 
 
 def _a_metric_of_counted_users(patch: pytest.MonkeyPatch) -> None:
