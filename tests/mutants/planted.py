@@ -35,6 +35,7 @@ ENGINE = "daemon/engine/test_journal.py"
 SHORT_CALLS = "daemon/engine/test_short_calls.py"
 ANSWERING = "daemon/engine/test_predictions.py"
 ROWS_FED = f"{SERVICE}/test_feeding.py"
+FORWARDED = "daemon/cli/test_cli_forwarding.py"
 ONLINE = f"{LEARNERS}/online/test_learner.py"
 GROWING = f"{LEARNERS}/online/test_growing.py"
 USER_LAWS = f"{LEARNERS}/online/test_user_laws.py"
@@ -2377,10 +2378,82 @@ FEEDING = (
     ),
 )  # fmt: skip
 
+CLOUD_EVENTS = "../../clients/littled_client/cloudevents.py"
+POSTED = f"{FORWARDED}::test_what_is_posted_is_public_signed_and_read_by_others"
+KILLED = f"{FORWARDED}::test_killed_again_and_again_it_sends_every_version_in_order"
+TRIED_AGAIN = f"{FORWARDED}::test_a_failure_that_may_pass_is_tried_again"
+FORWARDING = (
+    Mutant(
+        "an event whose id is another one each time",
+        CLOUD_EVENTS,
+        '"id": f"{published.learner}/{published.version}",',
+        '"id": f"{published.learner}/{published.version}{id(published)}",',
+        (KILLED,),
+    ),
+    Mutant(
+        "an event that another store has too",
+        CLOUD_EVENTS,
+        '"source": f"urn:littled:{instance}",',
+        '"source": "urn:littled",',
+        (POSTED,),
+    ),
+    Mutant(
+        "a delivery written down before it is acknowledged",
+        "cli/forwarding.py",
+        "headers = self._to.headers(body)\n",
+        "headers = self._to.headers(body)\n        keep()\n",
+        (TRIED_AGAIN,),
+    ),
+    Mutant(
+        "a refusal that counts as a delivery",
+        "cli/forwarding.py",
+        "if 200 <= status < 300:",
+        "if status:",
+        (TRIED_AGAIN,),
+    ),
+    Mutant(
+        "a release passed over where forwarding begins",
+        "cli/forwarding.py",
+        "client.subscribe(learner, delivered.version(learner))",
+        "client.subscribe(learner, delivered.version(learner) + 1)",
+        (KILLED,),
+    ),
+    Mutant(
+        "a release passed over where the receiver fails",
+        "cli/forwarding.py",
+        'return f"answers {status}"',
+        'return ""',
+        (TRIED_AGAIN,),
+    ),
+    Mutant(
+        "deliveries that are forgotten",
+        "cli/delivered.py",
+        "self._versions = {} if self.forgotten else dict(versions)",
+        "self._versions = {}",
+        (KILLED,),
+    ),
+    Mutant(
+        "deliveries of another store taken for this one's",
+        "cli/delivered.py",
+        "self.forgotten = store != self._store",
+        "self.forgotten = False",
+        ("daemon/cli/test_cli_delivered.py"
+         "::test_another_store_begins_anew_and_another_receiver_is_refused",),
+    ),
+    Mutant(
+        "a signature of the beginning of a body",
+        "cli/receivers.py",
+        "mac = hmac.new(self.secret, body, hashlib.sha256)",
+        "mac = hmac.new(self.secret, body[:64], hashlib.sha256)",
+        (POSTED,),
+    ),
+)  # fmt: skip
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
     *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *VALUES, *BLOCKS, *MEANINGS, *TABLES, *LEADERS),
     *PARTITIONS,
     *QUALITY,
     *FEEDING,
+    *FORWARDING,
 )

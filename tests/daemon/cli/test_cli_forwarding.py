@@ -119,6 +119,7 @@ def test_what_is_posted_is_public_signed_and_read_by_others(daemon: Daemon, tmp_
         found = client.subscribe("flights/late")
         published = [one.to_dict() for one in islice(found, newest)]
         found.close()
+        source = f"urn:littled:{client.instance}"
     secret, bearer = tmp_path / "secret", tmp_path / "bearer"
     for path, text in ((secret, "key of signatures\n"), (bearer, "abc.def\n")):
         path.write_text(text)
@@ -144,6 +145,7 @@ def test_what_is_posted_is_public_signed_and_read_by_others(daemon: Daemon, tmp_
             late.append(event)
     assert [event.get_id() for event in late] == [f"flights/late/{n + 1}" for n in range(newest)]
     assert [event.get_data() for event in late] == published
+    assert {event.get_source() for event in late} == {source}
     (file,) = (tmp_path / "state" / "littled" / "forwarded").glob("*.json")
     assert file.stat().st_mode & 0o777 == 0o600
     assert kept(file) == {"addresses/bad": 1, "flights/late": newest}
