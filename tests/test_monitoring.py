@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
 import socket
@@ -10,14 +11,24 @@ import subprocess
 import time
 import urllib.parse
 import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
+from grafana_foundation_sdk.cog import plugins
+from grafana_foundation_sdk.cog.encoder import JSONEncoder
+from grafana_foundation_sdk.models.dashboard import Dashboard
 
+from littled.classes.names import class_from_name
+from littled.planner import OnlineRequest, StreamRequest, plan_stream
+from littled.planner.prediction.request import PredictionRequest
 from littled.service.samples import METRICS
-from support.serving import make_store, serving
+from littled.store.store import Store
+from support.serving import Peer, Serving, make_store, serving
 
 FOLDER = Path(str(files("littled"))) / "monitoring"
 ALERTS = FOLDER / "alerts.yml"
@@ -188,25 +199,37 @@ def until(wanted: str, port: int, path: str, **asked: str) -> Any:
         time.sleep(0.1)
 
 
-@needs_prometheus
-def test_a_real_prometheus_scrapes_a_daemon(tmp_path: Path) -> None:
+@contextmanager
+def scraped(daemon: Serving, folder: Path) -> Iterator[int]:
+    """A real Prometheus that scrapes the daemon, with the shipped configuration; its port."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = int(probe.getsockname()[1])
+    text = (FOLDER / "prometheus.yml").read_text()
+    address = ":".join(map(str, daemon.address("http")))
+    text = text.replace("127.0.0.1:8790", address).replace("interval: 15s", "interval: 200ms")
+    text = f"global: {{evaluation_interval: 200ms, scrape_timeout: 200ms}}\n{text}"
+    (folder / "prometheus.yml").write_text(text)
+    shutil.copy(ALERTS, folder)
+    command = [
+        str(PROMETHEUS), f"--config.file={folder}/prometheus.yml",
+        f"--storage.tsdb.path={folder}/data", f"--web.listen-address=127.0.0.1:{port}",
+    ]  # fmt: skip
+    with (folder / "log").open("w") as log:
+        server = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        until('"1"', port, "query", query='up{job="littled"}')
+        yield port
+    finally:
+        server.terminate()
+        server.wait(20)
+
+
+@needs_prometheus
+def test_a_real_prometheus_scrapes_a_daemon(tmp_path: Path) -> None:
     with serving(make_store(tmp_path / "store"), http=["127.0.0.1", 0]) as daemon:
-        text = (FOLDER / "prometheus.yml").read_text()
-        address = ":".join(map(str, daemon.address("http")))
-        text = text.replace("127.0.0.1:8790", address).replace("interval: 15s", "interval: 200ms")
-        text = f"global: {{evaluation_interval: 200ms, scrape_timeout: 200ms}}\n{text}"
-        (tmp_path / "prometheus.yml").write_text(text)
-        shutil.copy(ALERTS, tmp_path)
-        command = [
-            str(PROMETHEUS), f"--config.file={tmp_path}/prometheus.yml",
-            f"--storage.tsdb.path={tmp_path}/data", f"--web.listen-address=127.0.0.1:{port}",
-        ]  # fmt: skip
-        with (tmp_path / "log").open("w") as log:
-            server = subprocess.Popen(command, stdout=log, stderr=log)
-        try:
-            found = until('"1"', port, "query", query='up{job="littled"}')
+        with scraped(daemon, tmp_path) as port:
+            found = query(port, "query", query='up{job="littled"}')
+            address = ":".join(map(str, daemon.address("http")))
             assert found["result"][0]["metric"]["instance"] == address
             found = until("flights", port, "query", query="littled_learner_calls_left")
             assert {one["metric"]["learner"] for one in found["result"]} >= {"flights/late"}
@@ -215,9 +238,83 @@ def test_a_real_prometheus_scrapes_a_daemon(tmp_path: Path) -> None:
             (group,) = until('"ok"', port, "rules")["groups"]
             assert {rule["health"] for rule in group["rules"]} <= {"ok", "unknown"}
             assert {rule["state"] for rule in group["rules"]} == {"inactive"}
-            for one in dashboard_queries():
-                query(port, "query", query=one)
-        finally:
-            server.terminate()
-            server.wait(20)
         assert daemon.stop() == 0
+
+
+def seen_everything(path: Path) -> Path:
+    """A new store whose daemon has a figure for every panel: calls, answers, how good rules are.
+
+    One stream is paid for beforehand, so that there is nothing that calls may still spend.
+    """
+    thresholds = class_from_name("thresholds:8")
+    amounts = Fraction(10), Fraction(1, 10**6), 10_000
+    told = OnlineRequest("late", thresholds, selection="dense")
+    plans = [
+        StreamRequest("flights", *amounts, (told,), quality=Fraction(1, 2)),
+        StreamRequest("paid", *amounts, (OnlineRequest("late", thresholds, nothing_told=True),)),
+        StreamRequest("asked", *amounts, (PredictionRequest("ask", thresholds, 1000),)),
+    ]
+    made = {each.name: plan_stream(each).to_dict() for each in plans}
+    Store.create(path, {"streams": sorted(made)}, made)
+    return path
+
+
+@needs_prometheus
+def test_every_panel_shows_something_of_a_daemon(tmp_path: Path) -> None:
+    """Each query has series with numbers, and the labels that its legend names."""
+    board = json.loads((FOLDER / "dashboard.json").read_text())
+    with serving(seen_everything(tmp_path / "store"), http=["127.0.0.1", 0]) as daemon:
+        for stream in ("flights", "asked"):
+            with Peer.greet(daemon.unix) as peer:
+                peer.open(stream, "p")
+                peer.feed(0, bytes(range(8)) * 500, bytes([0, 0, 0, 1, 1, 1, 1, 1]) * 500)
+                peer.acknowledged(4000)
+        with Peer.greet(daemon.unix) as wrong, scraped(daemon, tmp_path) as port:
+            wrong.write(b"\0\0\0\1\xc1")
+            wrong.error()
+            (name,) = query(port, "label/instance/values", **{"match[]": "littled_healthy"})
+            # as Grafana puts the value of a variable into a text of PromQL
+            escaped = re.escape(name).replace("\\", "\\\\")
+            for panel in board["panels"]:
+                for target in panel["targets"]:
+                    asked = target["expr"].replace("$instance", escaped)
+                    found = until('"value"', port, "query", query=asked)["result"]
+                    labels = re.findall(r"{{(\w+)}}", target["legendFormat"])
+                    for series in found:
+                        assert set(labels) <= series["metric"].keys(), panel["title"]
+                        assert math.isfinite(float(series["value"][1])), panel["title"]
+
+
+# -- Grafana ---------------------------------------------------------------------------------------
+
+
+def unlike(ours: Any, theirs: Any, place: str = "") -> Iterator[str]:
+    """Where a value of ours is not in theirs, or is another one."""
+    if isinstance(ours, dict) and isinstance(theirs, dict):
+        for key, value in ours.items():
+            if key in theirs:
+                yield from unlike(value, theirs[key], f"{place}/{key}")
+            else:
+                yield f"{place}/{key}"
+    elif isinstance(ours, list) and isinstance(theirs, list) and len(ours) == len(theirs):
+        for number, pair in enumerate(zip(ours, theirs, strict=True)):
+            yield from unlike(*pair, f"{place}/{number}")
+    elif ours != theirs:
+        yield place
+
+
+def as_grafana_reads_it(board: Any) -> Any:
+    """The dashboard read into Grafana's own types, and written again."""
+    plugins.register_default_plugins()
+    return json.loads(JSONEncoder().encode(Dashboard.from_json(board)))
+
+
+def test_grafanas_own_types_know_every_key_of_the_dashboard() -> None:
+    board = json.loads((FOLDER / "dashboard.json").read_text())
+    assert list(unlike(board, as_grafana_reads_it(board))) == []
+    board["panels"][4]["fieldConfig"]["defaults"]["units"] = "s"
+    board["panels"][4]["targets"][0]["legend"] = "x"
+    assert list(unlike(board, as_grafana_reads_it(board))) == [
+        "/panels/4/targets/0/legend",
+        "/panels/4/fieldConfig/defaults/units",
+    ]
