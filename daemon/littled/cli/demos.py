@@ -151,7 +151,7 @@ def summary(outcome: Outcome) -> RenderableType:
     meaning = (
         "With any one flight replaced, whatever anybody could see of this would have been about as "
         "likely: within a factor of e to the epsilon, up to delta. The errors were computed here, "
-        "from the published rules; the daemon never tells how often it was wrong."
+        "from the published rules; what a daemon tells of that itself has noise, and is paid for."
     )
     return Group(
         *(table, Text(change), Text(), points_table(outcome), Text(), decision(outcome), Text()),

@@ -54,7 +54,7 @@ def kind_options(command: Command) -> Command:
 @click.option("--noise-rate", type=DecimalParameter(),
               help="Share of labels that may contradict the best rule; without it rules come at "
                    "public times if the class allows it, else it is 0.")  # fmt: skip
-@click.option("--quality", type=DecimalParameter(), metavar="SHARE", show_default="0",
+@click.option("--quality", type=DecimalParameter(), metavar="SHARE", show_default="0.025",
               help="Share of epsilon that tells how good the rules are, up to 0.5."
               )  # fmt: skip
 @kind_options

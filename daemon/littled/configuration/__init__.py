@@ -33,7 +33,7 @@ from littled.configuration.columns import Columns
 from littled.configuration.parts import LearnerPart, Number, Part, Quality
 from littled.configuration.words import LabelWords, UserWords, XWords, YWords
 from littled.kinds import KINDS, USUAL, Kind, kind_for, load
-from littled.planner import StreamRequest, best_class
+from littled.planner import StreamRequest, best_class, decided
 from littled_protocol import limits
 from littled_protocol.encodings import EncodingError, TableSchema
 from littled_protocol.rules import Words
@@ -115,7 +115,8 @@ class StreamConfiguration(Part):
     )
     quality: Quality | None = Field(
         default=None,
-        description="The share of epsilon that tells how good rules are; `true` for the usual one.",
+        description="The share of epsilon that tells how good rules are: 0.025 if there is room, "
+        "and none with `false`.",
     )
     x: XWords = Field(default=XWords(), description="Words for points, without columns.")
     y: YWords = Field(default=YWords(), description="Words for labels, without columns.")
@@ -250,8 +251,8 @@ class StreamConfiguration(Part):
         return Words(self.x.name, self.x.unit, self.x.offset, self.y.positive, self.y.negative)
 
     def request(self) -> StreamRequest:
-        """What the planner is asked for."""
-        return self._request(self.learners)
+        """What the planner is asked for, with what it costs to say how good rules are decided."""
+        return decided(self._request(self.learners))
 
     def _request(self, learners: Mapping[str, LearnerPart]) -> StreamRequest:
         return StreamRequest(
@@ -265,7 +266,7 @@ class StreamConfiguration(Part):
                 learner.request(name, self.words_of(learner)) for name, learner in learners.items()
             ),
             schema=self.table_schema,
-            quality=Fraction(self.quality or 0),
+            quality=None if self.quality is None else Fraction(self.quality),
         )
 
 

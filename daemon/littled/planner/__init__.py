@@ -11,7 +11,7 @@ from littled.planner.online.request import OnlineRequest, PaperConstants
 from littled.planner.online.search import compare_ways
 from littled.planner.plans import StreamPlan, season_cost
 from littled.planner.requests import PlanError, StreamRequest
-from littled.planner.search import plan_stream
+from littled.planner.search import decided, plan_stream
 
 __all__ = [
     "Comparison",
@@ -23,6 +23,7 @@ __all__ = [
     "StreamRequest",
     "best_class",
     "compare_ways",
+    "decided",
     "plan_stream",
     "season_cost",
 ]

@@ -48,7 +48,8 @@ class StreamRequest:
 
     `users_expected`: about how many users a season will have, where users are protected and that is
     known. Prices do not depend on it; which plan is the best may. `quality`: the share of epsilon
-    that says how good the rules are (`littled.planner.quality`); 0 for none.
+    that says how good the rules are (`littled.planner.quality`); 0 for none, and None while that is
+    not decided (`littled.planner.search.decided`), which is planned as none.
     """
 
     name: str
@@ -59,11 +60,12 @@ class StreamRequest:
     unit: Unit = EXAMPLE
     users_expected: int | None = None
     schema: TableSchema | None = None
-    quality: Fraction = Fraction(0)
+    quality: Fraction | None = Fraction(0)
 
     def __post_init__(self) -> None:
         """Take floats, of programs, as they are written; ValueError for what is no share."""
         for name in ("epsilon", "delta", "quality"):
-            object.__setattr__(self, name, as_written(getattr(self, name)))
-        if not 0 <= self.quality <= QUALITY_SHARE_MAX:
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, as_written(getattr(self, name)))
+        if not 0 <= (self.quality or 0) <= QUALITY_SHARE_MAX:
             raise ValueError(f"quality must be from 0 to {float(QUALITY_SHARE_MAX):g}")

@@ -19,7 +19,7 @@ from littled.planner.budgets import DELTA_Z_SHARE, Budget
 from littled.planner.capacity import misfit_together
 from littled.planner.planning import Estimated, planning_of
 from littled.planner.plans import Plan, StreamPlan
-from littled.planner.quality import measured, quality_cost, quality_of
+from littled.planner.quality import QUALITY_SHARE, measured, quality_cost, quality_of
 from littled.planner.requests import PlanError, Request, StreamRequest
 from littled.portable import log
 
@@ -51,6 +51,27 @@ def _plan_stream(request: StreamRequest) -> StreamPlan:
     plans = tuple(estimate.plan for estimate in best_estimates(request))
     settings = measuring_of(request)
     return _checked(request, tuple(measured(plan, settings) for plan in plans))
+
+
+def decided(request: StreamRequest) -> StreamRequest:
+    """The request with a share that tells how good rules are, where nothing was said about that.
+
+    It is the usual one where that leaves a plan, and none elsewhere.
+    """
+    if request.quality is not None:
+        return request
+    share = QUALITY_SHARE if _is_planned(replace(request, name="", quality=QUALITY_SHARE)) else 0
+    return replace(request, quality=Fraction(share))
+
+
+@lru_cache(maxsize=16)
+def _is_planned(request: StreamRequest) -> bool:
+    """Whether there is a plan."""
+    try:
+        plan_stream(request)
+    except PlanError:
+        return False
+    return True
 
 
 def best_estimates(request: StreamRequest) -> tuple[Estimated, ...]:

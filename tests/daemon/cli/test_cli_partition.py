@@ -172,7 +172,7 @@ def test_a_backtest_counts_its_mistakes(littled: Littled, tmp_path: Path) -> Non
 
 def test_plans_are_shown_for_people_and_programs(littled: Littled) -> None:
     plan = ["plan", "--class", "prefix_sets:32:16", "--epsilon", "1", "--delta", "1e-6",
-            "--horizon", "100000"]  # fmt: skip
+            "--horizon", "100000", "--quality", "0"]  # fmt: skip
     said = littled(*plan)
     assert said.status == 0, said.err
     assert "prefix_sets:32:16, Littlestone dimension at most" in said.out

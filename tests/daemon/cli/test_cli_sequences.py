@@ -116,7 +116,7 @@ def test_other_kinds_say_what_they_do_with_the_class(littled: Littled) -> None:
     assert "auto does not apply" in batch.sentence
     answering = ("--kind", "prediction", "--window", "5000", "--answers", "100")
     assert littled("plan", *answering, *asked, "--json").json["method"] == "majority"
-    plan = littled("plan", "--alpha", "0.1", *asked, "--json").json
+    plan = littled("plan", "--alpha", "0.1", "--quality", "0", *asked, "--json").json
     assert (plan["window"], plan["method"]) == (4315, "exponential")
     assert "3,409,830 examples for alpha 0.1 by its proof; not served" in plan["paper"][0]
 

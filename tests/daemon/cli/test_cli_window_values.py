@@ -241,7 +241,7 @@ def test_a_wrong_configuration_gets_a_sentence(
 
 
 def test_a_plan_says_what_is_proven_and_what_the_paper_asks_for(littled: Littled) -> None:
-    asked = ("--epsilon", "1", "--delta", "1e-6", "--horizon", "1000000")
+    asked = ("--epsilon", "1", "--delta", "1e-6", "--horizon", "1000000", "--quality", "0")
     since = littled("plan", "--class", "integers:64", "--alpha", "0.05", *asked, "--json").json
     assert since["window"] == 3720
     assert since["methods"][0] | {"remark": ""} == {

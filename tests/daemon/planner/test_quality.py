@@ -1,5 +1,6 @@
 """What of a budget is for saying how good rules are, and what that leaves for learning."""
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -13,7 +14,15 @@ from littled.budget.prices import price
 from littled.budget.unit import Unit
 from littled.classes.names import class_from_name
 from littled.classes.scorecard import Scorecards
-from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream, season_cost
+from littled.planner import (
+    OnlineRequest,
+    PlanError,
+    StreamPlan,
+    StreamRequest,
+    decided,
+    plan_stream,
+    season_cost,
+)
 from littled.planner.batch.request import BatchRequest
 from littled.planner.leader.request import LeaderRequest
 from littled.planner.plans import PublishingPlan
@@ -150,3 +159,17 @@ def test_periods_are_as_many_as_noise_leaves_something_to_see(
 def test_no_more_than_half_of_a_budget_is_for_this(share: Fraction) -> None:
     with pytest.raises(ValueError, match=r"quality must be from 0 to 0\.5"):
         request(KINDS["capped"], share)
+
+
+def test_rules_are_measured_where_nothing_is_said_and_that_leaves_a_plan() -> None:
+    open_ = replace(request(KINDS["batch"]), quality=None)
+    assert plan_stream(open_).publishing[0].quality is None, "what a program plans is as it says"
+    assert decided(open_) == request(KINDS["batch"])
+    for share in (Fraction(0), Fraction(1, 10)):
+        assert decided(request(KINDS["batch"], share)).quality == share
+    # so little budget that all of it is needed for points that are finer than their noise
+    scarce = replace(request(KINDS["leader"], horizon=10**7), epsilon=Fraction(6, 1000))
+    with pytest.raises(PlanError):
+        plan_stream(scarce)
+    assert decided(replace(scarce, quality=None)) == replace(scarce, quality=Fraction(0))
+    assert plan_stream(replace(scarce, quality=Fraction(0)))
