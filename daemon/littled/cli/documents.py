@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
@@ -33,11 +34,11 @@ def docs(page: str | None) -> None:
         print_table(table)
         console().print(f"in {folder}", soft_wrap=True)
         return
-    wanted = page.lower().removesuffix(".md").removeprefix("docs/")
+    wanted = page.lower().removesuffix(".md").removesuffix(".ipynb").removeprefix("docs/")
     if wanted not in pages:
         close = "".join(f", did you mean {each}?" for each in get_close_matches(wanted, pages, 1))
         raise Failure(f"there is no page {page}{close or ';'} littled docs lists them", WRONG_USE)
-    click.echo(pages[wanted].read_text(encoding="utf-8"), nl=False)
+    click.echo(text_of(pages[wanted]), nl=False)
 
 
 def folder_of_documents() -> Path:
@@ -54,7 +55,7 @@ def pages_in(folder: Path) -> Mapping[str, Path]:
     top = [*sorted(folder.glob("*.md")), folder / "protocol" / "SPEC.md"]
     named = {path.stem.lower(): path for path in top}
     inner = folder / "docs"
-    for path in sorted(inner.rglob("*.md")):
+    for path in sorted([*inner.rglob("*.md"), *inner.rglob("*.ipynb")]):
         if path.name != "README.md":
             named[path.relative_to(inner).with_suffix("").as_posix().lower()] = path
     return named
@@ -62,5 +63,23 @@ def pages_in(folder: Path) -> Mapping[str, Path]:
 
 def title_of(path: Path) -> str:
     """The first heading of a page."""
-    with path.open(encoding="utf-8") as lines:
-        return next((line[2:].strip() for line in lines if line.startswith("# ")), "")
+    lines = text_of(path).splitlines()
+    return next((line[2:].strip() for line in lines if line.startswith("# ")), "")
+
+
+def text_of(path: Path) -> str:
+    """A page as Markdown; of a notebook its cells, and what they showed as text."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix != ".ipynb":
+        return text
+    parts = []
+    for cell in json.loads(text)["cells"]:
+        source = "".join(cell["source"])
+        if cell["cell_type"] == "markdown":
+            parts.append(source)
+            continue
+        parts.append(f"```python\n{source}\n```")
+        for output in cell["outputs"]:
+            shown = output.get("text") or output.get("data", {}).get("text/plain", [])
+            parts.append(f"```text\n{''.join(shown).rstrip()}\n```")
+    return "\n\n".join(parts) + "\n"

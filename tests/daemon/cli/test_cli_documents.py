@@ -19,9 +19,12 @@ def test_every_page_is_listed_with_its_title() -> None:
         line.split("  ")[0]: line.split("  ")[-1].strip() for line in listed.stdout.splitlines()
     }
     written = {path for path in (ROOT / "docs").rglob("*.md") if path.name != "README.md"}
-    assert len(set(pages_in(ROOT))) == len(written) + len(list(ROOT.glob("*.md"))) + 1
+    notebooks = list((ROOT / "docs" / "notebooks").glob("*.ipynb"))
+    count = len(written) + len(notebooks) + len(list(ROOT.glob("*.md"))) + 1
+    assert len(set(pages_in(ROOT))) == count
     assert set(pages_in(ROOT)) < set(pages)
     assert pages["planning"] == "Planning: from a budget to a learner"
+    assert pages["notebooks/budget"] == "What a budget buys"
     assert listed.stdout.endswith(f"in {ROOT}\n")
 
 
@@ -39,6 +42,15 @@ def test_a_page_is_printed_whole(page: str, file: str) -> None:
     printed = CliRunner().invoke(group, ["docs", page])
     assert printed.exit_code == 0
     assert printed.stdout_bytes == (ROOT / file).read_bytes()
+
+
+def test_a_notebook_is_printed_with_what_it_showed() -> None:
+    printed = CliRunner().invoke(group, ["docs", "notebooks/guarantee.ipynb"])
+    assert printed.exit_code == 0
+    assert printed.stdout.startswith("# Check the guarantee yourself\n\n")
+    assert "```python\nEPSILON = 2\n" in printed.stdout
+    assert "and 2 was claimed and charged\n```\n" in printed.stdout
+    assert printed.stdout.count("```") % 2 == 0
 
 
 @pytest.mark.parametrize(
