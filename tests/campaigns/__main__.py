@@ -47,6 +47,7 @@ SEEDED: dict[str, Seeded] = {
     "soak": Seeded("sim.soak", 24, 24, "hours"),
     "frames": Seeded("fuzzing.frames", 20_000_000, 100_000, "inputs"),
     "live": Seeded("fuzzing.live", 200_000, 10_000, "frames"),
+    "pages": Seeded("fuzzing.pages", 500, 125, "requests for each page of HTTP"),
     "guided": Seeded("fuzzing.guided", 10_000_000, 500_000, "inputs"),
 }
 
