@@ -65,7 +65,6 @@ from littled_protocol.messages import (
     Ack,
     Examples,
     Message,
-    Open,
     Opened,
     Ping,
     Pong,
@@ -150,13 +149,21 @@ class AsyncClient:
             await link.closed.wait()
 
     def feed(
-        self, stream: str, *, producer: str | None = None, record: str | Path | None = None
+        self,
+        stream: str,
+        *,
+        producer: str | None = None,
+        record: str | Path | None = None,
+        resumes: bool = False,
     ) -> AsyncFeeder:
         """Return a feeder of a stream, to be used as an async context manager.
 
         producer: overrides the client's. record: file to which the frames are recorded as well.
+        resumes: places of the producer's source are kept with its examples (`send`), and the last
+        durable one is had back (`resume`); entering raises ClientError where the daemon is too old.
         """
-        return AsyncFeeder(self, stream, producer or self.producer or random_producer(), record)
+        name = producer or self.producer or random_producer()
+        return AsyncFeeder(self, stream, name, record, resumes=resumes)
 
     async def subscribe(self, learner: str, since: int = 0) -> AsyncGenerator[Published, None]:
         """Yield what a learner has published after version `since`, and whatever it will publish.
@@ -373,7 +380,13 @@ class AsyncFeeder:
     """
 
     def __init__(
-        self, client: AsyncClient, stream: str, producer: str, record: str | Path | None
+        self,
+        client: AsyncClient,
+        stream: str,
+        producer: str,
+        record: str | Path | None,
+        *,
+        resumes: bool = False,
     ) -> None:
         """Prepare; made by `AsyncClient.feed`."""
         self.stream = stream
@@ -381,7 +394,7 @@ class AsyncFeeder:
         self._client = client
         self._record = record
         self._recorder: RecordingWriter | None = None
-        self._outbox = Outbox(_CHANNEL)
+        self._outbox = Outbox(_CHANNEL, resumes=resumes)
         self._retry = client._retry()
         self._link: _Link | None = None
         self._keeper: asyncio.Task[None] | None = None
@@ -413,6 +426,23 @@ class AsyncFeeder:
     def acknowledged(self) -> int:
         """How many of them are durable."""
         return self._outbox.acknowledged
+
+    @property
+    def resume(self) -> bytes:
+        """The last durable place of the producer's source when the feeder was entered.
+
+        Empty where there is none, and where the feeder keeps no places.
+        """
+        return self._outbox.resume
+
+    @property
+    def resume_sequence(self) -> int:
+        """How many of the producer's examples stand before `resume`.
+
+        Those up to `next_sequence` came without a place, or were lost with a store that goes on
+        from an older copy; a source that goes on at `resume` has to leave so many out.
+        """
+        return self._outbox.resume_sequence
 
     @property
     def position(self) -> int:
@@ -451,21 +481,23 @@ class AsyncFeeder:
             if self._keeper is not None:
                 await asyncio.wait([self._keeper])
 
-    async def send(self, x: Any, y: Any, users: Any = None) -> None:
+    async def send(self, x: Any, y: Any, users: Any = None, *, resume: bytes | None = None) -> None:
         """Send a batch: points x and labels y (n,), arrays or sequences, n of any size.
 
         The points have the shape that `littled_protocol.columns` lists for `x_type`; for u128 they
         may be integers or IP addresses too. users: the user of each example, a str, bytes or an
         integer, for a stream that protects users (`names_users`), and for no other; only digests
-        are sent, which may be given instead (`littled_client.hash_users`). Raises ExampleError, and
-        sends nothing, when one of them does not fit. A batch leaves at once; one of a single
+        are sent, which may be given instead (`littled_client.hash_users`). resume: the place of the
+        producer's source behind the batch, at most 64 bytes that mean something to the program
+        alone; it becomes durable together with the last example. Raises ExampleError, and sends
+        nothing, when one of them does not fit. A batch leaves at once; one of a single
         example is sent as `send_one` does. When cancelled, a part may have been sent:
         `next_sequence` tells.
         """
-        if (single := lone(x, y, users)) is not None:
+        if resume is None and (single := lone(x, y, users)) is not None:
             await self.send_one(*single)
             return
-        for piece in self._outbox.cut(x, y, users):
+        for piece in self._outbox.cut(x, y, users, resume):
             await self._send(piece)
 
     async def send_one(self, x: Any, y: Any, user: Any = None) -> None:
@@ -503,7 +535,7 @@ class AsyncFeeder:
 
     async def _send(self, piece: Piece) -> None:
         """Send a piece of a batch after all that has joined; a single example joins that."""
-        if piece.count == 1:
+        if piece.count == 1 and piece.resume is None:
             if self._failure is not None:
                 raise self._failure
             if self._outbox.join_piece(piece):
@@ -598,7 +630,7 @@ class AsyncFeeder:
 
     async def _open(self, link: _Link) -> None:
         with naming(self.stream):
-            opened = await link.ask(Open(_CHANNEL, self.stream, self.producer), Opened)
+            opened = await link.ask(self._outbox.request(self.stream, self.producer), Opened)
         welcome = cast("Welcome", link.conversation.welcome)
         self._outbox.opened(welcome, opened)
         if self._record is not None and self._recorder is None:

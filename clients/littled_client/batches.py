@@ -24,21 +24,28 @@ from littled_protocol.errors import ProtocolError
 
 # Everything of an examples frame that is in no column: at most 83 bytes, rounded up.
 FRAME_OVERHEAD_BYTES_MAX = 96
+# What the place of a source adds to that: its field's name, its length and itself.
+_PLACE_BYTES_MAX = 10 + limits.resume_bytes_max
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Columns of `count` examples that fit into one frame; users is None where nobody is named."""
+    """Columns of `count` examples that fit into one frame; users is None where nobody is named.
+
+    resume: the place of the source behind the last example, where it is told.
+    """
 
     count: int
     x: bytes
     y: bytes
     users: bytes | None = None
+    resume: bytes | None = None
 
     @property
     def size_bytes(self) -> int:
-        """Bytes of all columns."""
-        return len(self.x) + len(self.y) + (0 if self.users is None else len(self.users))
+        """Bytes of all columns, and of the place at most."""
+        columns = len(self.x) + len(self.y) + (0 if self.users is None else len(self.users))
+        return columns if self.resume is None else columns + _PLACE_BYTES_MAX
 
 
 def points_array(kind: PointType, x: Any) -> Points:
@@ -81,18 +88,25 @@ def example_arrays(kind: PointType, x: Any, y: Any) -> tuple[Points, Labels]:
 
 
 def cut_batch(
-    kind: PointType, x: Any, y: Any, frame_bytes_max: int, users: Users | None = None
+    kind: PointType,
+    x: Any,
+    y: Any,
+    frame_bytes_max: int,
+    users: Users | None = None,
+    resume: bytes | None = None,
 ) -> Iterator[Piece]:
     """Return a batch in pieces that each fit into one frame.
 
-    users: digests (n, 2), for a stream that protects users. Everything is checked before the first
-    piece: a wrong batch is refused whole, with ExampleError. An empty batch gives nothing.
+    users: digests (n, 2), for a stream that protects users. resume: the place of the source behind
+    the batch, which its last piece gets. Everything is checked before the first piece: a wrong
+    batch is refused whole, with ExampleError. An empty batch gives nothing.
     """
     points, labels = example_arrays(kind, x, y)
     if users is not None and len(users) != len(labels):
         raise ExampleError("users needs one user for each example")
     example_bytes = kind.itemsize_bytes + 1 + (0 if users is None else limits.user_bytes)
-    room = (frame_bytes_max - FRAME_OVERHEAD_BYTES_MAX) // example_bytes
+    place_bytes = 0 if resume is None else _checked_place(resume)
+    room = (frame_bytes_max - FRAME_OVERHEAD_BYTES_MAX - place_bytes) // example_bytes
     if kind.is_string and room < 1:
         raise ExampleError(
             f"an example of {example_bytes} bytes does not fit into a frame of the daemon, which "
@@ -106,9 +120,17 @@ def cut_batch(
             kind.encode(points[part]),
             encode_labels(labels[part]),
             None if users is None else encode_users(users[part]),
+            resume if part.stop >= len(labels) else None,
         )
         for part in parts
     )
+
+
+def _checked_place(resume: bytes) -> int:
+    """Return how many bytes the place of a source takes at most; ExampleError for what is none."""
+    if type(resume) is not bytes or len(resume) > limits.resume_bytes_max:
+        raise ExampleError(f"resume needs bytes, at most {limits.resume_bytes_max}")
+    return _PLACE_BYTES_MAX
 
 
 def check_named(given: object, *, wanted: bool) -> None:

@@ -63,7 +63,6 @@ from littled_protocol.messages import (
     Ack,
     Examples,
     Message,
-    Open,
     Opened,
     Ping,
     Pong,
@@ -149,13 +148,21 @@ class Client:
             self._link = None
 
     def feed(
-        self, stream: str, *, producer: str | None = None, record: str | Path | None = None
+        self,
+        stream: str,
+        *,
+        producer: str | None = None,
+        record: str | Path | None = None,
+        resumes: bool = False,
     ) -> Feeder:
         """Return a feeder of a stream, to be used as a context manager.
 
         producer: overrides the client's. record: file to which the frames are recorded as well.
+        resumes: places of the producer's source are kept with its examples (`send`), and the last
+        durable one is had back (`resume`); entering raises ClientError where the daemon is too old.
         """
-        return Feeder(self, stream, producer or self.producer or random_producer(), record)
+        name = producer or self.producer or random_producer()
+        return Feeder(self, stream, name, record, resumes=resumes)
 
     def subscribe(
         self, learner: str, since: int = 0, *, wait_seconds: float | None = None
@@ -360,7 +367,13 @@ class Feeder:
     """
 
     def __init__(
-        self, client: Client, stream: str, producer: str, record: str | Path | None
+        self,
+        client: Client,
+        stream: str,
+        producer: str,
+        record: str | Path | None,
+        *,
+        resumes: bool = False,
     ) -> None:
         """Prepare; made by `Client.feed`."""
         self.stream = stream
@@ -368,7 +381,7 @@ class Feeder:
         self._client = client
         self._record = record
         self._recorder: RecordingWriter | None = None
-        self._outbox = Outbox(_CHANNEL)
+        self._outbox = Outbox(_CHANNEL, resumes=resumes)
         self._retry = client._retry()
         self._link: _Link | None = None
         self._unread_bytes = 0
@@ -407,6 +420,23 @@ class Feeder:
         return self._outbox.acknowledged
 
     @property
+    def resume(self) -> bytes:
+        """The last durable place of the producer's source when the feeder was entered.
+
+        Empty where there is none, and where the feeder keeps no places.
+        """
+        return self._outbox.resume
+
+    @property
+    def resume_sequence(self) -> int:
+        """How many of the producer's examples stand before `resume`.
+
+        Those up to `next_sequence` came without a place, or were lost with a store that goes on
+        from an older copy; a source that goes on at `resume` has to leave so many out.
+        """
+        return self._outbox.resume_sequence
+
+    @property
     def position(self) -> int:
         """The stream's durable examples, of all producers, at the last acknowledgement."""
         return self._outbox.position
@@ -439,20 +469,22 @@ class Feeder:
             if self._recorder is not None:
                 self._recorder.close()
 
-    def send(self, x: Any, y: Any, users: Any = None) -> None:
+    def send(self, x: Any, y: Any, users: Any = None, *, resume: bytes | None = None) -> None:
         """Send a batch: points x and labels y (n,), arrays or sequences, n of any size.
 
         The points have the shape that `littled_protocol.columns` lists for `x_type`; for u128 they
         may be integers or IP addresses too. users: the user of each example, a str, bytes or an
         integer, for a stream that protects users (`names_users`), and for no other; only digests
-        are sent, which may be given instead (`littled_client.hash_users`). Raises ExampleError, and
-        sends nothing, when one of them does not fit. A batch leaves at once; one of a single
+        are sent, which may be given instead (`littled_client.hash_users`). resume: the place of the
+        producer's source behind the batch, at most 64 bytes that mean something to the program
+        alone; it becomes durable together with the last example. Raises ExampleError, and sends
+        nothing, when one of them does not fit. A batch leaves at once; one of a single
         example is sent as `send_one` does.
         """
-        if (single := lone(x, y, users)) is not None:
+        if resume is None and (single := lone(x, y, users)) is not None:
             self.send_one(*single)
             return
-        pieces = self._outbox.cut(x, y, users)
+        pieces = self._outbox.cut(x, y, users, resume)
         with self._lock:
             for piece in pieces:
                 self._send(piece)
@@ -495,7 +527,7 @@ class Feeder:
 
     def _send(self, piece: Piece) -> None:
         """Send a piece of a batch after all that has joined; a single example joins that."""
-        if piece.count == 1:
+        if piece.count == 1 and piece.resume is None:
             self._check()
             if self._outbox.join_piece(piece):
                 self._joined()
@@ -681,7 +713,7 @@ class Feeder:
 
     def _open(self, link: _Link) -> None:
         with naming(self.stream):
-            opened = link.ask(Open(_CHANNEL, self.stream, self.producer), Opened)
+            opened = link.ask(self._outbox.request(self.stream, self.producer), Opened)
         welcome = cast("Welcome", link.conversation.welcome)
         self._outbox.opened(welcome, opened)
         if self._record is not None and self._recorder is None:

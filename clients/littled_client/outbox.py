@@ -22,7 +22,7 @@ from littled_client.joining import Rows
 from littled_client.users import UserDigests
 from littled_protocol import limits
 from littled_protocol.columns import PointType, point_type
-from littled_protocol.messages import Ack, Examples, Opened, Welcome
+from littled_protocol.messages import Ack, Examples, Open, Opened, Welcome
 
 
 class Outbox:
@@ -34,12 +34,18 @@ class Outbox:
     acknowledged: number of examples that the daemon has made durable.
     position: the stream's position at the last acknowledgement.
     names_users: whether the stream protects users, so that every example needs one.
+    resumes: whether places of the producer's source are kept with its examples. resume,
+    resume_sequence: the last durable place when the channel was first opened, empty where there was
+    none, and how many examples stand before it.
     join: takes a single example, as `Rows.add` does.
     """
 
-    def __init__(self, channel: int) -> None:
+    def __init__(self, channel: int, *, resumes: bool = False) -> None:
         """Begin empty; nothing may be added before `opened`."""
         self._channel = channel
+        self.resumes = resumes
+        self.resume = b""
+        self.resume_sequence = 0
         self._credit_bytes = 0
         self._used_bytes = 0
         self._frame_bytes_max = 0
@@ -58,18 +64,30 @@ class Outbox:
 
     # --- the conversation -----------------------------------------------------------------------
 
+    def request(self, stream: str, producer: str) -> Open:
+        """Return the message that opens the channel."""
+        return Open(self._channel, stream, producer, True if self.resumes else None)
+
     def opened(self, welcome: Welcome, opened: Opened) -> None:
         """Take note of an opened channel, the first or one after a lost connection.
 
         Raises ChangedStoreError when the daemon has lost examples acknowledged before, or somebody
-        else has fed examples under this producer's name.
+        else has fed examples under this producer's name; ClientError when places are to be kept and
+        the daemon keeps none.
         """
+        if self.resumes and opened.resume is None:
+            raise ClientError(
+                "the daemon keeps no places of sources, so a source could not go on where it "
+                "stopped: it is older than this program"
+            )
         if self.point_type is None:
             self.point_type = point_type(opened.x_type)
             self.names_users = opened.users is True
             self._rows = Rows(self.point_type, self._digests if self.names_users else None)
             self.join = self._rows.add
             self._numbered = self.acknowledged = opened.next_sequence
+            self.resume = opened.resume or b""
+            self.resume_sequence = opened.resume_sequence or 0
         self._check_same_history(opened)
         self._credit_bytes = welcome.credit_bytes
         self._frame_bytes_max = min(welcome.frame_bytes_max, welcome.credit_bytes)
@@ -181,18 +199,24 @@ class Outbox:
             self._sent.append(self._again.popleft())
             yield message
 
-    def cut(self, x: Any, y: Any, users: Any = None) -> Iterator[Piece]:
+    def cut(
+        self, x: Any, y: Any, users: Any = None, resume: bytes | None = None
+    ) -> Iterator[Piece]:
         """Return the pieces of a batch, as `cut_batch` does for this stream and connection."""
         kind = self._kind()
+        if resume is not None and not self.resumes:
+            raise ClientError("the feeder keeps no places of a source: make it with resumes=True")
         check_named(users, wanted=self.names_users)
         digests = None if users is None else self._digests.array(users)
-        return cut_batch(kind, x, y, self._frame_bytes_max, digests)
+        return cut_batch(kind, x, y, self._frame_bytes_max, digests, resume)
 
     # --- inside ---------------------------------------------------------------------------------
 
     def _taken(self, piece: Piece, cost: int) -> Examples:
         message = Examples(
-            self._channel, self._numbered, piece.count, piece.x, piece.y, piece.users
+            *(self._channel, self._numbered, piece.count, piece.x, piece.y),
+            users=piece.users,
+            resume=piece.resume,
         )
         self._numbered += piece.count
         self._used_bytes += cost

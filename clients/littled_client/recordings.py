@@ -14,6 +14,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -65,6 +66,8 @@ class RecordingWriter:
         except OSError as error:
             raise RecordingError(f"cannot create {self.path}: {error.strerror}") from None
         self._file = os.fdopen(descriptor, "wb")
+        # Places of a source are the producer's own, and of no use to whoever feeds the recording.
+        opened = replace(opened, resume=None, resume_sequence=None)
         self._file.write(encode_frame(welcome) + encode_frame(opened))
 
     @classmethod
@@ -89,6 +92,7 @@ class RecordingWriter:
         """Append one frame; raise ValueError unless it begins where the last one ended."""
         if message.sequence != self.next_sequence:
             raise ValueError(f"the next example of this recording is number {self.next_sequence}")
+        message = message if message.resume is None else replace(message, resume=None)
         self._file.write(encode_frame(message))
         self.next_sequence += message.count
 

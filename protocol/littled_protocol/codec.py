@@ -377,6 +377,8 @@ def _map_of(message: Message) -> dict[str, Any]:
     }
     if message.users is not None:
         values["users"] = message.users
+    if message.resume is not None:
+        values["resume"] = message.resume
     return values
 
 

@@ -64,6 +64,8 @@ name_characters_max: Final = 64
 learner_characters_max: Final = 2 * name_characters_max + 1
 # A producer's name may hold a host, a path and a date.
 producer_characters_max: Final = 128
+# A place in a producer's source, such as a broker's number of a message with the name of its log.
+resume_bytes_max: Final = 64
 # What a program says about itself: name and version.
 agent_bytes_max: Final = 128
 # A token or a signed statement of some other system.

@@ -29,6 +29,7 @@ RELEASE_KINDS: Final = frozenset({"rule", "halt", "season"})
 _INTEGER_MAX: Final = limits.integer_max
 _EXAMPLES_MAX: Final = limits.examples_per_frame_max
 _CHANNEL_MAX: Final = limits.channels_max - 1
+_PLACE_MAX: Final = limits.resume_bytes_max
 # What streams and learners, and producers, are called.
 NAME: Final = re.compile(rf"[A-Za-z0-9_][A-Za-z0-9_.-]{{0,{limits.name_characters_max - 1}}}")
 PRODUCER: Final = re.compile(rf"[!-~]{{1,{limits.producer_characters_max}}}")
@@ -79,6 +80,12 @@ def check_request(value: object, field: str) -> None:
     """Raise ProtocolError (malformed_frame) unless `value` can name a request for predictions."""
     if type(value) is not bytes or len(value) != limits.request_bytes:
         raise _malformed(f"{field} needs a binary of {limits.request_bytes} bytes")
+
+
+def check_place(value: object, field: str) -> None:
+    """Raise ProtocolError (malformed_frame) unless `value` can name a place of a source."""
+    if type(value) is not bytes or len(value) > limits.resume_bytes_max:
+        raise _malformed(f"{field} needs a binary of at most {limits.resume_bytes_max} bytes")
 
 
 def check_learner(value: object, field: str) -> None:
@@ -145,18 +152,25 @@ class Welcome(Message):
 
 @dataclass(frozen=True, slots=True)
 class Open(Message):
-    """The client wants to feed a stream as this producer, on this channel."""
+    """The client wants to feed a stream as this producer, on this channel.
+
+    resumes: whether it wants to know up to which place of its source examples are durable; None
+    says no.
+    """
 
     type_name: ClassVar[str] = "open"
     channel: int
     stream: str
     producer: str
+    resumes: bool | None = None
 
     def __post_init__(self) -> None:
         """Check the fields."""
         _integer(self.channel, 0, _CHANNEL_MAX, "open.channel")
         check_name(self.stream, "open.stream")
         check_producer(self.producer, "open.producer")
+        if self.resumes is not None and type(self.resumes) is not bool:
+            raise _malformed("open.resumes needs true or false")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +179,9 @@ class Opened(Message):
 
     next_sequence: number of this producer's durable examples. position: number of the stream's.
     users: whether the stream protects users, so that every batch names them; None says no.
+    resume: the last durable place of the producer's source, empty where there is none, and
+    resume_sequence: how many of its examples stand before that. Both are None unless the client
+    asked for them.
     """
 
     type_name: ClassVar[str] = "opened"
@@ -174,6 +191,8 @@ class Opened(Message):
     next_sequence: int
     position: int
     users: bool | None = None
+    resume: bytes | None = None
+    resume_sequence: int | None = None
 
     def __post_init__(self) -> None:
         """Check the fields."""
@@ -184,6 +203,11 @@ class Opened(Message):
         _integer(self.position, 0, _INTEGER_MAX, "opened.position")
         if self.users is not None and type(self.users) is not bool:
             raise _malformed("opened.users needs true or false")
+        if self.resume is not None:
+            check_place(self.resume, "opened.resume")
+            _integer(self.resume_sequence, 0, self.next_sequence, "opened.resume_sequence")
+        elif self.resume_sequence is not None:
+            raise _malformed("opened.resume_sequence needs opened.resume")
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +216,8 @@ class Examples(Message):
 
     x, y: columns of bytes, or plain lists of at most `list_examples_max` values; see `columns`.
     users: column of bytes with the user of each example, for a stream that protects users.
+    resume: the place of the producer's source behind the last example, opaque, for whoever goes on
+    from there; it becomes durable together with the examples.
     """
 
     type_name: ClassVar[str] = "examples"
@@ -201,10 +227,11 @@ class Examples(Message):
     x: bytes | list[Any]
     y: bytes | list[Any]
     users: bytes | None = None
+    resume: bytes | None = None
 
     def __post_init__(self) -> None:
         """Check the fields: quickly when all is well, since this runs for every batch."""
-        channel, sequence, count, x, y, users = _EXAMPLES_FIELDS(self)
+        channel, sequence, count, x, y, users, resume = _EXAMPLES_FIELDS(self)
         if not (
             type(channel) is int
             and type(sequence) is int
@@ -216,6 +243,7 @@ class Examples(Message):
             and (type(x) is bytes or type(x) is list)
             and (type(y) is bytes or type(y) is list)
             and (users is None or type(users) is bytes)
+            and (resume is None or (type(resume) is bytes and len(resume) <= _PLACE_MAX))
         ):
             self._refuse()
 
@@ -226,6 +254,8 @@ class Examples(Message):
             raise _malformed("examples.x and examples.y need binary columns or lists")
         if self.users is not None and type(self.users) is not bytes:
             raise _malformed("examples.users needs a binary column")
+        if self.resume is not None:
+            check_place(self.resume, "examples.resume")
         if type(self.count) is not int:
             raise _malformed("examples.count needs an integer")
         if not 1 <= self.count <= _EXAMPLES_MAX:
@@ -236,7 +266,7 @@ class Examples(Message):
         raise _malformed(f"the last example's number needs to stay below {_INTEGER_MAX}")
 
 
-_EXAMPLES_FIELDS: Final = attrgetter("channel", "sequence", "count", "x", "y", "users")
+_EXAMPLES_FIELDS: Final = attrgetter("channel", "sequence", "count", "x", "y", "users", "resume")
 
 
 @dataclass(frozen=True, slots=True)

@@ -638,3 +638,73 @@ async def test_predictions_that_never_come(kind: str, daemon: SmallDaemon, addre
             await client.predict("flights/odd", [1])
         changed(daemon, mute=False)
         assert (await client.predict("flights/odd", [1])).left == 8
+
+
+# --- places of sources ----------------------------------------------------------------------------
+
+
+async def test_a_source_goes_on_where_its_examples_are_durable(
+    kind: str, daemon: SmallDaemon, address: str
+) -> None:
+    async with client_of(kind, address, producer="log") as client:
+        async with client.feed("flights", resumes=True) as feeder:
+            assert (feeder.resume, feeder.resume_sequence, feeder.next_sequence) == (b"", 0, 0)
+            await feeder.send([1, 2, 3], [0, 1, 0], resume=b"three")
+            await feeder.send([4], [1], resume=b"four")  # a single one does not wait for others
+            await feeder.send([5], [1])
+        async with client.feed("flights", resumes=True) as feeder:
+            assert (feeder.resume, feeder.resume_sequence) == (b"four", 4)
+            assert feeder.next_sequence == 5
+    assert daemon.examples("flights") == ([1, 2, 3, 4, 5], [0, 1, 0, 1, 1])
+
+
+async def test_the_place_comes_with_the_last_frame_of_a_batch(
+    kind: str, daemon: SmallDaemon, address: str
+) -> None:
+    daemon.behaviour.frame_bytes_max = limits.frame_bytes_max_min
+    x, y = numbers(10_000)
+    daemon.behaviour.drop_after_frames, daemon.behaviour.drops = 2, 1
+    async with client_of(kind, address, producer="log", waits=QUICK) as client:
+        async with client.feed("flights", resumes=True) as feeder:
+            await feeder.send(x, y, resume=bytes(range(64)))
+        assert daemon.places["flights", "log"] == (bytes(range(64)), 10_000)
+    assert daemon.examples("flights") == (x, y)
+
+
+async def test_a_daemon_that_keeps_no_places_is_not_fed_with_them(
+    kind: str, daemon: SmallDaemon, address: str
+) -> None:
+    daemon.behaviour.knows_places = False
+    async with client_of(kind, address) as client:
+        with pytest.raises(ClientError, match="keeps no places of sources"):
+            async with client.feed("flights", resumes=True):
+                pass
+        async with client.feed("flights") as feeder:
+            await sent(feeder)
+    assert daemon.examples("flights") == ([2], [1])
+
+
+async def test_places_have_to_be_asked_for_and_are_short(
+    kind: str, daemon: SmallDaemon, address: str
+) -> None:
+    async with client_of(kind, address) as client:
+        async with client.feed("flights") as feeder:
+            with pytest.raises(ClientError, match="resumes=True"):
+                await feeder.send([1], [0], resume=b"one")
+        async with client.feed("flights", resumes=True) as feeder:
+            with pytest.raises(ExampleError, match="at most 64"):
+                await feeder.send([1], [0], resume=bytes(65))
+    assert daemon.examples("flights") == ([], [])
+
+
+async def test_a_recording_has_no_places(
+    kind: str, daemon: SmallDaemon, address: str, tmp_path: Path
+) -> None:
+    for name, places in (("plain", False), ("placed", True)):
+        how = {"producer": name, "record": tmp_path / name, "resumes": places}
+        async with client_of(kind, address) as client, client.feed("ids", **how) as feeder:
+            await feeder.send([1, 2], [0, 1], **({"resume": b"two"} if places else {}))
+    frames = [(tmp_path / name).read_bytes() for name in ("plain", "placed")]
+    # But for the stream's position in `opened`.
+    assert len(frames[0]) == len(frames[1])
+    assert b"resume" not in frames[1]

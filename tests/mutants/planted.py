@@ -836,6 +836,47 @@ DATA = (
     ),
 )
 
+PLACES = (
+    Mutant(
+        "a place that is stored before its examples",
+        "store/store.py",
+        "        with self._transaction() as connection:\n            if batch.beside:",
+        "        with self._transaction() as connection:\n"
+        "            put_places(connection, reached)\n"
+        "        with self._transaction() as connection:\n            if batch.beside:",
+        (f"{STORE}/test_source_places.py::test_examples_and_place_are_in_one_transaction",),
+    ),
+    Mutant(
+        "a place that nobody hears of",
+        "service/sessions.py",
+        'return found or SourcePlace(0, b"")',
+        'return SourcePlace(0, b"")',
+        (f"{SERVICE}/test_channels.py::test_who_asks_hears_the_last_durable_place",),
+    ),
+    Mutant(
+        "the place of a batch before all of it is stored",
+        "service/queues.py",
+        "is_first = place is not None and place.sequence <= middle",
+        "is_first = place is not None",
+        (f"{SERVICE}/test_queues.py"
+         "::test_a_place_goes_with_the_part_whose_examples_are_before_it",),
+    ),
+    Mutant(
+        "the place of a batch that is refused",
+        "service/channels.py",
+        "self._hand_over(first, *self._schema.cut(x, y, users, slice(good)))",
+        "self._hand_over(first, *self._schema.cut(x, y, users, slice(good)), place)",
+        (f"{SERVICE}/test_channels.py::test_a_batch_that_is_refused_has_no_place",),
+    ),
+    Mutant(
+        "a place beyond the examples believed",
+        "store/source_places.py",
+        "0 < sequence <= following",
+        "0 < sequence",
+        (f"{STORE}/test_source_places.py::test_damage_is_found",),
+    ),
+)  # fmt: skip
+
 BUDGET = (
     Mutant(
         "the price of one draw for several",
@@ -2456,4 +2497,5 @@ MUTANTS = (
     *QUALITY,
     *FEEDING,
     *FORWARDING,
+    *PLACES,
 )

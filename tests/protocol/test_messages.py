@@ -77,8 +77,9 @@ def test_fields_and_messages_are_two_forms_of_one_value(vector: dict[str, Any]) 
 
 OPTIONAL = {
     "hello": {"token"},
-    "opened": {"users"},
-    "examples": {"users"},
+    "open": {"resumes"},
+    "opened": {"users"},  # its places go together
+    "examples": {"users", "resume"},
     "error": {"channel"},
     "prediction_refused": {"window", "next_window"},
 }

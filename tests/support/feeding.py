@@ -31,8 +31,8 @@ class AwaitedFeeder:
         """Its facts, such as `next_sequence`."""
         return getattr(self.feeder, name)
 
-    async def send(self, x: Any, y: Any, users: Any = None) -> None:
-        self.feeder.send(x, y, users)
+    async def send(self, x: Any, y: Any, users: Any = None, *, resume: bytes | None = None) -> None:
+        self.feeder.send(x, y, users, resume=resume)
 
     async def send_one(self, x: Any, y: Any, user: Any = None) -> None:
         self.feeder.send_one(x, y, user)

@@ -71,6 +71,8 @@ class Behaviour:
     refuse_open: list[ErrorCode] = field(default_factory=list)
     refuse_examples: ErrorCode | None = None
     ask: bool = False
+    # Whether it has heard of places of sources.
+    knows_places: bool = True
     # How many more connections fall with an answer that is kept, but does not leave.
     drop_answers: int = 0
     # Answers wait until there are so many, and then leave in the opposite order.
@@ -91,6 +93,8 @@ class SmallDaemon:
         self.users: list[bytes] = []
         self.keep = keep
         self.next_sequence: dict[tuple[str, str], int] = {}
+        # Places of sources, and how many examples stand before each.
+        self.places: dict[tuple[str, str], tuple[bytes, int]] = {}
         self.position = dict.fromkeys(streams, 0)
         self.received: dict[str, list[tuple[Points, Labels]]] = {name: [] for name in streams}
         self.releases: dict[str, list[Release]] = {}
@@ -358,7 +362,11 @@ class _Peer(asyncio.Protocol):
         position = self._daemon.position[self._stream]
         x_type = self._daemon.streams[self._stream]
         users = True if self._stream in self._daemon.of_users else None
-        self.send(Opened(message.channel, self._stream, x_type, sequence, position, users))
+        place: tuple[bytes, int] | tuple[None, None] = (None, None)
+        if message.resumes and behaviour.knows_places:
+            place = self._daemon.places.get((self._stream, self._producer), (b"", 0))
+        opened = (message.channel, self._stream, x_type, sequence, position, users)
+        self.send(Opened(*opened, *place))
         return None
 
     def _examples(self, message: Examples) -> None:
@@ -378,6 +386,7 @@ class _Peer(asyncio.Protocol):
 
     def _keep(self, message: Examples) -> None:
         daemon, key = self._daemon, (self._stream, self._producer)
+        behaviour = daemon.behaviour
         known = daemon.next_sequence[key] - message.sequence
         if known < 0:
             return self.refuse(ErrorCode.SEQUENCE_GAP)
@@ -391,6 +400,8 @@ class _Peer(asyncio.Protocol):
                 if message.users is not None:
                     daemon.users.append(message.users[known * limits.user_bytes :])
             daemon.next_sequence[key] += message.count - known
+            if message.resume is not None and behaviour.knows_places:
+                daemon.places[key] = message.resume, daemon.next_sequence[key]
             daemon.position[self._stream] += message.count - known
         self._behind = True
         return None

@@ -16,6 +16,7 @@ from littled.limits import RECORD_BYTES_MAX
 from littled.service.intake import Intake
 from littled.service.queues import ProducerQueue, Run
 from littled.service.users import UserHash
+from littled.store.records import SourcePlace
 from littled_protocol import limits
 from littled_protocol.bursts import Burst
 from littled_protocol.columns import Points, PointType, check_labels, decode_labels
@@ -122,6 +123,7 @@ class Channel:
         "_first",
         "_intake",
         "_next",
+        "_place",
         "_queue",
         "_schema",
         "_session",
@@ -145,6 +147,8 @@ class Channel:
         self._users: list[bytes] = []
         # Examples of a batch, and how many such batches there are, in the order of the columns.
         self._batches: list[tuple[int, int]] = []
+        # The last place of the producer's source that came with them.
+        self._place: SourcePlace | None = None
 
     # --- The session's side -----------------------------------------------------------------------
 
@@ -171,8 +175,10 @@ class Channel:
             raise ProtocolError(ErrorCode.INVALID_EXAMPLES)
         users = self._schema.users_of(message)
         if message.sequence != self._next:
-            self._take_out_of_order(message.sequence, x, y, users)
+            self._take_out_of_order(message, x, y, users)
             return
+        if message.resume is not None:
+            self._place = _place_of(message)
         self._collect(x, y, users, (count, 1))
 
     def take_burst(self, burst: Burst) -> None:
@@ -214,20 +220,22 @@ class Channel:
         if not self._xs or self._queue is None:
             return
         x, y, users = _joined(self._xs), _joined(self._ys), _joined(self._users)
-        first, batches = self._first, self._batches
+        first, batches, place = self._first, self._batches, self._place
         self._xs, self._ys, self._users, self._batches = [], [], [], []
-        self._first, self._size = self._next, 0
+        self._first, self._size, self._place = self._next, 0, None
         try:
             self._schema.check(x, y, len(y))
         except ProtocolError:
+            # Without a place, which may be behind the wrong batch: the one before that stays.
             good = self._good(x, y, batches)
             self._hand_over(first, *self._schema.cut(x, y, users, slice(good)))
             raise
         lone = last and len(batches) == 1 and batches[0][1] == 1
-        self._hand_over(first, x, y, users, lone=lone)
+        self._hand_over(first, x, y, users, place, lone=lone)
 
-    def _take_out_of_order(self, sequence: int, x: bytes, y: bytes, users: bytes) -> None:
+    def _take_out_of_order(self, message: Examples, x: bytes, y: bytes, users: bytes) -> None:
         """Take what is new of a batch that does not begin at the next sequence number."""
+        sequence = message.sequence
         self.flush()
         if sequence > self._next:
             raise ProtocolError(ErrorCode.SEQUENCE_GAP)
@@ -235,7 +243,8 @@ class Channel:
         queue = self._open_queue()
         known = self._next - sequence
         if known < len(y):
-            self._hand_over(self._next, *self._schema.cut(x, y, users, slice(known, None)))
+            new = self._schema.cut(x, y, users, slice(known, None))
+            self._hand_over(self._next, *new, _place_of(message))
             self._first = self._next = queue.next_sequence
         elif not queue.underway:
             # Nothing is on its way whose acknowledgement would cover this batch.
@@ -257,11 +266,19 @@ class Channel:
         return ends[bisect_left(ends, True, key=is_wrong) - 1]
 
     def _hand_over(
-        self, sequence: int, x: bytes, y: bytes, users: bytes, *, lone: bool = False
+        self,
+        sequence: int,
+        x: bytes,
+        y: bytes,
+        users: bytes,
+        place: SourcePlace | None = None,
+        *,
+        lone: bool = False,
     ) -> None:
         if y:
             hashed = b"" if self._schema.users is None else self._schema.users.column(users)
-            self._intake.add(self._open_queue(), Run(sequence, len(y), x, y, hashed), lone=lone)
+            run = Run(sequence, len(y), x, y, hashed, place)
+            self._intake.add(self._open_queue(), run, lone=lone)
 
     def _open_queue(self) -> ProducerQueue:
         assert self._queue is not None, "examples came through a channel that is not open"
@@ -284,6 +301,13 @@ class Channel:
     def resume(self) -> None:
         """Read again."""
         self._session.release(self)
+
+
+def _place_of(message: Examples) -> SourcePlace | None:
+    """Return the place of the source behind a batch, None where it is not told."""
+    if message.resume is None:
+        return None
+    return SourcePlace(message.sequence + message.count, message.resume)
 
 
 def _joined(columns: list[bytes]) -> bytes:

@@ -39,7 +39,7 @@ from littled.service.queues import (
     take_shares,
 )
 from littled.service.writer import Writer
-from littled.store.records import NewRecord, Record
+from littled.store.records import NewRecord, Record, SourcePlace
 from littled_protocol.errors import ErrorCode, ProtocolError
 
 
@@ -51,6 +51,9 @@ class Journal(Protocol):
 
     def producer_next(self, stream: str, producer: str) -> int:
         """Return the sequence number that follows the producer's last durable example."""
+
+    def place(self, stream: str, producer: str) -> SourcePlace | None:
+        """Return the last durable place of the producer's source, None where there is none."""
 
 
 class Intake:
@@ -105,6 +108,11 @@ class Intake:
             return queue.durable_sequence
         async with self._lookups:
             return await self._writer.ask(partial(self._journal.producer_next, stream, producer))
+
+    async def place(self, stream: str, producer: str) -> SourcePlace | None:
+        """Return the last durable place of the producer's source, None where there is none."""
+        async with self._lookups:
+            return await self._writer.ask(partial(self._journal.place, stream, producer))
 
     async def attach(self, stream: str, producer: str, owner: Owner) -> ProducerQueue:
         """Make `owner` the one who feeds as `producer`, and return the queue with known numbers.
@@ -382,7 +390,7 @@ def _record(stream: str, producer: str, runs: Sequence[Run]) -> NewRecord:
     if len(runs) == 1:
         only = runs[0]
         columns = (only.x, only.y, only.users)
-        return NewRecord(stream, producer, only.sequence, only.count, *columns)
+        return NewRecord(stream, producer, only.sequence, only.count, *columns, only.place)
     return NewRecord(
         stream=stream,
         producer=producer,
@@ -391,4 +399,5 @@ def _record(stream: str, producer: str, runs: Sequence[Run]) -> NewRecord:
         x=b"".join([run.x for run in runs]),
         y=b"".join([run.y for run in runs]),
         users=b"".join([run.users for run in runs]),
+        place=next((run.place for run in reversed(runs) if run.place is not None), None),
     )

@@ -23,7 +23,7 @@ from littled.limits import (
     PRODUCER_QUEUE_LITTLE_BYTES,
     RECORD_OVERHEAD_BYTES,
 )
-from littled.store.records import NewRecord, Record
+from littled.store.records import NewRecord, Record, SourcePlace
 
 _TURNS = count()
 
@@ -48,7 +48,8 @@ class Owner(Protocol):
 class Run:
     """Consecutive examples of one producer, checked.
 
-    x, y: wire columns of `count`. users: keyed hashes of so many users, or empty (`NewRecord`).
+    x, y: wire columns of `count`. users: keyed hashes of so many users, or empty; place: of the
+    producer's source, or None (`NewRecord`).
     """
 
     sequence: int
@@ -56,19 +57,23 @@ class Run:
     x: bytes
     y: bytes
     users: bytes = b""
+    place: SourcePlace | None = None
 
     def cut(self, count: int) -> tuple[Run, Run]:
         """Return the first `count` examples and the others; there are more than that."""
         x_end = count * (len(self.x) // self.count)
         users_end = count * (len(self.users) // self.count)
+        middle, place = self.sequence + count, self.place
+        is_first = place is not None and place.sequence <= middle
         return (
-            Run(self.sequence, count, self.x[:x_end], self.y[:count], self.users[:users_end]),
             Run(
-                self.sequence + count,
-                self.count - count,
-                self.x[x_end:],
-                self.y[count:],
-                self.users[users_end:],
+                *(self.sequence, count, self.x[:x_end], self.y[:count], self.users[:users_end]),
+                place=place if is_first else None,
+            ),
+            Run(
+                *(middle, self.count - count),
+                *(self.x[x_end:], self.y[count:], self.users[users_end:]),
+                place=None if is_first else place,
             ),
         )
 

@@ -39,11 +39,13 @@ from littled.service.channels import Channel, ExampleSchema
 from littled.service.intake import Intake
 from littled.service.listeners import keep_alive
 from littled.service.logs import Log
+from littled.service.queues import ProducerQueue
 from littled.service.receiving import Receiving
 from littled.service.reception import Guest
 from littled.service.subscribers import Releases
 from littled.service.turns import Allowance, Turns
 from littled.service.writer import WriterStopped
+from littled.store.records import SourcePlace
 from littled_protocol import limits
 from littled_protocol.connection import CLOSED, NEED_DATA, Connection, Role, State
 from littled_protocol.errors import ErrorCode, ProtocolError
@@ -594,6 +596,7 @@ class Session(Guest):
     async def _attach(self, channel: Channel, schema: ExampleSchema, message: Open) -> None:
         try:
             queue = await self._context.intake.attach(message.stream, message.producer, channel)
+            place = await self._place(channel, queue, message)
         finally:
             self._opening -= 1
             if self._opened in self._held_by:
@@ -613,8 +616,29 @@ class Session(Guest):
                 position=position,
                 # Left out on any other stream, whose frames are as they always were.
                 users=True if schema.users is not None else None,
+                resume=place.resume if place is not None else None,
+                resume_sequence=place.sequence if place is not None else None,
             )
         )
+
+    async def _place(
+        self, channel: Channel, queue: ProducerQueue, message: Open
+    ) -> SourcePlace | None:
+        """The place of the producer's source, an empty one without any; None if nobody asked.
+
+        Everything that was fed as this producer before is durable, as the queue was attached.
+        """
+        if not message.resumes:
+            return None
+        intake = self._context.intake
+        try:
+            found = await intake.place(message.stream, message.producer)
+        except BaseException:
+            intake.detach(queue, channel)
+            raise
+        if queue.owner is not channel:
+            raise ProtocolError(ErrorCode.PRODUCER_BUSY)
+        return found or SourcePlace(0, b"")
 
     def _subscribe(self, message: Subscribe) -> None:
         if not self._may(Permission.SUBSCRIBE, message.learner.partition("/")[0]):

@@ -85,6 +85,15 @@ CREATE TABLE IF NOT EXISTS producer_checksums (
     last_producer INTEGER NOT NULL, checksum BLOB NOT NULL
 ) STRICT
 """
+# The last durable place of a producer's source, the number of its examples before it, and a
+# checksum of both (`littled.store.source_places`). It is made by the first of them.
+PLACES = "producer_places"
+_PLACES = """
+CREATE TABLE IF NOT EXISTS producer_places (
+    producer INTEGER PRIMARY KEY REFERENCES producers, sequence INTEGER NOT NULL,
+    resume BLOB NOT NULL, checksum BLOB NOT NULL
+) STRICT
+"""
 # Consecutive records of a stream, column by column (`littled.store.segments`); the key is the first
 # one's. It is made by the first segment.
 _SEGMENTS = """
@@ -454,6 +463,16 @@ def has_checksums(connection: Connection) -> bool:
 def add_checksums(connection: Connection) -> None:
     """Add a table for checksums of producers, inside a transaction, where there is none."""
     connection.execute(_CHECKSUMS)
+
+
+def has_places(connection: Connection) -> bool:
+    """Whether there is a table for places of producers' sources; once there, it stays."""
+    return connection.has_table(PLACES)
+
+
+def add_places(connection: Connection) -> None:
+    """Add a table for places of sources, inside a transaction, where there is none."""
+    connection.execute(_PLACES)
 
 
 def add_restores(connection: Connection, keys: Iterable[int]) -> None:

@@ -165,4 +165,4 @@ class History:
             for table, count in counts.items()
             if count
         ]
-        return strays + self.journal.stored_twice()
+        return strays + self.producers.stray_places() + self.journal.stored_twice()

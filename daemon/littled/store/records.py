@@ -48,13 +48,25 @@ _RECORD_BESIDE_HASH = blake2b(digest_size=HEAD_BYTES, person=_RECORD_BESIDE)
 
 
 @dataclass(frozen=True, slots=True)
+class SourcePlace:
+    """A place in a producer's source, in the producer's own words, at most 64 bytes.
+
+    sequence: the number of the producer's examples before it.
+    """
+
+    sequence: int
+    resume: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class NewRecord:
     """A batch of consecutive examples of one producer, not yet in the journal.
 
     sequence: index of the first example among the producer's on this stream. count: number of
     examples, at least 1. x: their points as a column of the wire. y: their labels, one byte each.
     users: the keyed hash of each example's user, 16 bytes each, on a stream that protects users;
-    empty on others.
+    empty on others. place: the last place of the producer's source among or behind them, None where
+    it is not told; it is no part of the record.
     """
 
     stream: str
@@ -64,6 +76,7 @@ class NewRecord:
     x: bytes
     y: bytes
     users: bytes = b""
+    place: SourcePlace | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from littled.store.records import (
     NewPrediction,
     NewRecord,
     Record,
+    SourcePlace,
     StoredPrediction,
     StoredRelease,
     ledger_head,
@@ -27,6 +28,7 @@ from littled.store.records import (
     release_genesis,
     release_head,
 )
+from littled.store.source_places import place_row
 from littled_protocol.limits import user_bytes
 
 # SQLite's integers are signed 64 bits.
@@ -82,6 +84,7 @@ class Batch:
         self.beside: dict[int, Columns] = {}
         self.in_rows: set[str] = set()
         self.producers: Producers = {}
+        self._places: dict[tuple[str, str], SourcePlace] = {}
 
     def add(self, new: NewRecord) -> None:
         """Put a record at the end of its stream.
@@ -101,6 +104,8 @@ class Batch:
             raise ValueError(f"the columns of a record of stream {stream} do not fit its count")
         if len(users) != (count * user_bytes if self._facts.streams[stream].of_users else 0):
             raise ValueError(f"the users of a record of stream {stream} do not fit its count")
+        if new.place is not None and not sequence < new.place.sequence <= sequence + count:
+            raise ValueError(f"the place of a record of stream {stream} is not among its examples")
         if position + count > INTEGER_MAX:
             raise ValueError(f"stream {stream} is full")
         apart = len(x) + count + len(users) >= self._beside_from
@@ -116,6 +121,8 @@ class Batch:
         row = (key, position, count, sequence, producer, x, y, head)
         self.rows.append((*row, users) if self._facts.of_users else row)
         self.producers[stream, name] = producer, sequence + count
+        if new.place is not None:
+            self._places[stream, name] = new.place
         self._ends[stream] = key + 1, number + 1, position + count, head
 
     def _end(self, stream: str) -> tuple[int, int, int, bytes]:
@@ -137,6 +144,12 @@ class Batch:
         return [
             (identity, self._facts.streams[stream].identity, name, following)
             for (stream, name), (identity, following) in self.producers.items()
+        ]
+
+    def place_rows(self) -> list[Row]:
+        """Rows of the table of places: the last of each producer's source."""
+        return [
+            place_row(self.producers[name][0], *name, place) for name, place in self._places.items()
         ]
 
     def marks(self) -> dict[str, StreamMark]:

@@ -58,12 +58,14 @@ from littled.store.records import (
     NewPrediction,
     NewRecord,
     Record,
+    SourcePlace,
     StoredPrediction,
     StoredRelease,
     snapshot_checksum,
 )
 from littled.store.register import Register, Revision, open_register
 from littled.store.reserving import Reserves
+from littled.store.source_places import put_places
 from littled.store.staging import Arrivals, Batch, Producer, Producers, Row, worth_a_file
 
 _INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
@@ -335,6 +337,12 @@ class Store:
                 found = self._history.producers.find(stream, producer)
         return self._firsts[stream] if found is None else found[1]
 
+    def place(self, stream: str, producer: str) -> SourcePlace | None:
+        """The last durable place of a producer's source, None where none was ever told."""
+        self._usable()
+        with self._watched():
+            return self._history.producers.place(stream, producer)
+
     def records(self, stream: str, after: int = -1) -> Iterator[Record]:
         """Records of a stream after number `after`, in order, each checked against the chain.
 
@@ -445,10 +453,11 @@ class Store:
             for record in records:
                 batch.add(record)
             self._reserve(batch.producers)
-            if len(batch.rows) == 1 and not batch.beside:
+            reached = batch.place_rows()
+            if len(batch.rows) == 1 and not batch.beside and not reached:
                 self._put_one(batch.producer_rows()[0], batch.rows[0])
             else:
-                self._put(batch)
+                self._put(batch, reached)
             marks = batch.marks()
             if self._packing is not None:
                 for stream in marks.keys() - batch.in_rows:
@@ -464,8 +473,12 @@ class Store:
         with self._ending_use():
             self._writing.run(self._append_one, producer, record)
 
-    def _put(self, batch: Batch) -> None:
-        """Store any number of records, some of whose columns stand beside the database."""
+    def _put(self, batch: Batch, reached: Sequence[Row]) -> None:
+        """Store any number of records, some of whose columns stand beside the database.
+
+        reached: rows of places of their sources, stored with them: one that was stored before would
+        lose examples, one that was stored after would have them twice.
+        """
         assert self._writing is not None
         with self._transaction() as connection:
             if batch.beside:
@@ -476,6 +489,7 @@ class Store:
             else:
                 connection.execute(_PULSE, (secrets.token_bytes(_PULSE_BYTES),))
                 self._writing.check_place()
+            put_places(connection, reached)
 
     def charge(self, entry: LedgerEntry) -> None:
         """Add an entry to the ledger, durable on return, with the high-water mark advanced.

@@ -249,6 +249,8 @@ def _stream(
         if producers.has_checksum and not producers.fits():
             check.add([f"the checksum of the producers of {stream} is not that of its producers"])
     with check.part():
+        check.add(history.producers.wrong_places(stream))
+    with check.part():
         check.add(_predictions(history, stream, plan, entries, extent))
     return StreamReport(
         stream=stream,

@@ -16,7 +16,7 @@ from littled.store.store import Store
 from littled_protocol.bursts import Burst
 from littled_protocol.columns import point_type
 from littled_protocol.errors import ProtocolError
-from littled_protocol.messages import Ack, Examples, Open
+from littled_protocol.messages import Ack, Examples, Open, Opened
 from support.serving import Peer, Serving, serving
 
 
@@ -319,3 +319,76 @@ def test_a_message_is_lone_if_nothing_is_in_hand_beside_it(
     channel.take_burst(burst)
     channel.flush(last=True)
     assert watched.lone == [lone, False]
+
+
+# --- Places of sources ----------------------------------------------------------------------------
+
+
+def reached(daemon: Serving, producer: str) -> tuple[int, bytes | None, int | None]:
+    """Next number, place and number of the place of a producer, as a new channel hears them."""
+    with Peer.greet(daemon.unix) as peer:
+        peer.send(Open(0, "flights", producer, resumes=True))
+        opened = peer.expect(Opened)
+        return opened.next_sequence, opened.resume, opened.resume_sequence
+
+
+def test_who_asks_hears_the_last_durable_place(daemon: Serving, peer: Peer) -> None:
+    assert reached(daemon, "log") == (0, b"", 0)
+    assert peer.open("flights", "log").resume is None
+    # In one burst, of which the store makes one record.
+    peer.send(
+        Examples(0, 0, 2, b"ab", labels("01"), resume=b"at 2"),
+        Examples(0, 2, 1, b"c", labels("1"), resume=b"at 3"),
+        Examples(0, 3, 1, b"d", labels("1")),
+    )
+    peer.acknowledged(4)
+    assert reached(daemon, "log") == (4, b"at 3", 3)
+
+
+def test_a_repeated_batch_does_not_take_the_place_back(daemon: Serving) -> None:
+    batches = [Examples(0, at, 1, b"a", b"\0", resume=b"%d" % (at + 1)) for at in range(3)]
+    for sent in (batches, batches[:1], batches[:2]):
+        with Peer.greet(daemon.unix) as peer:
+            peer.open("flights", "repeated")
+            peer.send(*sent)
+            peer.acknowledged(3)
+        assert reached(daemon, "repeated") == (3, b"3", 3)
+
+
+def test_of_a_batch_that_overlaps_the_place_is_its_end(daemon: Serving) -> None:
+    for first, count in ((0, 2), (1, 4)):
+        with Peer.greet(daemon.unix) as peer:
+            peer.open("flights", "overlapping")
+            peer.send(Examples(0, first, count, bytes(count), bytes(count), resume=b"%d" % count))
+            peer.acknowledged(first + count)
+    assert reached(daemon, "overlapping") == (5, b"4", 5)
+
+
+def test_a_batch_that_is_refused_has_no_place(daemon: Serving, peer: Peer) -> None:
+    peer.open("small", "wrong")
+    peer.send(
+        Examples(0, 0, 1, b"a", b"\0", resume=b"good"),
+        Examples(0, 1, 1, b"\xff", b"\0", resume=b"bad"),
+    )
+    assert peer.error() == "invalid_examples"
+    with Peer.greet(daemon.unix) as again:
+        again.send(Open(0, "small", "wrong", resumes=True))
+        opened = again.expect(Opened)
+    assert (opened.next_sequence, opened.resume) in {(1, b""), (1, b"good")}
+
+
+def test_places_come_with_lists(daemon: Serving, peer: Peer) -> None:
+    peer.open("flights", "lists-with-places")
+    peer.send(Examples(0, 0, 3, [1, 2, 3], [0, True, False], resume=bytes(64)))
+    peer.acknowledged(3)
+    assert reached(daemon, "lists-with-places") == (3, bytes(64), 3)
+
+
+def test_a_place_outlives_the_process(store: Path) -> None:
+    with serving(store) as daemon, Peer.greet(daemon.unix) as peer:
+        peer.open("flights", "log")
+        peer.send(Examples(0, 0, 2, b"ab", labels("01"), resume=b"two"))
+        peer.acknowledged(2)
+        daemon.kill()
+    with serving(store) as daemon:
+        assert reached(daemon, "log") == (2, b"two", 2)

@@ -25,7 +25,7 @@ from littled.service import pace, queues
 from littled.service.intake import Intake, join
 from littled.service.queues import ProducerQueue, Run, cost_bytes
 from littled.service.writer import Writer, WriterStopped
-from littled.store.records import NewRecord, Record
+from littled.store.records import NewRecord, Record, SourcePlace
 from littled.store.store import Store
 from littled_protocol.errors import ErrorCode, ProtocolError
 
@@ -81,6 +81,9 @@ class Bench:
 
     def producer_next(self, stream: str, producer: str) -> int:
         return self.store.producer_next(stream, producer)
+
+    def place(self, stream: str, producer: str) -> SourcePlace | None:
+        return self.store.place(stream, producer)
 
     def committed(self) -> None:
         self.rounds += 1
@@ -669,6 +672,18 @@ def test_users_count_in_the_length_of_records_and_are_joined() -> None:
     records = join("s", "p", runs)
     assert [each.count for each in records] == [20_000, 20_000, 20_000]
     assert b"".join(each.users for each in records) == b"".join(run.users for run in runs)
+
+
+def test_joined_records_have_the_last_place_among_their_runs() -> None:
+    def run(first: int, resume: bytes | None, size: int = 1) -> Run:
+        place = None if resume is None else SourcePlace(first + size, resume)
+        return Run(first, size, bytes(size), bytes(size), place=place)
+
+    some = [run(0, b"one"), run(1, b"two"), run(2, None)]
+    assert [each.place for each in join("s", "p", some)] == [SourcePlace(2, b"two")]
+    long = run(3, None, RECORD_BYTES_MAX)
+    assert [each.place for each in join("s", "p", [*some, long])] == [SourcePlace(2, b"two"), None]
+    assert [each.place for each in join("s", "p", some[2:])] == [None]
 
 
 def slow_appends(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> threading.Event:

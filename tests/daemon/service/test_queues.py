@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from littled.limits import COMMIT_BYTES_MAX, PRODUCER_QUEUE_LITTLE_BYTES, RECORD_OVERHEAD_BYTES
 from littled.service import queues
 from littled.service.queues import ProducerQueue, Run, StreamIntake, Taken, take_shares
+from littled.store.records import SourcePlace
 
 
 def queue_of(
@@ -106,6 +107,13 @@ def test_a_run_is_cut_between_examples() -> None:
     first, rest = run.cut(1)
     assert first == Run(10, 1, b"aa", b"\0", bytes(range(16)))
     assert rest == Run(11, 3, b"bbccdd", bytes(3), bytes(range(16, 64)))
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_a_place_goes_with_the_part_whose_examples_are_before_it(count: int) -> None:
+    place = SourcePlace(12, b"there")
+    first, rest = Run(10, 4, b"abcd", bytes(4), place=place).cut(count)
+    assert (first.place, rest.place) == ((None, place) if count == 1 else (place, None))
 
 
 def test_the_engines_reserve_is_for_those_with_nothing_in_front_of_it(
