@@ -1245,9 +1245,9 @@ RESTORES = (
     Mutant(
         "an older mark beside a newer store says how far producers came",
         "store/store.py",
-        "            numbers = (mark.streams[stream].numbers or Numbers({})).raised(\n"
+        "            numbers = ((known and known.numbers) or Numbers({})).raised(\n"
         "                self._history.producers.of(stream), self._firsts[stream]\n            )\n",
-        "            numbers = (\n                mark.streams[stream].numbers\n"
+        "            numbers = (\n                (known and known.numbers)\n"
         "                or self._history.producers.numbers(stream)\n            )\n",
         (
             "daemon/cli/test_cli_restoring.py"
@@ -2490,6 +2490,52 @@ FORWARDING = (
     ),
 )  # fmt: skip
 
+GROWTH = (
+    Mutant(
+        "a stream is added and the mark does not know",
+        "store/store.py",
+        "            self._packing = Packing(grown, self._history.journal, self._marks)\n"
+        "            self._advance_mark()\n",
+        "            self._packing = Packing(grown, self._history.journal, self._marks)\n",
+        (f"{STORE}/test_growth.py::test_a_copy_from_before_is_behind_its_mark",),
+    ),
+    Mutant(
+        "a closed stream still learns",
+        "store/staging.py",
+        "if self._facts.streams[stream].closing is not None:",
+        "if False:",
+        (f"{STORE}/test_growth.py::test_a_closed_stream_takes_nothing_and_keeps_everything",),
+    ),
+    Mutant(
+        "a closed stream still answers",
+        "engine/predictions.py",
+        "if stored is None and self._closed:",
+        "if False:",
+        (f"{SERVICE}/test_closed_streams.py::test_a_closed_stream_is_read_and_not_fed",),
+    ),
+    Mutant(
+        "the name of a lost stream is used again",
+        "store/store.py",
+        "    if stream in facts.lost:",
+        "    if False:",
+        (f"{STORE}/test_growth.py::test_a_stream_that_a_restore_loses_leaves_its_name",),
+    ),
+    Mutant(
+        "a copy in which a closed stream is open",
+        "store/history.py",
+        "if mark.closed and self._facts.streams[stream].closing is None:",
+        "if False:",
+        (f"{STORE}/test_growth.py::test_a_copy_in_which_a_closed_stream_is_open_is_refused",),
+    ),
+    Mutant(
+        "a restore opens what was closed",
+        "store/restoring.py",
+        "if lost.stream in self.closed:",
+        "if False:",
+        (f"{STORE}/test_growth.py::test_a_restore_closes_again_what_was_closed",),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
     *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *VALUES, *BLOCKS, *MEANINGS, *TABLES, *LEADERS),
@@ -2498,4 +2544,5 @@ MUTANTS = (
     *FEEDING,
     *FORWARDING,
     *PLACES,
+    *GROWTH,
 )

@@ -63,6 +63,8 @@ def confirm() -> None:
 
 def lines(found: Restoring) -> Iterator[str]:
     """What is lost and how each stream goes on, for people."""
+    for stream in found.gone:
+        yield f"{stream}: lost as a whole, as it was added after the copy; its name stays used"
     for lost in found.lost:
         marked = lost.marked
         yield (
@@ -89,6 +91,8 @@ def lines(found: Restoring) -> Iterator[str]:
         yield (
             f"{lost.stream}: goes on with season {lost.next_season} at position "
             f"{number(lost.next_position)}, with a new budget for new examples"
+            if lost.stream not in found.closed
+            else f"{lost.stream}: closed again, for ever"
         )
 
 
@@ -96,6 +100,8 @@ def facts(found: Restoring) -> dict[str, Any]:
     """The same as a JSON object."""
     return {
         "instance": found.instance,
+        "lost_streams": list(found.gone),
+        "closed_streams": list(found.closed),
         "streams": {
             lost.stream: {
                 "position": lost.position,

@@ -79,6 +79,7 @@ def report_facts(
                 "restored": [restored_facts(restored) for restored in checked.restored],
                 "archived_records": checked.archived,
                 "unchecked_records": checked.unchecked,
+                "closed": checked.closed,
             }
             for checked in report.streams
         },
@@ -105,6 +106,7 @@ def print_report(report: Report, compared: Sequence[Comparison], findings: Seque
             f"{stream.stream}: {number(stream.examples)} examples in {number(stream.records)} "
             f"records, {number(stream.entries)} charges, {number(stream.releases)} releases"
             + answered(stream.predictions)
+            + ("; closed" if stream.closed else "")
         )
         if stream.archived:
             screen.print(f"{stream.stream}: {archived_line(stream)}")

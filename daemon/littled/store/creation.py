@@ -7,6 +7,7 @@ from typing import Any
 
 from littled.budget.price import Price
 from littled.store.database import (
+    NUMBER_BITS,
     Facts,
     StreamFacts,
     Undo,
@@ -32,6 +33,11 @@ from littled_protocol.messages import check_name
 
 _SALT_BYTES = 32
 _INSTANCE_BYTES = 16
+# With more streams, each has a configuration of its own (`littled.store.growth`). No version before
+# that could make a store with so many.
+STREAMS_TOGETHER_MAX = 256
+# Keys of rows, 63 bits, have so many bits left for the stream.
+STREAMS_MAX = (1 << (63 - NUMBER_BITS)) - 1
 
 
 def create_store(
@@ -42,7 +48,7 @@ def create_store(
     The folder may exist if it is empty. A key in a place named by the operator is used if it is
     there already. An interrupted creation never leaves something that opens as a store.
     """
-    _check_plans(plans)
+    check_plans(plans)
     made: list[Undo] = []
     try:
         with closing(open_register(place.mark)) as register, _undone_on_failure(made):
@@ -55,9 +61,12 @@ def create_store(
         ) from error
 
 
-def _check_plans(plans: Mapping[str, Mapping[str, Any]]) -> None:
+def check_plans(plans: Mapping[str, Mapping[str, Any]], streams: int = 0) -> None:
+    """StoreRefused unless these can be streams of a store that has so many already."""
     if not plans:
         raise StoreRefused("a store needs at least one stream")
+    if streams + len(plans) > STREAMS_MAX:
+        raise StoreRefused(f"a store has room for {STREAMS_MAX} streams: make another one")
     for stream, plan in plans.items():
         try:
             check_name(stream, "the name of a stream")
@@ -101,7 +110,7 @@ def _make(
         named.append(place.key.parent)
     facts = _facts(key, configuration, plans)
     with place.database.creating(facts, made):
-        register.create(_first_mark(facts))
+        register.create(HighWaterMark(facts.instance, first_marks(facts.streams), {}))
         made.append(register.discard)
     for folder in named:
         sync_folder(folder)
@@ -112,30 +121,46 @@ def _facts(
 ) -> Facts:
     instance = secrets.token_hex(_INSTANCE_BYTES)
     salt = secrets.token_bytes(_SALT_BYTES)
-    text = json_bytes(configuration)
-    streams = {}
-    for identity, (stream, values) in enumerate(plans.items(), start=1):
-        plan = json_bytes(values)
-        start = genesis(salt, stream, text, plan)
-        streams[stream] = StreamFacts(identity, plan, start, of_users=is_of_users(plan))
+    if len(plans) > STREAMS_TOGETHER_MAX:
+        text = json_bytes({**configuration, "streams": {}})
+        streams = new_streams(salt, configuration, plans, 1)
+    else:
+        text, streams = json_bytes(configuration), {}
+        for identity, (stream, values) in enumerate(plans.items(), start=1):
+            plan = json_bytes(values)
+            start = genesis(salt, stream, text, plan)
+            streams[stream] = StreamFacts(identity, plan, start, of_users=is_of_users(plan))
     return Facts(instance, salt, fingerprint(key, instance), text, streams)
 
 
-def _first_mark(facts: Facts) -> HighWaterMark:
-    return HighWaterMark(
-        instance=facts.instance,
-        streams={
-            stream: StreamMark(
-                genesis=stream_facts.genesis,
-                journal=Point(-1, stream_facts.genesis),
-                position=0,
-                ledger=Point(-1, ledger_genesis(stream_facts.genesis)),
-                season=0,
-                spent=Price.zero(),
-                predictions=no_predictions(stream_facts.genesis),
-                numbers=Numbers({}),
-            )
-            for stream, stream_facts in facts.streams.items()
-        },
-        releases={},
-    )
+def new_streams(
+    salt: bytes,
+    configuration: Mapping[str, Any],
+    plans: Mapping[str, Mapping[str, Any]],
+    first: int,
+) -> dict[str, StreamFacts]:
+    """Streams that each have their part of a configuration; `first` is the first one's identity."""
+    found = {}
+    for identity, (stream, values) in enumerate(plans.items(), start=first):
+        part = {"streams": {stream: configuration.get("streams", {}).get(stream, {})}}
+        text, plan = json_bytes(part), json_bytes(values)
+        start = genesis(salt, stream, text, plan)
+        found[stream] = StreamFacts(identity, plan, start, is_of_users(plan), text)
+    return found
+
+
+def first_marks(streams: Mapping[str, StreamFacts]) -> dict[str, StreamMark]:
+    """How far streams have come that have nothing yet."""
+    return {
+        stream: StreamMark(
+            genesis=stream_facts.genesis,
+            journal=Point(-1, stream_facts.genesis),
+            position=0,
+            ledger=Point(-1, ledger_genesis(stream_facts.genesis)),
+            season=0,
+            spent=Price.zero(),
+            predictions=no_predictions(stream_facts.genesis),
+            numbers=Numbers({}),
+        )
+        for stream, stream_facts in streams.items()
+    }

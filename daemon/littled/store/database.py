@@ -17,6 +17,7 @@ from typing import Any, Protocol
 from littled.budget.charges import AnswerWindows, ChargesUnknown
 from littled.store.columns import ColumnReader, Columns
 from littled.store.errors import StoreDamaged, StoreRefused
+from littled.store.growth import Closing, has_growth, make_tables, put_streams, read_growth
 from littled.store.records import genesis
 
 FORMAT = 1
@@ -33,7 +34,10 @@ FORMATS_BESIDE = 4
 # Or by so much, once any such columns are in the chain by their BLAKE3: a version that does not
 # know that would take their records for damaged.
 FORMATS_BLAKE3 = 8
-FORMAT_MAX = FORMAT_PACKED_OF_USERS + FORMATS_BLAKE3
+# And all of these by so much, once a stream was added or closed, and where streams have
+# configurations of their own: a version that does not know that would go on with a closed stream.
+FORMATS_GROWN = 12
+FORMAT_MAX = FORMAT_PACKED_OF_USERS + FORMATS_BLAKE3 + FORMATS_GROWN
 # A record's key holds the stream in the upper bits, its number in these.
 NUMBER_BITS = 44
 
@@ -291,23 +295,31 @@ class StreamFacts:
     """What never changes about a stream. plan: JSON. genesis: head before its first record.
 
     of_users: whether it protects users, so that its records have them; the plan says so.
+    configuration: JSON, if it has one of its own. closing: where it ends, if it is closed.
     """
 
     identity: int
     plan: bytes
     genesis: bytes
     of_users: bool = False
+    configuration: bytes | None = None
+    closing: Closing | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What never changes about a store. configuration: JSON. fingerprint: of the noise key."""
+    """What never changes about a store while it is open.
+
+    configuration: JSON, of all streams that have none of their own. fingerprint: of the noise key.
+    lost: the genesis of each stream that a restore has lost, by its name.
+    """
 
     instance: str
     salt: bytes
     fingerprint: bytes
     configuration: bytes
     streams: Mapping[str, StreamFacts]
+    lost: Mapping[str, bytes] = field(default_factory=dict)
     # Whether any stream protects users, so that the table of records has a column for them.
     of_users: bool = field(init=False)
 
@@ -343,14 +355,24 @@ def write_facts(connection: Connection, facts: Facts) -> None:
         "pulse": b"",
     }
     connection.executemany("INSERT INTO meta VALUES (?, ?)", meta.items())
-    connection.executemany(
-        "INSERT INTO streams VALUES (?, ?, ?, ?)",
-        [
-            (stream_facts.identity, name, stream_facts.plan, stream_facts.genesis)
-            for name, stream_facts in facts.streams.items()
-        ],
+    if any(stream_facts.configuration is not None for stream_facts in facts.streams.values()):
+        make_tables(connection)
+    put_streams(connection, stream_rows(facts.streams))
+    grown = has_growth(connection)
+    number = format_number(
+        packed=False, of_users=facts.of_users, beside=False, of_blake3=False, grown=grown
     )
-    connection.put_format(FORMAT_OF_USERS if facts.of_users else FORMAT)
+    connection.put_format(number)
+
+
+def stream_rows(
+    streams: Mapping[str, StreamFacts],
+) -> list[tuple[int, str, bytes, bytes, bytes | None]]:
+    """What is stored of streams; see `put_streams`."""
+    return [
+        (facts.identity, name, facts.plan, facts.genesis, facts.configuration)
+        for name, facts in streams.items()
+    ]
 
 
 def complete(readers: Readers, writing: Writing) -> None:
@@ -375,6 +397,7 @@ def read_facts(readers: Readers) -> Facts:
                 + (": use the newer version that wrote it" if found > FORMAT_MAX else "")
             )
         packed, beside = has_segments(connection), has_beside(connection)
+        grown, growth = has_growth(connection), read_growth(connection)
         meta: dict[Any, Any] = dict(connection.execute("SELECT name, value FROM meta").fetchall())
         rows = connection.execute(_STREAMS).fetchall()
     try:
@@ -384,19 +407,32 @@ def read_facts(readers: Readers) -> Facts:
             fingerprint=meta["fingerprint"],
             configuration=meta["configuration"],
             streams={
-                name: StreamFacts(identity, plan, start, of_users=is_of_users(plan))
+                name: StreamFacts(
+                    *(identity, plan, start, is_of_users(plan)),
+                    growth.configurations.get(identity),
+                    growth.closings.get(identity),
+                )
                 for name, identity, plan, start in rows
             },
+            lost=growth.lost,
         )
         number = format_number(
             packed=packed,
             of_users=facts.of_users,
             beside=beside,
-            of_blake3=found > FORMATS_BLAKE3,
+            of_blake3=_says_blake3(found),
+            grown=grown,
         )
         sound = found == number and all(
             stream_facts.genesis
-            == genesis(facts.salt, name, facts.configuration, stream_facts.plan)
+            == genesis(
+                facts.salt,
+                name,
+                facts.configuration
+                if stream_facts.configuration is None
+                else stream_facts.configuration,
+                stream_facts.plan,
+            )
             for name, stream_facts in facts.streams.items()
         )
         json.loads(facts.configuration)
@@ -493,11 +529,28 @@ def begin_packing(connection: Connection, facts: Facts) -> None:
         _put_format(connection, facts, of_blake3=_is_of_blake3(connection))
 
 
-def format_number(*, packed: bool, of_users: bool, beside: bool, of_blake3: bool) -> int:
+def begin_growing(connection: Connection, facts: Facts, *, users: bool = False) -> None:
+    """Make room for streams that come or are closed, inside a transaction, unless there is.
+
+    facts: with them. users: whether the first that protects users is among them.
+    """
+    of_blake3 = _is_of_blake3(connection)
+    if not has_growth(connection):
+        make_tables(connection)
+    if users:
+        connection.execute(USERS)
+    _put_format(connection, facts, of_blake3=of_blake3)
+
+
+def format_number(
+    *, packed: bool, of_users: bool, beside: bool, of_blake3: bool, grown: bool = False
+) -> int:
     """The format of a store's file."""
     number = FORMAT_OF_USERS if of_users else FORMAT
     if packed:
         number = FORMAT_PACKED_OF_USERS if of_users else FORMAT_PACKED
+    if grown:
+        number += FORMATS_GROWN
     if not beside:
         return number
     return number + (FORMATS_BLAKE3 if of_blake3 else FORMATS_BESIDE)
@@ -509,13 +562,19 @@ def _put_format(connection: Connection, facts: Facts, *, of_blake3: bool) -> Non
         of_users=facts.of_users,
         beside=has_beside(connection),
         of_blake3=of_blake3,
+        grown=has_growth(connection),
     )
     connection.put_format(number)
 
 
 def _is_of_blake3(connection: Connection) -> bool:
     """Whether columns beside the database are in the chain by their BLAKE3; once so, it stays."""
-    return connection.format() > FORMATS_BLAKE3
+    return _says_blake3(connection.format())
+
+
+def _says_blake3(number: int) -> bool:
+    """The same, by the number of a format."""
+    return number - (FORMATS_GROWN if number > FORMATS_GROWN else 0) > FORMATS_BLAKE3
 
 
 def has_beside(connection: Connection) -> bool:

@@ -16,6 +16,7 @@ from littled.store.database import (
     has_segments,
 )
 from littled.store.errors import StoreDamaged
+from littled.store.growth import has_growth
 from littled.store.journal import Journal
 from littled.store.ledger import Ledger
 from littled.store.mark import HighWaterMark, Point, StreamMark
@@ -79,6 +80,7 @@ class History:
             season=season,
             spent=spent,
             predictions=self.predictions.end(stream),
+            closed=self._facts.streams[stream].closing is not None,
         )
 
     def behind(self, mark: HighWaterMark) -> list[str]:
@@ -88,12 +90,17 @@ class History:
         findings = []
         for stream, promised in mark.streams.items():
             facts = self._facts.streams.get(stream)
+            if facts is None and promised.closed and self._is_lost(stream, promised):
+                continue
             if facts is None or facts.genesis != promised.genesis:
                 findings.append(f"stream {stream} is not the one that the high-water mark knows")
             else:
                 findings += self._stream_behind(stream, promised)
         for learner, point in mark.releases.items():
-            if learner.partition("/")[0] not in self._facts.streams:
+            stream = learner.partition("/")[0]
+            if stream in self._facts.lost:
+                continue
+            if stream not in self._facts.streams:
                 findings.append(f"learner {learner} of the high-water mark has no stream")
             elif self.releases.point(learner, point.number) != point.head:
                 findings.append(
@@ -102,7 +109,28 @@ class History:
                 )
         return findings
 
+    def _is_lost(self, stream: str, mark: StreamMark) -> bool:
+        """Whether a restore has lost just this stream."""
+        return self._facts.lost.get(stream) == mark.genesis
+
+    def after_closing(self, stream: str) -> list[str]:
+        """What a closed stream has that it was not closed with, in a sentence; else nothing."""
+        closing = self._facts.streams[stream].closing
+        if closing is None:
+            return []
+        record, predictions = self.journal.last_record(stream), self.predictions.end(stream)
+        point = self.journal.record_point(stream, record)
+        ends = closing.record_head, closing.prediction, closing.prediction_head
+        if (record, None if point is None else point[0]) == (closing.record, ends[0]) and (
+            predictions.number,
+            predictions.head,
+        ) == ends[1:]:
+            return []
+        return [f"stream {stream} does not end where it was closed: put back a backup"]
+
     def _stream_behind(self, stream: str, mark: StreamMark) -> Iterator[str]:
+        if mark.closed and self._facts.streams[stream].closing is None:
+            yield f"stream {stream}, which the high-water mark knows as closed, is open"
         known = f"of {stream}, which the high-water mark knows, is missing or another one"
         journal, ledger, predictions = mark.journal, mark.ledger, mark.predictions
         if self.journal.record_point(stream, journal.number) != (journal.head, mark.position):
@@ -154,6 +182,8 @@ class History:
             tables |= {"restores": _OF_KEY} if has_restores(connection) else {}
             tables |= {CHECKSUMS: _OF_STREAM} if has_checksums(connection) else {}
             tables |= {"segments": _OF_KEY} if has_segments(connection) else {}
+            if has_growth(connection):
+                tables |= {"configurations": _OF_STREAM, "closings": _OF_STREAM}
             if has_archived(connection):
                 tables |= {"archived": _OF_KEY, "archived_points": _OF_KEY}
             counts = {

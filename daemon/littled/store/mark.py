@@ -112,7 +112,8 @@ class StreamMark:
     genesis: binds configuration and plan. journal, ledger: last record and last entry. position:
     number of examples. season, spent: the season of the last entry and the sum of its prices.
     predictions: the last one. Answers do not count as spent: their season has paid for all of them.
-    numbers: how far its producers can have come, None if that was not known yet.
+    numbers: how far its producers can have come, None if that was not known yet. closed: whether
+    it takes no more examples, for ever.
     """
 
     genesis: bytes
@@ -123,6 +124,7 @@ class StreamMark:
     spent: Price
     predictions: Point
     numbers: Numbers | None = None
+    closed: bool = False
     # As JSON, once that was asked for: a mark of thousands of streams is made of the same parts
     # over and over, of which a charge changes one.
     _text: str | None = field(default=None, init=False, repr=False, compare=False)
@@ -138,20 +140,26 @@ class StreamMark:
             self.spent,
             self.predictions,
             self.numbers,
+            self.closed,
         )
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able."""
         numbers = {} if self.numbers is None else {"numbers": self.numbers.to_list()}
-        return numbers | {
-            "genesis": self.genesis.hex(),
-            "journal": self.journal.to_list(),
-            "ledger": self.ledger.to_list(),
-            "position": self.position,
-            "predictions": self.predictions.to_list(),
-            "season": self.season,
-            "spent": self.spent.to_dict(),
-        }
+        closed = {"closed": True} if self.closed else {}
+        return (
+            numbers
+            | closed
+            | {
+                "genesis": self.genesis.hex(),
+                "journal": self.journal.to_list(),
+                "ledger": self.ledger.to_list(),
+                "position": self.position,
+                "predictions": self.predictions.to_list(),
+                "season": self.season,
+                "spent": self.spent.to_dict(),
+            }
+        )
 
     def to_text(self) -> str:
         """The same as JSON, made once."""
@@ -180,6 +188,7 @@ class StreamMark:
             if predictions is None
             else Point.from_list(predictions),
             numbers=None if numbers is None else Numbers.from_list(numbers),
+            closed=bool(values.get("closed")),
         )
 
 

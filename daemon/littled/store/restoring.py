@@ -4,6 +4,9 @@ All or nothing: one transaction appends a restore to the journal of every stream
 high-water mark is replaced. Killed before the end, the store is behind its mark as it was, and the
 same can be done again. What the restores say is charged and published by the daemon when it next
 starts, as part of the journal.
+
+A stream that the mark knows as closed is closed again, after its restore. One that the copy does
+not have is lost, and its name stays used (`littled.store.growth`).
 """
 
 import secrets
@@ -20,12 +23,14 @@ from littled.store.database import (
     Lock,
     Readers,
     add_restores,
+    begin_growing,
     complete,
     plan_of,
     read_facts,
     record_key,
 )
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
+from littled.store.growth import Closing, put_closing, put_lost
 from littled.store.history import History
 from littled.store.keys import check_fingerprint, read_key
 from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark
@@ -99,6 +104,12 @@ class Restoring:
         self._history = History(readers, facts)
         self.instance = secrets.token_hex(_INSTANCE_BYTES)
         self.lost = tuple(self._lost(stream) for stream in facts.streams)
+        # Streams of the mark that are not in the copy: nothing is left of them but their names.
+        self.gone = {
+            stream: replace(known, closed=True)
+            for stream, known in mark.streams.items()
+            if stream not in facts.streams
+        }
 
     @classmethod
     def open(
@@ -156,8 +167,11 @@ class Restoring:
         with closing(writing):
             complete(self._readers, writing)
             with writing.transaction() as connection:
+                if self.gone or self.closed:
+                    begin_growing(connection, self._facts)
+                    put_lost(connection, {name: gone.genesis for name, gone in self.gone.items()})
                 add_restores(connection, [self._append(connection, lost) for lost in self.lost])
-        mark = self._new_mark(History(self._readers, self._facts))
+        mark = self._new_mark(History(self._readers, read_facts(self._readers)))
         try:
             self._place.database.sync_names()
         except OSError as error:
@@ -166,8 +180,22 @@ class Restoring:
 
     # -- what was lost -----------------------------------------------------------------------
 
+    def _had(self, stream: str) -> StreamMark:
+        """What the mark says of a stream; one that it does not know yet has nothing to lose."""
+        known = self._mark.streams.get(stream)
+        return known or replace(self._history.stream_mark(stream), numbers=Numbers({}))
+
+    @property
+    def closed(self) -> tuple[str, ...]:
+        """The streams that are closed by the copy or by the mark, and stay so."""
+        return tuple(
+            stream
+            for stream, facts in self._facts.streams.items()
+            if facts.closing is not None or self._had(stream).closed
+        )
+
     def _lost(self, stream: str) -> Lost:
-        had, copy = self._mark.streams[stream], self._history.stream_mark(stream)
+        had, copy = self._had(stream), self._history.stream_mark(stream)
         plan = plan_of(self._facts, stream)
         caps, horizon = Price.from_dict(plan["caps"]), plan["horizon"]
         last = max(copy.season, had.season, max(copy.position, had.position) // horizon)
@@ -197,7 +225,7 @@ class Restoring:
         )
 
     def _restoration(self, stream: str, copy: StreamMark, versions: dict[str, int]) -> Restoration:
-        had = self._mark.streams[stream]
+        had = self._had(stream)
         left_out = self._history.restores.lost_versions(stream)
         highest = {
             name: max(version, self._mark.version(name), left_out.get(name, 0))
@@ -235,6 +263,10 @@ class Restoring:
         key = record_key(identity, number)
         connection.execute(_INSERT_RECORD, (key, position, sequence, producer, x, b"", head))
         put_checksum(connection, identity, Point(number, head))
+        if lost.stream in self.closed:
+            answers = self._history.predictions.end(lost.stream)
+            closing = Closing(number, head, answers.number, answers.head)
+            put_closing(connection, identity, closing)
         return key
 
     def _raise_producers(self, connection: Connection, identity: int, numbers: Numbers) -> None:
@@ -247,7 +279,7 @@ class Restoring:
 
     def _new_mark(self, history: History) -> HighWaterMark:
         """The mark of the store that goes on: it carries on whatever the old one had bounded."""
-        streams: dict[str, StreamMark] = {}
+        streams: dict[str, StreamMark] = dict(self.gone)
         versions: dict[str, int] = {}
         for lost in self.lost:
             stream = lost.stream
@@ -280,7 +312,9 @@ def _check(
 ) -> None:
     """StoreRefused unless this is a sound and older copy of the store that the mark knows."""
     if mark.instance != facts.instance or any(
-        stream not in mark.streams or mark.streams[stream].genesis != stream_facts.genesis
+        mark.streams[stream].genesis != stream_facts.genesis
+        if stream in mark.streams
+        else history.journal.last_record(stream) >= 0
         for stream, stream_facts in facts.streams.items()
     ):
         raise StoreRefused(

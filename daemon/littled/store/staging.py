@@ -96,6 +96,8 @@ class Batch:
         x, y, users = new.x, new.y, new.users
         key, number, position, head = self._ends.get(stream) or self._end(stream)
         producer, following = self.producers.get((stream, name)) or self._producer(stream, name)
+        if self._facts.streams[stream].closing is not None:
+            raise ValueError(f"stream {stream} is closed")
         if sequence != following:
             raise ValueError(
                 f"producer {name} of stream {stream} is at {following}, not at {sequence}"
@@ -296,6 +298,8 @@ class Arrivals:
         """
         mark = self.marks[new.stream]
         where = f"prediction {new.number} of {new.stream}"
+        if self._facts.streams[new.stream].closing is not None:
+            raise StoreDamaged(f"{where} came after the stream was closed")
         journal = self._history.journal.record_point(new.stream, new.record)
         if new.number != mark.predictions.number + 1:
             raise StoreDamaged(f"{where} came where {mark.predictions.number + 1} is due")

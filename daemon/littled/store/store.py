@@ -34,7 +34,7 @@ from littled.limits import (
 from littled.store.ahead import ReadAhead
 from littled.store.archive import Archive, StoreArchived, Stretch
 from littled.store.archiving import Archiving, put_moved
-from littled.store.creation import create_store
+from littled.store.creation import check_plans, create_store, first_marks, new_streams
 from littled.store.database import (
     Connection,
     Facts,
@@ -43,11 +43,14 @@ from littled.store.database import (
     Writing,
     answer_windows,
     begin_beside,
+    begin_growing,
     complete,
     plan_of,
     read_facts,
+    stream_rows,
 )
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
+from littled.store.growth import Closing, put_closing, put_streams
 from littled.store.history import History
 from littled.store.keys import check_fingerprint, read_key
 from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark
@@ -108,16 +111,30 @@ class Store:
         self._register = register
         self._revision: Revision | None = None  # of the mark, once this object owns it
         self._key = key
-        self._facts = facts
         self._readers = readers
-        self._history = History(
-            readers, facts, None if archive is None else Archive(archive, facts)
-        )
+        self._archive = archive
         self._served = lock
         self._writing = writing
         self._lock = threading.Lock()
         self._failure: StoreError | None = None
-        self._configuration: dict[str, Any] = json.loads(facts.configuration)
+        self._marks: dict[str, StreamMark] = {}
+        # Marks of streams that a restore has lost, which stay as they are.
+        self._lost_marks: dict[str, StreamMark] = {}
+        self._releases: dict[str, Point] = {}
+        self._versions: dict[str, int] = {}
+        self._producers: Producers = {}
+        self._producers_known = 0
+        self._packing: Packing | None = None
+        # What opening has read of each journal, for whoever reads that first.
+        self._ahead: dict[str, ReadAhead] = {}
+        self._reserves = Reserves(self._marks, self.producer_next)
+        self._take(facts)
+
+    def _take(self, facts: Facts) -> None:
+        """Be the store of these facts, which say more or the same of every stream."""
+        self._facts = facts
+        archive = None if self._archive is None else Archive(self._archive, facts)
+        self._history = History(self._readers, facts, archive)
         self._plans = {name: plan_of(facts, name) for name in facts.streams}
         self._caps = {name: Price.from_dict(plan["caps"]) for name, plan in self._plans.items()}
         self._restores = {name: self._history.restores.of(name) for name in facts.streams}
@@ -134,15 +151,6 @@ class Store:
         self._firsts = {name: self._history.restores.first_number(name) for name in facts.streams}
         self._insert_record = _INSERT_RECORD_OF_USERS if facts.of_users else _INSERT_RECORD
         self._append_one = _PUT_PRODUCER, self._insert_record
-        self._marks: dict[str, StreamMark] = {}
-        self._releases: dict[str, Point] = {}
-        self._versions: dict[str, int] = {}
-        self._producers: Producers = {}
-        self._producers_known = 0
-        self._packing: Packing | None = None
-        # What opening has read of each journal, for whoever reads that first.
-        self._ahead: dict[str, ReadAhead] = {}
-        self._reserves = Reserves(self._marks, self.producer_next)
 
     # -- making and opening ------------------------------------------------------------------
 
@@ -229,8 +237,12 @@ class Store:
         self._writing.settle_columns()
         for stream in self._facts.streams:
             self._check_producers(stream, progress)
-            # The mark may be an older one: then it knows less of producers than is stored.
-            numbers = (mark.streams[stream].numbers or Numbers({})).raised(
+            for finding in self._history.after_closing(stream):
+                raise StoreDamaged(finding)
+            # The mark may be an older one: then it knows less of producers than is stored, and not
+            # all of the streams.
+            known = mark.streams.get(stream)
+            numbers = ((known and known.numbers) or Numbers({})).raised(
                 self._history.producers.of(stream), self._firsts[stream]
             )
             self._marks[stream] = replace(self._history.stream_mark(stream), numbers=numbers)
@@ -239,8 +251,11 @@ class Store:
             self._versions[learner] = max(version, self._versions.get(learner, 0))
         for learner in self._history.releases.learners():
             self._releases[learner] = self._history.releases.end(learner)
-        known = self._writing.read("SELECT coalesce(max(id), 0) FROM producers", ())
-        self._producers_known = int(known[0][0])
+        self._lost_marks = {
+            stream: mark.streams[stream] for stream in self._facts.lost if stream in mark.streams
+        }
+        last = self._writing.read("SELECT coalesce(max(id), 0) FROM producers", ())
+        self._producers_known = int(last[0][0])
         self._packing = Packing(self._facts, self._history.journal, self._marks)
         self._revision = self._register.claim(self._mark(), revision)
 
@@ -303,13 +318,23 @@ class Store:
 
     @property
     def configuration(self) -> dict[str, Any]:
-        """The configuration that the store was made with."""
-        return self._configuration
+        """The configuration that the store was made with, and those of the streams added since."""
+        whole: dict[str, Any] = json.loads(self._facts.configuration)
+        for facts in self._facts.streams.values():
+            if facts.configuration is not None:
+                whole.setdefault("streams", {}).update(json.loads(facts.configuration)["streams"])
+        return whole
 
     @property
     def plans(self) -> dict[str, dict[str, Any]]:
         """The plan of each stream."""
         return self._plans
+
+    @property
+    def closed(self) -> frozenset[str]:
+        """The streams that take no more examples and give no more answers."""
+        streams = self._facts.streams.items()
+        return frozenset(name for name, facts in streams if facts.closing is not None)
 
     @property
     def noise_key(self) -> bytes:
@@ -543,6 +568,54 @@ class Store:
             self._advance_mark()
             return stored
 
+    def add_streams(
+        self, configuration: Mapping[str, Any], plans: Mapping[str, Mapping[str, Any]]
+    ) -> None:
+        """Add streams, all or none; durable on return, with the high-water mark advanced.
+
+        configuration, plans: as for `create`, of the new streams alone. What is stored of others
+        stays as it is. Raises StoreRefused, and changes nothing, for a name that a stream of the
+        store has or had; StoreFailed after which nothing is accepted.
+        """
+        with self._lock:
+            self._usable(writing=True)
+            facts = self._facts
+            check_plans(plans, len(facts.streams))
+            for stream in plans:
+                refuse_used(facts, stream)
+            first = max(known.identity for known in facts.streams.values()) + 1
+            new = new_streams(facts.salt, configuration, plans, first)
+            grown = replace(facts, streams={**facts.streams, **new})
+            with self._transaction() as connection:
+                begin_growing(connection, grown, users=grown.of_users and not facts.of_users)
+                put_streams(connection, stream_rows(new))
+            self._take(grown)
+            self._marks.update(first_marks(new))
+            self._packing = Packing(grown, self._history.journal, self._marks)
+            self._advance_mark()
+
+    def close_stream(self, stream: str) -> None:
+        """End a stream for ever; durable on return, with the high-water mark advanced.
+
+        What is stored of it stays. Raises StoreRefused for a stream that is closed already;
+        StoreFailed after which nothing is accepted. KeyError: no such stream.
+        """
+        with self._lock:
+            self._usable(writing=True)
+            known, mark = self._facts.streams[stream], self._marks[stream]
+            if known.closing is not None:
+                raise StoreRefused(f"stream {stream} is closed already")
+            journal, predictions = mark.journal, mark.predictions
+            closing = Closing(*(journal.number, journal.head, predictions.number, predictions.head))
+            closed = {**self._facts.streams, stream: replace(known, closing=closing)}
+            with self._transaction() as connection:
+                begin_growing(connection, self._facts)
+                put_closing(connection, known.identity, closing)
+            self._take(replace(self._facts, streams=closed))
+            self._marks[stream] = replace(mark, closed=True)
+            self._packing = Packing(self._facts, self._history.journal, self._marks)
+            self._advance_mark()
+
     def save_snapshot(self, stream: str, record_number: int, state: bytes) -> None:
         """Keep an engine's state after a record (-1: before the first); older states are dropped.
 
@@ -652,7 +725,8 @@ class Store:
             for learner, version in self._versions.items()
             if learner not in releases or releases[learner].number < version
         }
-        return HighWaterMark(self._facts.instance, dict(self._marks), releases, lost)
+        streams = {**self._lost_marks, **self._marks}
+        return HighWaterMark(self._facts.instance, streams, releases, lost)
 
     def _reserve(self, producers: Producers) -> None:
         """Let the mark be ahead of what is about to be acknowledged; it seldom has to be moved."""
@@ -702,6 +776,19 @@ class Store:
             oldest = next(iter(self._producers))
             del self._producers[oldest]
             self._reserves.forget(oldest)
+
+
+def refuse_used(facts: Facts, stream: str) -> None:
+    """StoreRefused for the name of a stream that the store has or had."""
+    if stream in facts.lost:
+        raise StoreRefused(
+            f"{stream} is the name of a stream that was lost by a restore; what it has learned "
+            "would be learned again under a second budget: use another name"
+        )
+    if stream in facts.streams:
+        closed = facts.streams[stream].closing is not None
+        again = ", which is closed; a name is not used again" if closed else ""
+        raise StoreRefused(f"the store has a stream {stream} already{again}: use another name")
 
 
 def _close_quietly(readers: Readers, writing: Writing | None, lock: Lock | None) -> None:

@@ -60,7 +60,7 @@ class StreamReport:
 
     archived: how many of the records are in an archive. unchecked: how many of these could not be
     checked, as no archive was given: the head after them and where their producers stood then are
-    believed.
+    believed. closed: whether nothing comes any more.
     """
 
     stream: str
@@ -73,6 +73,7 @@ class StreamReport:
     restored: tuple[Restored, ...] = ()
     archived: int = 0
     unchecked: int = 0
+    closed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,6 +253,8 @@ def _stream(
         check.add(history.producers.wrong_places(stream))
     with check.part():
         check.add(_predictions(history, stream, plan, entries, extent))
+    with check.part():
+        check.add(history.after_closing(stream))
     return StreamReport(
         stream=stream,
         records=extent.records[stream] + 1,
@@ -263,6 +266,7 @@ def _stream(
         restored=tuple(_restored(journal, entries)),
         archived=history.journal.archived_end(stream) + 1,
         unchecked=journal.unchecked,
+        closed=facts.streams[stream].closing is not None,
     )
 
 
