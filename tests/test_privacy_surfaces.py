@@ -66,7 +66,7 @@ def test_each_fact_of_a_status_has_a_row(tmp_path: Path) -> None:
         assert isinstance(answer, Status)
     stream = answer.body["streams"][STREAM]
     assert said("status") == set(answer.body)
-    sometimes = {"user_examples_max", "restores", "x_greatest"}
+    sometimes = {"user_examples_max", "restores", "closed", "x_greatest"}
     assert said("status of a stream, where it applies") == sometimes
     assert said("status of a stream") == set(stream) - sometimes
     assert said("status of a learner of rules") == set(stream["learners"]["late"])

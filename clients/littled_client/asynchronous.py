@@ -40,9 +40,11 @@ from littled_client.conversation import (
     given_up,
     greeting,
     is_passing,
+    join_page,
     naming,
     newest_version,
     random_producer,
+    rest_of,
     words_of,
     x_types_of,
 )
@@ -194,7 +196,7 @@ class AsyncClient:
 
         Raises ClientError when the daemon has no such learner, and whatever `subscribe` raises.
         """
-        version = newest_version(await self.status(), learner)
+        version = newest_version(await self.status(learner.partition("/")[0]), learner)
         if not version:
             return None
         async with aclosing(self.subscribe(learner, version - 1)) as releases:
@@ -240,7 +242,7 @@ class AsyncClient:
         """Return the type of a stream's points; ask once for those of all, and for all words."""
         known = self._identity.x_types
         if stream not in known:
-            known.update(x_types_of(await self.status(), stream))
+            known.update(x_types_of(await self.status(stream), stream))
         return known[stream]
 
     async def _predicted(self, questions: Questions, x_type: str, points: Any) -> Predictions:
@@ -249,8 +251,10 @@ class AsyncClient:
             questions.take(await self._answer(message, retry))
         return questions.result()
 
-    async def status(self) -> dict[str, Any]:
+    async def status(self, stream: str | None = None) -> dict[str, Any]:
         """Return the daemon's public facts about itself, as its protocol lists them.
+
+        stream: of this one among its streams, where the daemon knows how to; None for all.
 
         Raises UnreachableError when the daemon does not come back in time.
         """
@@ -260,22 +264,24 @@ class AsyncClient:
                 if self._link is None or self._link.reason is not None:
                     self._link = await self._linked(retry, reason, _ignore, _nothing)
                 try:
-                    return await self._said(self._link)
+                    return await self._said(self._link, stream)
                 except (ConnectionLostError, ProtocolError) as lost:
                     if not is_passing(lost, coming_back=False):
                         raise
                     reason = lost
 
-    async def _said(self, link: _Link) -> dict[str, Any]:
+    async def _said(self, link: _Link, stream: str | None) -> dict[str, Any]:
         """Return what the daemon says of itself over a link, and keep the words of its learners."""
-        body = (await link.ask(StatusRequest(), Status)).body
+        body = (await link.ask(StatusRequest(stream), Status)).body
+        while (last := rest_of(body)) is not None:
+            join_page(body, (await link.ask(StatusRequest(stream, last), Status)).body)
         self._identity.words.update(words_of(body))
         return body
 
     async def _begin(self, subscribe: Subscribe, releases: _Releases, link: _Link) -> None:
         """Subscribe over a link, after asking for words where the learner's are not known yet."""
         if subscribe.learner not in self._identity.words:
-            await self._said(link)
+            await self._said(link, subscribe.learner.partition("/")[0])
         releases.come_over(link)
         link.send(subscribe)
 

@@ -38,9 +38,11 @@ from littled_client.conversation import (
     given_up,
     greeting,
     is_passing,
+    join_page,
     naming,
     newest_version,
     random_producer,
+    rest_of,
     words_of,
     x_types_of,
 )
@@ -202,7 +204,7 @@ class Client:
 
         Raises ClientError when the daemon has no such learner, and whatever `subscribe` raises.
         """
-        version = newest_version(self.status(), learner)
+        version = newest_version(self.status(learner.partition("/")[0]), learner)
         if not version:
             return None
         with closing(self.subscribe(learner, version - 1)) as releases:
@@ -246,7 +248,7 @@ class Client:
         """Return the type of a stream's points; ask once for those of all, and for all words."""
         known = self._identity.x_types
         if stream not in known:
-            known.update(x_types_of(self.status(), stream))
+            known.update(x_types_of(self.status(stream), stream))
         return known[stream]
 
     def _predicted(self, questions: Questions, x_type: str, points: Any) -> Predictions:
@@ -255,8 +257,10 @@ class Client:
             questions.take(self._answer(message, retry))
         return questions.result()
 
-    def status(self) -> dict[str, Any]:
+    def status(self, stream: str | None = None) -> dict[str, Any]:
         """Return the daemon's public facts about itself, as its protocol lists them.
+
+        stream: of this one among its streams, where the daemon knows how to; None for all.
 
         Raises UnreachableError when the daemon does not come back in time.
         """
@@ -265,7 +269,7 @@ class Client:
             if self._link is None:
                 self._link = self._linked(retry, reason, _nothing)
             try:
-                return self._said(self._link)
+                return self._said(self._link, stream)
             except _LOST as lost:
                 self._link.close()
                 self._link = None
@@ -273,16 +277,18 @@ class Client:
                     raise
                 reason = lost
 
-    def _said(self, link: _Link) -> dict[str, Any]:
+    def _said(self, link: _Link, stream: str | None) -> dict[str, Any]:
         """Return what the daemon says of itself over a link, and keep the words of its learners."""
-        body = link.ask(StatusRequest(), Status).body
+        body = link.ask(StatusRequest(stream), Status).body
+        while (last := rest_of(body)) is not None:
+            join_page(body, link.ask(StatusRequest(stream, last), Status).body)
         self._identity.words.update(words_of(body))
         return body
 
     def _begin(self, subscribe: Subscribe, link: _Link) -> None:
         """Subscribe over a link, after asking for words where the learner's are not known yet."""
         if subscribe.learner not in self._identity.words:
-            self._said(link)
+            self._said(link, subscribe.learner.partition("/")[0])
         link.send(subscribe)
 
     def _answer(self, message: Predict, retry: Retry) -> Prediction | PredictionRefused:

@@ -105,6 +105,26 @@ def newest_version(status: dict[str, Any], learner: str) -> int:
     raise ClientError(f"the learner {learner!r} publishes no rules; ask it for predictions")
 
 
+def rest_of(status: Mapping[str, Any]) -> str | None:
+    """Return the stream after which a status goes on in another answer; None where it is whole."""
+    streams = status.get("streams")
+    if status.get("more") is not True or not isinstance(streams, dict) or not streams:
+        return None
+    return str(next(reversed(streams)))
+
+
+def join_page(status: dict[str, Any], page: Mapping[str, Any]) -> None:
+    """Add the streams of a further answer to a status; it is whole when there are no new ones."""
+    streams = page.get("streams")
+    new = streams if isinstance(streams, dict) else {}
+    if not new.keys() - status["streams"].keys():
+        del status["more"]
+        return
+    status["streams"] |= new
+    if page.get("more") is not True:
+        del status["more"]
+
+
 def x_types_of(status: dict[str, Any], stream: str) -> dict[str, str]:
     """Return the types of points of all streams; raise ClientError if this one is not there."""
     try:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import re
 import struct
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -74,8 +75,10 @@ def _malformed(sentence: str) -> ProtocolError:
     return ProtocolError(ErrorCode.MALFORMED_FRAME, sentence)
 
 
-def scan(payload: bytes | bytearray) -> None:
+def scan(payload: bytes | bytearray) -> tuple[int, int]:
     """Judge a payload by its bytes alone, in one pass and constant memory.
+
+    Returns how many maps and lists it holds, and how many values, map keys included.
 
     Raises ProtocolError: malformed_frame unless it is exactly one whole map without extension
     types, NaN and infinities; depth_exceeded; limit_exceeded for too many values, maps and lists.
@@ -116,6 +119,7 @@ def scan(payload: bytes | bytearray) -> None:
         raise _malformed("a payload ends inside a value") from None
     if position != end:
         raise _malformed("a payload needs to be one whole map and nothing after it")
+    return containers, elements
 
 
 def _check_counts(depth: int, containers: int, elements: int) -> None:
@@ -356,6 +360,47 @@ def encode(message: Message) -> bytes:
     return payload
 
 
+class StatusPart(NamedTuple):
+    """What a status tells of one stream, encoded: kept, it is a part of many statuses.
+
+    data: the stream's name and its facts. containers, elements: as `scan` counts them.
+    """
+
+    data: bytes
+    containers: int
+    elements: int
+
+
+def status_part(stream: str, facts: Mapping[str, Any]) -> StatusPart:
+    """Encode what a status tells of a stream. ProtocolError when no peer could decode it."""
+    payload = encode(Status({"streams": {stream: facts}}))
+    containers, elements = scan(payload)
+    outside = scan(_STATUS_OUTSIDE)
+    data = payload[len(_STATUS_OUTSIDE) :]
+    return StatusPart(data, containers - outside[0], elements - outside[1])
+
+
+def encode_status(head: Mapping[str, Any], parts: Sequence[StatusPart]) -> bytes:
+    """The payload of a status whose body is `head`, and then `streams` made of these parts.
+
+    The same bytes as those of `encode`. ProtocolError when no peer could decode it.
+    """
+    outside = encode(Status({**head, "streams": {}}))
+    containers, elements = scan(outside)
+    _check_counts(
+        0,
+        containers + sum(part.containers for part in parts),
+        elements + sum(part.elements for part in parts),
+    )
+    if len(parts) > limits.map_keys_max:
+        raise _too_many("keys in a map", limits.map_keys_max)
+    header = _PACKER.pack_map_header(len(parts))
+    payload = b"".join([outside[:-1], header, *[part.data for part in parts]])
+    if len(payload) > _PAYLOAD_BYTES_MAX:
+        raise ProtocolError(ErrorCode.FRAME_TOO_LARGE)
+    return payload
+
+
 def _has_list(message: Message) -> bool:
     """Return whether points or labels come as a plain list, whose values nobody has looked at."""
     if type(message) is Examples:
@@ -380,6 +425,11 @@ def _map_of(message: Message) -> dict[str, Any]:
     if message.resume is not None:
         values["resume"] = message.resume
     return values
+
+
+# What stands before the part of a single stream in the status that tells of nothing else.
+_PACKER: Final = msgpack.Packer(autoreset=True)
+_STATUS_OUTSIDE: Final = encode(Status({"streams": {}}))
 
 
 def frame(payload: bytes) -> bytes:

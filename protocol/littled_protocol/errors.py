@@ -37,6 +37,7 @@ class ErrorCode(StrEnum):
     USERS_MISSING = "users_missing"
     USERS_UNEXPECTED = "users_unexpected"
     FORBIDDEN = "forbidden"
+    STREAM_CLOSED = "stream_closed"
 
 
 ERROR_SENTENCES: Final = MappingProxyType(
@@ -60,6 +61,7 @@ ERROR_SENTENCES: Final = MappingProxyType(
         ErrorCode.USERS_MISSING: "The stream protects users; every example of a batch needs one.",
         ErrorCode.USERS_UNEXPECTED: "The stream protects single examples; a batch names no users.",
         ErrorCode.FORBIDDEN: "What the client has shown does not allow this.",
+        ErrorCode.STREAM_CLOSED: "The stream is closed and takes no more examples.",
     }
 )
 """The fixed sentence of every code, as in SPEC.md."""
@@ -74,6 +76,7 @@ class RefusalCode(StrEnum):
     NO_PREDICTIONS = "no_predictions"
     INVALID_POINTS = "invalid_points"
     REQUEST_REUSED = "request_reused"
+    STREAM_CLOSED = "stream_closed"
 
 
 REFUSAL_SENTENCES: Final = MappingProxyType(
@@ -84,6 +87,7 @@ REFUSAL_SENTENCES: Final = MappingProxyType(
         RefusalCode.NO_PREDICTIONS: "The learner publishes rules and answers no requests.",
         RefusalCode.INVALID_POINTS: "A request holds something that is not a point of its stream.",
         RefusalCode.REQUEST_REUSED: "The request was made before with other points.",
+        RefusalCode.STREAM_CLOSED: "The stream is closed and answers only what it has answered.",
     }
 )
 """The sentence of every refusal, as in SPEC.md."""

@@ -152,6 +152,7 @@ class _SeasonFacts(TypedDict):
     spent: PriceFacts
     caps: PriceFacts
     restores: NotRequired[Annotated[int, Says("how often an older copy was gone on from")]]
+    closed: NotRequired[Annotated[bool, Says("true where no more examples and answers come")]]
 
 
 class EngineFacts(_SeasonFacts):
@@ -179,6 +180,7 @@ class StatusFacts(TypedDict):
     server: Annotated[str, Says("name and version of the daemon")]
     instance: Instance
     streams: dict[str, StreamFacts]
+    more: NotRequired[Annotated[bool, Says("true where a page was asked for and others follow")]]
 
 
 class ReleaseFacts(TypedDict):

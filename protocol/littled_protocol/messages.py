@@ -335,9 +335,22 @@ class Release(Message):
 
 @dataclass(frozen=True, slots=True)
 class StatusRequest(Message):
-    """The client wants to know how the daemon is."""
+    """The client wants to know how the daemon is.
+
+    stream: tell of this stream alone; None for all. after: of those that come after this one, which
+    was the last of an earlier answer that did not have all; None from the first one on.
+    """
 
     type_name: ClassVar[str] = "status_request"
+    stream: str | None = None
+    after: str | None = None
+
+    def __post_init__(self) -> None:
+        """Check the fields."""
+        if self.stream is not None:
+            check_name(self.stream, "status_request.stream")
+        if self.after is not None:
+            check_name(self.after, "status_request.after")
 
 
 @dataclass(frozen=True, slots=True)

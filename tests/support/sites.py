@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import socket
-from collections.abc import AsyncIterator, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -72,8 +72,11 @@ class FakeDaemon:
     def healthy(self) -> bool:
         return self.well
 
-    def status(self) -> dict[str, Any]:
-        return {"streams": {"flights": {"position": 3, "x_type": "u8"}}}
+    x_types: Mapping[str, str] = {"flights": "u8"}
+
+    def status(self, streams: Sequence[str]) -> dict[str, Any]:
+        known = {"flights": {"position": 3, "x_type": "u8"}}
+        return {"streams": {name: known[name] for name in streams}}
 
     instance = "5" * 32
 

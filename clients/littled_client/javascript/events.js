@@ -10,7 +10,7 @@ const SILENT_MS = 30_000;
 /**
  * What a daemon says, for ever: {event: "hello", data} at each connection, with its `instance`, another one
  * for another store; {event: "release", data} for each release, oldest first; {event: "quality",
- * data} with how often rules were wrong, where that is measured; and {event: "tick", data} with the positions of streams, at most once a second.
+ * data} with how often rules were wrong, where that is measured; and {event: "tick", data} with the positions of streams that have changed, at most once a second.
  *
  * base: the address of the daemon's HTTP side. learners: full names; all there are if left out.
  * after: for full names the last version that is known; of others the newest release comes first.

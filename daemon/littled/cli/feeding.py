@@ -141,7 +141,7 @@ def _check_users(stream: str, read: bool | None, wanted: bool) -> None:
 def _check(stream: str, choice: SourceChoice, manner: Manner, daemon: DaemonChoice) -> None:
     """Read a file as it would be fed and say what it holds; Failure if some of it is refused."""
     with explained(ClientError, ProtocolError), daemon.client() as client:
-        streams = client.status()["streams"]
+        streams = client.status(stream)["streams"]
     if stream not in streams:
         raise Failure(f"the daemon at {daemon.address} has no stream {stream!r}")
     taken = StreamInput.from_status(streams[stream])
@@ -318,7 +318,9 @@ class Pouring:
             self._stream, producer=chosen.producer, record=self._recording
         ) as feeder:
             before = feeder.next_sequence
-            taken = StreamInput.from_status(self._client.status()["streams"][self._stream])
+            taken = StreamInput.from_status(
+                self._client.status(self._stream)["streams"][self._stream]
+            )
             source = self._read(chosen.path, feeder, taken, follow)
             check_held(chosen, before, source.name)
             source.expect(chosen.expected(before))

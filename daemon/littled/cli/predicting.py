@@ -75,7 +75,7 @@ def predict(
         raise Failure(f"ask about 1 to {number(VALUES_MAX)} values", WRONG_USE)
     name = request or secrets.token_bytes(limits.request_bytes)
     with explained(ClientError, ProtocolError), daemon.client() as client:
-        status = client.status()
+        status = client.status(learner.partition("/")[0])
         x_type = _point_type(status, learner)
         words = words_of(status).get(learner, Words())  # an unknown learner is refused by name
         if words is None:

@@ -89,7 +89,7 @@ def replay(file: str, stream: str | None, manner: Manner, daemon: DaemonChoice) 
 def _input_of(stream: str, daemon: DaemonChoice) -> StreamInput:
     """What a stream takes, from the status of a daemon that has it."""
     with explained(ClientError, ProtocolError), daemon.client() as client:
-        streams = client.status()["streams"]
+        streams = client.status(stream)["streams"]
     if stream not in streams:
         raise Failure(f"the daemon at {daemon.address} has no stream {stream!r}")
     return StreamInput.from_status(streams[stream])

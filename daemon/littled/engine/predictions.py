@@ -204,11 +204,15 @@ class AnsweringService:
         store: AnswerStore,
         opened: Callable[[int], None],
         position: int,
+        *,
+        closed: bool = False,
     ) -> None:
         """Take over a stream of `position` examples; reads how much its windows have answered.
 
         opened: returns as soon as the charges of a season, given by its number, are durable.
+        closed: answer nothing but what was answered before.
         """
+        self._closed = closed
         self.stream = plan.stream
         self._noise = noise
         self._store = store
@@ -249,6 +253,8 @@ class AnsweringService:
             return _refused(asked, RefusalCode.INVALID_POINTS, answerer, position)
         x = answerer.maker.asked.encode(points)
         stored = self._store.prediction(asked.learner, asked.request)
+        if stored is None and self._closed:
+            return _refused(asked, RefusalCode.STREAM_CLOSED, answerer, position)
         if stored is None:
             return self._answer_new(answerer, asked, points, x, position)
         if (stored.count, stored.x) != (asked.count, x):

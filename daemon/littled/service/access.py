@@ -83,11 +83,6 @@ class Rights:
         """Return whether the peer may know of a stream at all."""
         return any(_covers(grant, stream) for grant in self.grants)
 
-    def status(self, body: dict[str, Any]) -> dict[str, Any]:
-        """Return what the peer may see of the body of a status."""
-        streams = {name: facts for name, facts in body["streams"].items() if self.sees(name)}
-        return {**body, "streams": streams}
-
     @property
     def refused_types(self) -> frozenset[str]:
         """Types of messages that the peer may not send, whatever is in them."""

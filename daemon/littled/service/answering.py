@@ -94,10 +94,10 @@ class Answering:
         self._courses = courses
         self._course: Course | None = None
 
-    def begin(self, noise: NoiseSource, position: int) -> None:
+    def begin(self, noise: NoiseSource, position: int, *, closed: bool = False) -> None:
         """Take over a stream of `position` examples; reads what was answered. Blocks."""
         self._service = AnsweringService(
-            self._plan, noise, self._store, self._seasons.wait, position
+            *(self._plan, noise, self._store, self._seasons.wait, position), closed=closed
         )
 
     def start(self) -> None:

@@ -76,6 +76,7 @@ from littled.service.reception import Newcomer, Reception
 from littled.service.rows import StreamRows
 from littled.service.samples import Sample
 from littled.service.sessions import ServerContext, Session
+from littled.service.statuses import StatusFrames
 from littled.service.subscribers import Releases
 from littled.service.tls import TlsFiles
 from littled.service.training import Trainers
@@ -263,7 +264,10 @@ class Daemon:
         )
         self._committed_at = self._notified_at = self._loop.time()
         self._status: dict[str, Status] = {}
+        self._facts: dict[str, tuple[Status, int, dict[str, Any]]] = {}
         self._plans = [StreamPlan.from_dict(plan) for plan in store.plans.values()]
+        self._plan_of = {plan.stream: plan for plan in self._plans}
+        self._closed = store.closed
         self.words = {
             f"{plan.stream}/{name}": words
             for plan in self._plans
@@ -283,10 +287,7 @@ class Daemon:
         self._spending = {plan.stream: _Spending(plan) for plan in self._plans}
         self._domains = {plan.stream: _domain(plan) for plan in self._plans}
         self.feeding = Feeding(self.intake, self._stream_rows())
-        self._hosts = [
-            Host(plan, store, self._writer, observer, log, self._engine_courses, len(self._plans))
-            for plan in self._plans
-        ]
+        self._hosts = self._make_hosts(observer)
         self._answering = {
             plan.stream: Answering(
                 plan, store, self._writer, host.seasons, observer, self._answering_courses
@@ -298,6 +299,14 @@ class Daemon:
         self._asked = 0
         self._all_answered = asyncio.Event()
         self._all_answered.set()
+
+    def _make_hosts(self, observer: _LoopObserver) -> list[Host]:
+        """A host for the engine of each stream."""
+        store, courses = self._store, self._engine_courses
+        return [
+            Host(plan, store, self._writer, observer, self._log, courses, len(self._plans))
+            for plan in self._plans
+        ]
 
     # --- From start to stop -----------------------------------------------------------------------
 
@@ -347,9 +356,11 @@ class Daemon:
         await asyncio.gather(*(asyncio.to_thread(host.replay) for host in self._hosts))
         for host in self._hosts:
             position = await self._writer.ask(partial(self._store.position, host.stream))
-            self.intake.add_stream(host.stream, position, host.put)
+            closed = host.stream in self._closed
+            self.intake.add_stream(host.stream, position, host.put, closed=closed)
             if host.stream in self._answering and not self._over.is_set():
-                await asyncio.to_thread(self._answering[host.stream].begin, noise, position)
+                begin = partial(self._answering[host.stream].begin, closed=closed)
+                await asyncio.to_thread(begin, noise, position)
 
     async def _serve(self, tasks: asyncio.TaskGroup) -> None:
         """Let peers in until the end begins, then see everybody out."""
@@ -458,7 +469,7 @@ class Daemon:
             intake=self.intake,
             schemas=self._schemas,
             releases=self.releases,
-            status=self.status,
+            statuses=StatusFrames(self.status, self.x_types),
             predict=self.predict,
             spawn=tasks.create_task,
             log=self._log,
@@ -569,25 +580,44 @@ class Daemon:
         """Return whether commits go through."""
         return self._loop.time() - self._committed_at < UNHEALTHY_SECONDS
 
-    def status(self) -> dict[str, Any]:
-        """Return the body of a status message: public facts, as of each stream's last release."""
+    @cached_property
+    def x_types(self) -> dict[str, str]:
+        """The type of the points of every stream."""
+        return {plan.stream: plan.x_type for plan in self._plans}
+
+    def status(self, streams: Sequence[str]) -> dict[str, Any]:
+        """Return the body of a status message: public facts, as of each stream's last release.
+
+        streams: the names of those that it tells of.
+        """
         return {
             "server": self._server,
             "instance": self._store.instance,
-            "streams": {
-                plan.stream: {
-                    **self._status[plan.stream],
-                    "x_type": plan.x_type,
-                    **({} if plan.schema is None else {"schema": plan.schema.to_dict()}),
-                    **_protected(plan),
-                    **self._spending[plan.stream].facts(self._status[plan.stream]),
-                    **self._domains[plan.stream],
-                    "position": self.intake.position(plan.stream),
-                    "learners": self._learners(plan.stream),
-                }
-                for plan in self._plans
-            },
+            "streams": {stream: self._stream_facts(self._plan_of[stream]) for stream in streams},
         }
+
+    def _stream_facts(self, plan: StreamPlan) -> dict[str, Any]:
+        """Public facts about a stream; made anew when its status or position has changed."""
+        stream, position = plan.stream, self.intake.position(plan.stream)
+        status = self._status[stream]
+        known = self._facts.get(stream)
+        if known is not None and known[0] is status and known[1] == position:
+            return known[2]
+        facts = {
+            **status,
+            "x_type": plan.x_type,
+            **({} if plan.schema is None else {"schema": plan.schema.to_dict()}),
+            **_protected(plan),
+            **self._spending[stream].facts(status),
+            **self._domains[stream],
+            "position": position,
+            **({"closed": True} if stream in self._closed else {}),
+            "learners": self._learners(stream),
+        }
+        # What learners answer changes with every answer.
+        if stream not in self._answering:
+            self._facts[stream] = status, position, facts
+        return facts
 
     @property
     def instance(self) -> str:

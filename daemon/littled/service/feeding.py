@@ -137,6 +137,8 @@ class Feeding:
         Where time runs out the rows may become durable later: sent again, they are not taken twice.
         """
         rows = self._rows_of(feed.stream)
+        if self._intake.is_closed(feed.stream):
+            raise FeedError(CONFLICT, "the stream is closed and takes no more rows")
         try:
             async with asyncio.timeout(HTTP_FEED_SECONDS):
                 async with self._reading:

@@ -44,7 +44,7 @@ class AskPages:
         try:
             may = partial(request[RIGHTS].may, Permission.PREDICT)
             words = self._surface.words
-            asked = read_question(await question_body(request), self._x_types(), words, may)
+            asked = read_question(await question_body(request), self._surface.x_types, words, may)
             status, value = response_to(await self._surface.predict(asked))
         except HttpError as error:
             return refused(error)
@@ -81,8 +81,3 @@ class AskPages:
             return refused(HttpError(503, "the daemon is stopping; send the rows again later"))
         finally:
             self._feeds -= 1
-
-    def _x_types(self) -> dict[str, str]:
-        """The type of the points of every stream."""
-        streams = self._surface.status()["streams"]
-        return {name: stream["x_type"] for name, stream in streams.items()}

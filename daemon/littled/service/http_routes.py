@@ -107,6 +107,9 @@ class Route:
     is_listed: bool = True
 
 
+STATUS_LIMIT_MAX: Final = 1_000_000
+"""Greatest number of streams that an answer may be asked to have."""
+
 _STREAM = Parameter("stream", "path", _Name, "name of a stream", required=True)
 _LEARNER = Parameter("learner", "path", _Name, "name of a learner", required=True)
 _PRODUCER = Parameter(
@@ -155,8 +158,24 @@ ROUTES: Final = (
         "GET",
         "/status",
         "status",
-        "streams, learners and budgets, JSON",
+        "streams, learners and budgets, JSON; ?stream=NAME",
         Answer("public facts", {JSON: StatusFacts}),
+        parameters=(
+            Parameter(
+                "stream",
+                "query",
+                list[_Name],
+                "a stream that is wanted, as often as needed; otherwise all",
+            ),
+            Parameter("after", "query", _Name, "the last stream that is known already"),
+            Parameter(
+                "limit",
+                "query",
+                Annotated[int, Says(minimum=1, maximum=STATUS_LIMIT_MAX)],
+                "most streams of an answer; with `more` others follow",
+            ),
+        ),
+        refusals={400: "limit is no such number"},
     ),
     Route(
         "GET",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Protocol
 
 from aiohttp import web
@@ -49,8 +49,12 @@ class Surface(Protocol):
     def healthy(self) -> bool:
         """Return whether commits go through."""
 
-    def status(self) -> dict[str, Any]:
-        """Return the body of a status message."""
+    @property
+    def x_types(self) -> Mapping[str, str]:
+        """The type of the points of every stream."""
+
+    def status(self, streams: Sequence[str]) -> dict[str, Any]:
+        """Return the body of a status message that tells of these streams."""
 
     def positions(self) -> dict[str, int]:
         """Return of every stream how many of its examples are durable."""

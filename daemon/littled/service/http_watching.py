@@ -10,10 +10,12 @@ from aiohttp import hdrs, web
 from littled.service.http_answers import as_json
 from littled.service.http_errors import HttpError
 from littled.service.http_guard import RIGHTS
-from littled.service.http_routes import INDEX, SCHEMAS
+from littled.service.http_numbers import number_in
+from littled.service.http_routes import INDEX, SCHEMAS, STATUS_LIMIT_MAX
 from littled.service.http_surface import Handler, Surface
 from littled.service.page import POLICY, page_file
 from littled.service.planning import Plans
+from littled.service.statuses import status_page
 
 
 class WatchPages:
@@ -58,8 +60,21 @@ class WatchPages:
         return web.Response(status=503, text="commits have stopped\n")
 
     async def status(self, request: web.Request) -> web.Response:
-        """Public facts about every stream."""
-        return as_json(request[RIGHTS].status(self._surface.status()))
+        """Public facts about every stream, or some."""
+        asked = request.query
+        most = number_in(asked["limit"], STATUS_LIMIT_MAX) if "limit" in asked else None
+        if most == 0 or ("limit" in asked and most is None):
+            raise web.HTTPBadRequest(text="limit must be a number of streams, from 1 on\n")
+        surface = self._surface
+        return as_json(
+            status_page(
+                # In the order in which JSON has them, so that the last one of a page is known.
+                *(surface.status, sorted(surface.x_types), request[RIGHTS]),
+                only=set(asked.getall("stream")) if "stream" in asked else None,
+                after=asked.get("after"),
+                most=most,
+            )
+        )
 
     async def metrics(self, request: web.Request) -> web.Response:
         """Numbers for Prometheus."""

@@ -76,6 +76,7 @@ class Intake:
         self._after_commit = committed
         self._lock = threading.Lock()
         self._streams: dict[str, StreamIntake] = {}
+        self._closed: set[str] = set()
         self._scheduled = False
         self._commit_seconds = 0.0
         self._pace = Pace(loop.time)
@@ -90,12 +91,21 @@ class Intake:
         self._drained = asyncio.Event()
         self._drained.set()
 
-    def add_stream(self, name: str, position: int, deliver: Callable[[Record], None]) -> None:
+    def add_stream(
+        self, name: str, position: int, deliver: Callable[[Record], None], *, closed: bool = False
+    ) -> None:
         """Accept examples of the stream `name`, which has `position` durable examples so far.
 
-        `deliver` is called on the loop with every record, in order, once it is durable.
+        `deliver` is called on the loop with every record, in order, once it is durable. closed: let
+        nobody feed it.
         """
         self._streams[name] = StreamIntake(name, position, deliver)
+        if closed:
+            self._closed.add(name)
+
+    def is_closed(self, stream: str) -> bool:
+        """Whether a stream takes no more examples."""
+        return stream in self._closed
 
     def position(self, stream: str) -> int:
         """Return how many examples of `stream` are durable."""
@@ -118,12 +128,14 @@ class Intake:
         """Make `owner` the one who feeds as `producer`, and return the queue with known numbers.
 
         Whoever fed as this producer before is told so, and what it had already handed over is
-        waited for. Raises ProtocolError: unknown_stream; producer_busy, when yet another owner
-        came meanwhile.
+        waited for. Raises ProtocolError: unknown_stream; stream_closed; producer_busy, when yet
+        another owner came meanwhile.
         """
         intake = self._streams.get(stream)
         if intake is None:
             raise ProtocolError(ErrorCode.UNKNOWN_STREAM)
+        if self.is_closed(stream):
+            raise ProtocolError(ErrorCode.STREAM_CLOSED)
         queue = intake.queues.get(producer)
         if queue is None:
             queue = intake.queues[producer] = ProducerQueue(intake, producer)

@@ -5,7 +5,7 @@
 Both may be repeated, or left out. First comes `hello` with the store's instance; then, of each
 learner, its releases after the version that `after` names, or else the newest one, and its last
 figure of `quality`; then releases and figures as they come, and at most once a second, when one has
-changed, a `tick` with the positions of streams.
+changed, a `tick` with the positions of streams that have changed; the first one has all.
 Browsers allow six connections to a host, so one for each learner would not do.
 """
 
@@ -113,7 +113,8 @@ async def tell(
                 told[learner], said_at = facts["number"], loop.time()
         now = positions()
         if now != ticked:
-            await write(event("tick", {"positions": now}))
+            moved = {name: found for name, found in now.items() if ticked.get(name) != found}
+            await write(event("tick", {"positions": moved}))
             ticked, said_at = now, loop.time()
         elif loop.time() - said_at >= HTTP_HEARTBEAT_SECONDS:
             await write(b": still here\n\n")

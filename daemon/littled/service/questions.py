@@ -48,6 +48,7 @@ STATUSES: Mapping[str, int] = {
     RefusalCode.NO_PREDICTIONS: CONFLICT,
     RefusalCode.INVALID_POINTS: BAD_REQUEST,
     RefusalCode.REQUEST_REUSED: CONFLICT,
+    RefusalCode.STREAM_CLOSED: CONFLICT,
 }
 _KEYS = tuple(dict.fromkeys((*keys_of(ValuesQuestion), *keys_of(PointsQuestion))))
 

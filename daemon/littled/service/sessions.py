@@ -42,6 +42,7 @@ from littled.service.logs import Log
 from littled.service.queues import ProducerQueue
 from littled.service.receiving import Receiving
 from littled.service.reception import Guest
+from littled.service.statuses import StatusFrames
 from littled.service.subscribers import Releases
 from littled.service.turns import Allowance, Turns
 from littled.service.writer import WriterStopped
@@ -62,7 +63,6 @@ from littled_protocol.messages import (
     Predict,
     Prediction,
     PredictionRefused,
-    Status,
     StatusRequest,
     Subscribe,
     Welcome,
@@ -114,7 +114,7 @@ class ServerContext:
     intake: Intake
     schemas: Mapping[str, ExampleSchema]
     releases: Releases
-    status: Callable[[], dict[str, Any]]
+    statuses: StatusFrames
     predict: Callable[[Predict], Awaitable[Prediction | PredictionRefused]]
     spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
     log: Log
@@ -441,8 +441,6 @@ class Session(Guest):
     def _pay(self, kind: type[Message], frame_bytes: int) -> int:
         """Take a message out of the allowance, if it counts; return what work it is."""
         units = frame_bytes // WORK_BYTES_PER_UNIT
-        if kind is StatusRequest:
-            units += STATUS_UNITS_PER_STREAM * len(self._context.schemas)
         if kind in _UNITS:
             self._allowance.spend(_UNITS[kind] + units)
         return 1 + units
@@ -667,8 +665,11 @@ class Session(Guest):
                 self.send(release, releases.frame_of(release))
                 version = release.version
 
-    def _status_request(self, _message: StatusRequest) -> None:
-        self.send(Status(self._rights.status(self._context.status())))
+    def _status_request(self, message: StatusRequest) -> None:
+        status, frame = self._context.statuses.answer(message, self._rights)
+        # What there was to be encoded anew is seldom much; the rest is copied.
+        self._allowance.spend(STATUS_UNITS_PER_STREAM * len(status.body["streams"]))
+        self.send(status, frame)
 
     def _predict(self, message: Predict) -> None:
         if not self._may(Permission.PREDICT, message.learner.partition("/")[0]):

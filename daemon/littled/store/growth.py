@@ -18,10 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from littled.store.database import Connection
+from typing import Any, Protocol
 
 # Each of the three is there or none is: the first stream that is added, closed or lost makes them.
 _TABLES = """
@@ -43,6 +40,19 @@ _INSERT_CONFIGURATION = "INSERT INTO configurations VALUES (?, ?)"
 _FORGET_CLOSING = "DELETE FROM closings WHERE stream = ?"
 _INSERT_CLOSING = "INSERT INTO closings VALUES (?, ?, ?, ?, ?)"
 _INSERT_LOST = "INSERT INTO lost_streams VALUES (?, ?) ON CONFLICT (name) DO NOTHING"
+
+
+class Connection(Protocol):
+    """As much as is needed here of `littled.store.database.Connection`."""
+
+    def execute(self, statements: str, values: tuple[Any, ...] = ..., /) -> Any:
+        """Run a statement, or several without values."""
+
+    def executemany(self, statement: str, rows: Iterable[tuple[Any, ...]], /) -> object:
+        """Run a statement for each row."""
+
+    def has_table(self, name: str) -> bool:
+        """Whether there is such a table or index."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,7 +37,7 @@ async def test_health(site: Site) -> None:
 async def test_status_and_metrics(site: Site) -> None:
     status, text, headers = await site.get("/status")
     assert status == 200
-    assert json.loads(text) == site.daemon.status()
+    assert json.loads(text) == site.daemon.status(["flights"])
     assert headers["Content-Type"] == "application/json; charset=utf-8"
     status, text, headers = await site.get("/metrics")
     assert (status, text) == (200, "littled_connections 0.0\n")

@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import ExitStack, asynccontextmanager, suppress
 from typing import Any
 
@@ -38,7 +38,9 @@ class Surface:
     def healthy(self) -> bool:
         return True
 
-    def status(self) -> dict[str, Any]:
+    x_types: Mapping[str, str] = {}
+
+    def status(self, streams: Sequence[str]) -> dict[str, Any]:
         return self.page
 
     def positions(self) -> dict[str, int]:

@@ -1,5 +1,6 @@
-"""Two hundred streams in one process: as many threads as for a few, and all of them learn."""
+"""Six hundred streams in one process: as many threads as for a few, and all of them learn."""
 
+import asyncio
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -9,15 +10,15 @@ import numpy as np
 import pytest
 
 from littled.store.store import Store
-from littled_client import Client
+from littled_client import AsyncClient, Client
 from support.predictions import TARGET, stream_plan
 from support.serving import Peer, Serving, serving
 from support.tasks import TASKS_MAX
 from test_systemd import Unit
 
-STREAMS = [f"stream{number}" for number in range(200)]
+STREAMS = [f"stream{number}" for number in range(600)]
 # Those that are fed, of which the first few are asked as well.
-FED, ASKED = STREAMS[::5], STREAMS[:20:5]
+FED, ASKED = STREAMS[::15], STREAMS[:60:15]
 EXAMPLES = 300
 GIB = 1 << 30
 
@@ -33,7 +34,7 @@ def tasks(process: int) -> int:
 
 @pytest.fixture
 def store(tmp_path: Path) -> Path:
-    """A store with 200 streams, each with a learner that publishes and two that answer."""
+    """A store with 600 streams, each with a learner that publishes and two that answer."""
     plan = stream_plan()
     plans: dict[str, dict[str, Any]] = {
         stream: replace(plan, stream=stream).to_dict() for stream in STREAMS
@@ -67,7 +68,13 @@ def feed(daemon: Serving) -> Iterator[str]:
             yield learned
 
 
-def test_two_hundred_streams_need_no_more_threads_than_the_unit_allows(store: Path) -> None:
+async def told_of(daemon: Serving) -> list[str]:
+    """The streams of which the other client is told."""
+    async with AsyncClient(f"unix:{daemon.unix}") as client:
+        return [*(await client.status())["streams"]]
+
+
+def test_six_hundred_streams_need_no_more_threads_than_the_unit_allows(store: Path) -> None:
     service = Unit("littled.service")["Service"]
     most = int(service["MemoryMax"].removesuffix("G")) * GIB
     with serving(store, environment=environment()) as daemon:
@@ -80,6 +87,11 @@ def test_two_hundred_streams_need_no_more_threads_than_the_unit_allows(store: Pa
         with Client(f"unix:{daemon.unix}") as client:
             for stream in ASKED:
                 assert len(client.predict(f"{stream}/near", [1, 60]).labels) == 2
+            told = client.status()
+            assert [*told["streams"]] == STREAMS, "in pages"
+            assert "more" not in told
+            assert [*client.status(STREAMS[7])["streams"]] == STREAMS[7:8]
+        assert asyncio.run(told_of(daemon)) == STREAMS
         seen.append(tasks(daemon.process.pid))
         assert max(seen) <= TASKS_MAX <= int(service["TasksMax"])
         assert daemon.resident_bytes() < most / 2

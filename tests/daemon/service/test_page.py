@@ -50,7 +50,7 @@ delta = 1e-6
 horizon = 1_000
 """
     + "".join(f'learners.l{i} = {{ class = "thresholds:16" }}\n' for i in range(learners))
-    for stream, learners in [("crowd", 50), *((f"s{i:03}", 1) for i in range(99))]
+    for stream, learners in [("crowd", 50), *((f"s{i:03}", 1) for i in range(299))]
 )
 
 
@@ -238,14 +238,18 @@ def test_many_streams_and_many_learners(browser: Browser, tmp_path: Path) -> Non
     with serving(tmp_path, MANY) as (_, url), watched(browser) as seen:
         page = seen.page
         page.goto(f"{url}#crowd")
-        expect(page.locator("#found")).to_have_text("100 streams")
+        expect(page.locator("#found")).to_have_text("300 streams")
+        expect(page.locator("nav li button")).to_have_count(200)
+        expect(page.locator("nav li").last).to_have_text("and 100 more; find them by their names")
         expect(page.locator("section[aria-label^='Learner ']")).to_have_count(50)
         expect(page.get_by_role("region", name="Learner l49").locator(".rule")).to_contain_text("1")
         page.get_by_label("Find a stream").fill("s09")
-        expect(page.locator("#found")).to_have_text("9 of 100 streams")
-        expect(page.locator("nav li")).to_have_count(9)
+        expect(page.locator("#found")).to_have_text("10 of 300 streams")
+        expect(page.locator("nav li")).to_have_count(10)
         page.get_by_role("button", name="s095").click()
         expect(page.get_by_role("heading", name="s095")).to_be_visible()
+        page.goto(f"{url}#s290")
+        expect(page.get_by_role("heading", name="s290")).to_be_visible()
 
 
 def test_a_token_is_asked_for_and_kept_in_the_page(browser: Browser, tmp_path: Path) -> None:

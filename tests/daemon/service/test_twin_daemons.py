@@ -626,8 +626,8 @@ def _a_status_with_a_share_of_labels(patch: pytest.MonkeyPatch) -> None:
     status = Daemon.status
     checked = Checked(patch)
 
-    def telling(daemon: Daemon) -> dict[str, Any]:
-        return status(daemon) | {"ones": int(checked.y.sum())}
+    def telling(daemon: Daemon, streams: Sequence[str]) -> dict[str, Any]:
+        return status(daemon, streams) | {"ones": int(checked.y.sum())}
 
     patch.setattr(Daemon, "status", telling)
 
@@ -767,8 +767,8 @@ def _a_page_that_says_who_has_fed(patch: pytest.MonkeyPatch) -> None:
         seen.update(users[at : at + 16] for at in range(0, len(users), 16))
         return users
 
-    def telling(daemon: Daemon) -> dict[str, Any]:
-        return status(daemon) | {"users": sorted(each.hex() for each in seen)}
+    def telling(daemon: Daemon, streams: Sequence[str]) -> dict[str, Any]:
+        return status(daemon, streams) | {"users": sorted(each.hex() for each in seen)}
 
     patch.setattr(ExampleSchema, "users_of", noted)
     patch.setattr(Daemon, "status", telling)

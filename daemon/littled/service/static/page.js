@@ -8,6 +8,11 @@ import { StreamView } from "./stream.js";
 
 const STATUS_PAUSE_MS = 400;
 const AGAIN_MS = 2000;
+// Streams that are asked for at a time, so that nobody waits for the daemon meanwhile; that are listed; and
+// that are asked for by name, when they have changed, before all are asked for again.
+const PAGE = 250;
+const LISTED_MAX = 200;
+const NAMED_MAX = 20;
 
 const $ = (id) => document.getElementById(id);
 const daemon = new Daemon(new URL("/", location.href).href);
@@ -27,9 +32,16 @@ function drawList() {
     [name, ...Object.keys(facts.learners)].some((one) => one.toLowerCase().includes(wanted)),
   );
   const all = Object.keys(state.status.streams).length;
-  $("found").textContent = wanted ? `${streams.length} of ${all} streams` : `${all} stream${all === 1 ? "" : "s"}`;
+  $("found").textContent = wanted
+    ? `${grouped(streams.length)} of ${grouped(all)} streams`
+    : `${grouped(all)} stream${all === 1 ? "" : "s"}`;
   state.buttons.clear();
-  put($("streams"), streams.map(([name, facts]) => h("li", {}, button(name, facts))));
+  const left = streams.length - LISTED_MAX;
+  put(
+    $("streams"),
+    streams.slice(0, LISTED_MAX).map(([name, facts]) => h("li", {}, button(name, facts))),
+    left > 0 ? h("li", { class: "quiet" }, `and ${grouped(left)} more; find them by their names`) : null,
+  );
   markChosen();
 }
 
@@ -75,22 +87,44 @@ function drawStream() {
 
 // --- News -----------------------------------------------------------------------------------------
 
-async function readStatus() {
-  state.status = await daemon.json("/status");
+/** Read the status of these streams again, or of all. */
+async function readStatus(names = null) {
+  if (names !== null && names.size <= NAMED_MAX && state.status) {
+    const wanted = [...names].map((name) => `stream=${encodeURIComponent(name)}`).join("&");
+    const { streams } = await daemon.json(`/status?${wanted}`);
+    Object.assign(state.status.streams, streams);
+  } else {
+    state.status = await wholeStatus();
+  }
   const { server, instance } = state.status;
   $("about").textContent = `${server.replace("/", " ")}, store ${instance.slice(0, 8)}`;
   drawList();
   drawStream();
 }
 
-let waiting = null;
+async function wholeStatus() {
+  const status = await daemon.json(`/status?limit=${PAGE}`);
+  let page = status;
+  while (page.more) {
+    const last = Object.keys(page.streams).at(-1);
+    page = await daemon.json(`/status?limit=${PAGE}&after=${encodeURIComponent(last)}`);
+    Object.assign(status.streams, page.streams);
+  }
+  return status;
+}
 
-/** Read the status again soon, once for all that happens meanwhile. */
-function readStatusSoon() {
+let waiting = null;
+let changed = new Set();
+
+/** Read the status of a learner's stream again soon, once for all that happens meanwhile. */
+function readStatusSoon(learner) {
+  changed.add(learner.split("/")[0]);
   waiting ??= setTimeout(async () => {
+    const names = changed;
     waiting = null;
+    changed = new Set();
     try {
-      await readStatus();
+      await readStatus(names);
     } catch (error) {
       refuse(error);
     }
@@ -139,7 +173,7 @@ async function follow() {
       for await (const { event, data } of daemon.watch({ signal: ended.signal, onState })) {
         if (event === "tick") tick(data.positions);
         else if (event === "release") take(data);
-        if (event !== "tick") readStatusSoon();
+        if (data.learner) readStatusSoon(data.learner);
       }
     } catch (error) {
       if (ended.signal.aborted) return;
