@@ -1,12 +1,16 @@
-"""Processes that share the tasks of a benchmark."""
+"""Processes that share the tasks of a benchmark, here or on a Dask cluster."""
 
+import argparse
 import multiprocessing
 import os
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import Executor, ProcessPoolExecutor
+from contextlib import ExitStack
 from typing import TypeVar
+
+from littled.executors import cluster
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -15,14 +19,17 @@ Result = TypeVar("Result")
 class Pool:
     """Processes for tasks, or this process alone; says on standard error how far it is."""
 
-    def __init__(self, jobs: int) -> None:
-        """`jobs` processes."""
-        self._pool = None
-        if jobs > 1:
+    def __init__(self, jobs: int, executor: str | None = None) -> None:
+        """`jobs` processes, or the workers behind an address, which have this checkout as well."""
+        self._pool: Executor | None = None
+        self._stack = ExitStack()
+        if executor is not None:
+            self._pool = self._stack.enter_context(cluster(executor))
+        elif jobs > 1:
             # a product that is spread over threads gets in the way of the other process
             os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
             context = multiprocessing.get_context("spawn")
-            self._pool = ProcessPoolExecutor(jobs, mp_context=context)
+            self._pool = self._stack.enter_context(ProcessPoolExecutor(jobs, mp_context=context))
 
     def map(
         self, work: Callable[[Task], Result], tasks: Sequence[Task], what: str
@@ -38,5 +45,10 @@ class Pool:
 
     def close(self) -> None:
         """End the processes."""
-        if self._pool is not None:
-            self._pool.shutdown()
+        self._stack.close()
+
+
+def add_pool_options(parser: argparse.ArgumentParser) -> None:
+    """Add --jobs and --executor."""
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--executor", metavar="dask://HOST:PORT", help="run on these workers")

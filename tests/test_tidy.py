@@ -150,6 +150,10 @@ ONE_LEARNER = (
     "parts of one state machine, run as one",
 )
 TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
+    "daemon/littled/executors.py": (
+        "tests/daemon/cli/test_cli_executors.py",
+        "a cluster as commands use it",
+    ),
     **{
         f"daemon/littled/service/{name}.py": (
             "tests/daemon/service/test_http.py",
@@ -626,6 +630,7 @@ def test_what_is_installed_is_what_is_imported_and_the_rest_are_extras() -> None
     extras = {
         "parquet": {"pyarrow"},
         "audit": {"scipy"},
+        "dask": {"distributed"},
         "plots": {"matplotlib"},
         "river": {"river", "sklearn"},
         "sklearn": {"sklearn"},

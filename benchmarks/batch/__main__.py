@@ -9,7 +9,7 @@ from pathlib import Path
 from benchmarks import batch
 from benchmarks.batch.flights import PLACES, WINDOWS, FlightRow, flight_row
 from benchmarks.batch.windows import METHODS, WindowRow, least_window
-from benchmarks.pool import Pool
+from benchmarks.pool import Pool, add_pool_options
 
 QUICK_RUNS, QUICK_PLACES, QUICK_WINDOWS = 20, 5, (300, 1_000)
 
@@ -51,7 +51,7 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--places", type=int, default=PLACES)
     parser.add_argument("--windows", nargs="*", type=int, default=list(WINDOWS))
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    add_pool_options(parser)
     parser.add_argument("--output", type=Path, default=Path("build/batch"))
     parser.add_argument("--quick", action="store_true", help="fewer runs and places")
     found = parser.parse_args(arguments)
@@ -63,7 +63,7 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
 def main() -> None:
     """Measure and write."""
     arguments = parsed_arguments()
-    pool = Pool(arguments.jobs)
+    pool = Pool(arguments.jobs, arguments.executor)
     tasks = [(name, m, arguments.runs) for name in arguments.classes for m in METHODS[name]]
     windows = list(pool.map(least_window, tasks, "windows"))
     places = [(window, arguments.places) for window in arguments.windows]

@@ -11,6 +11,7 @@ from benchmarks.evasion.measuring import CLASSES, PLANS, Planned, Run, asked, me
 from benchmarks.evasion.report import figures, markdown
 from benchmarks.learning.report import write_json_lines
 from benchmarks.learning.runs import hypotheses_of
+from benchmarks.pool import add_pool_options
 from littled.classes.base import ClassError
 
 QUICK_SEEDS, QUICK_HORIZON = 2, 100_000
@@ -49,7 +50,7 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
     parser.add_argument("--seeds", type=int, default=8)
     parser.add_argument("--horizon", type=int, default=1_000_000)
     parser.add_argument("--most", type=int, default=50_000, help="mistakes at which a run ends")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    add_pool_options(parser)
     parser.add_argument("--output", type=Path, default=Path("build/evasion"))
     parser.add_argument(
         "--quick", action="store_true", help=f"{QUICK_SEEDS} seeds of {QUICK_HORIZON:,} examples"

@@ -165,7 +165,7 @@ def measure(arguments: argparse.Namespace) -> tuple[list[Run], list[Planned]]:
         if plan.plan is None:
             print(f"{plan.class_name}, {plan.name}: {plan.note}", file=sys.stderr)
     made = [plan for plan in plans if plan.plan is not None]
-    pool = Pool(arguments.jobs)
+    pool = Pool(arguments.jobs, arguments.executor)
     chosen: list[tuple[Planned, str, Policy | None]] = [
         (plan, name, policy)
         for plan in made

@@ -11,6 +11,7 @@ from benchmarks.learning.measuring import CLASSES, TUNING_SEEDS, measure
 from benchmarks.learning.report import ClassFacts, figures, markdown, write_json_lines
 from benchmarks.learning.runs import USERS, Run
 from benchmarks.learning.streams import KINDS, ORDERS, parsed
+from benchmarks.pool import add_pool_options
 
 OVER_TIME = ("thresholds:65536", "affine:64:8")
 QUICK_SEEDS, QUICK_HORIZON = 2, 100_000
@@ -57,7 +58,7 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
     parser.add_argument("--seeds", type=int, default=12)
     parser.add_argument("--horizon", type=int, default=1_000_000)
     parser.add_argument("--tuning-seeds", type=int, default=TUNING_SEEDS)
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    add_pool_options(parser)
     parser.add_argument("--baselines", action=argparse.BooleanOptionalAction, default=True)
     parser.add_argument("--output", type=Path, default=Path("build/learning"))
     parser.add_argument(

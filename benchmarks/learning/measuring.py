@@ -96,7 +96,7 @@ def measure(arguments: argparse.Namespace) -> tuple[list[Run], list[ClassFacts]]
         facts.append(fact)
         if fact.note:
             print(f"{name}: {fact.note}", file=sys.stderr)
-    pool = Pool(arguments.jobs)
+    pool = Pool(arguments.jobs, arguments.executor)
     cells = [(name, kind) for name in arguments.classes for kind in arguments.kinds]
     more = [(name, kind) for name in arguments.classes for kind in arguments.streams]
     chosen: dict[str, Choices] = {}

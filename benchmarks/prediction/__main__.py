@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import prediction
+from benchmarks.pool import add_pool_options
 from benchmarks.prediction.bound import BoundPoint
 from benchmarks.prediction.measuring import PARTS, QUICK_SIZE, measure
 from benchmarks.prediction.report import markdown, write_json_lines
@@ -42,7 +43,7 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
         description=(prediction.__doc__ or "").splitlines()[0],
     )
     parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=PARTS)
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    add_pool_options(parser)
     parser.add_argument("--output", type=Path, default=Path("build/prediction"))
     parser.add_argument(
         "--quick", action="store_true", help=f"few classes and windows of {QUICK_SIZE:,} examples"

@@ -81,7 +81,7 @@ _TASKS = {"answers": _answers, "errors": _errors, "times": _times, "bound": _bou
 def measure(arguments: argparse.Namespace) -> list[Row]:
     """All rows of all measurements."""
     work = list(tasks(arguments.parts, quick=arguments.quick))
-    pool = Pool(arguments.jobs)
+    pool = Pool(arguments.jobs, arguments.executor)
     rows = [row for found in pool.map(perform, work, "measurements") for row in found]
     pool.close()
     return rows

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from benchmarks import real
-from benchmarks.pool import Pool
+from benchmarks.pool import Pool, add_pool_options
 from benchmarks.real.measuring import Asked, Kept, measured
 from benchmarks.real.methods import METHODS
 from benchmarks.real.report import Figures, figures, markdown, renewed, sections
@@ -28,7 +28,7 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
     parser.add_argument("--tuning-seeds", type=int, default=2)
     parser.add_argument("--tuning-streams", nargs="+", default=list(NAMES), choices=NAMES)
     parser.add_argument("--again", nargs="+", default=[], choices=list(METHODS), metavar="METHOD")
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    add_pool_options(parser)
     parser.add_argument("--json", type=Path, help="a file for the figures")
     parser.add_argument("--page", type=Path, help="a page that quotes tables, to be renewed")
     parser.add_argument("--output", type=Path, default=Path("build/real"))
@@ -86,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     given = parsed_arguments(arguments)
     asked, output = asked_of(given), given.output
     output.mkdir(parents=True, exist_ok=True)
-    kept, pool = Kept.opened(output / "runs.jsonl", given.again), Pool(given.jobs)
+    kept, pool = Kept.opened(output / "runs.jsonl", given.again), Pool(given.jobs, given.executor)
     runs, refusals = measured(asked, kept, pool)
     pool.close()
     found = figures(runs)

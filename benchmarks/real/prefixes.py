@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from statistics import mean
 
-from benchmarks.pool import Pool
+from benchmarks.pool import Pool, add_pool_options
 from benchmarks.real.learners import Littled
 from benchmarks.real.report import renewed
 from benchmarks.real.streams import NAMES, RealStream, stream_of
@@ -132,7 +132,7 @@ def pairs_of(asked: argparse.Namespace) -> Iterator[Pair]:
         for epsilon in asked.epsilons
         if rows <= len(stream_of(name))
     ]
-    pool = Pool(asked.jobs)
+    pool = Pool(asked.jobs, asked.executor)
     try:
         yield from pool.map(measured, tasks, "parts of streams")
     finally:
@@ -150,7 +150,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--rows", nargs="+", type=int, default=ROWS)
     parser.add_argument("--epsilons", nargs="+", default=EPSILONS)
     parser.add_argument("--seeds", type=int, default=SEEDS)
-    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    add_pool_options(parser)
     parser.add_argument("--numbers", action="store_true", help="each number by itself")
     parser.add_argument("--page", type=Path, help="a page whose tables are written anew")
     asked = parser.parse_args(arguments)

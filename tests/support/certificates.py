@@ -71,14 +71,16 @@ class Authority:
         common_name: str,
         *,
         server: bool = False,
+        peer: bool = False,
         expired: bool = False,
         self_signed: bool = False,
         address: str = "127.0.0.1",
     ) -> Issued:
-        """A certificate for a client, or for a server on an address."""
+        """A certificate for a client, for a server on an address, or for a peer, which is both."""
         key = ec.generate_private_key(ec.SECP256R1())
         now = datetime.datetime.now(datetime.UTC)
-        use = ExtendedKeyUsageOID.SERVER_AUTH if server else ExtendedKeyUsageOID.CLIENT_AUTH
+        serving, asking = ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH
+        uses = [serving, asking] if peer else [serving if server else asking]
         builder = (
             x509.CertificateBuilder()
             .subject_name(_name(common_name))
@@ -87,9 +89,9 @@ class Authority:
             .serial_number(x509.random_serial_number())
             .not_valid_before(now - 2 * DAY)
             .not_valid_after(now - DAY if expired else now + DAY)
-            .add_extension(x509.ExtendedKeyUsage([use]), critical=False)
+            .add_extension(x509.ExtendedKeyUsage(uses), critical=False)
         )
-        if server:
+        if server or peer:
             names = [x509.IPAddress(ipaddress.ip_address(address)), x509.DNSName(common_name)]
             builder = builder.add_extension(x509.SubjectAlternativeName(names), critical=False)
         signed = builder.sign(key if self_signed else self._key, hashes.SHA256())

@@ -10,7 +10,7 @@ import os
 import signal
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, Executor, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -170,7 +170,7 @@ class Auditor:
 
     key: bytes
     doubt: float = DOUBT
-    pool: ProcessPoolExecutor | None = None
+    pool: Executor | None = None
     told: Callable[[int], None] = field(default=lambda _: None)
 
     def audit(self, number: int, subject: Subject, runs: int) -> Finding:

@@ -3,7 +3,8 @@
 import importlib.util
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from concurrent.futures import Executor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from littled.auditing.streams import NoStreams
 from littled.auditing.subjects import SMALL, small_plan, subjects_of
 from littled.auditing.trials import RUNS_MIN, Auditor, Finding, Subject, processes, usual_processes
 from littled.cli.failures import WRONG_USE, Failure, explained
+from littled.cli.options import ExecutorChoice, executor_options
 from littled.cli.output import console, notes, number, print_json
 from littled.configuration import ConfigurationError, load_configuration
 from littled.mechanisms.noise import KEY_BYTES
@@ -63,6 +65,7 @@ CONTROLS_REMARK = (
               help="Repeat an audit exactly; else its keys are random.")  # fmt: skip
 @click.option("--processes", "count", type=click.IntRange(1, 256), metavar="N",
               show_default="one a core", help="Processes that make runs.")  # fmt: skip
+@executor_options
 @click.option("--json", "as_json", is_flag=True, help="Everything, as one JSON object.")
 def audit(
     configuration: Path | None,
@@ -72,6 +75,7 @@ def audit(
     runs: int | None,
     seed: int | None,
     count: int | None,
+    executor: ExecutorChoice,
     as_json: bool,
 ) -> None:
     """Try to disprove what a plan claims, by running the daemon's own engine over and over.
@@ -86,7 +90,15 @@ def audit(
     chosen = list(_controls(configuration, stream, learner) if controls else
                   _subjects(configuration, stream, learner))  # fmt: skip
     key = secrets.token_bytes(KEY_BYTES) if seed is None else key_of_seed(seed)
-    findings = audited(chosen, key, runs, usual_processes() if count is None else count)
+    if count is not None and executor.address is not None:
+        raise Failure("--processes is for this machine; leave it away with --executor", WRONG_USE)
+    with executor.running() as workers:
+        pool: AbstractContextManager[Executor | None] = (
+            processes(usual_processes() if count is None else count)
+            if workers is None
+            else nullcontext(workers)
+        )
+        findings = audited(chosen, key, runs, pool)
     if as_json:
         print_json({"doubt": DOUBT, "seed": seed, "audits": list(map(facts, findings))}, indent=2)
     else:
@@ -136,12 +148,17 @@ def _planned(configuration: Path, stream: str | None) -> Iterator[StreamPlan]:
                 yield plan_stream(configured.request())
 
 
-def audited(subjects: Sequence[Subject], key: bytes, runs: int | None, count: int) -> list[Finding]:
+def audited(
+    subjects: Sequence[Subject],
+    key: bytes,
+    runs: int | None,
+    workers: AbstractContextManager[Executor | None],
+) -> list[Finding]:
     """The findings on all subjects, with a bar on standard error in a terminal."""
     sizes = [subject.usual_runs if runs is None else runs for subject in subjects]
     needed = [audited.runs_needed(size) for audited, size in zip(subjects, sizes, strict=True)]
     findings = []
-    with processes(count) as pool, watched(sum(needed)) as (progress, task):
+    with workers as pool, watched(sum(needed)) as (progress, task):
         auditor = Auditor(
             key, DOUBT / len(subjects), pool, lambda done: progress.advance(task, done)
         )
