@@ -213,7 +213,7 @@ def test_every_command_and_configuration_is_understood(
         "littled.toml",
         "flights.csv",
         "token",
-        "ca.pem",
+        *("ca.pem", "me.pem", "me.key"),
         *("cancer.csv", "phishing.csv", "diamonds.csv", "january.csv", "domains.csv"),
         *("addresses.csv", "all-columns.toml", "american.toml"),
         *("transactions.csv", "reports.csv"),

@@ -36,6 +36,7 @@ ARROWS: dict[str, set[str]] = {
     "littled_protocol": set(),
     "littled_client": {"littled_protocol"},
     "limits": set(),
+    "executors": set(),
     "portable": set(),
     "ways": set(),
     "written": set(),
