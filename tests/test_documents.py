@@ -99,7 +99,10 @@ def configurations(page: Path, folder: Path) -> Iterator[Configuration]:
 
 def anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.+)$", text_of(page), re.MULTILINE)
-    return {re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings}
+    named_places = set(re.findall(r'<a id="([^"]+)"></a>', text_of(page)))
+    return named_places | {
+        re.sub(r"[^\w\- ]", "", each.lower()).replace(" ", "-") for each in headings
+    }
 
 
 def broken_links(page: Path) -> list[str]:
@@ -123,6 +126,52 @@ def test_a_broken_link_is_found(tmp_path: Path) -> None:
     page = tmp_path / "page.md"
     page.write_text("# One title\n[a](#one-title) [b](#two) [c](nowhere.md) [d](page.md#one-title)")
     assert broken_links(page) == ["#two", "nowhere.md"]
+
+
+# Words of this program that are linked to the glossary where a page has them first. Some pages have
+# such a word in another meaning, or in a table that a program writes.
+PRIVATE_WORDS = {
+    "season": "[Ss]easons?",
+    "epoch": "[Ee]pochs?",
+    "mark": "marks?",
+    "teacher": "[Tt]eachers?",
+    "twin": "[Tt]wins?",
+    "trigger": "triggers?",
+}
+OTHER_MEANINGS = {
+    *(("gallery.md", "mark"), ("real-streams.md", "mark"), ("conjunctions.md", "mark")),
+    *(("python.md", "twin"), ("real-streams.md", "teacher")),
+}
+# What explains its words itself.
+EXPLAINING = {"glossary.md", "tutorial.md"}
+NO_PROSE = re.compile(
+    r"```.*?```|<!--.*?-->|`[^`\n]*`|^#[^\n]*$|^    [^\n]*$", re.MULTILINE | re.DOTALL
+)
+
+
+def unexplained(name: str, text: str) -> list[str]:
+    """The private words that stand on a page before they are linked to the glossary."""
+    prose, found = NO_PROSE.sub("", text), []
+    for word, written in PRIVATE_WORDS.items():
+        linked = rf"\[{written}\]\((?:\.\./|docs/)?glossary\.md#{word}\)"
+        anywhere = rf"(?P<link>{linked})|\[[^\]]*\]\([^)]*\)|(?<![\w-])(?P<word>{written})(?![\w-])"
+        first = next((m for m in re.finditer(anywhere, prose) if m["link"] or m["word"]), None)
+        if first is not None and first["word"] and (name, word) not in OTHER_MEANINGS:
+            found.append(word)
+    return found
+
+
+@pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS.glob("*.md"), *CLASS_PAGES], ids=named)
+def test_a_private_word_leads_to_the_glossary_where_it_is_first_met(page: Path) -> None:
+    if page.name not in EXPLAINING:
+        assert unexplained(page.name, text_of(page)) == []
+
+
+def test_a_word_that_is_met_before_it_is_linked_is_found() -> None:
+    page = "A `mark` of a [mark](glossary.md#mark), then a mark. In an epoch"
+    assert unexplained("page.md", f"# Epochs\n\n{page}, of [epochs](glossary.md#epoch)") == [
+        "epoch"
+    ]
 
 
 def test_every_page_can_be_found_from_the_index() -> None:
