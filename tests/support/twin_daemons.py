@@ -44,6 +44,7 @@ from littled.planner import StreamPlan
 from littled.service import daemon as daemon_module
 from littled.service import host as host_module
 from littled.service import http_rules
+from littled.service import logs as logs_module
 from littled.service import turns as turns_module
 from littled.service.daemon import serve
 from littled.service.host import Host
@@ -282,7 +283,9 @@ class Day:
             noise = Headless(KeyedNoise(self.key), self.exchanged)
             patch.setattr(daemon_module, "KeyedNoise", lambda _: noise)
             patch.setattr(host_module, "ENGINE_REST_SECONDS", 0.0)
-            # matters of the clock: signs of life, and the pace at which one peer may ask
+            # matters of the clock: signs of life, the pace at which one peer may ask, and lines of
+            # the log that are left out where many of a kind come within seconds
+            patch.setattr(logs_module, "LOG_INTERVAL_SECONDS", 3600.0)
             patch.setattr(http_rules, "HTTP_HEARTBEAT_SECONDS", 3600.0)
             patch.setattr(turns_module, "ALLOWANCE_UNITS_PER_SECOND", 1e6)
             self._done.attach(patch)
