@@ -164,7 +164,7 @@ def unexplained(name: str, text: str) -> list[str]:
 @pytest.mark.parametrize("page", [ROOT / "README.md", *DOCS.glob("*.md"), *CLASS_PAGES], ids=named)
 def test_a_private_word_leads_to_the_glossary_where_it_is_first_met(page: Path) -> None:
     if page.name not in EXPLAINING:
-        assert unexplained(page.name, text_of(page)) == []
+        assert unexplained(page.name, text_of(page)) == [], "link these to the glossary"
 
 
 def test_a_word_that_is_met_before_it_is_linked_is_found() -> None:
