@@ -76,6 +76,8 @@ class Intake:
         self._after_commit = committed
         self._lock = threading.Lock()
         self._streams: dict[str, StreamIntake] = {}
+        # Those with runs that no commit has taken: of thousands few are fed at a time.
+        self._busy: dict[StreamIntake, None] = {}
         self._closed: set[str] = set()
         self._scheduled = False
         self._commit_seconds = 0.0
@@ -190,6 +192,7 @@ class Intake:
         self._alone = None
         with self._lock:
             queue.put(run)
+            self._busy[stream] = None
             wake = self._schedule()
             full = stream.has_too_much(queue, self._pace.pending_bytes_max)
         if wake:
@@ -238,9 +241,7 @@ class Intake:
     def _schedule(self) -> bool:
         """Return whether a commit must be submitted now; the lock is held."""
         little = self._pace.rests
-        if self._scheduled or not any(
-            stream.has_work(little=little) for stream in self._streams.values()
-        ):
+        if self._scheduled or not any(stream.has_work(little=little) for stream in self._busy):
             return False
         self._scheduled = True
         return True
@@ -262,7 +263,7 @@ class Intake:
         with self._lock:
             waiting = [
                 queue.pending
-                for stream in self._streams.values()
+                for stream in self._busy
                 for queue in stream.waiting
                 if queue.has_little or not rests
             ]
@@ -322,7 +323,8 @@ class Intake:
         """Commit what may be committed; return what was stored, and whose it is."""
         with self._lock:
             room = self._pace.room_bytes
-            taken = take_shares(self._streams.values(), room)
+            taken = take_shares(self._busy, room)
+            self._busy = {stream: None for stream in self._busy if stream.waiting}
             if taken and room:
                 self._pace.begin_rest()
             records: list[NewRecord] = []
