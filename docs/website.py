@@ -83,7 +83,7 @@ def notebook_files(config: MkDocsConfig, path: Path, name: str) -> Iterator[File
 def sources(root: Path) -> Iterator[Path]:
     """Every file that is on the site; programs and configurations of the pages are not."""
     for path in sorted((root / "docs").rglob("*")):
-        if path.suffix in {*PAGES, ".png", ".svg", ".json"}:
+        if path.suffix in {*PAGES, ".css", ".png", ".svg", ".json"}:
             yield path
     for pattern in BESIDE:
         yield from sorted(root.glob(pattern))
