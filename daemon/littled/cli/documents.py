@@ -36,7 +36,9 @@ def docs(page: str | None) -> None:
         return
     wanted = page.lower().removesuffix(".md").removesuffix(".ipynb").removeprefix("docs/")
     if wanted not in pages:
-        close = "".join(f", did you mean {each}?" for each in get_close_matches(wanted, pages, 1))
+        inner = [name for name in pages if name.endswith(f"/{wanted}")]
+        found = inner[:1] or get_close_matches(wanted, pages, 1)
+        close = "".join(f", did you mean {each}?" for each in found)
         raise Failure(f"there is no page {page}{close or ';'} littled docs lists them", WRONG_USE)
     click.echo(text_of(pages[wanted]), nl=False)
 

@@ -57,6 +57,10 @@ def test_a_notebook_is_printed_with_what_it_showed() -> None:
     ("page", "sentence"),
     [
         ("planing", "there is no page planing, did you mean planning? littled docs lists them"),
+        (
+            "flights",
+            "there is no page flights, did you mean notebooks/flights? littled docs lists them",
+        ),
         ("../secret", "there is no page ../secret; littled docs lists them"),
     ],
 )
