@@ -7,7 +7,8 @@ environment of the older one: `git worktree add OLD 17e11b0`, and the three pack
 those of this version. Nothing here may need more than that version had. "columns" is of da941a9,
 "windows" of f8874e1, the first with window learners; "quality" of the first version that says how
 good rules are; "scorecards" of 84a95e3; "sequences" of the
-first with one-way sequences; all others are of 17e11b0.
+first with one-way sequences; "grown" of the first to which streams can be added; all others are
+of 17e11b0.
 """
 
 import json
@@ -120,6 +121,7 @@ CONFIGURATIONS = {
         "turns", "thresholds:16", f'{ANSWERS}200\nmethod = "averaging"', horizon=400, epsilon=100
     ),
     "restored": stream("late", "thresholds:64"),
+    "grown": stream("late", "thresholds:64") + stream("thresholds", "thresholds:64"),
     "killed": stream("late", "thresholds:64") + stream("ids", "points:64"),
     "columns": stream("rows", "points:64", horizon=45_000)
     + stream("members", "thresholds:64", unit=USERS, epsilon=8, horizon=45_000),
@@ -148,6 +150,8 @@ CONFIGURATIONS = {
     + stream("members", "scorecard:16x16", unit=USERS, epsilon=8),
 }
 """By name of a store: what it was made with."""
+# What is added to "grown", where another stream is closed: the first that protects users.
+ADDED = stream("members", "thresholds:64", unit=USERS, epsilon=8, horizon=20_000)
 
 
 # --- examples -------------------------------------------------------------------------------------
@@ -240,6 +244,8 @@ def feed(
 ) -> None:
     """Send so many examples more to each stream, in frames of several lengths."""
     for name in plans(store):
+        if name in closed(store):
+            continue
         with client.feed(name) as feeder:
             end, frames = feeder.next_sequence + count, 0
             while (first := feeder.next_sequence) < end:
@@ -279,6 +285,13 @@ def plans(store: Path) -> dict[str, Any]:
     """The plan of each stream."""
     with Store.open(store, read_only=True) as opened:
         return opened.plans
+
+
+def closed(store: Path) -> frozenset[str]:
+    """The streams that take no more examples; older versions know of none."""
+    with Store.open(store, read_only=True) as opened:
+        found: frozenset[str] = getattr(opened, "closed", frozenset())
+        return found
 
 
 # --- what a store says ----------------------------------------------------------------------------
@@ -342,6 +355,12 @@ def make(name: str, folder: Path) -> None:
             if (older / file).exists():
                 shutil.copy(older / file, store / file)
         littled("restore", "store", "--yes", folder=folder)
+        with served(store) as client:
+            feed(client, store, EXAMPLES)
+    if name == "grown":
+        (folder / "more.toml").write_text(ADDED)
+        littled("stream", "add", "store", "more.toml", folder=folder)
+        littled("stream", "close", "store", "thresholds", "--yes", folder=folder)
         with served(store) as client:
             feed(client, store, EXAMPLES)
 

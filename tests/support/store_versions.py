@@ -17,6 +17,7 @@ TEST = "test_an_old_store_goes_on"
 FIRST = "17e11b0"
 WRITTEN_BY = {
     "columns": "da941a9",
+    "grown": "fbf3554",
     "windows": "f8874e1",
     "quality": "ac0f058",
     "scorecards": "84a95e3",
@@ -26,6 +27,7 @@ HOLDS = {
     "answers": "learners that answer questions, by every method",
     "classes": "a learner of each of ten classes",
     "columns": "large batches, whose columns lie in files beside the database",
+    "grown": "a stream that was added, and one that was closed",
     "killed": "what a daemon left that was killed at work",
     "quality": "how good rules are, measured from the budget",
     "restored": "a store that was restored from an older copy",
