@@ -94,7 +94,9 @@ IMPURE_MODULES = {
     *("time", "uuid"),
 }
 # Modules whose classes have a base class of an extra; whoever asks for one imports them.
-IMPORTED_LATE = {"littled.programs.estimator", "littled.programs.streaming"}
+IMPORTED_LATE = {
+    *("littled.programs.estimator", "littled.programs.streaming", "littled.store.postgres"),
+}
 # The protocol is sans-IO as well, and has to be light enough for the smallest client.
 # The last is what TypedDict comes from that pydantic takes before Python 3.12.
 PROTOCOL_THIRD_PARTY = {"msgpack", "numpy", "typing_extensions"}
@@ -633,6 +635,7 @@ def test_what_is_installed_is_what_is_imported_and_the_rest_are_extras() -> None
         "audit": {"scipy"},
         "dask": {"distributed"},
         "plots": {"matplotlib"},
+        "postgres": {"psycopg"},
         "river": {"river", "sklearn"},
         "sklearn": {"sklearn"},
     }
@@ -642,7 +645,8 @@ def test_what_is_installed_is_what_is_imported_and_the_rest_are_extras() -> None
 
 def test_no_version_of_anything_is_ruled_out_by_being_new() -> None:
     every = [each for wanted in requirements().values() for each in wanted]
-    assert [each for each in every if not re.fullmatch(r"[\w-]+>=(\d+!)?[\d.]+", each)] == []
+    plain = re.compile(r"[\w-]+(\[\w+\])?>=(\d+!)?[\d.]+")
+    assert [each for each in every if not plain.fullmatch(each)] == []
 
 
 def test_no_module_uses_a_banned_name() -> None:

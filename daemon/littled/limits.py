@@ -292,6 +292,15 @@ STORE_BUSY_SECONDS = 5.0
 # Time after which a commit looks again whether the SQLite file is still where it was opened. What
 # was acknowledged since would be lost with it; a look takes some microseconds.
 STORE_PLACE_SECONDS = 1.0
+# How long PostgreSQL may take to let a connection in, and after how much silence, and how often
+# then, its host is asked whether it is still there.
+POSTGRES_CONNECT_SECONDS = 10
+POSTGRES_KEEPALIVE_SECONDS = 10
+# How long an opening waits for the server to notice that the one before has ended.
+POSTGRES_LOCK_SECONDS = 1.0
+# Rows of PostgreSQL that are fetched at first, and bytes that are then fetched at a time.
+POSTGRES_FETCH_ROWS = 16
+POSTGRES_FETCH_BYTES = 1024 * 1024
 # Pages that the writing connection keeps in memory; holds a whole commit.
 STORE_CACHE_BYTES = 16 * 1024 * 1024
 # One reading transaction takes so many rows or bytes, whichever comes first; then the write-ahead

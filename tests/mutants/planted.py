@@ -2536,8 +2536,72 @@ GROWTH = (
     ),
 )
 
+OWNERS = (
+    Mutant(
+        "an owner that was put off and stores on",
+        "store/postgres.py",
+        "if [row[0] for row in rows] != [self._epoch]:",
+        "if False:",
+        (f"{STORE}/test_postgres.py::test_the_sentence_of_an_owner_that_was_put_off",),
+    ),
+    Mutant(
+        "a cancelled wait for standbys taken for a commit",
+        "store/postgres.py",
+        "if self._warnings:",
+        "if False:",
+        (f"{STORE}/test_standbys.py::test_a_cancelled_wait_is_fatal_and_shows_nothing",),
+    ),
+    Mutant(
+        "a server that may keep its warnings to itself",
+        "store/postgres.py",
+        "SET client_min_messages = 'warning'",
+        "SET client_min_messages = 'error'",
+        (f"{STORE}/test_standbys.py::test_a_cancelled_wait_is_fatal_and_shows_nothing",),
+    ),
+    Mutant(
+        "a commit of unknown outcome that is tried again",
+        "store/store.py",
+        "            self._writing.run(self._append_one, producer, record)",
+        "            try:\n"
+        "                self._writing.run(self._append_one, producer, record)\n"
+        "            except StoreFailed:\n"
+        "                self._writing = self._place.database.writing()\n"
+        "                self._writing.run(self._append_one, producer, record)",
+        (f"{STORE}/test_postgres.py::test_a_commit_whose_outcome_is_unknown_is_not_tried_again",),
+    ),
+    Mutant(
+        "a store that is read before the standbys know its new owner",
+        "store/postgres.py",
+        "                rows = self._raw.execute(_TAKE_OVER).fetchall()",
+        '                self._raw.execute("SET LOCAL synchronous_commit = local")\n'
+        "                rows = self._raw.execute(_TAKE_OVER).fetchall()",
+        (f"{STORE}/test_standbys.py::test_taking_over_waits_until_the_standbys_have_it",),
+    ),
+    Mutant(
+        "a release that is shown before the mark has it",
+        "store/store.py",
+        "if found and found[-1].version > self._shown.get(learner, self._unseen):",
+        "if False:",
+        (f"{STORE}/test_store.py::test_nobody_is_shown_what_the_mark_does_not_have_yet",),
+    ),
+    Mutant(
+        "an answer that is shown before the mark has it",
+        "store/store.py",
+        "number > self._answered.get(found.stream, self._unseen):",
+        "number < 0:",
+        (f"{STORE}/test_store.py::test_nobody_is_shown_what_the_mark_does_not_have_yet",),
+    ),
+    Mutant(
+        "an error of the server that goes into a message",
+        "store/postgres.py",
+        "code = error.sqlstate or type(error).__name__",
+        "code = str(error)",
+        (f"{STORE}/test_postgres.py::test_what_psycopg_raises_becomes_an_error_of_the_store",),
+    ),
+)
+
 MUTANTS = (
-    *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES),
+    *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES, *OWNERS),
     *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *VALUES, *BLOCKS, *MEANINGS, *TABLES, *LEADERS),
     *PARTITIONS,
     *QUALITY,

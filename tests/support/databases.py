@@ -3,9 +3,11 @@
 import os
 import pwd
 import shutil
+import signal
 import sqlite3
 import subprocess
 import tempfile
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -106,8 +108,9 @@ class Postgres:
         """Serve `folder` with these programs; `user` runs the server where this one may not."""
         self.folder, self.user, self._programs = folder, user, programs
         self._psql: subprocess.Popen[str] | None = None
+        self.options = ""
 
-    def run(self, program: str, *arguments: str | Path) -> None:
+    def run(self, program: str | Path, *arguments: str | Path) -> None:
         """Run a program of PostgreSQL, and see it succeed."""
         done = subprocess.run(
             [self._programs / program, *map(str, arguments)],
@@ -119,6 +122,35 @@ class Postgres:
             user=self.user,
         )
         assert done.returncode == 0, done.stderr
+
+    def tell(self, statement: str) -> str:
+        """Run a statement by a psql of its own; what it prints."""
+        done = subprocess.run(
+            [
+                *(self._programs / "psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1"),
+                *("-h", self.folder, "-U", "tests", "-d", "postgres", "-c", statement),
+            ],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=self.folder,
+            timeout=START_SECONDS,
+            user=self.user,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def count(self, rows: str) -> int:
+        """How many rows there are."""
+        return int(self.tell(f"SELECT count(*) FROM {rows}"))  # noqa: S608
+
+    def restart(self, mode: str = "immediate") -> None:
+        """Stop the server, as if it had crashed unless said otherwise, and start it again."""
+        log = self.folder / "log"
+        self.run(
+            *("pg_ctl", "-D", self.folder / "data", "-l", log, "-m", mode, "-w"),
+            *("-o", self.options, "restart"),
+        )
 
     def labels(self, rule: Rule, words: Words, values: Sequence[Value]) -> list[int]:
         """What PostgreSQL makes of a rule's expression and of its function."""
@@ -161,6 +193,69 @@ class Postgres:
             self._psql.communicate()
 
 
+class Standbys:
+    """Synchronous standbys of a server, each with every commit on its disk before it is known."""
+
+    def __init__(self, primary: Postgres, count: int = 2) -> None:
+        """Make them from a base backup, start them, and wait until commits wait for them."""
+        self.primary = primary
+        self.names = [f"s{number}" for number in range(1, count + 1)]
+        for name in self.names:
+            self._start(name)
+        listed = ", ".join(self.names)
+        self._set("synchronous_standby_names", f"ANY 1 ({listed})")
+        deadline = time.monotonic() + START_SECONDS
+        while primary.count("pg_stat_replication WHERE sync_state = 'quorum'") < count:
+            assert time.monotonic() < deadline, "the standbys do not come"
+            time.sleep(0.05)
+
+    def _start(self, name: str) -> None:
+        primary, data = self.primary, self.primary.folder / name
+        backup = ("pg_basebackup", "-h", primary.folder, "-U", "tests", "-c", "fast", "-R")
+        primary.run(*backup, "-X", "stream", "-D", data)
+        with (data / "postgresql.auto.conf").open("a") as file:
+            host = primary.folder
+            file.write(f"primary_conninfo = 'host={host} user=tests application_name={name}'\n")
+        sockets = primary.folder / f"{name}-sockets"
+        sockets.mkdir()
+        if primary.user is not None:
+            shutil.chown(sockets, primary.user)
+        options = primary.options.replace(str(primary.folder), str(sockets))
+        log = primary.folder / f"{name}.log"
+        primary.run("pg_ctl", "-D", data, "-l", log, "-w", "-o", options, "start")
+
+    def _set(self, name: str, value: str) -> None:
+        self.primary.tell(f"ALTER SYSTEM SET {name} = '{value}'")
+        self.primary.tell("SELECT pg_reload_conf()")
+
+    def _processes(self) -> list[int]:
+        found = []
+        for name in self.names:
+            first = (self.primary.folder / name / "postmaster.pid").read_text().split()[0]
+            children = Path(f"/proc/{first}/task/{first}/children").read_text().split()
+            found += [int(first), *map(int, children)]
+        return found
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        """Let all of them stand still, as in another part of a network."""
+        stopped = self._processes()
+        for process in stopped:
+            os.kill(process, signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            for process in stopped:
+                os.kill(process, signal.SIGCONT)
+
+    def stop(self) -> None:
+        """End them; nobody waits for them any more."""
+        self._set("synchronous_standby_names", "")
+        for name in self.names:
+            data = self.primary.folder / name
+            self.primary.run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+
+
 def server_programs() -> Path | None:
     """The folder with the programs of a server, the newest of several; None where there is none."""
     found = shutil.which("initdb")
@@ -172,8 +267,11 @@ def server_programs() -> Path | None:
 
 
 @contextmanager
-def postgres() -> Iterator[Postgres | None]:
-    """A running server, None where PostgreSQL is not installed or may not be run."""
+def postgres(*settings: str) -> Iterator[Postgres | None]:
+    """A running server, None where PostgreSQL is not installed or may not be run.
+
+    settings: NAME=VALUE each; without any, nothing that is written is durable.
+    """
     user: str | None = None
     if os.getuid() == 0:  # PostgreSQL does not run as root
         try:
@@ -190,8 +288,11 @@ def postgres() -> Iterator[Postgres | None]:
         shutil.chown(folder, user)
     server = Postgres(folder, programs, user)
     try:
-        server.run("initdb", "-D", folder / "data", "-U", "tests", "-A", "trust", "-N")
-        options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=off"
+        text = ("-E", "UTF8", "--locale=C")
+        server.run("initdb", "-D", folder / "data", "-U", "tests", "-A", "trust", "-N", *text)
+        options = f"-c listen_addresses='' -c unix_socket_directories={folder}"
+        options += "".join(f" -c {setting}" for setting in settings or ("fsync=off",))
+        server.options = options
         log = folder / "log"
         server.run("pg_ctl", "-D", folder / "data", "-l", log, "-w", "-o", options, "start")
         try:

@@ -1,11 +1,12 @@
 """Small stores for tests: plans, records, ledger entries and releases that belong together."""
 
 import hashlib
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import apsw
 
@@ -35,6 +36,29 @@ CAPS = Price(Fraction(2), Fraction(0), Fraction(0))
 NEAR = "flights/near"
 ANSWERS_MAX = 1 << 20
 ANSWERS = PredictionAnswersDense(Fraction(1, 1 << 40), ANSWERS_MAX, "pure")
+
+
+class Changed(Protocol):
+    """A database that tests change behind a store's back."""
+
+    def change(self, statement: str, values: tuple[Any, ...]) -> None:
+        """Run a statement in it."""
+
+    def copy_to(self, folder: Path) -> None:
+        """Make a copy that is called by another folder, which is there already."""
+
+
+# By folder, the stores whose tables are on a server (`support.postgres`).
+PLACES: dict[Path, Changed] = {}
+
+
+def copy_store(path: Path, to: Path) -> Path:
+    """A copy of a store at rest, as a backup makes one; a store that was there is replaced."""
+    shutil.rmtree(to, ignore_errors=True)
+    shutil.copytree(path, to)
+    if path in PLACES:
+        PLACES[path].copy_to(to)
+    return to
 
 
 def plan_values(
@@ -72,6 +96,9 @@ def change(database: Path, statement: str, values: tuple[Any, ...] = ()) -> None
     Always by the one SQLite library that the store uses: another copy of it in one process would
     give up the locks of the first.
     """
+    if database.parent in PLACES:
+        PLACES[database.parent].change(statement, values)
+        return
     connection = apsw.Connection(str(database))
     connection.execute(statement, values)
     connection.close()

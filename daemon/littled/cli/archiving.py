@@ -5,19 +5,20 @@ from pathlib import Path
 import click
 
 from littled.cli.failures import explained
-from littled.cli.options import StoreFiles, store_options
+from littled.cli.options import StoreFiles, store_argument, store_options
 from littled.cli.output import console, number, print_json
 from littled.store.archive import Stretch
 from littled.store.errors import StoreError
+from littled.store.place import StorePath
 from littled.store.store import Store
 
 
 @click.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@store_argument
 @click.argument("folder", metavar="DIR", type=click.Path(file_okay=False, path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @store_options
-def archive(store: Path, folder: Path, as_json: bool, files: StoreFiles) -> None:
+def archive(store: StorePath, folder: Path, as_json: bool, files: StoreFiles) -> None:
     """Move the oldest records of STORE into files in DIR; the daemon must be stopped.
 
     What lies behind the oldest snapshot goes, as no daemon reads it again; the store keeps where

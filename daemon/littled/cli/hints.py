@@ -7,13 +7,14 @@ import shlex
 from pathlib import Path
 
 from littled.cli.options import StoreFiles
+from littled.store.place import StorePath
 from littled_client.addresses import UnixAddress, default_address
 from littled_client.errors import AddressError
 
 SOCKET = "littled.sock"
 
 
-def serve_command(store: Path, files: StoreFiles, archive: Path | None = None) -> str:
+def serve_command(store: StorePath, files: StoreFiles, archive: Path | None = None) -> str:
     """How to serve a store with its other files, for a shell in the present folder.
 
     It names a socket where there is no usual place for one.

@@ -1,6 +1,5 @@
 """`littled ledger`: what a store was charged, for people and for other accountants."""
 
-from pathlib import Path
 from typing import Any, cast
 
 import click
@@ -11,14 +10,15 @@ from littled.budget.price import Price
 from littled.budget.rounding import in_words
 from littled.budget.statement import Form
 from littled.cli.failures import WRONG_USE, explained
-from littled.cli.options import StoreFiles, store_options
+from littled.cli.options import StoreFiles, store_argument, store_options
 from littled.cli.output import amount, console, number, print_json
 from littled.store.errors import StoreError
+from littled.store.place import StorePath
 from littled.store.statement import FORMS, NoSuchStream, ledger_of
 
 
 @click.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@store_argument
 @click.option("--stream", metavar="NAME", help="This stream only.")
 @click.option(
     "--format",
@@ -31,7 +31,9 @@ from littled.store.statement import FORMS, NoSuchStream, ledger_of
 )
 @click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @store_options
-def ledger(store: Path, stream: str | None, form: str, as_json: bool, files: StoreFiles) -> None:
+def ledger(
+    store: StorePath, stream: str | None, form: str, as_json: bool, files: StoreFiles
+) -> None:
     """Show what every season of STORE was charged, offline; nothing is changed.
 
     docs/ledger.md has the few lines of Python with which dp_accounting and OpenDP come to the same

@@ -12,7 +12,7 @@ import click
 
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.executors import Certificates, ExecutorError, cluster
-from littled.store.place import MarkPlace, mark_place
+from littled.store.place import MarkPlace, StorePath, is_url, mark_place
 from littled_client.addresses import Address, default_address, parse_address
 from littled_client.blocking import Client
 from littled_client.errors import AddressError
@@ -83,6 +83,23 @@ class AddressParameter(click.ParamType[Address]):
             return parse_address(value)
         except AddressError as error:
             self.fail(str(error), param, ctx)
+
+
+class StoreParameter(click.Path):
+    """Where a store is: a folder, or the URL of a database of PostgreSQL."""
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> StorePath:
+        """A path, or the URL as it was given."""
+        if is_url(value):
+            return str(value)
+        return Path(super().convert(value, param, ctx))  # type: ignore[arg-type]
+
+
+def store_argument(command: Command) -> Command:
+    """Add STORE."""
+    return click.argument("store", type=StoreParameter(path_type=Path))(command)
 
 
 class MarkParameter(click.ParamType[MarkPlace]):

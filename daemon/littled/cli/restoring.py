@@ -9,15 +9,16 @@ import click
 
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.hints import serve_command
-from littled.cli.options import StoreFiles, archive_option, store_options
+from littled.cli.options import StoreFiles, archive_option, store_argument, store_options
 from littled.cli.output import console, number, print_json
 from littled.store.errors import StoreError
+from littled.store.place import StorePath
 from littled.store.restoring import Lost, Restoring
 from littled_protocol.figures import measured_by
 
 
 @click.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@store_argument
 @click.option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")
 @click.option(
     "--copy", is_flag=True,
@@ -27,7 +28,7 @@ from littled_protocol.figures import measured_by
 @archive_option
 @store_options
 def restore(
-    store: Path, yes: bool, copy: bool, as_json: bool, archive: Path | None, files: StoreFiles
+    store: StorePath, yes: bool, copy: bool, as_json: bool, archive: Path | None, files: StoreFiles
 ) -> None:
     """Let STORE go on, an older copy of a store whose newest high-water mark is at hand.
 

@@ -14,7 +14,8 @@ import click
 
 from littled.cli.failures import STORE_NEEDS_ATTENTION, WRONG_USE, Failure, explained
 from littled.cli.hints import SOCKET
-from littled.cli.options import StoreFiles, archive_option, store_options
+from littled.cli.options import StoreFiles, archive_option, store_argument, store_options
+from littled.cli.output import notes
 from littled.service.access import Access, AccessError
 from littled.service.daemon import serve as serve_store
 from littled.service.grants import read_access
@@ -23,6 +24,7 @@ from littled.service.logs import guard_process, make_log
 from littled.service.tls import TlsFiles
 from littled.store.errors import StoreError
 from littled.store.keys import KEY_NAME
+from littled.store.place import Place, StorePath
 from littled_client.addresses import UnixAddress, default_address
 from littled_client.errors import AddressError
 
@@ -30,7 +32,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 
 
 @click.command()
-@click.argument("store", type=click.Path(file_okay=False, path_type=Path))
+@store_argument
 @click.option("--unix", type=click.Path(path_type=Path), metavar="PATH", help="Unix socket.")
 @click.option("--tcp", metavar="HOST:PORT", help="TCP address; beyond this machine needs TLS.")
 @click.option("--http", metavar="HOST:PORT", help="Read-only HTTP: status, metrics, rules, events.")
@@ -66,7 +68,7 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
 @archive_option
 @store_options
 def serve(
-    store: Path,
+    store: StorePath,
     unix: Path | None,
     tcp: str | None,
     http: str | None,
@@ -92,7 +94,7 @@ def serve(
     plain = style == "console" or (style == "auto" and sys.stderr.isatty())
     log = make_log("console" if plain else "json")
     guard_process(log)
-    if not store.is_dir():
+    if isinstance(store, Path) and not store.is_dir():
         raise Failure(
             f"there is no store in {store}: make one with littled init", STORE_NEEDS_ATTENTION
         )
@@ -108,6 +110,9 @@ def serve(
         explained(AccessError, status=WRONG_USE),
         explained(StoreError, status=STORE_NEEDS_ATTENTION),
     ):
+        key = files.key or handed_over(os.environ, KEY_NAME)
+        for note in Place.of(store, key, files.mark).database.notes():
+            notes().print(f"note: {note}")
         asyncio.run(
             serve_store(
                 store,
@@ -119,7 +124,7 @@ def serve(
                 tls=_tls_files(cert, cert_key, authority),
                 http_names=http_names,
                 page=page,
-                key_path=files.key or handed_over(os.environ, KEY_NAME),
+                key_path=key,
                 mark_path=files.mark,
                 archive=archive,
             )

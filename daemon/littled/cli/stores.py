@@ -9,7 +9,7 @@ import click
 
 from littled.cli.failures import WRONG_USE, explained
 from littled.cli.hints import serve_command
-from littled.cli.options import StoreFiles, store_options
+from littled.cli.options import StoreFiles, store_argument, store_options
 from littled.cli.output import console, listed, notes
 from littled.cli.presenting import chosen_notes, hopeless, plan_notes, plan_tables
 from littled.cli.quality import quality_lines
@@ -17,11 +17,12 @@ from littled.cli.tabling import print_table
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
 from littled.planner import PlanError, StreamPlan, StreamRequest, plan_stream
 from littled.store.errors import StoreError, StoreRefused
+from littled.store.place import StorePath
 from littled.store.store import Store
 
 
 @click.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@store_argument
 @click.option(
     "--config",
     "configuration",
@@ -30,7 +31,7 @@ from littled.store.store import Store
     help="TOML file that names streams, budgets and learners.",
 )
 @store_options
-def init(store: Path, configuration: Path, files: StoreFiles) -> None:
+def init(store: StorePath, configuration: Path, files: StoreFiles) -> None:
     """Create STORE, a new folder, for the streams of a configuration.
 
     Budgets and learners are fixed here for good; what other ways of selection would do with the

@@ -10,7 +10,7 @@ import click
 from littled.budget.ledger import LedgerEntry
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.hints import serve_command
-from littled.cli.options import StoreFiles, archive_option, store_options
+from littled.cli.options import StoreFiles, archive_option, store_argument, store_options
 from littled.cli.output import console, listed, notes, number, print_json
 from littled.cli.stores import planned, print_plans
 from littled.configuration import ConfigurationError, load_configuration
@@ -19,6 +19,7 @@ from littled.learners.snapshot import SnapshotUnusable
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
 from littled.store.errors import StoreError
+from littled.store.place import StorePath
 from littled.store.records import StoredRelease
 from littled.store.store import Store
 
@@ -29,11 +30,11 @@ def stream() -> None:
 
 
 @stream.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@store_argument
 @click.argument("configuration", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @store_options
-def add(store: Path, configuration: Path, as_json: bool, files: StoreFiles) -> None:
+def add(store: StorePath, configuration: Path, as_json: bool, files: StoreFiles) -> None:
     """Add streams to STORE: those of CONFIGURATION that it does not have yet.
 
     CONFIGURATION may be the file that the store was made from, with more streams at its end, or one
@@ -75,14 +76,14 @@ def add(store: Path, configuration: Path, as_json: bool, files: StoreFiles) -> N
 
 
 @stream.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@store_argument
 @click.argument("name", metavar="STREAM")
 @click.option("--yes", is_flag=True, help="Do not ask; needed where there is no terminal.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @archive_option
 @store_options
 def close(
-    store: Path, name: str, yes: bool, as_json: bool, archive: Path | None, files: StoreFiles
+    store: StorePath, name: str, yes: bool, as_json: bool, archive: Path | None, files: StoreFiles
 ) -> None:
     """Close STREAM of STORE for ever: it takes no more examples and gives no more answers.
 

@@ -12,16 +12,17 @@ import click
 
 from littled.cli.comparing import Comparison
 from littled.cli.failures import Failure, explained
-from littled.cli.options import StoreFiles, archive_option, store_options
+from littled.cli.options import StoreFiles, archive_option, store_argument, store_options
 from littled.cli.output import console, number, print_json
 from littled.store.errors import StoreError
+from littled.store.place import StorePath
 from littled.store.store import Store
 from littled.store.verify import Report, Restored, StreamReport
 from littled.store.verify import verify as check_store
 
 
 @click.command()
-@click.argument("store", type=click.Path(path_type=Path))
+@store_argument
 @click.option(
     "--replay",
     is_flag=True,
@@ -31,7 +32,7 @@ from littled.store.verify import verify as check_store
 @archive_option
 @store_options
 def verify(
-    store: Path, replay: bool, as_json: bool, archive: Path | None, files: StoreFiles
+    store: StorePath, replay: bool, as_json: bool, archive: Path | None, files: StoreFiles
 ) -> None:
     """Check that STORE is whole and that no budget was ever exceeded; nothing is changed.
 
@@ -53,7 +54,7 @@ def verify(
         raise Failure(f"{what} with {store}{skipped}")
 
 
-def replayed(store: Path, files: StoreFiles, archive: Path | None) -> tuple[Comparison, ...]:
+def replayed(store: StorePath, files: StoreFiles, archive: Path | None) -> tuple[Comparison, ...]:
     """The comparison of every stream with the replay of its journal."""
     from littled.cli.replaying import compare_stream  # noqa: PLC0415 -- imports the learners
 

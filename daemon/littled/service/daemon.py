@@ -82,7 +82,7 @@ from littled.service.tls import TlsFiles
 from littled.service.training import Trainers
 from littled.service.users import UserHash
 from littled.service.writer import Writer
-from littled.store.place import MarkPlace
+from littled.store.place import MarkPlace, StorePath
 from littled.store.records import Record, StoredRelease
 from littled.store.store import Store
 from littled_client.addresses import Address
@@ -111,7 +111,7 @@ class Pages(Protocol):
 
 
 async def serve(
-    store_path: Path,
+    store_path: StorePath,
     unix: Path | None = None,
     tcp: Address | str | None = None,
     http: Address | str | None = None,

@@ -264,6 +264,9 @@ class Database(Protocol):
     def check(self) -> None:
         """Raise StoreRefused where a store is not safe. OSError."""
 
+    def notes(self) -> list[str]:
+        """What whoever serves the store should know, a sentence each. Raises StoreError."""
+
     def lock(self) -> Lock:
         """Lock the store. StoreRefused while another process serves it; OSError."""
 

@@ -5,9 +5,14 @@ from pathlib import Path
 from typing import Self, TypeAlias
 
 from littled.store.database import Database
+from littled.store.errors import StoreRefused
 from littled.store.keys import KEY_NAME
 from littled.store.mark import MARK_NAME
 from littled.store.sqlite import SqliteDatabase
+
+StorePath: TypeAlias = Path | str
+"""A folder, or the URL of a database of PostgreSQL."""
+URL_BEGINNINGS = ("postgresql://", "postgres://")
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +35,22 @@ def mark_place(named: Path | str) -> MarkPlace:
     return MarkFile(Path(named))
 
 
+def is_url(path: StorePath) -> bool:
+    """Whether a store is named by the URL of a database, and not by a folder."""
+    return isinstance(path, str) and path.startswith(URL_BEGINNINGS)
+
+
+def postgres_database(url: str) -> Database:
+    """The database at a URL. StoreRefused where it cannot be, or without the extra for it."""
+    try:
+        from littled.store.postgres import PostgresDatabase  # noqa: PLC0415 - an extra
+    except ImportError:
+        raise StoreRefused(
+            "a store in PostgreSQL needs psycopg: pip install 'littled[postgres]'"
+        ) from None
+    return PostgresDatabase(url)
+
+
 @dataclass(frozen=True, slots=True)
 class Place:
     """Where the parts of a store are.
@@ -37,7 +58,7 @@ class Place:
     path: as it was named. key_given: the key's path was named by the operator.
     """
 
-    path: Path | str
+    path: StorePath
     database: Database
     key: Path
     mark: MarkPlace
@@ -46,15 +67,24 @@ class Place:
     @classmethod
     def of(
         cls,
-        path: Path | str,
+        path: StorePath,
         key_path: Path | str | None,
         mark_path: MarkPlace | Path | str | None,
         vfs: str | None = None,
     ) -> Self:
         """The place of the store in the folder `path`; key and mark lie inside unless given.
 
-        vfs: name of a registered SQLite file system, None for the usual.
+        path: or the URL of a database of PostgreSQL; key and mark have to be given then. vfs: name
+        of a registered SQLite file system, None for the usual. StoreRefused for what cannot be.
         """
+        if is_url(path):
+            if key_path is None or mark_path is None:
+                raise StoreRefused(
+                    "the noise key and the high-water mark of a store in PostgreSQL are not in it: "
+                    "name both, --key FILE and --mark FILE"
+                )
+            database = postgres_database(str(path))
+            return cls(path, database, Path(key_path), _mark_place(Path(), mark_path), True)
         folder = Path(path)
         return cls(
             path=path,

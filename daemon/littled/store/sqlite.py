@@ -376,6 +376,10 @@ class SqliteDatabase:
         """Raise StoreRefused where other users can reach the file. OSError."""
         refuse_readable(self.path)
 
+    def notes(self) -> list[str]:
+        """Nothing that is not known of every folder."""
+        return []
+
     def lock(self) -> FolderLock:
         """Lock the folder. StoreRefused while another process serves the store; OSError."""
         return FolderLock(self.folder / LOCK_NAME)

@@ -122,6 +122,11 @@ class Store:
         self._lost_marks: dict[str, StreamMark] = {}
         self._releases: dict[str, Point] = {}
         self._versions: dict[str, int] = {}
+        # Of a store that is served: what the high-water mark has, by learner and by stream. Readers
+        # may see a commit before it is known to be durable, and before the mark has it.
+        self._unseen = math.inf
+        self._shown: dict[str, int] = {}
+        self._answered: dict[str, int] = {}
         self._producers: Producers = {}
         self._producers_known = 0
         self._packing: Packing | None = None
@@ -258,6 +263,10 @@ class Store:
         self._producers_known = int(last[0][0])
         self._packing = Packing(self._facts, self._history.journal, self._marks)
         self._revision = self._register.claim(self._mark(), revision)
+        self._unseen = -1
+        self._note_shown(self._releases)
+        for stream, reached in self._marks.items():
+            self._answered[stream] = reached.predictions.number
 
     def _check_producers(self, stream: str, progress: Callable[[], None]) -> None:
         """Check the end of a journal, and that its producers are where it leaves them."""
@@ -403,6 +412,8 @@ class Store:
                 left -= len(release.body)
                 if left <= 0:
                     break
+        if found and found[-1].version > self._shown.get(learner, self._unseen):
+            self._wait_for_commit()
         return found
 
     def record_at(self, stream: str, position: int) -> int | None:
@@ -421,7 +432,10 @@ class Store:
         """What was answered to a request to the learner "stream/learner"; None if nothing was."""
         self._usable()
         with self._watched():
-            return self._history.predictions.answer(learner, request)
+            found = self._history.predictions.answer(learner, request)
+        if found is not None and found.number > self._answered.get(found.stream, self._unseen):
+            self._wait_for_commit()
+        return found
 
     def prediction_end(self, stream: str) -> Point:
         """Number and head of a stream's last prediction, of a store that is open for writing."""
@@ -542,6 +556,7 @@ class Store:
             self._marks.update(arriving.marks)
             self._releases.update(arriving.points)
             self._advance_mark()
+            self._note_shown(arriving.points)
 
     def answer(self, new: NewPrediction, entry: LedgerEntry) -> StoredPrediction:
         """Add a prediction and the ledger entry that pays for it in one transaction.
@@ -566,6 +581,7 @@ class Store:
                 connection.executemany(_INSERT_PREDICTION, arriving.prediction_rows)
             self._marks.update(arriving.marks)
             self._advance_mark()
+            self._answered[new.stream] = new.number
             return stored
 
     def add_streams(
@@ -681,6 +697,15 @@ class Store:
             self._writing.shrink()
 
     # -- inside ------------------------------------------------------------------------------
+
+    def _note_shown(self, points: Mapping[str, Point]) -> None:
+        """Let releases be shown, as the mark has them."""
+        self._shown.update((learner, point.number) for learner, point in points.items())
+
+    def _wait_for_commit(self) -> None:
+        """Wait until what was read is durable and in the mark; StoreFailed if it never will be."""
+        with self._lock:
+            self._usable()
 
     def _usable(self, *, writing: bool = False) -> None:
         if self._failure is not None:

@@ -9,7 +9,41 @@ from littled.store.database import read_facts
 from littled.store.history import History
 from littled.store.place import Place
 from littled.store.store import Store
+from support.databases import NO_POSTGRESQL, Postgres, postgres
+from support.postgres import SETTINGS, FolderOnServer
 from support.stores import STREAM, fill, make_store
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Run what is asked of every store on every database; see `any_database`."""
+    if "any_database" in metafunc.fixturenames:
+        in_a_folder = metafunc.definition.get_closest_marker("in_a_folder") is not None
+        kinds = ["sqlite"] if in_a_folder else ["sqlite", "postgresql"]
+        metafunc.parametrize("any_database", kinds, indirect=True)
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[Postgres]:
+    """A server of PostgreSQL that keeps what it has acknowledged."""
+    with postgres(*SETTINGS) as found:
+        if found is None:
+            pytest.skip(NO_POSTGRESQL)
+        yield found
+
+
+@pytest.fixture
+def any_database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Let folders name stores whose tables are in one database or another; the kind of it.
+
+    A test is marked `in_a_folder` where it speaks of what only a folder has.
+    """
+    kind: str = request.param
+    if kind == "postgresql":
+        server = request.getfixturevalue("server")
+        monkeypatch.setattr(
+            "littled.store.place.SqliteDatabase", lambda folder, _: FolderOnServer(server, folder)
+        )
+    return kind
 
 
 @pytest.fixture

@@ -24,12 +24,15 @@ from support.stores import (
     answer,
     change,
     contents,
+    copy_store,
     entry,
     feed,
     make_store,
     paid,
     release,
 )
+
+pytestmark = pytest.mark.usefixtures("any_database")
 
 RECORDS = 60
 
@@ -73,7 +76,7 @@ def whole(tmp_path: Path, request: pytest.FixtureRequest) -> Path:
 
 
 def copied(path: Path, name: str = "store") -> Path:
-    return Path(shutil.copytree(path, path.with_name(name)))
+    return copy_store(path, path.with_name(name))
 
 
 def archived(path: Path, folder: Path) -> list[str]:
@@ -150,6 +153,7 @@ def test_the_next_archiving_goes_on(whole: Path, tmp_path: Path) -> None:
     assert verify(path, archive=folder).findings == verify(path).findings == ()
 
 
+@pytest.mark.in_a_folder
 def test_room_is_given_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("littled.store.archiving.ARCHIVE_FILE_BYTES", 1 << 20)
     monkeypatch.setattr("littled.store.columns.COLUMN_FILE_BYTES", 1 << 19)
@@ -354,6 +358,7 @@ def stops(path: Path, folder: Path) -> Iterator[int]:
         yield moment
 
 
+@pytest.mark.in_a_folder
 def test_an_archiving_may_be_killed_at_any_moment(tmp_path: Path) -> None:
     whole, folder = fill(tmp_path / "whole"), tmp_path / "archive"
     path = copied(whole)
@@ -402,6 +407,7 @@ def test_a_start_without_a_snapshot_says_what_it_needs(tmp_path: Path) -> None:
         assert len(list(store.records(STREAM))) == RECORDS
 
 
+@pytest.mark.in_a_folder
 def test_rows_that_came_back_are_found(tmp_path: Path) -> None:
     path, folder = fill(tmp_path / "store"), tmp_path / "archive"
     whole = copied(path, "whole")
@@ -413,6 +419,7 @@ def test_rows_that_came_back_are_found(tmp_path: Path) -> None:
     assert "stand in it and in an archive" in " ".join(verify(path).findings)
 
 
+@pytest.mark.in_a_folder
 def test_a_damaged_store_is_not_archived(tmp_path: Path) -> None:
     path, folder = fill(tmp_path / "store"), tmp_path / "archive"
     change(

@@ -14,9 +14,9 @@ import littled.store.store
 from littled.store.creation import STREAMS_TOGETHER_MAX
 from littled.store.database import FORMATS_GROWN, read_facts
 from littled.store.errors import StoreDamaged, StoreRefused
+from littled.store.place import Place
 from littled.store.records import NewRecord, genesis
 from littled.store.restoring import Restoring
-from littled.store.sqlite import SqliteReaders
 from littled.store.store import Store
 from littled.store.verify import verify
 from littled_protocol.limits import user_bytes
@@ -28,6 +28,7 @@ from support.stores import (
     answer_entry,
     change,
     contents,
+    copy_store,
     entry,
     feed,
     fill,
@@ -36,6 +37,8 @@ from support.stores import (
     paid,
     plan_values,
 )
+
+pytestmark = pytest.mark.usefixtures("any_database")
 
 
 def configuration(*streams: str) -> dict[str, Any]:
@@ -68,7 +71,7 @@ def path(tmp_path: Path, mark: Path) -> Path:
 
 def backup(path: Path) -> Path:
     """A copy of a closed store."""
-    return Path(shutil.copytree(path, path.with_name(f"{path.name} copy")))
+    return copy_store(path, path.with_name(f"{path.name} copy"))
 
 
 def put_back(path: Path, copy: Path) -> None:
@@ -77,7 +80,7 @@ def put_back(path: Path, copy: Path) -> None:
 
 
 def facts(path: Path) -> Any:
-    readers = SqliteReaders(path / "store.sqlite")
+    readers = Place.of(path, None, None).database.readers()
     with readers.lend() as connection:
         found = read_facts(readers), connection.format()
     readers.close()
@@ -155,6 +158,7 @@ def test_no_name_is_used_twice(path: Path, mark: Path) -> None:
     assert verify(path, mark_path=mark).sound
 
 
+@pytest.mark.in_a_folder
 def test_a_copy_from_before_is_behind_its_mark(path: Path, mark: Path) -> None:
     copy = backup(path)
     with Store.open(path, mark_path=mark) as store:
@@ -219,6 +223,7 @@ def test_what_a_closed_journal_leads_to_may_come_late(path: Path, mark: Path) ->
     assert verify(path, mark_path=mark).sound
 
 
+@pytest.mark.in_a_folder
 def test_a_copy_in_which_a_closed_stream_is_open_is_refused(path: Path, mark: Path) -> None:
     copy = backup(path)
     with Store.open(path, mark_path=mark) as store:
@@ -261,6 +266,7 @@ def restored(path: Path, mark: Path) -> Restoring:
     return found
 
 
+@pytest.mark.in_a_folder
 def test_a_restore_closes_again_what_was_closed(path: Path, mark: Path) -> None:
     copy = backup(path)
     with Store.open(path, mark_path=mark) as store:
@@ -284,6 +290,7 @@ def test_a_restore_closes_again_what_was_closed(path: Path, mark: Path) -> None:
         assert store.closed == {STREAM}
 
 
+@pytest.mark.in_a_folder
 def test_a_stream_that_a_restore_loses_leaves_its_name(path: Path, mark: Path) -> None:
     copy = backup(path)
     with Store.open(path, mark_path=mark) as store:
@@ -356,6 +363,7 @@ def state(path: Path, mark: Path) -> Mapping[str, bool]:
         return {name: name in store.closed for name in store.plans}
 
 
+@pytest.mark.in_a_folder
 @pytest.mark.parametrize("what", ["add", "close"])
 def test_killed_at_any_moment_it_is_done_or_not(path: Path, mark: Path, what: str) -> None:
     before = {STREAM: False, "quiet": False}

@@ -10,6 +10,8 @@ from littled.store.mark import Point
 from littled.store.store import Store
 from support.stores import LEARNER, RATE, STREAM, change, entry, feed, release
 
+pytestmark = pytest.mark.usefixtures("any_database")
+
 
 def test_a_stream_without_anything(history: History) -> None:
     assert list(history.journal.records("quiet")) == []

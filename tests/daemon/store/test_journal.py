@@ -8,6 +8,8 @@ from littled.store.errors import StoreDamaged
 from littled.store.history import History
 from support.stores import STREAM, change
 
+pytestmark = pytest.mark.usefixtures("any_database")
+
 
 def test_records_are_read_from_anywhere_to_anywhere(history: History) -> None:
     everything = list(history.journal.records(STREAM))

@@ -11,6 +11,8 @@ from littled.store.mark import Point
 from littled.store.store import Store
 from support.stores import RATE, STREAM, change, entry
 
+pytestmark = pytest.mark.usefixtures("any_database")
+
 
 def test_entries_are_read_from_anywhere_to_anywhere(history: History) -> None:
     entries = [entry(0), entry(1, position=4), entry(2, position=10, learner="early")]

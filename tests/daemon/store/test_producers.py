@@ -16,7 +16,9 @@ from littled.store.verify import verify
 from support.marks import read_mark
 from support.serving import STORE_STATUS, Peer, Serving, serving
 from support.serving import make_store as make_served_store
-from support.stores import STREAM, change, contents, feed, make_store
+from support.stores import STREAM, change, contents, copy_store, feed, make_store
+
+pytestmark = pytest.mark.usefixtures("any_database")
 
 OTHER = "trains"
 CHANGES = {
@@ -46,7 +48,7 @@ def lived(path: Path) -> Path:
         feed(store, [5], "tower", OTHER)
         for stream in (STREAM, OTHER):
             store.save_snapshot(stream, 0, b"state")
-    copy = Path(shutil.copytree(path, path.with_name("older")))
+    copy = copy_store(path, path.with_name("older"))
     with Store.open(path) as store:
         feed(store, [7], "radar")
         feed(store, [1], "lost")
@@ -74,7 +76,7 @@ def stores(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         ("one checksum", "DELETE FROM producer_checksums WHERE stream = 1"),
         ("no checksum", "DROP TABLE producer_checksums"),
     ):
-        found[name] = Path(shutil.copytree(found["checksums"], folder / name))
+        found[name] = copy_store(found["checksums"], folder / name)
         change(found[name] / "store.sqlite", statement)
     return found
 
@@ -86,6 +88,7 @@ def rows(path: Path) -> list[tuple[Any, ...]]:
     return found
 
 
+@pytest.mark.in_a_folder
 @pytest.mark.parametrize("kind", ["checksums", "one checksum", "no checksum"])
 def test_every_change_of_a_row_is_refused(
     stores: dict[str, Path], tmp_path: Path, kind: str
@@ -94,7 +97,7 @@ def test_every_change_of_a_row_is_refused(
     refusals = 0
     for name, statement in CHANGES.items():
         for identity in (row[0] for row in original):
-            copy = Path(shutil.copytree(stores[kind], tmp_path / "copy"))
+            copy = copy_store(stores[kind], tmp_path / "copy")
             try:
                 change(copy / "store.sqlite", statement.format(identity))
             except apsw.ConstraintError:
@@ -107,6 +110,7 @@ def test_every_change_of_a_row_is_refused(
     assert refusals > 90
 
 
+@pytest.mark.in_a_folder
 def test_a_checksum_is_no_more_than_a_short_cut(stores: dict[str, Path], tmp_path: Path) -> None:
     """A store that lacks it or has a wrong one is read as a whole, and has a good one then."""
     with Store.open(stores["checksums"], read_only=True) as store:
@@ -123,7 +127,7 @@ def test_a_checksum_is_no_more_than_a_short_cut(stores: dict[str, Path], tmp_pat
         "UPDATE producer_checksums SET last_producer = -1",
         "UPDATE producer_checksums SET stream = stream + 1 WHERE stream = 2",
     ):
-        copy = Path(shutil.copytree(stores["checksums"], tmp_path / "copy"))
+        copy = copy_store(stores["checksums"], tmp_path / "copy")
         change(copy / "store.sqlite", statement)
         missing = statement.startswith(("DELETE", "DROP"))
         assert bool(verify(copy).findings) == (not missing), statement
@@ -161,9 +165,10 @@ def test_a_start_reads_the_records_since_the_checksum_only(
     assert told
 
 
+@pytest.mark.in_a_folder
 def test_a_damaged_mark_of_producers_is_told_apart(stores: dict[str, Path], tmp_path: Path) -> None:
     """A store whose producers went back is refused, and its mark stays as it was."""
-    copy = Path(shutil.copytree(stores["checksums"], tmp_path / "copy"))
+    copy = copy_store(stores["checksums"], tmp_path / "copy")
     before = read_mark(copy / "high-water-mark")
     change(copy / "store.sqlite", "UPDATE producers SET next_sequence = 0")
     with pytest.raises(StoreRefused, match="the producers of flights are not where its journal"):
@@ -171,6 +176,7 @@ def test_a_damaged_mark_of_producers_is_told_apart(stores: dict[str, Path], tmp_
     assert read_mark(copy / "high-water-mark") == before
 
 
+@pytest.mark.in_a_folder
 def test_a_daemon_does_not_serve_producers_that_begin_anew(tmp_path: Path) -> None:
     path = make_served_store(tmp_path / "store")
     with serving(path) as daemon, Peer.greet(daemon.unix) as peer:

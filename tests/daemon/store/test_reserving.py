@@ -14,7 +14,9 @@ from littled.store.store import Store
 from littled.store.verify import verify
 from support.crashing import small_columns
 from support.marks import read_mark
-from support.stores import STREAM, make_store, new_record
+from support.stores import STREAM, copy_store, make_store, new_record
+
+pytestmark = pytest.mark.usefixtures("any_database")
 
 
 class Clock:
@@ -92,8 +94,7 @@ class Lives:
 
     def restore(self) -> None:
         """Go on from any copy of any life, under the newest mark."""
-        shutil.rmtree(self.path)
-        shutil.copytree(self.chance.choice(self.copies), self.path)
+        copy_store(self.chance.choice(self.copies), self.path)
         with Restoring.open(self.path, mark_path=self.mark, copy=True) as found:
             found.finish()
 

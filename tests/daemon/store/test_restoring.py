@@ -29,6 +29,9 @@ from littled_protocol.codec import decode
 from littled_protocol.messages import Prediction, PredictionRefused, Release
 from support.marks import read_mark, write_mark
 from support.predictions import HORIZON, STREAM, Bench, examples, make_store
+from support.stores import copy_store
+
+pytestmark = pytest.mark.usefixtures("any_database")
 
 LATE = f"{STREAM}/late"
 NEAR = f"{STREAM}/near"
@@ -90,7 +93,7 @@ def live(path: Path, mark: Path, seed: int, *, counts: tuple[int, ...] = (60, 70
 
 
 def backup(path: Path, to: Path) -> Path:
-    return Path(shutil.copytree(path, to))
+    return copy_store(path, to)
 
 
 def restored(path: Path, mark: Path, *, copy: bool = False) -> Restoring:
@@ -333,6 +336,7 @@ def test_a_later_season_of_the_mark_closes_the_copy_s_with_all_its_caps(
         assert {each.season for each in store.ledger(STREAM)} == {0, 3}
 
 
+@pytest.mark.in_a_folder
 def test_what_the_copy_had_not_learned_yet_is_learned_first(
     path: Path, mark: Path, tmp_path: Path
 ) -> None:
@@ -359,6 +363,7 @@ def test_what_the_copy_had_not_learned_yet_is_learned_first(
 # --- again and again ------------------------------------------------------------------------------
 
 
+@pytest.mark.in_a_folder
 def test_a_restored_store_can_be_restored_again(path: Path, mark: Path, tmp_path: Path) -> None:
     """From a copy of the restored store, from the first copy once more, and from an older one."""
     oldest = backup(path, tmp_path / "oldest")
@@ -382,6 +387,7 @@ def test_a_restored_store_can_be_restored_again(path: Path, mark: Path, tmp_path
         last = versions(copy, mark)[-1]
 
 
+@pytest.mark.in_a_folder
 def test_a_restore_that_was_never_served_is_no_way_back(
     path: Path, mark: Path, tmp_path: Path
 ) -> None:
@@ -441,6 +447,7 @@ def test_an_older_mark_beside_a_restored_store_forgets_nothing(
 # --- what is refused ------------------------------------------------------------------------------
 
 
+@pytest.mark.in_a_folder
 def test_there_has_to_be_something_to_restore(path: Path, mark: Path) -> None:
     live(path, mark, 1)
     before = (path / "store.sqlite").read_bytes()
@@ -452,6 +459,7 @@ def test_there_has_to_be_something_to_restore(path: Path, mark: Path) -> None:
     is_sound(path, mark)
 
 
+@pytest.mark.in_a_folder
 def test_a_restore_needs_the_newest_mark_and_a_sound_copy(
     path: Path, mark: Path, tmp_path: Path
 ) -> None:
@@ -481,6 +489,7 @@ def test_a_restore_needs_the_newest_mark_and_a_sound_copy(
     assert mark.read_bytes() == newest
 
 
+@pytest.mark.in_a_folder
 def test_looking_changes_nothing(path: Path, mark: Path, tmp_path: Path) -> None:
     live(path, mark, 1)
     copy = backup(path, tmp_path / "copy")

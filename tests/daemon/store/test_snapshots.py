@@ -8,6 +8,8 @@ from littled.store.history import History
 from littled.store.store import Store
 from support.stores import STREAM, change
 
+pytestmark = pytest.mark.usefixtures("any_database")
+
 
 def test_the_newest_usable_snapshot_is_found(small_store: Path, history: History) -> None:
     assert history.snapshots.newest(STREAM) == (1, b"state after record 1")

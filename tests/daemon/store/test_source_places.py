@@ -15,7 +15,9 @@ from littled.store.source_places import place_of, place_row
 from littled.store.sqlite import SqliteWriting
 from littled.store.store import Store
 from littled.store.verify import verify
-from support.stores import STREAM, change, feed, make_store, new_record
+from support.stores import STREAM, change, copy_store, feed, make_store, new_record
+
+pytestmark = pytest.mark.usefixtures("any_database")
 
 QUIET = "quiet"
 
@@ -83,6 +85,7 @@ def test_a_place_is_among_its_examples(path: Path, sequence: int) -> None:
         assert store.producer_next(STREAM, "tower") == 10
 
 
+@pytest.mark.in_a_folder
 def test_examples_and_place_are_in_one_transaction(
     path: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -92,7 +95,7 @@ def test_examples_and_place_are_in_one_transaction(
 
     def copying(self: SqliteWriting) -> None:
         copies.append(tmp_path / f"copy-{len(copies)}")
-        shutil.copytree(path, copies[-1] / "store")
+        copy_store(path, copies[-1] / "store")
         shutil.copy(path.parent / "mark", copies[-1] / "mark")
         committed(self)
 
@@ -110,7 +113,7 @@ def test_examples_and_place_are_in_one_transaction(
 
 
 def test_places_change_nothing_of_the_journal(path: Path, tmp_path: Path) -> None:
-    other = Path(shutil.copytree(path, tmp_path / "other"))
+    other = copy_store(path, tmp_path / "other")
     shutil.copy(tmp_path / "mark", tmp_path / "other mark")
     with opened(path) as store, Store.open(other, mark_path=tmp_path / "other mark") as plain:
         feed_placed(store, [3, 2], b"five")
@@ -130,10 +133,11 @@ def test_a_store_of_an_older_version_has_no_places_until_the_first(path: Path) -
         assert store.place(STREAM, "tower") == SourcePlace(5, b"five")
 
 
+@pytest.mark.in_a_folder
 def test_an_older_copy_that_goes_on_keeps_its_place_and_the_bounds_rule(path: Path) -> None:
     with opened(path) as store:
         feed_placed(store, [3], b"three")
-    copy = Path(shutil.copytree(path, path.parent / "copy"))
+    copy = copy_store(path, path.parent / "copy")
     with opened(path) as store:
         feed_placed(store, [4], b"seven")
     shutil.rmtree(path)

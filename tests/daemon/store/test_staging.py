@@ -29,6 +29,8 @@ from support.stores import (
     release,
 )
 
+pytestmark = pytest.mark.usefixtures("any_database")
+
 GENESIS = bytes(range(32))
 STREAMS = {name: StreamFacts(number, b"{}", GENESIS) for number, name in enumerate(("a", "b"), 1)}
 FACTS = Facts("instance", bytes(32), b"", b"{}", STREAMS)

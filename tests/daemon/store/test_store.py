@@ -16,24 +16,31 @@ from hypothesis import strategies as st
 
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.records import StoredRelease
+from littled.store.register import FileRegister
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.disks import HookedDisk
 from support.marks import read_mark
 from support.stores import (
     LEARNER,
+    NEAR,
     RATE,
     STREAM,
+    answer,
     change,
     contents,
+    copy_store,
     entry,
     feed,
     fill,
     make_store,
     new_record,
+    paid,
     plan_values,
     release,
 )
+
+pytestmark = pytest.mark.usefixtures("any_database")
 
 
 @pytest.fixture
@@ -109,6 +116,7 @@ def test_everything_is_there_after_reopening(store: Store, path: Path) -> None:
     assert verify(path).sound
 
 
+@pytest.mark.in_a_folder
 def test_the_key_is_in_no_other_file(store: Store, path: Path) -> None:
     fill(store)
     key = store.noise_key
@@ -129,6 +137,7 @@ def test_configuration_and_plans_keep_their_order(tmp_path: Path) -> None:
         assert repr(store.plans) == repr(plans)
 
 
+@pytest.mark.in_a_folder
 def test_an_empty_append_is_a_commit_all_the_same(store: Store, path: Path) -> None:
     log = path / "store.sqlite-wal"
     sizes = []
@@ -139,6 +148,7 @@ def test_an_empty_append_is_a_commit_all_the_same(store: Store, path: Path) -> N
     assert sizes == sorted(set(sizes)), "each one must reach the disk"
 
 
+@pytest.mark.in_a_folder
 def test_a_lone_record_takes_two_pages_and_one_sync(path: Path) -> None:
     """Whoever waits for each acknowledgement waits for no more, and for no less."""
     happened: list[str] = []
@@ -322,6 +332,7 @@ def test_a_snapshot_needs_its_record(store: Store) -> None:
 # --- opening --------------------------------------------------------------------------------------
 
 
+@pytest.mark.in_a_folder
 def test_no_store_is_refused_with_the_way_to_make_one(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "nowhere"):
         with pytest.raises(
@@ -332,7 +343,7 @@ def test_no_store_is_refused_with_the_way_to_make_one(tmp_path: Path) -> None:
 
 
 def test_a_store_has_one_owner_and_any_number_of_readers(store: Store, path: Path) -> None:
-    with pytest.raises(StoreRefused, match="this process has opened the store"):
+    with pytest.raises(StoreRefused, match=r"process (has opened|serves) the store"):
         Store.open(path)
     feed(store, [2, 3])
     with Store.open(path, read_only=True) as one, Store.open(path, read_only=True) as other:
@@ -359,6 +370,7 @@ with Store.open(sys.argv[1], read_only=True) as store:
 """
 
 
+@pytest.mark.in_a_folder
 def test_another_process_reads_what_is_committed(store: Store, path: Path) -> None:
     for total in (5, 7):
         feed(store, [total - store.position(STREAM)])
@@ -373,6 +385,7 @@ def test_another_process_reads_what_is_committed(store: Store, path: Path) -> No
         assert ended.stdout == f"{total} {total}\n"
 
 
+@pytest.mark.in_a_folder
 def test_reading_needs_no_lock_and_leaves_nothing_different(path: Path) -> None:
     mark = (path / "high-water-mark").read_bytes()
     (path / "lock").unlink()
@@ -391,6 +404,7 @@ def test_a_closed_store_says_so_and_closes_again(store: Store) -> None:
     store.close()
 
 
+@pytest.mark.in_a_folder
 def test_closing_puts_everything_into_one_file(store: Store, path: Path) -> None:
     fill(store)
     store.close()
@@ -399,6 +413,7 @@ def test_closing_puts_everything_into_one_file(store: Store, path: Path) -> None
     }  # fmt: skip
 
 
+@pytest.mark.in_a_folder
 @pytest.mark.parametrize(
     ("spoil", "sentence"),
     [
@@ -444,6 +459,7 @@ def test_a_foreign_mark_is_told(path: Path, tmp_path: Path) -> None:
         Store.open(path)
 
 
+@pytest.mark.in_a_folder
 @pytest.mark.parametrize("read_only", [False, True])
 def test_every_older_copy_is_behind_its_mark(tmp_path: Path, read_only: bool) -> None:
     """Rolled back to any earlier moment, with the mark of the last one: refused each time."""
@@ -453,7 +469,7 @@ def test_every_older_copy_is_behind_its_mark(tmp_path: Path, read_only: bool) ->
 
     def copy() -> None:
         copies.append(tmp_path / f"copy {len(copies)}")
-        shutil.copytree(path, copies[-1])
+        copy_store(path, copies[-1])
 
     copy()
     for number in range(6):
@@ -476,11 +492,12 @@ def test_every_older_copy_is_behind_its_mark(tmp_path: Path, read_only: bool) ->
     Store.open(copies[-1], mark_path=mark, read_only=read_only).close()
 
 
+@pytest.mark.in_a_folder
 def test_a_fork_draws_other_noise_and_is_behind_the_mark_of_the_first(tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     path = make_store(tmp_path / "store", mark_path=mark)
     fork = tmp_path / "fork"
-    shutil.copytree(path, fork)
+    copy_store(path, fork)
     oldest = mark.read_bytes()
     with Store.open(path, mark_path=mark) as store:
         feed(store, [1], "one")
@@ -503,7 +520,7 @@ def test_a_break_after_the_last_snapshot_is_found_at_the_opening(
     if snapshot:
         store.save_snapshot(STREAM, 1, b"state")
     store.close()
-    change(path / "store.sqlite", "UPDATE records SET x = zeroblob(24) WHERE count = 3")
+    change(path / "store.sqlite", "UPDATE records SET x = ? WHERE count = 3", (bytes(24),))
     with pytest.raises(
         StoreRefused, match="is damaged: the journal of flights is damaged at record 2"
     ):
@@ -590,3 +607,39 @@ def test_a_store_is_what_was_put_into_it(
         assert store.position(STREAM) == sum(each[2] for each in examples)
     store.close()
     assert [each for each in verify(path).findings if "paid for another" not in each] == []
+
+
+def test_nobody_is_shown_what_the_mark_does_not_have_yet(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other connections see a commit at once, before it is known that it will stay."""
+    store.publish([release(1)], [entry(0), paid(1)])
+    feed(store, [1])
+    reached, go_on = threading.Event(), threading.Event()
+    real = FileRegister.replace
+
+    def replace(register: FileRegister, *arguments: Any) -> Any:
+        reached.set()
+        assert go_on.wait(20)
+        return real(register, *arguments)
+
+    monkeypatch.setattr(FileRegister, "replace", replace)
+    for doing, look in (
+        (lambda: store.publish([release(2)], ()), lambda: store.releases(LEARNER, 1)),
+        (lambda: answer(store, 7), lambda: store.prediction(NEAR, (7).to_bytes(16, "big"))),
+    ):
+        reached.clear()
+        go_on.clear()
+        shown: list[Any] = []
+        changing = threading.Thread(target=doing)
+        changing.start()
+        assert reached.wait(20)
+        looking = threading.Thread(target=lambda look=look, shown=shown: shown.append(look()))
+        looking.start()
+        looking.join(0.2)
+        assert not shown
+        go_on.set()
+        looking.join(20)
+        changing.join(20)
+        assert len(shown) == 1
+        assert shown[0]

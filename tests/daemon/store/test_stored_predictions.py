@@ -38,6 +38,7 @@ from support.stores import (
     answer,
     answer_entry,
     change,
+    copy_store,
     entry,
     feed,
     fill,
@@ -46,6 +47,8 @@ from support.stores import (
     paid,
     release,
 )
+
+pytestmark = pytest.mark.usefixtures("any_database")
 
 
 def answered(store: Store) -> None:
@@ -230,6 +233,7 @@ def test_what_does_not_follow_is_fatal(store: Store, name: str) -> None:
         store.append([])
 
 
+@pytest.mark.in_a_folder
 def test_a_second_answer_to_one_request_is_fatal(store: Store) -> None:
     with pytest.raises(StoreDamaged, match="CONSTRAINT"):
         answer(store, 1, window=9)
@@ -311,7 +315,7 @@ def test_no_byte_of_a_prediction_can_be_changed(path: Path, tmp_path: Path, colu
     for number, value in enumerate(values):
         for at in range(0, len(value), 3):
             copy = tmp_path / "copy"
-            shutil.copytree(path, copy)
+            copy_store(path, copy)
             wrong = bytearray(value)
             wrong[at] ^= 0x80
             change(
@@ -338,6 +342,7 @@ def said(store: Store) -> Any:
     return list(store.predictions(STREAM)), store.ledger(STREAM)
 
 
+@pytest.mark.in_a_folder
 def test_no_flipped_bit_goes_unnoticed(path: Path, tmp_path: Path) -> None:
     with Store.open(path, read_only=True) as store:
         sound = said(store)
@@ -347,7 +352,7 @@ def test_no_flipped_bit_goes_unnoticed(path: Path, tmp_path: Path) -> None:
     found = 0
     for _ in range(120):
         copy = tmp_path / "copy"
-        shutil.copytree(path, copy)
+        copy_store(path, copy)
         wrong = bytearray(data)
         wrong[chosen.choice(used)] ^= 1 << chosen.randrange(8)
         (copy / "store.sqlite").write_bytes(wrong)
@@ -405,6 +410,7 @@ EDITS: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+@pytest.mark.in_a_folder
 @pytest.mark.parametrize("name", EDITS)
 def test_rewritten_predictions_are_found_and_behind_their_mark(path: Path, name: str) -> None:
     changes, sentence = EDITS[name]
@@ -431,6 +437,7 @@ def test_charges_for_answers_that_nobody_got_are_found(path: Path) -> None:
     assert finding == "the ledger of flights charges answers that nobody got"
 
 
+@pytest.mark.in_a_folder
 def test_an_answer_rewritten_with_its_chain_and_mark_is_found_by_computing_it_again(
     tmp_path: Path,
 ) -> None:
@@ -475,7 +482,7 @@ def test_the_mark_knows_every_answer(path: Path) -> None:
 def test_a_store_that_forgot_an_answer_is_refused(path: Path, tmp_path: Path) -> None:
     mark = tmp_path / "mark"
     shutil.copy(path / "high-water-mark", mark)
-    old = shutil.copytree(path, tmp_path / "old")
+    old = copy_store(path, tmp_path / "old")
     with Store.open(path, mark_path=mark) as store:
         answer(store, 9, window=9)
     for read_only in (True, False):
@@ -505,6 +512,7 @@ def tables(path: Path) -> set[str]:
     return found
 
 
+@pytest.mark.in_a_folder
 def test_an_earlier_store_is_read_as_it_is_and_completed_when_it_is_served(
     tmp_path: Path,
 ) -> None:

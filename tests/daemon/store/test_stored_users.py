@@ -24,6 +24,8 @@ from support.stores import (
     release,
 )
 
+pytestmark = pytest.mark.usefixtures("any_database")
+
 VISITS = "visits"
 
 
@@ -69,6 +71,7 @@ def test_records_keep_users_and_their_chain(path: Path) -> None:
     assert [each.examples for each in report.streams] == [2, 504]
 
 
+@pytest.mark.in_a_folder
 def test_a_store_without_users_is_what_it_always_was(tmp_path: Path, path: Path) -> None:
     plain = make_store(tmp_path / "plain")
     columns = ["key", "first_position", "count", "sequence", "producer", "x", "y", "head"]
@@ -118,6 +121,7 @@ def test_a_change_of_users_is_found(path: Path, change_of_users: str) -> None:
         list(store.records(VISITS))
 
 
+@pytest.mark.in_a_folder
 @pytest.mark.parametrize("named", [False, True])
 def test_a_format_that_is_not_that_of_the_plans_is_refused(
     tmp_path: Path, path: Path, named: bool
@@ -128,6 +132,7 @@ def test_a_format_that_is_not_that_of_the_plans_is_refused(
         Store.open(folder)
 
 
+@pytest.mark.in_a_folder
 def test_a_plan_cannot_be_made_one_of_examples_afterwards(path: Path) -> None:
     change(
         path / "store.sqlite",

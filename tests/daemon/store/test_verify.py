@@ -31,6 +31,7 @@ from support.stores import (
     STREAM,
     change,
     contents,
+    copy_store,
     entry,
     feed,
     fill,
@@ -38,6 +39,8 @@ from support.stores import (
     plan_values,
     release,
 )
+
+pytestmark = pytest.mark.usefixtures("any_database")
 
 
 @pytest.fixture
@@ -313,6 +316,7 @@ def test_a_missing_mark_and_a_missing_key_are_findings(path: Path) -> None:
     assert ["mark" in findings[0], "key" in findings[1], len(findings)] == [True, True, 2]
 
 
+@pytest.mark.in_a_folder
 def test_the_check_imports_nothing_that_learns(path: Path) -> None:
     """What derives the prices again must not take them from those who ask for them."""
     program = """
@@ -354,6 +358,7 @@ def damages(size: int, count: int) -> list[tuple[int, int]]:
     return [(chosen.randrange(size), 1 << chosen.randrange(8)) for _ in range(count)]
 
 
+@pytest.mark.in_a_folder
 def test_no_flipped_bit_goes_unnoticed(path: Path, tmp_path: Path) -> None:
     """A bit may be unused; a used one is found, and nothing but a StoreError ever comes out."""
     with Store.open(path, read_only=True) as store:
@@ -363,7 +368,7 @@ def test_no_flipped_bit_goes_unnoticed(path: Path, tmp_path: Path) -> None:
     outcomes = []
     for at, bit in damages(len(used), 400):
         copy = tmp_path / "copy"
-        shutil.copytree(path, copy)
+        copy_store(path, copy)
         wrong = bytearray(data)
         wrong[used[at]] ^= bit
         (copy / "store.sqlite").write_bytes(wrong)
@@ -372,13 +377,14 @@ def test_no_flipped_bit_goes_unnoticed(path: Path, tmp_path: Path) -> None:
     assert outcomes.count("refused") > 350
 
 
+@pytest.mark.in_a_folder
 def test_no_cut_goes_unnoticed(path: Path, tmp_path: Path) -> None:
     with Store.open(path, read_only=True) as store:
         sound = contents(store)
     data = (path / "store.sqlite").read_bytes()
     for length in range(0, len(data), len(data) // 40):
         copy = tmp_path / "copy"
-        shutil.copytree(path, copy)
+        copy_store(path, copy)
         (copy / "store.sqlite").write_bytes(data[:length])
         assert outcome(copy, sound) == "refused"
         shutil.rmtree(copy)
