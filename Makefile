@@ -36,18 +36,19 @@ PURE_TEST_SECONDS ?= 600
 ROOM_TEST_SECONDS ?= 900
 OTHER_TEST_SECONDS ?= 1200
 PROCESS_TEST_SECONDS ?= 3600
+CLUSTER_TEST_SECONDS ?= 900
 SLOWEST_TESTS := 15
 limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kill-after=15 $(1))
 PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 --dist=worksteal
 
 # What `make benchmarks` runs, and the service after them.
-BENCHMARKS := addresses batch engine evasion feeding journal learning marks prediction real retrain rows separation streams tables users values
+BENCHMARKS := addresses batch engine evasion feeding journal learning marks prediction real registers retrain rows separation streams tables users values
 
 # Tests start many processes: what these import is compiled once, even where the environment says not
 # to keep it. An empty value counts as none.
-coverage rooms other-tests floors: export PYTHONDONTWRITEBYTECODE :=
+coverage rooms other-tests test-cluster floors: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help venv demo test lint types docs coverage rooms other-tests floors campaign pythons mutants benchmarks dist sbom audit-dependencies test-container clean
+.PHONY: help venv demo test lint types docs coverage rooms other-tests test-cluster floors campaign pythons mutants benchmarks dist sbom audit-dependencies test-container clean
 
 help:
 	@echo "make demo        a daemon on a real stream, in a temporary folder"
@@ -58,6 +59,7 @@ help:
 	@echo "make coverage    tests of the rooms without I/O, with a floor on their coverage"
 	@echo "make rooms       tests of some other rooms, with a floor on the coverage of each"
 	@echo "make other-tests every other test"
+	@echo "make test-cluster  tests that need servers of their own, such as etcd; says which are missing"
 	@echo "make floors      the floors of all rooms, also where tests start processes; takes longer"
 	@echo "make campaign    the long runs; goes on where it was killed; CAMPAIGNS='simulation=500 tests'"
 	@echo "make pythons     make test with every Python from 3.11 on that is found here"
@@ -110,6 +112,12 @@ rooms: venv
 other-tests: venv
 	$(call limit,$(OTHER_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
 	  --numprocesses=$(OTHER_TEST_PROCESSES) $(addprefix --ignore=,$(PURE_TESTS) $(ROOM_TESTS))
+
+test-cluster: venv
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cluster]'
+	$(BIN)/python tests/support/servers.py check
+	$(call limit,$(CLUSTER_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) -m cluster -rs \
+	  --numprocesses=$(TEST_PROCESSES) tests
 
 # Measured, tests take longer, so each has ten times its time; and some that hold the program to times
 # fail. Whether a test passes is for the other targets to say, so here only the floors count.

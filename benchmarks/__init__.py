@@ -10,6 +10,7 @@
     python -m benchmarks.marks         # what the high-water mark costs
     python -m benchmarks.prediction    # private answers: errors, numbers, time
     python -m benchmarks.real          # error on real streams of tables, beside peers
+    python -m benchmarks.registers     # the mark in a file and in etcd, beside a bare swap
     python -m benchmarks.retrain       # joint trainings, and acknowledgements beside them
     python -m benchmarks.rows          # rows of ten columns with learning, beside a bare server
     python -m benchmarks.separation    # one-way sequences from a sample, and in order

@@ -360,3 +360,15 @@ MARK_AHEAD_EXAMPLES = 256
 # for ten thousand such producers it is one write in a second, and not one in a commit.
 MARK_LOOSE_EXAMPLES = 4 * MARK_AHEAD_EXAMPLES
 MARK_NAMING_SECONDS = 1.0
+# A mark in etcd: how long one member may take to answer, how long all of them may be without an
+# answer until the daemon ends (longer than an election, shorter than what a watchdog allows), and
+# the time between two rounds.
+MARK_REQUEST_SECONDS = 3.0
+MARK_WAIT_SECONDS = 15.0
+MARK_RETRY_SECONDS = 0.2
+# What one transaction of etcd may hold (its own limits are 128 operations and 1.5 MiB), and an
+# answer, which has a whole mark in base64.
+ETCD_OPERATIONS_MAX = 120
+ETCD_REQUEST_BYTES_MAX = 1_000_000
+ETCD_ANSWER_BYTES_MAX = 2 * MARK_FILE_BYTES_MAX
+ETCD_PASSWORD_BYTES_MAX = 1024

@@ -1332,6 +1332,64 @@ SURFACES = (
         (f"{STORE}/test_register.py",),
     ),
     Mutant(
+        "a key of a mark in etcd that is not compared",
+        "store/etcd_register.py",
+        "for name in sorted({_OWNER, *wanted})]",
+        "for name in [_OWNER]]",
+        (f"{STORE}/test_etcd_register.py::test_a_key_that_changed_under_its_owner_is_fatal",),
+    ),
+    Mutant(
+        "an owner of a mark in etcd whose epoch is not compared",
+        "store/etcd_register.py",
+        "for name in sorted({_OWNER, *wanted})]",
+        "for name in sorted(wanted)]",
+        (
+            f"{STORE}/test_etcd_register.py::test_an_older_owner_replaces_nothing",
+            f"{STORE}/test_etcd_register.py::test_many_owners_at_once_make_one_history",
+        ),
+    ),
+    Mutant(
+        "a mark in etcd that is claimed although it has moved since it was read",
+        "store/etcd_register.py",
+        "        if unchanged_since is not None:\n",
+        "        if unchanged_since == -1:\n",
+        (f"{STORE}/test_etcd_register.py::test_of_two_that_claim_at_once_one_is_refused",),
+    ),
+    Mutant(
+        "a lost transaction counts whoever owns the mark by now",
+        "store/etcd_register.py",
+        "if not ours or any(",
+        "if any(",
+        (
+            f"{STORE}/test_etcd_register.py"
+            "::test_an_outcome_nobody_knows_is_not_taken_from_somebody_else",
+        ),
+    ),
+    Mutant(
+        "a release that is shown before its mark is written",
+        "store/store.py",
+        "            self._releases.update(arriving.points)\n            self._advance_mark()\n",
+        "            self._releases.update(arriving.points)\n",
+        (
+            f"{STORE}/test_store.py",
+            "daemon/cli/test_cli_two_copies.py::test_two_daemons_at_once_show_one_history",
+        ),
+    ),
+    Mutant(
+        "a mark in etcd whose cluster is not held against the one it was written to",
+        "store/etcd_register.py",
+        "        if cluster != found.cluster:\n",
+        "        if not cluster:\n",
+        (f"{STORE}/test_etcd_register.py::test_a_restored_etcd_is_a_lost_mark",),
+    ),
+    Mutant(
+        "values of a mark in etcd that anybody can read",
+        "store/etcd_register.py",
+        "sealed = {name: self._seal.close(name, value) for name, value in wanted.items()}",
+        "sealed = dict(wanted)",
+        (f"{STORE}/test_etcd_register.py::test_etcd_has_nothing_that_can_be_read",),
+    ),
+    Mutant(
         "HTTP on this machine asks for no token",
         "service/http_guard.py",
         "gate.rights(Shown.by(token, transport))",

@@ -237,7 +237,11 @@ class Peer:
         family = socket.AF_UNIX if isinstance(address, Path) else socket.AF_INET
         peer = socket.socket(family)
         # A connection to a Unix socket with a full queue waits only where there is no time limit.
-        peer.connect(str(address) if isinstance(address, Path) else address)
+        try:
+            peer.connect(str(address) if isinstance(address, Path) else address)
+        except OSError:
+            peer.close()
+            raise
         peer.settimeout(WAIT_SECONDS)
         return cls(peer)
 

@@ -12,6 +12,7 @@ import click
 
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.executors import Certificates, ExecutorError, cluster
+from littled.store.errors import StoreRefused
 from littled.store.place import MarkPlace, StorePath, is_url, mark_place
 from littled_client.addresses import Address, default_address, parse_address
 from littled_client.blocking import Client
@@ -103,15 +104,18 @@ def store_argument(command: Command) -> Command:
 
 
 class MarkParameter(click.ParamType[MarkPlace]):
-    """Where a high-water mark is kept."""
+    """Where a high-water mark is kept: a path or a URL."""
 
     name = "mark"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> MarkPlace:
-        """The place that was named."""
-        return mark_place(value)
+        """The place that was named, or click's error with the sentence of StoreRefused."""
+        try:
+            return mark_place(value)
+        except StoreRefused as error:
+            self.fail(str(error), param, ctx)
 
 
 def with_options(
@@ -212,8 +216,9 @@ def store_options(command: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--mark",
             type=MarkParameter(),
-            metavar="FILE",
-            help="High-water mark, if it is not in STORE; best on another disk.",
+            metavar="PLACE",
+            help="High-water mark, if it is not in STORE: a file, best on another disk, or "
+            "etcd://HOST:PORT,HOST:PORT/PREFIX (docs/more-than-one-machine.md).",
         ),
     )
 

@@ -66,6 +66,11 @@ def lines(found: Restoring) -> Iterator[str]:
     """What is lost and how each stream goes on, for people."""
     for stream in found.gone:
         yield f"{stream}: lost as a whole, as it was added after the copy; its name stays used"
+    if found.mark_lost:
+        yield (
+            "the mark itself is an older one: every season that ends here counts as spent in full, "
+            "and only the newest copy of the store may go on"
+        )
     for lost in found.lost:
         marked = lost.marked
         yield (
@@ -103,6 +108,7 @@ def facts(found: Restoring) -> dict[str, Any]:
         "instance": found.instance,
         "lost_streams": list(found.gone),
         "closed_streams": list(found.closed),
+        "mark_lost": bool(found.mark_lost),
         "streams": {
             lost.stream: {
                 "position": lost.position,

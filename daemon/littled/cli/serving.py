@@ -22,7 +22,7 @@ from littled.service.grants import read_access
 from littled.service.listeners import ListenError
 from littled.service.logs import guard_process, make_log
 from littled.service.tls import TlsFiles
-from littled.store.errors import StoreError
+from littled.store.errors import StoreError, StoreUnreachable
 from littled.store.keys import KEY_NAME
 from littled.store.place import Place, StorePath
 from littled_client.addresses import UnixAddress, default_address
@@ -109,6 +109,7 @@ def serve(
         explained(ListenError, status=WRONG_USE, after=hint),
         explained(AccessError, status=WRONG_USE),
         explained(StoreError, status=STORE_NEEDS_ATTENTION),
+        explained(StoreUnreachable),
     ):
         key = files.key or handed_over(os.environ, KEY_NAME)
         for note in Place.of(store, key, files.mark).database.notes():

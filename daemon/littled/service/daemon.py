@@ -150,7 +150,11 @@ async def serve(
         extend = partial(notifier.extend_start, REPLAY_EXTENSION_SECONDS, "checking the store")
         extend()
         store = await asyncio.to_thread(
-            Store.open, store_path, key_path, mark_path, progress=extend, archive=archive
+            Store.open,
+            *(store_path, key_path, mark_path),
+            progress=extend,
+            archive=archive,
+            waiting=lambda reason: log.warning("waiting for the mark", reason=reason),
         )
         try:
             access.check_streams(store.plans)

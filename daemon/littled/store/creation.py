@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import ExitStack, closing, contextmanager, suppress
 from typing import Any
 
 from littled.budget.price import Price
@@ -27,7 +27,7 @@ from littled.store.mark import (
 )
 from littled.store.place import Place
 from littled.store.records import genesis, ledger_genesis
-from littled.store.register import Register, open_register
+from littled.store.registers import open_register
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import check_name
 
@@ -51,8 +51,8 @@ def create_store(
     check_plans(plans)
     made: list[Undo] = []
     try:
-        with closing(open_register(place.mark)) as register, _undone_on_failure(made):
-            _make(place, register, configuration, plans, made)
+        with ExitStack() as opened, _undone_on_failure(made):
+            _make(place, opened, configuration, plans, made)
     except StoreFailed as error:
         raise StoreRefused(f"cannot make a store in {place.name}: {error}") from error
     except OSError as error:
@@ -95,7 +95,7 @@ def _undone_on_failure(made: list[Undo]) -> Iterator[None]:
 
 def _make(
     place: Place,
-    register: Register,
+    opened: ExitStack,
     configuration: Mapping[str, Any],
     plans: Mapping[str, Mapping[str, Any]],
     made: list[Undo],
@@ -109,6 +109,7 @@ def _make(
         made.append(place.key.unlink)
         named.append(place.key.parent)
     facts = _facts(key, configuration, plans)
+    register = opened.enter_context(closing(open_register(place, key)))
     with place.database.creating(facts, made):
         register.create(HighWaterMark(facts.instance, first_marks(facts.streams), {}))
         made.append(register.discard)

@@ -6,6 +6,7 @@ from typing import Self, TypeAlias
 
 from littled.store.database import Database
 from littled.store.errors import StoreRefused
+from littled.store.etcd_place import SCHEMES, MarkInEtcd
 from littled.store.keys import KEY_NAME
 from littled.store.mark import MARK_NAME
 from littled.store.sqlite import SqliteDatabase
@@ -13,6 +14,7 @@ from littled.store.sqlite import SqliteDatabase
 StorePath: TypeAlias = Path | str
 """A folder, or the URL of a database of PostgreSQL."""
 URL_BEGINNINGS = ("postgresql://", "postgres://")
+WITNESS_NAME = "mark-seen"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +28,15 @@ class MarkFile:
         return str(self.path)
 
 
-MarkPlace: TypeAlias = MarkFile
+MarkPlace: TypeAlias = MarkFile | MarkInEtcd
 """Wherever a high-water mark may be kept."""
 
 
 def mark_place(named: Path | str) -> MarkPlace:
-    """The place that somebody has named: a path."""
+    """The place that somebody has named: a path, or the URL of a place in etcd. StoreRefused."""
+    scheme, separator, _ = str(named).partition("://")
+    if isinstance(named, str) and separator and scheme in SCHEMES:
+        return MarkInEtcd.parse(named)
     return MarkFile(Path(named))
 
 
@@ -55,7 +60,8 @@ def postgres_database(url: str) -> Database:
 class Place:
     """Where the parts of a store are.
 
-    path: as it was named. key_given: the key's path was named by the operator.
+    path: as it was named. key_given: the key's path was named by the operator. witness: the file
+    that remembers what was written to a mark that is not in a file, None where there is no folder.
     """
 
     path: StorePath
@@ -63,6 +69,7 @@ class Place:
     key: Path
     mark: MarkPlace
     key_given: bool
+    witness: Path | None
 
     @classmethod
     def of(
@@ -84,7 +91,8 @@ class Place:
                     "name both, --key FILE and --mark FILE"
                 )
             database = postgres_database(str(path))
-            return cls(path, database, Path(key_path), _mark_place(Path(), mark_path), True)
+            mark = _mark_place(Path(), mark_path)
+            return cls(path, database, Path(key_path), mark, key_given=True, witness=None)
         folder = Path(path)
         return cls(
             path=path,
@@ -92,6 +100,7 @@ class Place:
             key=folder / KEY_NAME if key_path is None else Path(key_path),
             mark=_mark_place(folder, mark_path),
             key_given=key_path is not None,
+            witness=folder / WITNESS_NAME,
         )
 
     @property
@@ -101,6 +110,6 @@ class Place:
 
 
 def _mark_place(folder: Path, given: MarkPlace | Path | str | None) -> MarkPlace:
-    if isinstance(given, MarkFile):
-        return given
-    return mark_place(folder / MARK_NAME if given is None else given)
+    if given is None:
+        return MarkFile(folder / MARK_NAME)
+    return mark_place(given) if isinstance(given, Path | str) else given

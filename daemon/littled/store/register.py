@@ -3,7 +3,7 @@
 A register is the one thing outside a store that tells its copies apart, so nobody writes a mark
 without saying what it takes the place of: what another process has written meanwhile is noticed,
 and is fatal. A file has no such operation of its own. It is read before it is written, so what
-stands between the two is not noticed; `littled.store.etcd_register` has a register that does both
+happens between the two is not noticed; `littled.store.etcd_register` has a register that does both
 at once.
 """
 
@@ -16,11 +16,14 @@ from littled.limits import MARK_FILE_BYTES_MAX
 from littled.store.errors import StoreFailed, StoreRefused
 from littled.store.files import read_limited, replace_private
 from littled.store.mark import HighWaterMark
-from littled.store.place import MarkPlace
 
 
 class Revision(Protocol):
-    """What a register held at one moment; only the register that gave it can read it."""
+    """What a register held at one moment; only the register that gave it can read more of it."""
+
+    @property
+    def lost(self) -> str:
+        """A sentence where the mark is known to be older than what was shown, else nothing."""
 
 
 class Register(Protocol):
@@ -49,11 +52,20 @@ class Register(Protocol):
         """Let go of what the register holds; nothing happens the second time."""
 
 
+def current(register: Register) -> tuple[HighWaterMark, Revision]:
+    """The mark as it is now. StoreRefused also where it is known to be an old one."""
+    mark, revision = register.read()
+    if revision.lost:
+        raise StoreRefused(revision.lost)
+    return mark, revision
+
+
 @dataclass(frozen=True, slots=True)
 class FileRevision:
-    """The contents of a file."""
+    """The contents of a file, which does not say how old it is."""
 
     data: bytes
+    lost: str = ""
 
 
 class FileRegister:
@@ -134,8 +146,3 @@ class FileRegister:
 
 def _failed(error: OSError) -> StoreFailed:
     return StoreFailed(f"the high-water mark cannot be advanced: {error.strerror}")
-
-
-def open_register(place: MarkPlace) -> Register:
-    """The register at a place; nothing is read or asked yet."""
-    return FileRegister(place.path)

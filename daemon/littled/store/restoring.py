@@ -37,7 +37,8 @@ from littled.store.mark import HighWaterMark, Numbers, Point, StreamMark
 from littled.store.place import MarkPlace, Place
 from littled.store.producers import put_checksum
 from littled.store.records import record_head
-from littled.store.register import Register, Revision, open_register
+from littled.store.register import Register, Revision
+from littled.store.registers import open_register
 from littled.store.restoration import RESTORER, Restoration
 from littled.store.staging import INTEGER_MAX
 from littled.store.verify import verify
@@ -103,6 +104,8 @@ class Restoring:
         self._lock = lock
         self._history = History(readers, facts)
         self.instance = secrets.token_hex(_INSTANCE_BYTES)
+        # Why the mark itself is an older one, if it is known to be: then it bounds no season.
+        self.mark_lost = revision.lost
         self.lost = tuple(self._lost(stream) for stream in facts.streams)
         # Streams of the mark that are not in the copy: nothing is left of them but their names.
         self.gone = {
@@ -133,19 +136,22 @@ class Restoring:
             raise StoreRefused(f"there is no store in {place.name}: put back a copy of it first")
         lock: Lock | None = None
         readers = place.database.readers()
-        register = open_register(place.mark)
+        register: Register | None = None
         try:
             place.database.check()
             lock = place.database.lock()
+            key = read_key(place.key, handed_over=place.key_given)
+            register = open_register(place, key)
             mark, revision = register.read()
             facts = read_facts(readers)
-            key = read_key(place.key, handed_over=place.key_given)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
-            _check(place, facts, mark, History(readers, facts), copy=copy, archive=archive)
+            on = copy or bool(revision.lost)
+            _check(place, facts, mark, History(readers, facts), copy=on, archive=archive)
             return cls(place, facts, mark, revision, register, readers, lock)
         except BaseException as error:
             _let_go(readers, lock)
-            register.close()
+            if register is not None:
+                register.close()
             if isinstance(error, StoreDamaged):
                 raise StoreRefused(f"the copy in {place.name} is damaged: {error}") from error
             if isinstance(error, OSError):
@@ -183,7 +189,11 @@ class Restoring:
     def _had(self, stream: str) -> StreamMark:
         """What the mark says of a stream; one that it does not know yet has nothing to lose."""
         known = self._mark.streams.get(stream)
-        return known or replace(self._history.stream_mark(stream), numbers=Numbers({}))
+        known = known or replace(self._history.stream_mark(stream), numbers=Numbers({}))
+        if not self.mark_lost:
+            return known
+        # Nothing bounds what was spent then.
+        return replace(known, spent=Price.from_dict(plan_of(self._facts, stream)["caps"]))
 
     @property
     def closed(self) -> tuple[str, ...]:

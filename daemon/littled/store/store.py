@@ -66,7 +66,8 @@ from littled.store.records import (
     StoredRelease,
     snapshot_checksum,
 )
-from littled.store.register import Register, Revision, open_register
+from littled.store.register import Register, Revision, current
+from littled.store.registers import open_register, silent
 from littled.store.reserving import Reserves
 from littled.store.source_places import put_places
 from littled.store.staging import Arrivals, Batch, Producer, Producers, Row, worth_a_file
@@ -188,6 +189,7 @@ class Store:
         vfs: str | None = None,
         progress: Callable[[], None] = lambda: None,
         archive: Path | None = None,
+        waiting: Callable[[str], None] = silent,
     ) -> Self:
         """Open the store in the folder `path`; to serve it, or next to a daemon to read it.
 
@@ -195,7 +197,8 @@ class Store:
         stream's last snapshot, and that the producers are where the journal leaves them. vfs: name
         of a registered SQLite file system, None for the usual. progress: called every so many
         records where that takes long, as with the first opening of an old store. archive: the
-        folder with what was moved out of the store; only whoever reads that needs it.
+        folder with what was moved out of the store; only whoever reads that needs it. waiting: told
+        a sentence whenever the mark cannot be had at once.
         Raises StoreRefused with a sentence that says what to do; StoreFailed when the disk fails.
         """
         place = Place.of(path, key_path, mark_path, vfs)
@@ -204,23 +207,25 @@ class Store:
         lock: Lock | None = None
         writing: Writing | None = None
         readers = place.database.readers()
-        register = open_register(place.mark)
+        register: Register | None = None
         try:
             place.database.check()
             key = read_key(place.key, handed_over=place.key_given)
+            register = open_register(place, key, waiting)
             if not read_only:
                 lock = place.database.lock()
                 writing = place.database.writing()
                 place.database.sync_names()
             # Read before the database, which a daemon at work would always have ahead of it.
-            mark, revision = register.read()
+            mark, revision = current(register)
             facts = read_facts(readers)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
             store = cls(place, key, facts, readers, register, lock, writing, archive)
             store._check(mark, revision, progress)
         except BaseException as error:
             _close_quietly(readers, writing, lock)
-            register.close()
+            if register is not None:
+                register.close()
             if isinstance(error, StoreDamaged):
                 raise StoreRefused(f"the store in {place.name} is damaged: {error}") from error
             if isinstance(error, OSError):

@@ -30,7 +30,8 @@ from littled.store.mark import HighWaterMark
 from littled.store.place import MarkPlace, Place
 from littled.store.producers import ProducerCheck, Sequences, TrustedSequences
 from littled.store.records import Record, StoredPrediction
-from littled.store.register import Register, open_register
+from littled.store.register import Register, current
+from littled.store.registers import open_register
 from littled.store.restoration import RESTORER, Restoration, closing_position
 from littled_protocol.codec import decode
 from littled_protocol.errors import ProtocolError
@@ -110,18 +111,21 @@ def verify(
     check = _Check()
     # Before the database, which a daemon at work always has ahead of its mark.
     mark: HighWaterMark | None = None
-    register = open_register(place.mark)
+    key: bytes | None = None
+    with check.part():
+        key = read_key(place.key, handed_over=place.key_given)
+    register = open_register(place, key)
     with closing(register), closing(place.database.readers()) as readers:
         if not alone:
             with check.part():
-                mark = register.read()[0]
+                mark = current(register)[0]
         try:
             facts = read_facts(readers)
         except StoreDamaged as error:
             return Report((*check.findings, str(error)), ())
         with check.part():
-            key = read_key(place.key, handed_over=place.key_given)
-            check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
+            if key is not None:
+                check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
         history = History(readers, facts, None if archive is None else Archive(archive, facts))
         streams = tuple(_streams(check, facts, history, register, mark))
     return Report(tuple(check.findings), streams)
@@ -188,7 +192,7 @@ def _streams(
     if mark is not None:
         with check.part():
             # Once more: a daemon at work has it ahead of what it acknowledges.
-            check.add(list(_unbounded(facts, history, extent, register.read()[0])))
+            check.add(list(_unbounded(facts, history, extent, current(register)[0])))
     for stream in facts.streams:
         with check.part():
             yield _stream(check, facts, history, stream, extent)

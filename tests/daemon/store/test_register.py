@@ -9,8 +9,9 @@ import pytest
 
 from littled.store.errors import StoreFailed, StoreRefused
 from littled.store.mark import HighWaterMark
-from littled.store.place import MarkFile
-from littled.store.register import FileRegister, open_register
+from littled.store.place import Place
+from littled.store.register import FileRegister
+from littled.store.registers import open_register
 from littled.store.store import Store
 from support.marks import read_mark, write_mark
 from support.stores import LEARNER, STREAM, entry, feed, make_store
@@ -21,7 +22,8 @@ SECOND, THIRD, OTHER = (replace(FIRST, versions={LEARNER: number}) for number in
 
 def test_what_is_replaced_is_what_is_read(tmp_path: Path) -> None:
     path = tmp_path / "mark"
-    register = open_register(MarkFile(path))
+    register = open_register(Place.of(tmp_path / "store", None, path), None)
+    assert isinstance(register, FileRegister)
     revision = register.replace(SECOND, register.create(FIRST))
     assert register.read() == (SECOND, revision)
     assert register.claim(SECOND, revision) == revision
