@@ -1356,16 +1356,6 @@ SURFACES = (
         (f"{STORE}/test_etcd_register.py::test_of_two_that_claim_at_once_one_is_refused",),
     ),
     Mutant(
-        "a lost transaction counts whoever owns the mark by now",
-        "store/etcd_register.py",
-        "if not ours or any(",
-        "if any(",
-        (
-            f"{STORE}/test_etcd_register.py"
-            "::test_an_outcome_nobody_knows_is_not_taken_from_somebody_else",
-        ),
-    ),
-    Mutant(
         "a release that is shown before its mark is written",
         "store/store.py",
         "            self._releases.update(arriving.points)\n            self._advance_mark()\n",
