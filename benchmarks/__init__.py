@@ -8,6 +8,7 @@
     python -m benchmarks.journal       # bytes on disk, and starts after a kill
     python -m benchmarks.learning      # mistakes, beside other methods
     python -m benchmarks.marks         # what the high-water mark costs
+    python -m benchmarks.postgres      # a store in PostgreSQL, beside bare commits and a folder
     python -m benchmarks.prediction    # private answers: errors, numbers, time
     python -m benchmarks.real          # error on real streams of tables, beside peers
     python -m benchmarks.registers     # the mark in a file and in etcd, beside a bare swap
