@@ -37,14 +37,14 @@ class Extent:
     """How far everything had come at one moment.
 
     records, entries, predictions: last number by stream, -1 before the first. releases: last
-    version by learner. producers: next sequence number by stream and producer.
+    version by stream and learner. producers: next sequence number by stream and producer.
     """
 
     records: Mapping[str, int]
     entries: Mapping[str, int]
     predictions: Mapping[str, int]
-    releases: Mapping[str, int]
-    producers: Mapping[tuple[str, str], int]
+    releases: Mapping[str, Mapping[str, int]]
+    producers: Mapping[str, Mapping[str, int]]
 
 
 class History:
@@ -159,16 +159,15 @@ class History:
             producers = self.producers.everywhere_in(connection)
         if any(row[0] not in names for row in producers):
             raise StoreDamaged("a producer feeds a stream that does not exist: put back a backup")
-        return Extent(
-            records=records,
-            entries=entries,
-            predictions=predictions,
-            releases={text_of(learner): integer_of(last, "releases") for learner, last in releases},
-            producers={
-                (names[stream], text_of(name)): integer_of(following, names[stream])
-                for stream, name, following in producers
-            },
-        )
+        versions: dict[str, dict[str, int]] = {name: {} for name in names.values()}
+        for row, last in releases:
+            learner = text_of(row)
+            of_stream = versions.setdefault(learner.partition("/")[0], {})
+            of_stream[learner] = integer_of(last, "releases")
+        numbers: dict[str, dict[str, int]] = {name: {} for name in names.values()}
+        for stream, name, following in producers:
+            numbers[names[stream]][text_of(name)] = integer_of(following, names[stream])
+        return Extent(records, entries, predictions, versions, numbers)
 
     def integrity(self) -> list[str]:
         """What the database finds wrong with itself, shortened; reads all of it."""

@@ -183,8 +183,9 @@ def _streams(
         check.add(
             [
                 f"learner {learner} has releases but no stream"
-                for learner in extent.releases
-                if learner.partition("/")[0] not in facts.streams
+                for stream, learners in extent.releases.items()
+                for learner in learners
+                if stream not in facts.streams
             ]
         )
     if extent is None:
@@ -206,7 +207,7 @@ def _unbounded(
         numbers = mark.streams[stream].numbers if stream in mark.streams else None
         if numbers is None:
             continue  # written before marks knew producers, or another store's
-        known = {name: end for (owner, name), end in extent.producers.items() if owner == stream}
+        known = dict(extent.producers[stream])
         known.pop(RESTORER, None)
         first = history.restores.first_number(stream)
         for name, least in numbers.missing(known, first).items():
@@ -239,16 +240,15 @@ def _stream(
         )
     releases = 0
     charges: set[int] = set()
-    for learner in extent.releases:
-        if learner.partition("/")[0] == stream:
-            with check.part():
-                measured = measured_by(learner)
-                if measured is None:
-                    check.add(_releases(history, learner, extent, entries, charges))
-                else:
-                    last, end = extent.releases[learner], journal.position
-                    check.add([*wrong_figures(history, measured, learner, last, plan, end)])
-            releases += extent.releases[learner]
+    for learner, last in extent.releases[stream].items():
+        with check.part():
+            measured = measured_by(learner)
+            if measured is None:
+                check.add(_releases(history, learner, last, entries, charges))
+            else:
+                end = journal.position
+                check.add([*wrong_figures(history, measured, learner, last, plan, end)])
+        releases += last
     with check.part():
         producers = ProducerCheck(history, stream, facts.streams[stream].identity)
         if producers.has_checksum and not producers.fits():
@@ -357,7 +357,7 @@ def _journal(check: _Check, history: History, stream: str, extent: Extent) -> _J
         last = journal.records - 1
         if last != extent.records[stream]:
             findings.append(f"the journal of {stream} breaks off after record {last}")
-        known = {name: end for (owner, name), end in extent.producers.items() if owner == stream}
+        known = extent.producers[stream]
         if not journal.sequences.agrees(known):
             findings.append(f"the producers of {stream} are not where its journal ends for them")
     check.add(findings)
@@ -481,13 +481,12 @@ def _unplanned(
 def _releases(
     history: History,
     learner: str,
-    extent: Extent,
+    last: int,
     entries: list[LedgerEntry],
     charges: set[int],
 ) -> list[str]:
-    """Check a learner's releases; `charges` collects what has paid for one already."""
+    """Check a learner's releases up to version `last`; `charges`: what has paid for one already."""
     findings = []
-    last = extent.releases[learner]
     version = 0
     for release in history.releases.of(learner, 0, last):
         version = release.version

@@ -47,8 +47,8 @@ def test_the_extent_is_of_one_moment(history: History) -> None:
         records={STREAM: 2, "quiet": -1},
         entries={STREAM: 2, "quiet": -1},
         predictions={STREAM: -1, "quiet": -1},
-        releases={"flights/early": 1, LEARNER: 2},
-        producers={(STREAM, "tower"): 6, (STREAM, "radar"): 8},
+        releases={STREAM: {"flights/early": 1, LEARNER: 2}, "quiet": {}},
+        producers={STREAM: {"tower": 6, "radar": 8}, "quiet": {}},
     )
 
 
