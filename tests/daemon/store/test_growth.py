@@ -20,8 +20,10 @@ from littled.store.restoring import Restoring
 from littled.store.store import Store
 from littled.store.verify import verify
 from littled_protocol.limits import user_bytes
+from support.databases import Postgres
 from support.disks import HookedDisk
 from support.marks import read_mark
+from support.postgres import asked, url_of
 from support.stores import (
     STREAM,
     answer,
@@ -392,3 +394,29 @@ def test_killed_at_any_moment_it_is_done_or_not(path: Path, mark: Path, what: st
     assert seen == sorted(seen)
     assert not seen[0]
     assert seen.count(True) > 1, "it was killed between the transaction and the mark"
+
+
+# --- on a server ----------------------------------------------------------------------------------
+
+
+def test_streams_come_and_end_on_a_server(server: Postgres, tmp_path: Path) -> None:
+    schema = f"growing{abs(hash(tmp_path))}"
+    url, key, mark = url_of(server, schema), tmp_path / "key", tmp_path / "mark"
+    asked(url, f"CREATE SCHEMA {schema}")
+    Store.create(url, configuration(STREAM), plans(STREAM), key, mark)
+    with Store.open(url, key, mark) as store:
+        fill(store)
+        add(store, "new")
+        users = {**plan_values(), "unit": "user", "user_examples_max": 1}
+        store.add_streams(configuration("people"), {"people": users})
+        feed(store, [2], stream="new")
+        store.close_stream(STREAM)
+        with pytest.raises(ValueError, match="is closed"):
+            feed(store, [1])
+    with Store.open(url, key, mark) as store:
+        assert store.closed == {STREAM}
+        assert [*store.plans] == [STREAM, "new", "people"]
+        with pytest.raises(StoreRefused, match="a name is not used again"):
+            add(store, STREAM)
+    assert verify(url, key, mark).findings == ()
+    assert set(read_mark(mark).streams) == {STREAM, "new", "people"}
