@@ -27,8 +27,8 @@ from littled.auditing.noise import SEED_MAX, key_of_seed
 from littled.auditing.streams import NoStreams
 from littled.auditing.subjects import SMALL, small_plan, subjects_of
 from littled.auditing.trials import RUNS_MIN, Auditor, Finding, Subject, processes, usual_processes
+from littled.cli.executing import ExecutorChoice, executor_options
 from littled.cli.failures import WRONG_USE, Failure, explained
-from littled.cli.options import ExecutorChoice, executor_options
 from littled.cli.output import console, notes, number, print_json
 from littled.configuration import ConfigurationError, load_configuration
 from littled.mechanisms.noise import KEY_BYTES

@@ -1,9 +1,7 @@
 """Options that several commands share; each group arrives at a command as one value."""
 
 import functools
-from collections.abc import Callable, Iterator
-from concurrent.futures import Executor
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -11,7 +9,6 @@ from typing import Any, TypeVar
 import click
 
 from littled.cli.failures import WRONG_USE, Failure, explained
-from littled.executors import Certificates, ExecutorError, cluster
 from littled.store.errors import StoreRefused
 from littled.store.place import MarkPlace, StorePath, is_url, mark_place
 from littled_client.addresses import Address, default_address, parse_address
@@ -50,25 +47,6 @@ class StoreFiles:
 
     key: Path | None
     mark: MarkPlace | None
-
-
-@dataclass(frozen=True, slots=True)
-class ExecutorChoice:
-    """Where heavy work runs: on a cluster, or here."""
-
-    address: str | None
-    certificates: Certificates | None
-
-    @contextmanager
-    def running(self) -> Iterator[Executor | None]:
-        """The cluster; None for here. Failure where it cannot be had."""
-        if self.address is None:
-            yield None
-            return
-        with ExitStack() as stack:
-            with explained(ExecutorError):
-                executor = stack.enter_context(cluster(self.address, self.certificates))
-            yield executor
 
 
 class AddressParameter(click.ParamType[Address]):
@@ -252,43 +230,3 @@ def _chosen_address(address: Address | None) -> Address:
         return address
     with explained(AddressError, status=WRONG_USE, before="LITTLED_ADDRESS: "):
         return default_address()
-
-
-def executor_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say where heavy work runs; the command gets `executor`."""
-
-    @functools.wraps(command)
-    def wrapped(
-        *args: Any,
-        executor: str | None,
-        executor_ca: Path | None,
-        executor_cert: Path | None,
-        executor_key: Path | None,
-        **kwargs: Any,
-    ) -> Any:
-        files = (executor_ca, executor_cert, executor_key)
-        if any(files) and (executor is None or None in files):
-            raise Failure(
-                "--executor-ca, --executor-cert and --executor-key go together with --executor",
-                WRONG_USE,
-            )
-        certificates = None
-        if executor_ca is not None and executor_cert is not None and executor_key is not None:
-            certificates = Certificates(executor_ca, executor_cert, executor_key)
-        return command(*args, executor=ExecutorChoice(executor, certificates), **kwargs)
-
-    return with_options(
-        wrapped,
-        click.option(
-            "--executor",
-            metavar="dask://HOST:PORT",
-            help="Run on the workers of this Dask scheduler, in place of processes here.",
-        ),
-        click.option(
-            "--executor-ca", type=_FILE, help="Authorities in PEM that vouch for the cluster."
-        ),
-        click.option(
-            "--executor-cert", type=_FILE, help="Certificate in PEM to show to the cluster."
-        ),
-        click.option("--executor-key", type=_FILE, help="Its private key in PEM."),
-    )
