@@ -32,7 +32,7 @@ HOLDS = {
     "quality": "how good rules are, measured from the budget",
     "restored": "a store that was restored from an older copy",
     "scorecards": "scorecards",
-    "seasons": "several seasons",
+    "seasons": "several [seasons](glossary.md#season)",
     "selections": "every way of selection",
     "sequences": "one-way sequences",
     "users": "a stream that protects users",
