@@ -117,9 +117,9 @@ def make_store(folder: Path, text: str = CONFIGURATION) -> Path:
     return folder / "store"
 
 
-def serve(folder: Path, *arguments: str | Path) -> Daemon:
-    """A daemon on `folder`/store that answers."""
-    process = start("serve", folder / "store", "--unix", folder / "d.sock", *arguments)
+def serve(folder: Path, *arguments: str | Path, store: str | None = None) -> Daemon:
+    """A daemon on `folder`/store, or on another store, that answers."""
+    process = start("serve", store or folder / "store", "--unix", folder / "d.sock", *arguments)
     daemon = Daemon(process, folder)
     deadline = time.monotonic() + START_SECONDS
     while True:
