@@ -88,7 +88,10 @@ def installed_units(tmp_path: Path) -> Path:
 @needs_systemd
 @pytest.mark.parametrize(
     "unit",
-    ["littled.service", "littled.socket", "littled-http.socket", "littled-forward@.service"],
+    [
+        *("littled.service", "littled.socket", "littled-http.socket"),
+        *("littled-feed@.service", "littled-forward@.service"),
+    ],
 )
 def test_systemd_finds_nothing_to_say_about_a_unit(installed_units: Path, unit: str) -> None:
     verdict = analyze("verify", "--man=no", str(installed_units / unit))

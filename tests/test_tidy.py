@@ -158,6 +158,13 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         "a cluster as commands use it",
     ),
     **{
+        f"clients/littled_client/brokers/{name}.py": (
+            "tests/daemon/cli/test_brokers.py",
+            "brokers as a command meets them, with real ones that are killed",
+        )
+        for name in ("opening", "jetstream", "redis_streams", "kafka_topics", "mqtt_topics")
+    },
+    **{
         f"daemon/littled/service/{name}.py": (
             "tests/daemon/service/test_http.py",
             f"{what} as the pages meet them",

@@ -177,7 +177,7 @@ class Source:
         if self.format != "recording" and not isinstance(fields, tuple):
             if x_type is None or fields is None:
                 raise ValueError(f"reading {self.format} needs x_type and fields")
-            self._convert_cells = _conversion(x_type, fields, greatest)
+            self._convert_cells = conversion(x_type, fields, greatest)
 
     @property
     def name(self) -> str:
@@ -518,8 +518,8 @@ class Source:
 
     def _json_row(self, number: int, line: str) -> dict[str, Any]:
         try:
-            row = json.loads(line, object_pairs_hook=_once_each)
-        except _TwiceError:
+            row = json.loads(line, object_pairs_hook=once_each)
+        except TwiceError:
             raise SourceError(
                 f"line {number} of {self.name} has an object in which a key comes twice"
             ) from None
@@ -633,7 +633,7 @@ class Source:
         return self._fields.names if self._fields is not None else ()
 
 
-def _conversion(
+def conversion(
     x_type: str, fields: Fields | TableSchema, greatest: int | None
 ) -> Callable[[Sequence[Column]], Batch]:
     """What makes examples of rows, given as columns in the order of the fields."""
@@ -722,14 +722,14 @@ def _line_by_line(lines: Lines) -> Iterator[tuple[int, str] | None]:
             yield lines.number, line
 
 
-class _TwiceError(Exception):
+class TwiceError(Exception):
     """A key of an object comes twice, and nobody knows which value is meant."""
 
 
-def _once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once_each(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        raise _TwiceError
+        raise TwiceError
     return found
 
 

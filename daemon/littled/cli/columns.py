@@ -10,6 +10,7 @@ import click
 
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.options import with_options
+from littled_client.brokers.addresses import is_broker
 from littled_client.recordings import SUFFIX as RECORDING_SUFFIX
 from littled_client.sources import BATCH_EXAMPLES, FORMATS, Fields, Source
 from littled_protocol import limits
@@ -58,11 +59,13 @@ class SourceChoice:
 
     def open(self, taken: StreamInput, *, follow: bool = False) -> Source:
         """The source, for a stream that takes this; Failure when format or columns do not fit."""
+        if is_broker(self.file):
+            raise Failure("only littled feed reads from a broker", WRONG_USE)
         with explained(ValueError, status=WRONG_USE):
             return Source(
                 self.file,
                 taken.x_type,
-                self._fields(taken),
+                self.fields_for(taken),
                 file_format=self.file_format,
                 batch_examples=self.batch,
                 delimiter=self.delimiter,
@@ -84,7 +87,8 @@ class SourceChoice:
         """Whether the file is a recording, which knows its columns."""
         return _is_recording(self.file, self.file_format)
 
-    def _fields(self, taken: StreamInput) -> Fields | TableSchema | None:
+    def fields_for(self, taken: StreamInput) -> Fields | TableSchema | None:
+        """The columns, for a stream that takes this; None for a recording, which has none."""
         if self.is_recording:
             return None
         if self.fields is None and taken.schema is None:
@@ -106,6 +110,20 @@ class SourceChoice:
         if not fields.negatives and words.negative != fields.positive:
             return replace(fields, negative=words.negative)
         return fields
+
+
+class _FileOrBroker(click.Path):
+    """A file that exists, - for standard input, or the address of a broker's stream."""
+
+    def __init__(self) -> None:
+        """Take what there is."""
+        super().__init__(exists=True, dir_okay=False, allow_dash=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """The path, looked at unless it is an address."""
+        if isinstance(value, str) and is_broker(value):
+            return value
+        return super().convert(value, param, ctx)
 
 
 def _is_recording(file: str, file_format: str | None) -> bool:
@@ -159,9 +177,7 @@ def source_options(command: Callable[..., Any]) -> Callable[..., Any]:
         )
         return command(source=choice, **others)
 
-    return click.argument("file", type=click.Path(exists=True, dir_okay=False, allow_dash=True))(
-        _column_options(wrapped)
-    )
+    return click.argument("file", type=_FileOrBroker())(_column_options(wrapped))
 
 
 def _check_columns(names: tuple[str, ...]) -> None:

@@ -13,6 +13,7 @@ from typing import Any, cast
 import click
 from rich.progress import Progress, TaskID
 
+from littled.cli.brokers import BrokerChoice, broker_options, check_broker, pour_broker
 from littled.cli.columns import SourceChoice, StreamInput, source_options
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.labelling import both_labels
@@ -23,6 +24,7 @@ from littled.cli.resuming import Chosen, Keeper, Resuming, check_held
 from littled.cli.stopping import Stopping
 from littled_client.blocking import Client, Feeder
 from littled_client.blocks import STANDARD_INPUT
+from littled_client.brokers import is_broker
 from littled_client.conversions import Batch
 from littled_client.errors import ClientError, SourceError
 from littled_client.fed import Fed, rest_after
@@ -90,6 +92,7 @@ def manner_options(command: Callable[..., Any]) -> Callable[..., Any]:
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write the frames to this new file as well, as they go over the wire.",
 )
+@broker_options
 @daemon_options
 def feed(
     stream: str,
@@ -98,9 +101,14 @@ def feed(
     follow: bool,
     only_check: bool,
     recording: Path | None,
+    broker: BrokerChoice,
     daemon: DaemonChoice,
 ) -> None:
     """Feed FILE to STREAM: CSV, JSON lines, Parquet or a recording; - is standard input.
+
+    FILE may also be what a broker has, each message a row: nats://HOST:PORT/STREAM[/CONSUMER],
+    redis://HOST:PORT/KEY, kafka://HOST:PORT/TOPIC[/PARTITION] or mqtt://HOST:PORT/TOPIC. It is read
+    until a signal, from the place on that the daemon keeps with the examples.
 
     Each example is fed once, however often the command is run: the daemon remembers how far each
     producer has come, and the feeder what it was. Run it again after an interruption, or after
@@ -110,6 +118,20 @@ def feed(
     Rows of a pipe are sent as they come. SIGINT and SIGTERM send what was read and wait until it is
     acknowledged; the second one stops at once.
     """
+    if is_broker(source.file):
+        if follow or recording is not None:
+            raise Failure("a broker is followed until a signal; leave --follow and --record away",
+                          WRONG_USE)  # fmt: skip
+        if only_check:
+            check_broker(stream, source, broker, daemon, as_json=manner.as_json)
+        else:
+            pour_broker(
+                *(stream, source, broker, manner.producer, daemon),
+                as_json=manner.as_json,
+                rate=manner.rate,
+                check_users=_check_users,
+            )
+        return
     if only_check:
         _check(stream, source, manner, daemon)
         return

@@ -10,6 +10,7 @@ UNITS = (
     "littled.service",
     "littled.socket",
     "littled-http.socket",
+    "littled-feed@.service",
     "littled-forward@.service",
     "littled.conf",
 )
