@@ -6,6 +6,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from littled.store.database import PREDICTIONS, TABLES, USERS
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.place import Place
 from littled.store.postgres import PostgresWriting, translated, translated_statement
+from littled.store.records import SourcePlace
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.databases import Postgres
@@ -236,6 +238,19 @@ def test_both_databases_come_to_the_same_heads_charges_and_releases(
 
 
 # --- owners ---------------------------------------------------------------------------------------
+
+
+def test_places_of_sources_are_kept_with_their_examples(home: Home) -> None:
+    with home.open() as store:
+        assert store.place(STREAM, "tower") is None
+        for first in (0, 3):
+            place = SourcePlace(first + 3, b"behind %d" % first)
+            store.append([replace(new_record(first, 3), place=place)])
+            assert store.place(STREAM, "tower") == place
+    with home.open() as store:
+        assert store.place(STREAM, "tower") == place
+        assert store.producer_next(STREAM, "tower") == place.sequence
+    assert verify(home.url, home.key, home.mark).findings == ()
 
 
 def test_an_owner_that_was_put_off_stores_and_shows_nothing_more(home: Home) -> None:
