@@ -75,7 +75,8 @@ def test_nothing_is_there_but_what_the_wheel_needs(bare: BareEnvironment) -> Non
 def test_every_module_of_every_command_loads(bare: BareEnvironment) -> None:
     code = (
         "import pkgutil, importlib, littled, littled_client, littled_protocol\n"
-        "late = {'littled.programs.estimator', 'littled.programs.streaming'}\n"
+        "late = {'littled.programs.estimator', 'littled.programs.streaming', "
+        "'littled.store.postgres'}\n"
         "for package in (littled, littled_client, littled_protocol):\n"
         "    for each in pkgutil.walk_packages(package.__path__, package.__name__ + '.'):\n"
         "        if not each.name.endswith('__main__') and each.name not in late:\n"

@@ -5,8 +5,8 @@ from pathlib import Path
 import click
 
 from littled.cli.failures import explained
-from littled.cli.options import StoreFiles, store_argument, store_options
 from littled.cli.output import console, number, print_json
+from littled.cli.storing import StoreFiles, store_argument, store_options
 from littled.store.archive import Stretch
 from littled.store.errors import StoreError
 from littled.store.place import StorePath

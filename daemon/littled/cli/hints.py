@@ -6,7 +6,7 @@ import os
 import shlex
 from pathlib import Path
 
-from littled.cli.options import StoreFiles
+from littled.cli.storing import StoreFiles
 from littled.store.place import StorePath
 from littled_client.addresses import UnixAddress, default_address
 from littled_client.errors import AddressError

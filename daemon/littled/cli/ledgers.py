@@ -10,8 +10,8 @@ from littled.budget.price import Price
 from littled.budget.rounding import in_words
 from littled.budget.statement import Form
 from littled.cli.failures import WRONG_USE, explained
-from littled.cli.options import StoreFiles, store_argument, store_options
 from littled.cli.output import amount, console, number, print_json
+from littled.cli.storing import StoreFiles, store_argument, store_options
 from littled.store.errors import StoreError
 from littled.store.place import StorePath
 from littled.store.statement import FORMS, NoSuchStream, ledger_of

@@ -9,8 +9,8 @@ import click
 
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.hints import serve_command
-from littled.cli.options import StoreFiles, archive_option, store_argument, store_options
 from littled.cli.output import console, number, print_json
+from littled.cli.storing import StoreFiles, archive_option, store_argument, store_options
 from littled.store.errors import StoreError
 from littled.store.place import StorePath
 from littled.store.restoring import Lost, Restoring

@@ -14,8 +14,8 @@ import click
 
 from littled.cli.failures import STORE_NEEDS_ATTENTION, WRONG_USE, Failure, explained
 from littled.cli.hints import SOCKET
-from littled.cli.options import StoreFiles, archive_option, store_argument, store_options
 from littled.cli.output import notes
+from littled.cli.storing import StoreFiles, archive_option, store_argument, store_options
 from littled.service.access import Access, AccessError
 from littled.service.daemon import serve as serve_store
 from littled.service.grants import read_access

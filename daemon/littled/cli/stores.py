@@ -9,10 +9,10 @@ import click
 
 from littled.cli.failures import WRONG_USE, explained
 from littled.cli.hints import serve_command
-from littled.cli.options import StoreFiles, store_argument, store_options
 from littled.cli.output import console, listed, notes
 from littled.cli.presenting import chosen_notes, hopeless, plan_notes, plan_tables
 from littled.cli.quality import quality_lines
+from littled.cli.storing import StoreFiles, store_argument, store_options
 from littled.cli.tabling import print_table
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
 from littled.planner import PlanError, StreamPlan, StreamRequest, plan_stream

@@ -10,9 +10,9 @@ import click
 from littled.budget.ledger import LedgerEntry
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.hints import serve_command
-from littled.cli.options import StoreFiles, archive_option, store_argument, store_options
 from littled.cli.output import console, listed, notes, number, print_json
 from littled.cli.stores import planned, print_plans
+from littled.cli.storing import StoreFiles, archive_option, store_argument, store_options
 from littled.configuration import ConfigurationError, load_configuration
 from littled.engine import Engine, in_turns
 from littled.learners.snapshot import SnapshotUnusable

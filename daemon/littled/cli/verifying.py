@@ -12,8 +12,8 @@ import click
 
 from littled.cli.comparing import Comparison
 from littled.cli.failures import Failure, explained
-from littled.cli.options import StoreFiles, archive_option, store_argument, store_options
 from littled.cli.output import console, number, print_json
+from littled.cli.storing import StoreFiles, archive_option, store_argument, store_options
 from littled.store.errors import StoreError
 from littled.store.place import StorePath
 from littled.store.store import Store

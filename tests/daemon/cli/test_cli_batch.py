@@ -1,6 +1,7 @@
 """Learners of windows through a real daemon: plan, serve, feed, follow, status, replay, audit."""
 
 import asyncio
+import time
 from collections.abc import Iterator
 
 import pytest
@@ -79,7 +80,11 @@ def test_the_status_shows_windows_and_what_they_cost(fed: Daemon, littled: Littl
             found = client.subscribe(learner, before)
             next(found)
             found.close()
-    said = littled("status", "--json", "-a", fed.address).json["streams"]["flights"]
+    end = time.monotonic() + 10  # a status may be a moment behind the releases
+    while True:
+        said = littled("status", "--json", "-a", fed.address).json["streams"]["flights"]
+        if said["learners"]["late"]["epoch"] == 4 or time.monotonic() > end:
+            break
     late, listed = said["learners"]["late"], said["learners"]["listed"]
     assert (late["kind"], late["method"], late["window_examples"]) == ("batch", "dense", 2_000)
     assert late["epoch"] == 4

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from littled.cli.hints import serve_command
-from littled.cli.options import StoreFiles
+from littled.cli.storing import StoreFiles
 from littled_client import Client, UnreachableError
 from support.commands import CONFIGURATION, START_SECONDS, Littled, start
 

@@ -46,6 +46,7 @@ from littled.planner.online.sizes import (
     snapshot_bytes_max,
 )
 from littled.planner.prediction.request import PredictionRequest
+from littled.planner.search import _plan_stream
 from littled_protocol.codec import encode
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import Release
@@ -148,6 +149,7 @@ def test_learners_that_fit_alone_may_be_too_much_together(monkeypatch: pytest.Mo
     alone = max(map(snapshot_bytes_max, plans))
     monkeypatch.setattr("littled.planner.capacity.SNAPSHOT_BYTES_MAX", alone)
     assert [misfit(each) for each in plans] == [None, None]
+    _plan_stream.cache_clear()
     with pytest.raises(PlanError, match=r"of snapshot together, more than .*; give some of them"):
         plan_stream(request)
 
@@ -161,6 +163,7 @@ def test_windows_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     (alone,) = (each for each in plans if isinstance(each, OnlinePlan))
     monkeypatch.setattr("littled.planner.capacity.MEMORY_BYTES_MAX", retrain_memory_bytes(alone))
     assert misfit_together([alone]) is None
+    _plan_stream.cache_clear()
     with pytest.raises(PlanError, match=r"of memory together, more than .* or a smaller window"):
         plan_stream(request)
 
