@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 import click
 from rich.progress import Progress, TaskID
 
-from littled.cli.columns import SourceChoice, StreamInput
+from littled.cli.columns import SourceChoice, StreamInput, stream_facts
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.options import DaemonChoice, with_options
 from littled.cli.output import console, notes, number, print_json
@@ -153,9 +153,7 @@ def pour_broker(
         try:
             with daemon.client() as client:
                 pouring = _Pouring(client, stream, broker, producer, how, stopping, rate)
-                facts = client.status()["streams"].get(stream)
-                if facts is None:
-                    raise Failure(f"the daemon at {daemon.address} has no stream {stream!r}")
+                facts = stream_facts(client, stream, daemon)
                 taken = StreamInput.from_status(facts)
                 check_users(stream, choice.names_users(taken), facts.get("unit") == "user")
                 pouring.run(rows_of(address, choice, taken), choice.batch)
@@ -190,10 +188,8 @@ def check_broker(
         raise Failure("a topic of MQTT cannot be looked at without taking its messages", WRONG_USE)
     with explained(ClientError, ProtocolError), Stopping() as stopping:
         with daemon.client() as client:
-            facts = client.status()["streams"].get(stream)
-        if facts is None:
-            raise Failure(f"the daemon at {daemon.address} has no stream {stream!r}")
-        rows = rows_of(address, choice, StreamInput.from_status(facts))
+            taken = StreamInput.from_status(stream_facts(client, stream, daemon))
+        rows = rows_of(address, choice, taken)
         unnamed = address if address.kind != "nats" else _without_consumer(address)
         broker = open_broker(unnamed, how.secrets, "check")
         stopping.tell(lambda: None)

@@ -9,7 +9,8 @@ from typing import Any, Self
 import click
 
 from littled.cli.failures import WRONG_USE, Failure, explained
-from littled.cli.options import with_options
+from littled.cli.options import DaemonChoice, with_options
+from littled_client.blocking import Client
 from littled_client.brokers.addresses import is_broker
 from littled_client.recordings import SUFFIX as RECORDING_SUFFIX
 from littled_client.sources import BATCH_EXAMPLES, FORMATS, Fields, Source
@@ -38,6 +39,15 @@ class StreamInput:
         words = [Words.from_status(one["words"], schema) for one in facts["learners"].values()]
         words_of = words[0] if words else PLAIN
         return cls(facts["x_type"], words_of, schema, facts.get("x_greatest"))
+
+
+def stream_facts(client: Client, stream: str, daemon: DaemonChoice) -> dict[str, Any]:
+    """What a daemon tells of one stream; Failure where it has none of this name."""
+    streams = client.status(stream)["streams"]
+    if stream not in streams:
+        raise Failure(f"the daemon at {daemon.address} has no stream {stream!r}")
+    facts: dict[str, Any] = streams[stream]
+    return facts
 
 
 @dataclass(frozen=True, slots=True)

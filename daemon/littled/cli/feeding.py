@@ -14,7 +14,7 @@ import click
 from rich.progress import Progress, TaskID
 
 from littled.cli.brokers import BrokerChoice, broker_options, check_broker, pour_broker
-from littled.cli.columns import SourceChoice, StreamInput, source_options
+from littled.cli.columns import SourceChoice, StreamInput, source_options, stream_facts
 from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.labelling import both_labels
 from littled.cli.options import DaemonChoice, daemon_options, with_options
@@ -163,11 +163,9 @@ def _check_users(stream: str, read: bool | None, wanted: bool) -> None:
 def _check(stream: str, choice: SourceChoice, manner: Manner, daemon: DaemonChoice) -> None:
     """Read a file as it would be fed and say what it holds; Failure if some of it is refused."""
     with explained(ClientError, ProtocolError), daemon.client() as client:
-        streams = client.status(stream)["streams"]
-    if stream not in streams:
-        raise Failure(f"the daemon at {daemon.address} has no stream {stream!r}")
-    taken = StreamInput.from_status(streams[stream])
-    _check_users(stream, choice.names_users(taken), streams[stream].get("unit") == "user")
+        facts = stream_facts(client, stream, daemon)
+    taken = StreamInput.from_status(facts)
+    _check_users(stream, choice.names_users(taken), facts.get("unit") == "user")
     source = choice.open(taken)
     refused: list[SourceError] = []
     counts = [0, 0]

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from littled.cli.columns import SourceChoice, StreamInput, source_options
+from littled.cli.columns import SourceChoice, StreamInput, source_options, stream_facts
 from littled.cli.failures import Failure, explained
 from littled.cli.feeding import Manner, manner_options, pour
 from littled.cli.labelling import both_labels
@@ -89,7 +89,4 @@ def replay(file: str, stream: str | None, manner: Manner, daemon: DaemonChoice) 
 def _input_of(stream: str, daemon: DaemonChoice) -> StreamInput:
     """What a stream takes, from the status of a daemon that has it."""
     with explained(ClientError, ProtocolError), daemon.client() as client:
-        streams = client.status(stream)["streams"]
-    if stream not in streams:
-        raise Failure(f"the daemon at {daemon.address} has no stream {stream!r}")
-    return StreamInput.from_status(streams[stream])
+        return StreamInput.from_status(stream_facts(client, stream, daemon))
