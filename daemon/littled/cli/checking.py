@@ -7,10 +7,7 @@ import click
 
 from littled.cli.failures import FAILED, WRONG_USE, Failure, explained
 from littled.cli.output import console, listed, notes, number
-from littled.cli.presenting import chosen_notes, hopeless, plan_notes, plan_tables
-from littled.cli.quality import quality_lines
-from littled.cli.stores import alike, planned
-from littled.cli.tabling import print_table
+from littled.cli.stores import alike, planned, print_plan
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
 from littled_client.cells import odd_cells
 from littled_client.conversions import BadRow
@@ -48,16 +45,7 @@ def check(
     problems: list[str] = []
     for name, *others in alike(streams):
         each = streams[name]
-        plan, request = planned(each), each.request()
-        for table in plan_tables(plan, request):
-            print_table(table)
-        for line in quality_lines(plan):
-            console().print(line)
-        if others:
-            console().print(f"the same for {listed(others)}")
-        for note in (*chosen_notes(each), *plan_notes(plan, request)):
-            notes().print(f"note: {note}")
-        problems += hopeless(plan, request)
+        problems += print_plan(each, planned(each), others)
     if file is not None:
         schema = _schema(streams, stream)
         problems += _look(file, file_format, schema)

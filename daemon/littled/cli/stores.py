@@ -1,8 +1,7 @@
 """`littled init`: stores before their first day."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 import click
@@ -61,22 +60,30 @@ def print_plans(
 ) -> None:
     """Print what streams may do; those that differ in nothing but their names are shown once."""
     for name, *others in alike(streams):
-        stream, plan = streams[name], plans[name]
-        request = stream.request()
-        for table in plan_tables(plan, request):
-            print_table(table)
-        for line in quality_lines(plan):
-            console().print(line)
-        if others:
-            console().print(f"the same for {listed(others)}")
-        said = (chosen_notes(stream), plan_notes(plan, request), hopeless(plan, request))
-        for note in chain(*said):
+        plan = plans[name]
+        for note in print_plan(streams[name], plan, others):
             notes().print(f"note: {note}")
         if plan.delta * plan.horizon > 1:
             notes().print(
                 f"note: streams.{plan.stream}.delta is greater than 1/horizon; one example of a "
                 "season might then be given away and the promise still be kept"
             )
+
+
+def print_plan(
+    stream: StreamConfiguration, plan: StreamPlan, others: Sequence[str]
+) -> Iterator[str]:
+    """Print what a stream may do, and others that differ in the name; a sentence for each doubt."""
+    request = stream.request()
+    for table in plan_tables(plan, request):
+        print_table(table)
+    for line in quality_lines(plan):
+        console().print(line)
+    if others:
+        console().print(f"the same for {listed(others)}")
+    for note in (*chosen_notes(stream), *plan_notes(plan, request)):
+        notes().print(f"note: {note}")
+    return hopeless(plan, request)
 
 
 def alike(streams: Mapping[str, StreamConfiguration]) -> list[list[str]]:
