@@ -59,11 +59,14 @@ class Fed:
 
         Raises SourceError when a copy cannot be read.
         """
+        if path == self.path:
+            return self
         others = [known for known in (self.path, *self.copies) if known != path]
-        left = [known for known in others if Path(known).is_file() and self._lies_at(known)]
+        left = [known for known in others if Path(known).is_file() and self.lies_at(known)]
         return replace(self, path=path, copies=tuple(left[:COPIES_MAX]))
 
-    def _lies_at(self, path: str) -> bool:
+    def lies_at(self, path: str) -> bool:
+        """Return whether a regular file holds all that is known to be fed; SourceError as above."""
         return self.is_in(digests(path, [self]), self.acknowledged)
 
     def mark_at(self, examples: int) -> Mark | None:
@@ -200,7 +203,7 @@ def rest_after(path: str, record: Fed) -> bool | None:
     path: of a regular file. Raises SourceError when it cannot be read.
     """
     mark = record.mark_at(record.acknowledged)
-    if mark is None or not record.is_in(digests(path, [record]), record.acknowledged):
+    if mark is None or not record.lies_at(path):
         return None
     blocks, done = FileBlocks(path, lambda: False), 0
     try:

@@ -117,8 +117,7 @@ class Resuming:
         path = _identity(path or chosen.path)
         record = Fed(self._instance, self._stream, chosen.producer, path, 0, ())
         if chosen.record is not None and chosen.record.producer == chosen.producer:
-            record = replace(chosen.record, instance=self._instance)
-            record = record if path == record.path else record.moved_to(path)
+            record = replace(chosen.record, instance=self._instance).moved_to(path)
         return Keeper(self._files, record)
 
 
