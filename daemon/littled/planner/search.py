@@ -64,11 +64,11 @@ def decided(request: StreamRequest) -> StreamRequest:
     return replace(request, quality=Fraction(share))
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=REQUESTS_REMEMBERED)
 def _is_planned(request: StreamRequest) -> bool:
-    """Whether there is a plan."""
+    """Whether there is a plan; where there is none, nobody looks for it again either."""
     try:
-        plan_stream(request)
+        _plan_stream(request)
     except PlanError:
         return False
     return True
