@@ -21,7 +21,7 @@ from rich.progress import Progress, TaskID
 
 from littled.cli.columns import SourceChoice, StreamInput, stream_facts
 from littled.cli.failures import WRONG_USE, Failure, explained
-from littled.cli.options import DaemonChoice, with_options
+from littled.cli.options import EXISTING_FILE, DaemonChoice, with_options
 from littled.cli.output import console, notes, number, print_json
 from littled.cli.progress import feeding_progress
 from littled.cli.stopping import Stopping
@@ -45,7 +45,6 @@ PASSWORD = "LITTLED_BROKER_PASSWORD"  # noqa: S105 - the name of a variable
 _READ_SECONDS = 0.5
 # The pause after a broker was lost, doubled each time up to the most.
 _PAUSE_SECONDS, _PAUSE_SECONDS_MAX = 0.1, 15.0
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _Result = TypeVar("_Result")
 
 
@@ -85,12 +84,16 @@ def broker_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option("--broker-user", metavar="NAME", help="User that the broker asks for."),
         click.option(
-            "--broker-password-file", type=_FILE,
+            "--broker-password-file", type=EXISTING_FILE,
             help=f"File with the password, or a token of NATS; else ${PASSWORD}.",
         ),
-        click.option("--broker-ca", type=_FILE, help="Authorities in PEM that vouch for it."),
-        click.option("--broker-cert", type=_FILE, help="Certificate in PEM to show to it."),
-        click.option("--broker-key", type=_FILE, help="Its key, if that is in a file of its own."),
+        click.option(
+            "--broker-ca", type=EXISTING_FILE, help="Authorities in PEM that vouch for it."
+        ),
+        click.option("--broker-cert", type=EXISTING_FILE, help="Certificate in PEM to show to it."),
+        click.option(
+            "--broker-key", type=EXISTING_FILE, help="Its key, if that is in a file of its own."
+        ),
     )  # fmt: skip
 
 

@@ -11,10 +11,8 @@ from typing import Any
 import click
 
 from littled.cli.failures import WRONG_USE, Failure, explained
-from littled.cli.options import with_options
+from littled.cli.options import EXISTING_FILE, with_options
 from littled.executors import Certificates, ExecutorError, cluster
-
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +65,12 @@ def executor_options(command: Callable[..., Any]) -> Callable[..., Any]:
             help="Run on the workers of this Dask scheduler, in place of processes here.",
         ),
         click.option(
-            "--executor-ca", type=_FILE, help="Authorities in PEM that vouch for the cluster."
+            "--executor-ca",
+            type=EXISTING_FILE,
+            help="Authorities in PEM that vouch for the cluster.",
         ),
         click.option(
-            "--executor-cert", type=_FILE, help="Certificate in PEM to show to the cluster."
+            "--executor-cert", type=EXISTING_FILE, help="Certificate in PEM to show to the cluster."
         ),
-        click.option("--executor-key", type=_FILE, help="Its private key in PEM."),
+        click.option("--executor-key", type=EXISTING_FILE, help="Its private key in PEM."),
     )

@@ -17,7 +17,7 @@ import click
 
 from littled.cli.delivered import Delivered, usual_file
 from littled.cli.failures import Failure, explained
-from littled.cli.options import DaemonChoice, daemon_options
+from littled.cli.options import EXISTING_FILE, DaemonChoice, daemon_options
 from littled.cli.output import console, notes
 from littled.cli.receivers import Receiver, is_final, receiver, refusal, retry_after
 from littled_client.asynchronous import AsyncClient
@@ -33,7 +33,6 @@ _PAUSE_SECONDS, _PAUSE_SECONDS_MAX = 1.0, 60.0
 # How long a request that is under way may take when the program is asked to stop.
 _STOP_SECONDS = 5.0
 _TIMEOUT_SECONDS, _TIMEOUT_SECONDS_MAX = 30.0, 600.0
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SECRET = click.Path(path_type=Path)  # whose reading says what is wrong with it
 
 
@@ -58,7 +57,7 @@ _SECRET = click.Path(path_type=Path)  # whose reading says what is wrong with it
     help="How long one request may take.",
 )  # fmt: skip
 @click.option(
-    "--url-ca", type=_FILE,
+    "--url-ca", type=EXISTING_FILE,
     help="Authorities in PEM that vouch for the URL; else those of the system.",
 )  # fmt: skip
 @click.option("--insecure-http", is_flag=True, help="Allow http:// beyond this machine.")

@@ -16,7 +16,7 @@ from littled_client.tls import Tls
 from littled_client.waits import Waits
 
 WAIT_SECONDS_MAX = 86_400.0
-_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+EXISTING_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -96,18 +96,21 @@ def daemon_options(command: Callable[..., Any]) -> Callable[..., Any]:
         token_option,
         click.option(
             "--tls-ca",
-            type=_FILE,
+            type=EXISTING_FILE,
             envvar="LITTLED_TLS_CA",
             help="Authorities in PEM that vouch for the daemon; else those of the system.",
         ),
         click.option(
             "--tls-cert",
-            type=_FILE,
+            type=EXISTING_FILE,
             envvar="LITTLED_TLS_CERT",
             help="Certificate in PEM to show, where the daemon asks for one.",
         ),
         click.option(
-            "--tls-key", type=_FILE, envvar="LITTLED_TLS_KEY", help="Its private key in PEM."
+            "--tls-key",
+            type=EXISTING_FILE,
+            envvar="LITTLED_TLS_KEY",
+            help="Its private key in PEM.",
         ),
         click.option(
             "--tls-server-name",
