@@ -153,6 +153,10 @@ ONE_LEARNER = (
     "parts of one state machine, run as one",
 )
 TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
+    "daemon/littled/store/lending.py": (
+        "tests/daemon/store/test_sqlite.py",
+        "connections that are lent, many at once and after an error",
+    ),
     "daemon/littled/executors.py": (
         "tests/daemon/cli/test_cli_executors.py",
         "a cluster as commands use it",

@@ -18,10 +18,9 @@ them is the cause of another error.
 
 import ipaddress
 import re
-import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final
 
@@ -38,11 +37,11 @@ from littled.limits import (
     POSTGRES_KEEPALIVE_SECONDS,
     POSTGRES_LOCK_SECONDS,
     STORE_READ_ROWS_MAX,
-    STORE_READERS_IDLE_MAX,
 )
 from littled.store.columns import ColumnReader, Columns
 from littled.store.database import Connection, Facts, Row, Undo, write_facts
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
+from littled.store.lending import Lending
 
 VERSION_MIN: Final = 150000
 # "ltld": the first half of the advisory lock's key.
@@ -395,32 +394,15 @@ class PostgresReaders:
     def __init__(self, database: "PostgresDatabase") -> None:
         """Nothing is opened yet."""
         self.columns: ColumnReader | None = None
-        self._database = database
-        self._lock = threading.Lock()
-        self._idle: list[PostgresConnection] = []
-        self._closed = False
+        self._lending = Lending(
+            lambda: database.connect(read_only=True),
+            lambda connection, _broken: connection.raw.close(),
+            translated,
+        )
 
-    @contextmanager
-    def lend(self) -> Iterator[PostgresConnection]:
+    def lend(self) -> AbstractContextManager[PostgresConnection]:
         """Lend a connection; what psycopg raises inside becomes a StoreError."""
-        with self._lock:
-            if self._closed:
-                raise StoreFailed("the store is closed")
-            connection = self._idle.pop() if self._idle else None
-        with translated():
-            if connection is None:
-                connection = self._database.connect(read_only=True)
-            try:
-                yield connection
-            except BaseException:
-                connection.raw.close()
-                raise
-        with self._lock:
-            keep = not self._closed and len(self._idle) < STORE_READERS_IDLE_MAX
-            if keep:
-                self._idle.append(connection)
-        if not keep:
-            connection.raw.close()
+        return self._lending.lend()
 
     @contextmanager
     def reading(self) -> Iterator[PostgresConnection]:
@@ -436,11 +418,7 @@ class PostgresReaders:
 
     def close(self) -> None:
         """Close what is idle; what is lent is closed when it comes back."""
-        with self._lock:
-            self._closed = True
-            idle, self._idle = self._idle, []
-        for connection in idle:
-            connection.raw.close()
+        self._lending.close()
 
 
 # --- the server -----------------------------------------------------------------------------------

@@ -6,10 +6,9 @@ main file by the commits themselves, so its size is bounded without a thread of 
 """
 
 import os
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import AbstractContextManager, closing, contextmanager
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -25,7 +24,6 @@ from littled.limits import (
     STORE_LOG_WAIT_SECONDS,
     STORE_PAGE_BYTES,
     STORE_PLACE_SECONDS,
-    STORE_READERS_IDLE_MAX,
 )
 from littled.store.columns import ColumnReader, Columns, ColumnWriter
 from littled.store.database import Connection, Facts, Row, Undo, has_beside, write_facts
@@ -38,6 +36,7 @@ from littled.store.files import (
     refuse_readable,
     sync_folder,
 )
+from littled.store.lending import Lending
 
 DATABASE_NAME = "store.sqlite"
 LOCK_NAME = "lock"
@@ -281,31 +280,11 @@ class SqliteReaders:
         self._path = path
         self._vfs = vfs
         self.columns: ColumnReader | None = ColumnReader(path.parent, vfs)
-        self._lock = threading.Lock()
-        self._idle: list[SqliteConnection] = []
-        self._closed = False
+        self._lending = Lending(self._open, SqliteConnection.close, translated)
 
-    @contextmanager
-    def lend(self) -> Iterator[SqliteConnection]:
+    def lend(self) -> AbstractContextManager[SqliteConnection]:
         """Lend a connection; what SQLite raises inside becomes a StoreError."""
-        with self._lock:
-            if self._closed:
-                raise StoreFailed("the store is closed")
-            connection = self._idle.pop() if self._idle else None
-        with translated():
-            if connection is None:
-                connection = self._open()
-            try:
-                yield connection
-            except BaseException:
-                connection.close(True)
-                raise
-        with self._lock:
-            keep = not self._closed and len(self._idle) < STORE_READERS_IDLE_MAX
-            if keep:
-                self._idle.append(connection)
-        if not keep:
-            connection.close()
+        return self._lending.lend()
 
     @contextmanager
     def reading(self) -> Iterator[SqliteConnection]:
@@ -344,12 +323,7 @@ class SqliteReaders:
 
     def close(self) -> None:
         """Close what is idle; what is lent is closed when it comes back."""
-        with self._lock:
-            self._closed = True
-            idle, self._idle = self._idle, []
-        with translated():
-            for connection in idle:
-                connection.close()
+        self._lending.close()
 
 
 # --- the folder -----------------------------------------------------------------------------------

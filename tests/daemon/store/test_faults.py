@@ -272,7 +272,7 @@ def test_a_fault_while_reading_ends_everything_too(tmp_path: Path) -> None:
     (path / "store.sqlite").unlink()
     (path / "store.sqlite").mkdir()
     assert isinstance(store._readers, SqliteReaders)
-    store._readers._idle.clear()
+    store._readers._lending._idle.clear()
     with pytest.raises(StoreError):
         list(store.records(STREAM))
     with pytest.raises(StoreFailed, match="takes no more calls"):

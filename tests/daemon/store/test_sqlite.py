@@ -222,7 +222,7 @@ def test_connections_are_lent_again_and_few_are_kept(path: Path) -> None:
         assert len({id(each) for each in (second, *others)}) == 9
         for each in held:
             each.__exit__(None, None, None)
-    assert len(readers._idle) == 4
+    assert len(readers._lending._idle) == 4
     readers.close()
     with pytest.raises(StoreFailed, match="the store is closed"), readers.lend():
         pass
