@@ -2,7 +2,6 @@
 
 import csv
 import importlib
-import importlib.util
 import json
 import os
 import re
@@ -26,6 +25,7 @@ from littled_client.conversions import Fields
 from littled_client.sources import Source
 from littled_protocol.rules import Rule, RuleError, SequenceRule, rule_from_dict
 from support.batches import pair
+from support.documents import load
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
@@ -49,16 +49,7 @@ CLASS_PAGE_LINES_MAX = 170
 SESSION_SECONDS_MAX = 80
 
 
-def load_renew() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("renew", DOCS / "renew.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-renew = load_renew()
+renew = load("renew")
 
 
 def named(path: Path) -> str:

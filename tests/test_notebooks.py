@@ -1,12 +1,12 @@
 """The notebooks of docs/notebooks, each run as a whole: what they show is what they say."""
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
+
+from support.documents import load
 
 DOCS = Path(__file__).parent.parent / "docs"
 # Each takes some seconds, and several times as long where other tests run as well.
@@ -15,16 +15,7 @@ NOTEBOOK_SECONDS_MAX = 240
 pytestmark = pytest.mark.timeout(NOTEBOOK_SECONDS_MAX)
 
 
-def load() -> ModuleType:
-    spec = importlib.util.spec_from_file_location("docs_notebooks", DOCS / "notebooks.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
-
-
-notebooks = load()
+notebooks = load("notebooks")
 
 
 def said(notebook: Any) -> str:

@@ -1,26 +1,16 @@
 """The reference is what the program says of itself, and the site holds together."""
 
-import importlib.util
 import re
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 from pydantic import BaseModel, Field
 
 from littled.cli.entry import COMMANDS
+from support.documents import load
 
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
-
-
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"docs_{name}", DOCS / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 reference, website = load("reference"), load("website")
