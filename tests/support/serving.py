@@ -128,7 +128,8 @@ class Serving:
         file_bytes_max: no file may grow beyond this; inherit=[descriptors] handed over as a service
         manager does, under `names`;
         answers="slow" (each waits for the file STORE/go), "killed before" or "killed after" (the
-        commit of the first answer kills the process, as a power cut would).
+        commit of the first answer kills the process, as a power cut would);
+        elsewhere=a file that says where other streams are, see `PlacesFile`.
         """
         unix = store.parent / f"{store.name}.sock"
         arguments = json.dumps({"store": str(store), "unix": str(unix), **how})
@@ -429,6 +430,24 @@ def misbehave(answers: str, folder: Path) -> None:
         Store.answer = killed  # type: ignore[method-assign,assignment]
 
 
+@dataclass(frozen=True)
+class PlacesFile:
+    """Says where streams are by a JSON file, a list of addresses for each, as it is now."""
+
+    path: Path
+
+    def where(self, stream: str) -> tuple[str, ...] | None:
+        """Return what the file says."""
+        found = json.loads(self.path.read_text(encoding="utf-8")).get(stream)
+        return None if found is None else tuple(found)
+
+    def say(self, **places: Sequence[str]) -> None:
+        """Write where streams are."""
+        new = self.path.with_suffix(".new")
+        new.write_text(json.dumps(places), encoding="utf-8")
+        new.replace(self.path)
+
+
 ENGINES: dict[str, Any] = {
     "real": Engine,
     "chatty": ChattyEngine,
@@ -496,6 +515,7 @@ def main(arguments: Sequence[str]) -> int:
                 else None,
                 http_names=how.get("http_names", ()),
                 build=ENGINES[how.get("engine", "real")],
+                elsewhere=PlacesFile(Path(how["elsewhere"])) if "elsewhere" in how else None,
             )
         )
     except StoreError as error:

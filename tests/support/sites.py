@@ -13,6 +13,7 @@ import aiohttp
 
 from littled.learners.measured import QualitySettings
 from littled.service.access import Gate
+from littled.service.elsewhere import Elsewhere, Nowhere
 from littled.service.feeding import Feed, FeedError
 from littled.service.figures import Figures
 from littled.service.http import HttpServer
@@ -68,6 +69,7 @@ class FakeDaemon:
         self.begun, self.answering = asyncio.Event(), asyncio.Event()
         self.answering.set()
         self.stopping = False
+        self.elsewhere: Elsewhere = Nowhere()
 
     def healthy(self) -> bool:
         return self.well

@@ -57,6 +57,7 @@ from littled.service.admission import Admission
 from littled.service.answering import Answer, Answering
 from littled.service.channels import ExampleSchema
 from littled.service.courses import Courses
+from littled.service.elsewhere import Elsewhere, Nowhere
 from littled.service.feeding import Feeding
 from littled.service.figures import Figures
 from littled.service.host import BuildEngine, Host, Status, publish_first
@@ -126,6 +127,7 @@ async def serve(
     archive: Path | None = None,
     environment: MutableMapping[str, str] = os.environ,
     build: BuildEngine = Engine,
+    elsewhere: Elsewhere | None = None,
 ) -> None:
     """Serve a store until SIGTERM or SIGINT.
 
@@ -133,7 +135,8 @@ async def serve(
     reads who may do what, at the start and on SIGHUP. tls: makes TCP and HTTP speak TLS.
     http_names: by which HTTP on the loopback interface may be called, beside localhost. page:
     whether HTTP has the operator's page; None for on this machine alone. key_path, mark_path:
-    where the store's key and mark are, if not in the store. build: makes the engines.
+    where the store's key and mark are, if not in the store. build: makes the engines. elsewhere:
+    who serves other streams, None if nobody does.
 
     Raises ListenError and AccessError for addresses and rules that cannot be, StoreRefused when
     the store must not be served, StoreFailed or StoreDamaged when it failed or contradicted itself
@@ -166,7 +169,8 @@ async def serve(
 
             gate = Gate(access)
             daemon = Daemon(
-                store, listeners, gate, read_again, notifier, log, build, http_names, page
+                *(store, listeners, gate, read_again, notifier, log, build, http_names, page),
+                elsewhere=elsewhere or Nowhere(),
             )
             await daemon.run()
         finally:
@@ -244,6 +248,8 @@ class Daemon:
         build: BuildEngine,
         http_names: Collection[str] = (),
         page: bool | None = None,
+        *,
+        elsewhere: Elsewhere,
     ) -> None:
         """Put the rooms together; nothing runs yet except the thread that writes."""
         self._store = store
@@ -257,6 +263,7 @@ class Daemon:
         self._build = build
         self._http_names = frozenset(name.lower() for name in http_names)
         self._page = page
+        self.elsewhere = elsewhere
         self._loop = asyncio.get_running_loop()
         self._server = f"littled/{version('littled')}"
         self._over, self._failed = asyncio.Event(), asyncio.Event()
@@ -292,13 +299,7 @@ class Daemon:
         self._domains = {plan.stream: _domain(plan) for plan in self._plans}
         self.feeding = Feeding(self.intake, self._stream_rows())
         self._hosts = self._make_hosts(observer)
-        self._answering = {
-            plan.stream: Answering(
-                plan, store, self._writer, host.seasons, observer, self._answering_courses
-            )
-            for plan, host in zip(self._plans, self._hosts, strict=True)
-            if plan.answering
-        }
+        self._answering = self._make_answering(observer)
         self._workers: list[Answering | Host] = [*self._answering.values(), *self._hosts]
         self._asked = 0
         self._all_answered = asyncio.Event()
@@ -311,6 +312,15 @@ class Daemon:
             Host(plan, store, self._writer, observer, self._log, courses, len(self._plans))
             for plan in self._plans
         ]
+
+    def _make_answering(self, observer: _LoopObserver) -> dict[str, Answering]:
+        """What answers questions, for each stream with learners that do."""
+        store, courses = self._store, self._answering_courses
+        return {
+            plan.stream: Answering(plan, store, self._writer, host.seasons, observer, courses)
+            for plan, host in zip(self._plans, self._hosts, strict=True)
+            if plan.answering
+        }
 
     # --- From start to stop -----------------------------------------------------------------------
 
@@ -478,6 +488,7 @@ class Daemon:
             spawn=tasks.create_task,
             log=self._log,
             admission=Admission(len(self._protocol)),
+            elsewhere=self.elsewhere,
         )
 
     @cached_property

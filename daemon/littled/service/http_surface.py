@@ -7,6 +7,7 @@ from typing import Any, Protocol
 
 from aiohttp import web
 
+from littled.service.elsewhere import Elsewhere
 from littled.service.feeding import Feed
 from littled.service.figures import Figures
 from littled.service.subscribers import Releases
@@ -61,6 +62,10 @@ class Surface(Protocol):
 
     def metrics(self, accepted: str) -> tuple[bytes, str]:
         """Return all metrics in a format that is accepted, and the type of the content."""
+
+    @property
+    def elsewhere(self) -> Elsewhere:
+        """Who serves other streams."""
 
     @property
     def feeding(self) -> Feeds:

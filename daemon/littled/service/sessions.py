@@ -36,6 +36,7 @@ from littled.limits import (
 from littled.service.access import Gate, Permission, Rights, Shown
 from littled.service.admission import Admission
 from littled.service.channels import Channel, ExampleSchema
+from littled.service.elsewhere import Elsewhere
 from littled.service.intake import Intake
 from littled.service.listeners import keep_alive
 from littled.service.logs import Log
@@ -105,7 +106,7 @@ class ServerContext:
     """What sessions share: the other parts of the service, and the set of all sessions.
 
     `status` returns the body of a status message; `predict` answers a request, which may take long;
-    `spawn` starts a task that belongs to the daemon.
+    `spawn` starts a task that belongs to the daemon; `elsewhere` says who serves other streams.
     """
 
     server: str
@@ -119,6 +120,7 @@ class ServerContext:
     spawn: Callable[[Coroutine[Any, Any, None]], asyncio.Task[None]]
     log: Log
     admission: Admission[Guest]
+    elsewhere: Elsewhere
     counters: Counters = field(default_factory=Counters)
     # A dict for its order: the oldest session first.
     sessions: dict[Session, None] = field(default_factory=dict)

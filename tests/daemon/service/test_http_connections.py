@@ -11,6 +11,7 @@ import pytest
 from littled.limits import HTTP_CONNECTIONS_MAX, HTTP_WAITING_MAX
 from littled.service import http_connections
 from littled.service.access import Access, Gate
+from littled.service.elsewhere import Nowhere
 from littled.service.figures import Figures
 from littled.service.http import HttpServer
 from littled.service.subscribers import Releases
@@ -34,6 +35,7 @@ class Surface:
         self.figures = Figures({})
         self.words: dict[str, Any] = {}
         self.page: dict[str, Any] = {"streams": {}}
+        self.elsewhere = Nowhere()
 
     def healthy(self) -> bool:
         return True
