@@ -73,8 +73,8 @@ from littled_protocol.figures import figures_of, measured_by
 from littled_protocol.messages import Release
 
 SNAPSHOT_FORMAT = 2
-# Examples that a learner looks at in one step: so many words of noise take 256 KiB.
-EXAMPLES_AT_ONCE = 1 << 15
+# Examples that a learner looks at in one step: so many words of noise take 512 KiB.
+EXAMPLES_AT_ONCE = 1 << 16
 # Records of one turn: so many of one example take about 20 ms.
 RECORDS_AT_ONCE = 1 << 12
 # Short calls that become durable together: so many rules take about 50 ms.
