@@ -68,6 +68,8 @@ class RecordingWriter:
         self._file = os.fdopen(descriptor, "wb")
         # Places of a source are the producer's own, and of no use to whoever feeds the recording.
         opened = replace(opened, resume=None, resume_sequence=None)
+        # What is recorded is the same in all versions, and readers of any of them may want it.
+        welcome = replace(welcome, version=PROTOCOL_VERSION_MIN)
         self._file.write(encode_frame(welcome) + encode_frame(opened))
 
     @classmethod
@@ -80,7 +82,7 @@ class RecordingWriter:
         Raises ProtocolError for a name or a type of points that the protocol does not allow.
         """
         welcome = Welcome(
-            PROTOCOL_VERSION,
+            PROTOCOL_VERSION_MIN,
             **_OFFLINE,
             credit_bytes=limits.credit_bytes,
             frame_bytes_max=limits.frame_bytes_max,

@@ -82,6 +82,10 @@ SUBSCRIBE_UNITS = 0.25
 OPEN_UNITS = 1.0
 STATUS_UNITS = 5
 STATUS_UNITS_PER_STREAM = 0.2
+# After how many milliseconds a client may ask again about a stream that another daemon serves, and
+# about one that nobody serves: somebody takes it over within seconds.
+MOVED_AGAIN_MS = 100
+NOBODY_AGAIN_MS = 500
 REFUSAL_UNITS = 4
 # What peers may have sent and the daemon not yet dealt with takes at most 64 MiB: from each
 # connection so much of a frame or of short frames,

@@ -36,11 +36,13 @@ from littled_protocol.errors import (
 from littled_protocol.messages import (
     PROTOCOL_VERSION,
     PROTOCOL_VERSION_MIN,
+    VERSION_OF_MOVED,
     Ack,
     Error,
     Examples,
     Hello,
     Message,
+    Moved,
     Open,
     Opened,
     Predict,
@@ -97,7 +99,7 @@ def _rows() -> dict[tuple[Role, State, str], State]:
     }
     for name in ("open", "examples", "subscribe", "status_request", "predict", "ping", "pong"):
         rows[client, State.READY, name] = State.READY
-    answers = ("opened", "ack", "release", "status", "prediction", "prediction_refused")
+    answers = ("opened", "ack", "release", "status", "prediction", "prediction_refused", "moved")
     for name in (*answers, "ping", "pong"):
         rows[server, State.READY, name] = State.READY
     for role in (client, server):
@@ -126,9 +128,10 @@ _BURST_FRAMES_FIRST: Final = 16
 class Connection:
     """One side of one connection; see the module for its use.
 
-    role: which side this is. state: where it stands. frame_bytes_max: longest whole frame that this
-    side accepts. frame_bytes: whole length of the frame sent or returned last. forbidden: types of
-    messages that this peer may not send, to be set when it is known who it is.
+    role: which side this is. state: where it stands. version: of the protocol, 0 before `welcome`
+    says it. frame_bytes_max: longest whole frame that this side accepts. frame_bytes: whole length
+    of the frame sent or returned last. forbidden: types of messages that this peer may not send, to
+    be set when it is known who it is.
     """
 
     def __init__(self, role: Role, frame_bytes_max: int = limits.frame_bytes_max) -> None:
@@ -151,9 +154,11 @@ class Connection:
         self._ended = False
         self._failure: RemoteProtocolError | None = None
         self._hello_version = 0
+        self.version = 0
         self._credit_bytes = 0
         self._used_bytes = 0
-        self._opening: set[int] = set()
+        # The streams of channels that were asked for.
+        self._opening: dict[int, str] = {}
         # By channel, the frames that use credit, as runs of equal ones: the number after the first
         # frame, examples and credit of each frame, and how many frames there are.
         self._unacknowledged: dict[int, deque[tuple[int, int, int, int]]] = {}
@@ -162,7 +167,8 @@ class Connection:
         self._burst_frames = _BURST_FRAMES_FIRST
         self._burst_wait = 0
         self._versions: dict[str, int] = {}
-        self._status_requests = 0
+        # The streams that unanswered status requests name, None of those for all.
+        self._status_requests: deque[str | None] = deque()
         self._predictions: dict[bytes, tuple[str, int]] = {}
 
     @property
@@ -380,6 +386,7 @@ class Connection:
                 ErrorCode.MALFORMED_FRAME,
                 "welcome.frame_bytes_max promises longer frames than this side accepts",
             )
+        self.version = message.version
         self._credit_bytes = message.credit_bytes
         if self.role is Role.CLIENT:
             self._peer_frame_bytes_max = message.frame_bytes_max
@@ -387,12 +394,12 @@ class Connection:
     def _open(self, message: Open) -> None:
         if message.channel in self._opening or message.channel in self._unacknowledged:
             raise _unexpected("the channel is open already")
-        self._opening.add(message.channel)
+        self._opening[message.channel] = message.stream
 
     def _opened(self, message: Opened) -> None:
         if message.channel not in self._opening:
             raise _unexpected("the channel was not asked for")
-        self._opening.remove(message.channel)
+        del self._opening[message.channel]
         self._unacknowledged[message.channel] = deque()
 
     def _examples(self, message: Examples) -> None:
@@ -434,18 +441,18 @@ class Connection:
             raise _unexpected("the versions of a subscription need to grow")
         self._versions[message.learner] = message.version
 
-    def _status_request(self, _message: StatusRequest) -> None:
-        if self._status_requests >= limits.status_requests_max:
+    def _status_request(self, message: StatusRequest) -> None:
+        if len(self._status_requests) >= limits.status_requests_max:
             raise ProtocolError(
                 ErrorCode.LIMIT_EXCEEDED,
                 f"at most {limits.status_requests_max} status requests may be unanswered",
             )
-        self._status_requests += 1
+        self._status_requests.append(message.stream)
 
     def _status(self, _message: Status) -> None:
         if not self._status_requests:
             raise _unexpected("no status was asked for")
-        self._status_requests -= 1
+        self._status_requests.popleft()
 
     def _predict(self, message: Predict) -> None:
         if message.request in self._predictions:
@@ -467,6 +474,27 @@ class Connection:
     def _prediction_refused(self, message: PredictionRefused) -> None:
         self._asked_of(message)
         del self._predictions[message.request]
+
+    def _moved(self, message: Moved) -> None:
+        if self.version < VERSION_OF_MOVED:
+            raise _unexpected(f"moved is for version {VERSION_OF_MOVED} and later ones")
+        if message.channel is not None:
+            if self._opening.get(message.channel) != message.stream:
+                raise _unexpected("the channel was not asked for, for this stream")
+            del self._opening[message.channel]
+        elif message.learner is not None:
+            if message.learner not in self._versions:
+                raise _unexpected("the learner is not subscribed to")
+            del self._versions[message.learner]
+        elif message.request is not None:
+            learner, _ = self._predictions.get(message.request, ("", 0))
+            if learner.partition("/")[0] != message.stream:
+                raise _unexpected("no prediction of the stream was asked for under this name")
+            del self._predictions[message.request]
+        else:
+            if not self._status_requests or self._status_requests[0] != message.stream:
+                raise _unexpected("the status of the stream is not what was asked for next")
+            self._status_requests.popleft()
 
     def _asked_of(self, message: Prediction | PredictionRefused) -> int:
         """Return for how many points the request asked; refuse an answer to no request."""
@@ -494,4 +522,5 @@ _EFFECTS: Final[dict[str, Callable[[Connection, Any], None]]] = {
     "predict": Connection._predict,
     "prediction": Connection._prediction,
     "prediction_refused": Connection._prediction_refused,
+    "moved": Connection._moved,
 }

@@ -38,8 +38,12 @@ class ErrorCode(StrEnum):
     USERS_UNEXPECTED = "users_unexpected"
     FORBIDDEN = "forbidden"
     STREAM_CLOSED = "stream_closed"
+    STREAM_ELSEWHERE = "stream_elsewhere"
 
 
+_ELSEWHERE: Final = (
+    "Another daemon serves the stream; clients that speak version 2 of the protocol go there."
+)
 ERROR_SENTENCES: Final = MappingProxyType(
     {
         ErrorCode.MALFORMED_FRAME: "A frame is not one well-formed message.",
@@ -62,6 +66,7 @@ ERROR_SENTENCES: Final = MappingProxyType(
         ErrorCode.USERS_UNEXPECTED: "The stream protects single examples; a batch names no users.",
         ErrorCode.FORBIDDEN: "What the client has shown does not allow this.",
         ErrorCode.STREAM_CLOSED: "The stream is closed and takes no more examples.",
+        ErrorCode.STREAM_ELSEWHERE: _ELSEWHERE,
     }
 )
 """The fixed sentence of every code, as in SPEC.md."""
@@ -77,6 +82,7 @@ class RefusalCode(StrEnum):
     INVALID_POINTS = "invalid_points"
     REQUEST_REUSED = "request_reused"
     STREAM_CLOSED = "stream_closed"
+    STREAM_ELSEWHERE = "stream_elsewhere"
 
 
 REFUSAL_SENTENCES: Final = MappingProxyType(
@@ -88,6 +94,7 @@ REFUSAL_SENTENCES: Final = MappingProxyType(
         RefusalCode.INVALID_POINTS: "A request holds something that is not a point of its stream.",
         RefusalCode.REQUEST_REUSED: "The request was made before with other points.",
         RefusalCode.STREAM_CLOSED: "The stream is closed and answers only what it has answered.",
+        RefusalCode.STREAM_ELSEWHERE: _ELSEWHERE,
     }
 )
 """The sentence of every refusal, as in SPEC.md."""

@@ -272,6 +272,18 @@ class ErrorFacts(TypedDict):
     error: str
 
 
+class ElsewhereFacts(ErrorFacts):
+    """That another daemon serves the stream, and where; nobody does now without addresses."""
+
+    stream: str
+    addresses: Annotated[
+        list[str],
+        Says(
+            "for clients of the protocol: unix:PATH, HOST:PORT or tls://HOST:PORT, the best first"
+        ),
+    ]
+
+
 class RefusalFacts(ErrorFacts, total=False):
     """Why a question was refused; the learner's facts where it was the learner that refused."""
 

@@ -107,6 +107,15 @@ predict_points_max: Final = 1000
 # Requests for predictions that may be unanswered on one connection.
 predict_requests_max: Final = 16
 
+# --- Streams elsewhere ----------------------------------------------------------------------------
+
+# Addresses of one `moved`: a stream is served at one place, which has a few.
+moved_addresses_max: Final = 8
+# One of them: the longest name of a host, or path of a socket, with what stands around it.
+address_bytes_max: Final = 300
+# How long a server may put a client off before it asks again.
+moved_after_ms_max: Final = 60_000
+
 # --- Waits ----------------------------------------------------------------------------------------
 
 # From connecting to the whole first frame.
@@ -154,6 +163,8 @@ def _check_relations() -> None:
         >= string_bytes_max + user_bytes + 256,
         "the longest row fits into the least frame": frame_bytes_max_min
         >= 2 * row_features_max + user_bytes + 256,
+        "a list of addresses fits into the least frame": frame_bytes_max_min
+        >= moved_addresses_max * address_bytes_max + 512,
         "a client that pings is never idle": idle_seconds > 2 * ping_seconds,
         "a ping is answered before the next": pong_seconds <= ping_seconds,
     }

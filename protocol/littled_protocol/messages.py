@@ -20,10 +20,12 @@ from typing import Any, ClassVar, Final
 from littled_protocol import limits
 from littled_protocol.errors import ErrorCode, ProtocolError, RefusalCode
 
-PROTOCOL_VERSION: Final = 1
+PROTOCOL_VERSION: Final = 2
 """The highest version of the protocol spoken by this package."""
 PROTOCOL_VERSION_MIN: Final = 1
 """The lowest version of the protocol spoken by this package."""
+VERSION_OF_MOVED: Final = 2
+"""The version of the protocol from which on a server says `moved`."""
 RELEASE_KINDS: Final = frozenset({"rule", "halt", "season"})
 
 _INTEGER_MAX: Final = limits.integer_max
@@ -512,10 +514,49 @@ class PredictionRefused(Message):
             _integer(self.next_window, 0, _INTEGER_MAX, "prediction_refused.next_window")
 
 
+@dataclass(frozen=True, slots=True)
+class Moved(Message):
+    """The stream that was asked for is served elsewhere: an answer to one request. Version 2 only.
+
+    addresses: where clients find it, the best one first; none where nobody serves it right now.
+    after_ms: how many milliseconds to wait before this server is asked again. channel, learner,
+    request: that of the `open`, `subscribe` or `predict` which is answered; without any it is the
+    oldest unanswered `status_request`, which named the stream.
+    """
+
+    type_name: ClassVar[str] = "moved"
+    stream: str
+    addresses: list[str]
+    after_ms: int
+    channel: int | None = None
+    learner: str | None = None
+    request: bytes | None = None
+
+    def __post_init__(self) -> None:
+        """Check the fields; that an address is one is for whoever follows it."""
+        check_name(self.stream, "moved.stream")
+        most = limits.moved_addresses_max
+        if type(self.addresses) is not list or len(self.addresses) > most:
+            raise _malformed(f"moved.addresses needs a list of at most {most} texts")
+        for address in self.addresses:
+            _text(address, limits.address_bytes_max, "moved.addresses")
+        _integer(self.after_ms, 0, limits.moved_after_ms_max, "moved.after_ms")
+        if self.channel is not None:
+            _integer(self.channel, 0, _CHANNEL_MAX, "moved.channel")
+        if self.learner is not None:
+            check_learner(self.learner, "moved.learner")
+            if self.learner.partition("/")[0] != self.stream:
+                raise _malformed("moved.learner needs a learner of moved.stream")
+        if self.request is not None:
+            check_request(self.request, "moved.request")
+        if (self.channel, self.learner, self.request).count(None) < 2:
+            raise _malformed("moved answers one request, by its channel, learner or name")
+
+
 MESSAGE_CLASSES: Final = (
     *(Hello, Welcome, Open, Opened, Examples, Ack, Subscribe, Release),
     *(StatusRequest, Status, Ping, Pong, Error),
-    *(Predict, Prediction, PredictionRefused),
+    *(Predict, Prediction, PredictionRefused, Moved),
 )
 """Every message, in the order of SPEC.md; append-only."""
 

@@ -50,6 +50,18 @@ def test_a_recording_is_the_very_frames(path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+def test_a_recording_of_a_later_version_is_one_of_the_first(path: Path) -> None:
+    """What is recorded is the same in all versions, so readers of any version can read it."""
+    with RecordingWriter(path, replace(WELCOME, version=2), OPENED):
+        pass
+    assert path.read_bytes() == frames(replace(WELCOME, version=1), OPENED)
+
+
+def test_a_welcome_of_any_version_that_is_spoken_is_read(path: Path) -> None:
+    path.write_bytes(frames(replace(WELCOME, version=2), OPENED, *EXAMPLES))
+    assert batches(path) == [([1, 2], [0, 1]), ([3], [1]), ([4, 5, 6], [1, 0, 1])]
+
+
 def test_what_was_written_is_read_back(path: Path) -> None:
     path.write_bytes(frames(WELCOME, OPENED, *EXAMPLES))
     with RecordingReader(path) as recording:
@@ -173,7 +185,7 @@ def test_every_cut_is_found_and_all_before_it_is_read(path: Path) -> None:
         (frames(WELCOME, WELCOME), "does not begin like a recording"),
         (frames(OPENED, WELCOME), "does not begin like a recording"),
         (frames(WELCOME, Opened(0, "s", "u7", 0, 0)), "unknown points"),
-        (frames(Welcome(2, "test", "store", 4096, 4096), OPENED), "protocol version 2"),
+        (frames(Welcome(3, "test", "store", 4096, 4096), OPENED), "protocol version 3"),
         (frames(WELCOME, OPENED, Ack(3, 1, 1)), "frame 3 of .* holds no examples of this"),
         (frames(WELCOME, OPENED, Examples(4, 10, 1, b"a", b"\0")), "no examples of this"),
         (frames(WELCOME, OPENED, EXAMPLES[1]), "begins with example 12, but 10 is next"),

@@ -18,7 +18,15 @@ from littled_protocol.codec import decode, encode, encode_frame
 from littled_protocol.columns import point_type
 from littled_protocol.connection import CLOSED, NEED_DATA, Connection, Role
 from littled_protocol.errors import ProtocolError
-from littled_protocol.messages import Examples, Hello, Open, Opened, Subscribe, Welcome
+from littled_protocol.messages import (
+    Examples,
+    Hello,
+    Open,
+    Opened,
+    StatusRequest,
+    Subscribe,
+    Welcome,
+)
 from littled_protocol.rules import RuleError, Words, rule_from_dict
 from support.vectors import from_json, load
 
@@ -31,25 +39,28 @@ X_TYPES = {"s": "u8", "wide": "u128", "row": "u16x3"}
 def server_connection() -> Connection:
     """A server that has let a client in and has a channel open for it."""
     server = Connection(Role.SERVER)
-    server.receive_data(encode_frame(Hello(1, "peer")) + encode_frame(Open(0, "s", "tower")))
+    server.receive_data(encode_frame(Hello(2, "peer")) + encode_frame(Open(0, "s", "tower")))
     server.next_event()
-    server.send(Welcome(1, "us", "store", 1 << 20, 1 << 20))
+    server.send(Welcome(2, "us", "store", 1 << 20, 1 << 20))
     server.next_event()
     server.send(Opened(0, "s", "u8", 0, 0))
     return server
 
 
 def client_connection() -> Connection:
-    """A client that was let in, has a channel and a subscription, and waits for an answer."""
+    """A client that was let in, has a channel and a subscription, and waits for answers."""
     client = Connection(Role.CLIENT)
-    client.send(Hello(1, "peer"))
-    client.receive_data(encode_frame(Welcome(1, "us", "store", 1 << 20, 1 << 20)))
+    client.send(Hello(2, "peer"))
+    client.receive_data(encode_frame(Welcome(2, "us", "store", 1 << 20, 1 << 20)))
     client.next_event()
     client.send(Open(0, "s", "tower"))
     client.receive_data(encode_frame(Opened(0, "s", "u8", 0, 0)))
     client.next_event()
     client.send(Examples(0, 0, 2, b"ab", b"\0\1"))
     client.send(Subscribe("s/late", 0))
+    client.send(Subscribe("flights/late", 0))
+    client.send(StatusRequest("flights"))
+    client.send(Open(255, "flights", "tower"))
     return client
 
 

@@ -21,6 +21,7 @@ from littled_protocol.messages import (
     Examples,
     Hello,
     Message,
+    Moved,
     Open,
     Opened,
     Ping,
@@ -117,6 +118,8 @@ columns = st.binary(max_size=700) | st.lists(
     st.integers(0, 2**64 - 1) | st.booleans() | st.lists(st.integers(0, 65535), max_size=5),
     max_size=40,
 )
+addresses = st.lists(texts, max_size=limits.moved_addresses_max)
+delays = st.integers(0, limits.moved_after_ms_max)
 examples = st.builds(
     Examples,
     channels,
@@ -162,6 +165,14 @@ messages: st.SearchStrategy[Message] = st.one_of(
         PredictionRefused,
         *(requests, learners, st.sampled_from(list(RefusalCode)), texts, st.integers(1, 1000)),
         *(numbers, numbers, st.none() | numbers, st.none() | numbers),
+    ),
+    st.builds(Moved, names, addresses, delays, st.none() | channels),
+    st.builds(Moved, names, addresses, delays, st.none(), st.none(), requests),
+    learners.flatmap(
+        lambda learner: st.builds(
+            Moved,
+            *(st.just(learner.partition("/")[0]), addresses, delays, st.none(), st.just(learner)),
+        )
     ),
 )
 

@@ -34,6 +34,7 @@ from littled_protocol.messages import (
     Examples,
     Hello,
     Message,
+    Moved,
     Open,
     Opened,
     Ping,
@@ -57,8 +58,8 @@ REFUSED = load("refused.json")["frames"]
 FORBIDDEN = load("forbidden.json")["frames"]
 CONVERSATIONS = load("conversations.json")["conversations"]
 
-HELLO = Hello(1, "test")
-WELCOME = Welcome(1, "test", "store", 4096, limits.frame_bytes_max)
+HELLO = Hello(2, "test")
+WELCOME = Welcome(2, "test", "store", 4096, limits.frame_bytes_max)
 REQUEST = bytes(range(16))
 SAMPLES: dict[str, Message] = {
     sample.type_name: sample
@@ -69,6 +70,7 @@ SAMPLES: dict[str, Message] = {
         *(Ping(1), Pong(1), Error("internal_error", "it failed")),
         *(Predict(REQUEST, "s/l", 1, b"\x00"), Prediction(REQUEST, "s/l", b"\x01", 0, 9, False)),
         PredictionRefused(REQUEST, "s/l", "window_spent", "later", 1, 10, 0, 0, 200),
+        Moved("s", ["b:1"], 0, 1),
     )
 }
 
@@ -141,6 +143,17 @@ def refusal(connection: Connection, data: bytes) -> RemoteProtocolError:
 # --- Vectors --------------------------------------------------------------------------------------
 
 
+def request_moved(message: dict[str, Any]) -> Message:
+    """What this `moved` answers."""
+    if "channel" in message:
+        return Open(message["channel"], message["stream"], "p")
+    if "learner" in message:
+        return Subscribe(message["learner"], 0)
+    if "request" in message:
+        return Predict(from_json(message["request"]), f"{message['stream']}/l", 1, b"\x00")
+    return StatusRequest(message["stream"])
+
+
 def receiver_for(message: dict[str, Any], sender: str) -> Connection:
     """A connection to which the sender may now send this message, whatever its numbers."""
     pair = Pair()
@@ -152,6 +165,8 @@ def receiver_for(message: dict[str, Any], sender: str) -> Connection:
     if kind == "welcome":
         return pair.client
     pair.talk((Role.SERVER, WELCOME))
+    if kind == "moved":
+        pair.talk((Role.CLIENT, request_moved(message)))
     if kind in ("opened", "examples", "ack"):
         pair.talk((Role.CLIENT, Open(message["channel"], "s", "p")))
     if kind in ("examples", "ack"):
@@ -436,13 +451,18 @@ class PredictionMachine(RuleBasedStateMachine):
         self.pair.talk((Role.CLIENT, message))
         self.unanswered[request] = count
 
-    @rule(name=st.integers(0, 20), labels=st.integers(1, 3), refuse=st.booleans())
+    @rule(name=st.integers(0, 20), labels=st.integers(0, 3), refuse=st.booleans())
     def answer(self, name: int, labels: int, refuse: bool) -> None:
+        """Answer in any way; without labels it is a refusal, or says that the stream has moved."""
         request = bytes([name]) * 16
-        message: Message = Prediction(request, "s/l", bytes(labels), 0, 9, False)
-        if refuse:
+        message: Message
+        if labels:
+            message = Prediction(request, "s/l", bytes(labels), 0, 9, False)
+        elif refuse:
             message = PredictionRefused(request, "s/l", "no_window", "later", 1, 0, 0)
-        right = request in self.unanswered and (refuse or self.unanswered[request] == labels)
+        else:
+            message = Moved("s", [], 0, request=request)
+        right = request in self.unanswered and labels in (0, self.unanswered[request])
         if not right:
             with pytest.raises(LocalProtocolError):
                 self.pair.server.send(message)

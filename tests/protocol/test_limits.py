@@ -11,6 +11,7 @@ from littled_protocol.codec import decode, encode_frame
 from littled_protocol.messages import (
     Examples,
     Message,
+    Moved,
     Open,
     Predict,
     Prediction,
@@ -39,7 +40,7 @@ def test_every_limit_is_a_positive_number_with_its_unit_in_its_name() -> None:
     }
     units = ("bytes", "seconds", "characters", "depth", "containers", "elements", "keys")
     counts = ("examples", "features", "integer", "channels", "members", "points", "prefixes")
-    others = ("subscriptions", "requests")
+    others = ("subscriptions", "requests", "addresses", "ms")
     assert len(named) > 30
     for name, value in named.items():
         assert value > 0, name
@@ -123,10 +124,12 @@ def test_the_longest_row_to_predict_and_every_answer_fit_into_the_least_frame() 
     learner, request = f"{name}/{name}", bytes(limits.request_bytes)
     labels, sentence = bytes(limits.predict_points_max), "m" * limits.error_message_bytes_max
     code = "c" * limits.error_code_characters_max
+    addresses = ["a" * limits.address_bytes_max] * limits.moved_addresses_max
     for message in (
         Predict(request, learner, 1, bytes(2 * limits.row_features_max)),
         Prediction(request, learner, labels, most, most, False),
         PredictionRefused(request, learner, code, sentence, 1000, most, most, most, most),
+        Moved(name, addresses, limits.moved_after_ms_max, None, learner),
     ):
         assert len(encode_frame(message)) <= limits.frame_bytes_max_min
 

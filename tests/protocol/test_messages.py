@@ -42,10 +42,11 @@ def code_of(call: Any, *arguments: Any) -> ErrorCode:
 
 
 def test_the_registry_is_append_only() -> None:
-    assert list(MESSAGES)[:16] == [
+    assert list(MESSAGES)[:17] == [
         *("hello", "welcome", "open", "opened", "examples", "ack", "subscribe", "release"),
         *("status_request", "status", "ping", "pong", "error"),
         *("predict", "prediction", "prediction_refused"),
+        "moved",
     ]
 
 
@@ -82,6 +83,7 @@ OPTIONAL = {
     "examples": {"users", "resume"},
     "error": {"channel"},
     "prediction_refused": {"window", "next_window"},
+    "moved": {"channel", "learner", "request"},
 }
 
 

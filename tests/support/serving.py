@@ -247,10 +247,12 @@ class Peer:
         return cls(peer)
 
     @classmethod
-    def greet(cls, address: Path | tuple[str, int], token: str | None = None) -> Self:
-        """Connect and greet."""
+    def greet(
+        cls, address: Path | tuple[str, int], token: str | None = None, version: int = 1
+    ) -> Self:
+        """Connect and greet, as one that speaks no higher version."""
         peer = cls.connect(address)
-        peer.send(Hello(1, "peer/1", token))
+        peer.send(Hello(version, "peer/1", token))
         welcome = peer.receive()
         assert isinstance(welcome, Welcome), welcome
         peer.welcome = welcome

@@ -17,7 +17,8 @@ const SILENT_MS = 30_000;
  * token: shown to the daemon. signal: ends it. onState: told "open" and "away".
  *
  * Where the connection ends it is made again, and nothing is told twice and nothing is left out.
- * Throws LittledError where the daemon refuses: 401, 403, 404.
+ * Throws LittledError where the daemon refuses: 401, 403, 404, and 421 where another one serves a stream; its
+ * `addresses` then say where, for clients of the protocol.
  */
 export async function* watch(base, { learners, after = {}, token, signal, onState = () => {} } = {}) {
   let [versions, instance] = [{ ...after }, undefined];
@@ -60,10 +61,21 @@ async function opened(base, learners, versions, token, signal) {
   const response = await fetch(url, { headers, signal, cache: "no-store" });
   if (response.ok) return response;
   const sentence = (await response.text()).trim();
+  if (response.status === 421 && response.headers.get("Content-Type")?.startsWith("application/json")) {
+    throw elsewhere(JSON.parse(sentence));
+  }
   if ([400, 401, 403, 404, 421].includes(response.status)) {
     throw new LittledError(sentence || `the daemon refuses with status ${response.status}`);
   }
   throw new Error(sentence);
+}
+
+/** Why there are no events of a stream that another daemon serves; an Error, to ask again, if nobody does right now. */
+function elsewhere({ error, stream, addresses }) {
+  if (!addresses.length) return new Error(error);
+  const failure = new LittledError(`${stream} is served by another daemon, at ${addresses.join(" or ")}`);
+  failure.addresses = addresses;
+  return failure;
 }
 
 /** The events of a body in order, their data read as JSON. */

@@ -28,6 +28,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from littled.limits import TOKEN_BYTES_MIN
+from littled.service.elsewhere import Elsewhere, Nowhere
 
 OVERFLOW_ID: Final = 65534
 """What the kernel calls users and groups that have no name here."""
@@ -203,11 +204,16 @@ class Access:
                 "--plaintext-beyond-loopback"
             )
 
-    def check_streams(self, streams: Collection[str]) -> None:
-        """Refuse grants for a stream that the store does not have; raises AccessError."""
+    def check_streams(self, streams: Collection[str], elsewhere: Elsewhere | None = None) -> None:
+        """Refuse grants for a stream that neither the store has nor anybody elsewhere.
+
+        Raises AccessError.
+        """
+        where = (elsewhere or Nowhere()).where
         for grants in (self.tokens, self.certificates, self.users, self.groups):
             for grant in grants.values():
-                unknown = sorted((grant.streams or frozenset()) - set(streams))
+                missing = sorted((grant.streams or frozenset()) - set(streams))
+                unknown = [stream for stream in missing if where(stream) is None]
                 if unknown:
                     raise AccessError(
                         f"{grant.name} names the stream {unknown[0]!r}, which the store lacks"

@@ -160,7 +160,7 @@ async def serve(
             waiting=lambda reason: log.warning("waiting for the mark", reason=reason),
         )
         try:
-            access.check_streams(store.plans)
+            access.check_streams(store.plans, elsewhere)
 
             def read_again() -> Access:
                 if tls is not None and context is not None:
@@ -453,7 +453,7 @@ class Daemon:
         """Read who may do what once more; rules that are wrong leave those in force."""
         try:
             access = self._rules()
-            access.check_streams(self._store.plans)
+            access.check_streams(self._store.plans, self.elsewhere)
             self._listeners.check(access)
         except AccessError as error:
             self._log.error("rules not changed", reason=str(error))

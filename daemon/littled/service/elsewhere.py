@@ -7,7 +7,12 @@ who serves it now.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol
+
+from littled.limits import MOVED_AGAIN_MS, NOBODY_AGAIN_MS
+from littled_protocol import limits
+from littled_protocol.messages import Moved
 
 
 class Elsewhere(Protocol):
@@ -27,3 +32,17 @@ class Nowhere:
 
     def where(self, stream: str) -> tuple[str, ...] | None:
         """Return None."""
+
+
+def moved(
+    stream: str,
+    addresses: Sequence[str],
+    *,
+    channel: int | None = None,
+    learner: str | None = None,
+    request: bytes | None = None,
+) -> Moved:
+    """Return the message that says where a stream is, as the answer to one request."""
+    again = MOVED_AGAIN_MS if addresses else NOBODY_AGAIN_MS
+    found = list(addresses[: limits.moved_addresses_max])
+    return Moved(stream, found, again, channel, learner, request)

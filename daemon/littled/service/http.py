@@ -25,9 +25,11 @@ from aiohttp import hdrs, web
 
 from littled.limits import HTTP_LINE_BYTES_MAX, HTTP_QUESTION_BYTES_MAX, LISTEN_BACKLOG
 from littled.service.access import Gate
+from littled.service.http_answers import check_here, refused
 from littled.service.http_asking import AskPages
 from littled.service.http_bodies import takes_body
 from littled.service.http_connections import HttpConnections
+from littled.service.http_errors import HttpError
 from littled.service.http_guard import RIGHTS, check_origin, rights_of
 from littled.service.http_routes import OPEN, PAGE_FILES, ROUTES, Route
 from littled.service.http_rules import RulePages
@@ -58,6 +60,7 @@ class HttpServer:
         page: whether browsers get the operator's page. plans: makes plans; None where nobody may
         ask for one.
         """
+        self._surface = surface
         self._rules = RulePages(surface)
         pages = (WatchPages(surface, plans, page=page), self._rules, AskPages(surface))
         self._answers = {name: answer for each in pages for name, answer in each.answers.items()}
@@ -113,7 +116,12 @@ class HttpServer:
                 raise request.match_info.http_exception  # no such page, or no such method
             if request.body_exists and not takes_body(request):
                 raise web.HTTPRequestEntityTooLarge(max_size=0, actual_size=1)
-            return await handler(request)
+            try:
+                if (stream := request.match_info.get("stream")) is not None:
+                    check_here(self._surface, [stream])
+                return await handler(request)
+            except HttpError as error:
+                return refused(error)
 
         async def sign(_request: web.Request, response: web.StreamResponse) -> None:
             response.force_close()

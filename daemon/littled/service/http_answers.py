@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from aiohttp import web
 
 from littled.service.http_errors import HttpError
+from littled.service.http_surface import Surface
+from littled_protocol.messages import NAME
+
+_ELSEWHERE = "another daemon serves this stream; ask there"
+_NOBODY = "no daemon serves this stream right now; ask again later"
 
 
 def as_json(value: Mapping[str, Any], status: int = 200) -> web.Response:
@@ -23,3 +28,18 @@ def as_json(value: Mapping[str, Any], status: int = 200) -> web.Response:
 def refused(error: HttpError) -> web.Response:
     """Answer why a request is refused, in one sentence."""
     return as_json({"error": error.sentence, **error.facts}, error.status)
+
+
+def check_here(surface: Surface, streams: Iterable[str]) -> None:
+    """Raise HttpError for a stream that another daemon serves, with addresses of that one.
+
+    These are for clients of the protocol. Nobody is redirected there: a token would go along, to a
+    host that the peer never named.
+    """
+    for stream in streams:
+        if stream in surface.x_types or not NAME.fullmatch(stream):
+            continue
+        addresses = surface.elsewhere.where(stream)
+        if addresses is not None:
+            facts = {"stream": stream, "addresses": list(addresses)}
+            raise HttpError(421, _ELSEWHERE if addresses else _NOBODY, facts)

@@ -9,7 +9,7 @@ from aiohttp import web
 from littled.limits import HTTP_FEEDS_MAX, HTTP_QUESTIONS_MAX
 from littled.service.access import Permission
 from littled.service.feeding import Feed
-from littled.service.http_answers import as_json, refused
+from littled.service.http_answers import as_json, check_here, refused
 from littled.service.http_bodies import parameters, question_body, rows_body
 from littled.service.http_errors import HttpError
 from littled.service.http_guard import RIGHTS
@@ -43,9 +43,15 @@ class AskPages:
         self._questions += 1
         try:
             may = partial(request[RIGHTS].may, Permission.PREDICT)
-            words = self._surface.words
-            asked = read_question(await question_body(request), self._surface.x_types, words, may)
-            status, value = response_to(await self._surface.predict(asked))
+            surface = self._surface
+            asked = read_question(
+                await question_body(request),
+                surface.x_types,
+                surface.words,
+                may,
+                lambda stream: check_here(surface, [stream]),
+            )
+            status, value = response_to(await surface.predict(asked))
         except HttpError as error:
             return refused(error)
         except WriterStopped:

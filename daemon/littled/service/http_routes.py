@@ -376,7 +376,7 @@ EVERYWHERE: Final[Mapping[int, str]] = {
     401: "the daemon wants a token",
     403: "what was shown does not allow this, or a web page of another site asks",
     413: "a body where none may be",
-    421: "the daemon is not called so",
+    421: "the daemon is not called so, or another one serves the stream (then with JSON)",
     431: "the head of the request is too long",
     503: _BUSY,
 }

@@ -13,7 +13,7 @@ from aiohttp import hdrs, web
 from littled.limits import HTTP_EVENT_STREAMS_MAX, HTTP_HEARTBEAT_SECONDS
 from littled.service.access import Permission
 from littled.service.history import history
-from littled.service.http_answers import as_json
+from littled.service.http_answers import as_json, check_here
 from littled.service.http_errors import HttpError
 from littled.service.http_guard import RIGHTS
 from littled.service.http_numbers import number_in
@@ -109,6 +109,7 @@ class RulePages:
             return {name: at for name, at in surface.positions().items() if rights.sees(name)}
 
         named, after = asked.getall("learner", []), asked.getall("after", [])
+        check_here(surface, [each.partition("/")[0] for each in filter(may, named)])
         try:
             wanted = Wanted.of(named, after, surface.releases, may)
         except HttpError as error:

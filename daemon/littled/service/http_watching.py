@@ -7,7 +7,7 @@ from functools import cache
 
 from aiohttp import hdrs, web
 
-from littled.service.http_answers import as_json
+from littled.service.http_answers import as_json, check_here
 from littled.service.http_errors import HttpError
 from littled.service.http_guard import RIGHTS
 from littled.service.http_numbers import number_in
@@ -65,12 +65,14 @@ class WatchPages:
         most = number_in(asked["limit"], STATUS_LIMIT_MAX) if "limit" in asked else None
         if most == 0 or ("limit" in asked and most is None):
             raise web.HTTPBadRequest(text="limit must be a number of streams, from 1 on\n")
-        surface = self._surface
+        surface, rights = self._surface, request[RIGHTS]
+        only = set(asked.getall("stream")) if "stream" in asked else None
+        check_here(surface, sorted(filter(rights.sees, only or ())))
         return as_json(
             status_page(
                 # In the order in which JSON has them, so that the last one of a page is known.
-                *(surface.status, sorted(surface.x_types), request[RIGHTS]),
-                only=set(asked.getall("stream")) if "stream" in asked else None,
+                *(surface.status, sorted(surface.x_types), rights),
+                only=only,
                 after=asked.get("after"),
                 most=most,
             )

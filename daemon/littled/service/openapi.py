@@ -16,13 +16,15 @@ from littled.service.http_routes import (
     Route,
 )
 from littled.service.schemas import schemas_of
-from littled_protocol.facts import HelloFacts, QualityEventFacts, TickFacts
+from littled_protocol.facts import ElsewhereFacts, HelloFacts, QualityEventFacts, TickFacts
 
 VERSION: Final = "3.1.1"
 _PLACE: Final = "#/components/schemas/"
 _SCHEME: Final = "bearer"
 _SENTENCE: Final = {TEXT: {"schema": {"type": "string"}}}
 _EVENTS: Final = {"hello": HelloFacts, "quality": QualityEventFacts, "tick": TickFacts}
+# What any page may say of a stream that another daemon serves.
+_ELSEWHERE: Final = "elsewhere"
 _ABOUT: Final = """\
 What a daemon shows over HTTP, all of it public, and how it is fed and asked. Server-sent events \
 are named `hello`, `release`, `quality` and `tick`; their data are the schemas `Hello`, `Release`, \
@@ -32,7 +34,7 @@ are named `hello`, `release`, `quality` and `tick`; their data are the schemas `
 
 def document() -> dict[str, Any]:
     """Return the document, which depends on nothing but the version of the program."""
-    schemas, definitions = schemas_of({**_types(), **_EVENTS}, _PLACE)
+    schemas, definitions = schemas_of({**_types(), **_EVENTS, _ELSEWHERE: ElsewhereFacts}, _PLACE)
     paths: dict[str, dict[str, Any]] = {}
     for route in ROUTES:
         paths.setdefault(route.path, {})[route.method.lower()] = _operation(route, schemas)
@@ -48,7 +50,8 @@ def document() -> dict[str, Any]:
         "components": {
             "schemas": definitions,
             "responses": {
-                str(status): _answer(says, {**_SENTENCE}) for status, says in EVERYWHERE.items()
+                str(status): _answer(says, _refusal(status, schemas))
+                for status, says in EVERYWHERE.items()
             },
             "securitySchemes": {_SCHEME: {"type": "http", "scheme": _SCHEME}},
         },
@@ -81,7 +84,7 @@ def _operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
         if route.error is None and status not in (route.refusals or {}):
             answers[status] = {"$ref": f"#/components/responses/{status}"}
             continue
-        contents: dict[str, Any] = {**_SENTENCE}
+        contents = _refusal(status, schemas)
         if route.error is not None and status not in (401, 421, 431):
             contents[JSON] = {"schema": schemas[f"{route.name} error"]}
         answers[status] = _answer(says, contents)
@@ -97,6 +100,11 @@ def _operation(route: Route, schemas: dict[str, Any]) -> dict[str, Any]:
         contents = _contents(route, "body", schemas)
         operation["requestBody"] = {"required": True, "content": contents}
     return operation
+
+
+def _refusal(status: int, schemas: dict[str, Any]) -> dict[str, Any]:
+    """What a refusal of any page may hold: a sentence, and where the stream is."""
+    return {**_SENTENCE, **({JSON: {"schema": schemas[_ELSEWHERE]}} if status == 421 else {})}
 
 
 def _answer(says: str, contents: dict[str, Any]) -> dict[str, Any]:

@@ -40,7 +40,8 @@ from littled_protocol.facts import (
 from littled_protocol.messages import Predict, Prediction, PredictionRefused, check_learner
 from littled_protocol.rules import PLAIN, Words
 
-BAD_REQUEST, FORBIDDEN, NOT_FOUND, CONFLICT, TOO_MANY = 400, 403, 404, 409, 429
+BAD_REQUEST, FORBIDDEN, NOT_FOUND, CONFLICT = 400, 403, 404, 409
+MISDIRECTED, TOO_MANY = 421, 429
 STATUSES: Mapping[str, int] = {
     RefusalCode.WINDOW_SPENT: TOO_MANY,
     RefusalCode.NO_WINDOW: CONFLICT,
@@ -49,6 +50,7 @@ STATUSES: Mapping[str, int] = {
     RefusalCode.INVALID_POINTS: BAD_REQUEST,
     RefusalCode.REQUEST_REUSED: CONFLICT,
     RefusalCode.STREAM_CLOSED: CONFLICT,
+    RefusalCode.STREAM_ELSEWHERE: MISDIRECTED,
 }
 _KEYS = tuple(dict.fromkeys((*keys_of(ValuesQuestion), *keys_of(PointsQuestion))))
 
@@ -62,11 +64,13 @@ def read_question(
     x_types: Mapping[str, str],
     words: Mapping[str, Words],
     may: Callable[[str], bool] = lambda _: True,
+    check_here: Callable[[str], None] = lambda _: None,
 ) -> Predict:
     """The request in a body.
 
     x_types: the type of the points of every stream. words: of every learner, by full name. may:
-    whether questions about a stream, known or not, are allowed. Raises QuestionError.
+    whether questions about a stream, known or not, are allowed. check_here: raises HttpError for a
+    stream that is not known because another daemon serves it. Raises QuestionError, and that.
     """
     asked = _object(body)
     learner = asked.get("learner")
@@ -80,6 +84,7 @@ def read_question(
         raise QuestionError(FORBIDDEN, "what you have shown does not allow this")
     x_type = x_types.get(stream)
     if x_type is None:
+        check_here(stream)
         raise QuestionError(NOT_FOUND, "the daemon has no stream of this name")
     if "values" in asked and "x" in asked:
         raise QuestionError(BAD_REQUEST, "give values, or points as x, but not both")

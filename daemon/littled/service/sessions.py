@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, ParamSpec, cast
 
+from littled.engine.predictions import refusal
 from littled.limits import (
     DIRECT_BYTES_MAX,
     DIRECT_UNITS,
@@ -36,7 +37,7 @@ from littled.limits import (
 from littled.service.access import Gate, Permission, Rights, Shown
 from littled.service.admission import Admission
 from littled.service.channels import Channel, ExampleSchema
-from littled.service.elsewhere import Elsewhere
+from littled.service.elsewhere import Elsewhere, moved
 from littled.service.intake import Intake
 from littled.service.listeners import keep_alive
 from littled.service.logs import Log
@@ -50,10 +51,11 @@ from littled.service.writer import WriterStopped
 from littled.store.records import SourcePlace
 from littled_protocol import limits
 from littled_protocol.connection import CLOSED, NEED_DATA, Connection, Role, State
-from littled_protocol.errors import ErrorCode, ProtocolError
+from littled_protocol.errors import ErrorCode, ProtocolError, RefusalCode
 from littled_protocol.foreign import asks_by_http, http_refusal
 from littled_protocol.messages import (
     PROTOCOL_VERSION,
+    VERSION_OF_MOVED,
     Examples,
     Hello,
     Message,
@@ -587,11 +589,33 @@ class Session(Guest):
             return
         schema = self._context.schemas.get(message.stream)
         if schema is None:
-            self.fail(ErrorCode.UNKNOWN_STREAM, message.channel)
+            if not self._say_where(message.stream, channel=message.channel):
+                self.fail(ErrorCode.UNKNOWN_STREAM, message.channel)
         else:
             channel = Channel(self, self._context.intake, schema, message.channel)
             self._opening += 1
             self._spawn(message.channel, self._attach, channel, schema, message)
+
+    def _say_where(
+        self, stream: str, *, channel: int | None = None, learner: str | None = None
+    ) -> bool:
+        """Say of a stream that is not served here who serves it; return False if nobody knows.
+
+        An older client, which would not understand that, is told why its session ends.
+        """
+        addresses = self._where(stream)
+        if addresses is None:
+            return False
+        if self._connection.version < VERSION_OF_MOVED:
+            self.fail(ErrorCode.STREAM_ELSEWHERE, channel)
+        else:
+            self.send(moved(stream, addresses, channel=channel, learner=learner))
+        return True
+
+    def _where(self, stream: str) -> tuple[str, ...] | None:
+        """Where a stream is that is not served here, None if nobody knows, and of those here."""
+        context = self._context
+        return None if stream in context.schemas else context.elsewhere.where(stream)
 
     async def _attach(self, channel: Channel, schema: ExampleSchema, message: Open) -> None:
         try:
@@ -641,11 +665,13 @@ class Session(Guest):
         return found or SourcePlace(0, b"")
 
     def _subscribe(self, message: Subscribe) -> None:
-        if not self._may(Permission.SUBSCRIBE, message.learner.partition("/")[0]):
+        stream = message.learner.partition("/")[0]
+        if not self._may(Permission.SUBSCRIBE, stream):
             return
         counters = self._context.counters
         if message.learner not in self._context.releases:
-            self.fail(ErrorCode.UNKNOWN_LEARNER)
+            if not self._say_where(stream, learner=message.learner):
+                self.fail(ErrorCode.UNKNOWN_LEARNER)
         elif counters.subscriptions >= SUBSCRIPTIONS_MAX:
             self.fail(ErrorCode.LIMIT_EXCEEDED)
         else:
@@ -668,19 +694,35 @@ class Session(Guest):
                 version = release.version
 
     def _status_request(self, message: StatusRequest) -> None:
+        stream = message.stream
+        if stream is not None and self._rights.sees(stream) and self._say_where(stream):
+            return
         status, frame = self._context.statuses.answer(message, self._rights)
         # What there was to be encoded anew is seldom much; the rest is copied.
         self._allowance.spend(STATUS_UNITS_PER_STREAM * len(status.body["streams"]))
         self.send(status, frame)
 
     def _predict(self, message: Predict) -> None:
-        if not self._may(Permission.PREDICT, message.learner.partition("/")[0]):
+        stream = message.learner.partition("/")[0]
+        if not self._may(Permission.PREDICT, stream):
+            return
+        addresses = self._where(stream)
+        if addresses is not None:
+            self._predict_elsewhere(message, stream, addresses)
             return
         cost = self._connection.frame_bytes
         self._predict_bytes += cost
         if self._predict_bytes > PREDICT_PENDING_BYTES_MAX:
             self.hold(self._asked)
         self._spawn(None, self._serve_prediction, message, cost)
+
+    def _predict_elsewhere(self, message: Predict, stream: str, addresses: tuple[str, ...]) -> None:
+        """Say where a request for predictions is answered; an older client is refused."""
+        self._allowance.spend(REFUSAL_UNITS + self._connection.frame_bytes // WORK_BYTES_PER_UNIT)
+        if self._connection.version < VERSION_OF_MOVED:
+            self.send(refusal(message, RefusalCode.STREAM_ELSEWHERE))
+        else:
+            self.send(moved(stream, addresses, request=message.request))
 
     async def _serve_prediction(self, message: Predict, cost: int) -> None:
         try:

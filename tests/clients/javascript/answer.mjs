@@ -2,7 +2,7 @@
 // Integers beyond 2^53 are texts that end with "n", in both.
 
 import { Reading } from "../../../clients/littled_client/javascript/columns.js";
-import { LittledError, Rule } from "../../../clients/littled_client/javascript/littled.js";
+import { LittledError, Rule, releases } from "../../../clients/littled_client/javascript/littled.js";
 
 const revive = (_key, value) => (typeof value === "string" && /^[0-9]+n$/.test(value) ? BigInt(value.slice(0, -1)) : value);
 const write = (_key, value) => (typeof value === "bigint" ? `${value}n` : value);
@@ -14,6 +14,14 @@ const QUESTIONS = {
   words: ({ release, values }) => values.map((value) => attempt(() => Rule.from(release).word(value))),
   explain: ({ release, values }) => values.map((value) => attempt(() => Rule.from(release).explain(value))),
   edges: ({ column }) => new Reading({ form: "value", columns: [column] }).columns[0].floats,
+  follow: async ({ base, learners, token }) => {
+    try {
+      for await (const release of releases(base, { learners, token })) return release.version;
+    } catch (error) {
+      if (error instanceof LittledError) return { refused: error.message, addresses: error.addresses ?? null };
+      throw error;
+    }
+  },
   refused: ({ release }) => attempt(() => Rule.from(release).text),
 };
 
@@ -28,5 +36,6 @@ function attempt(ask) {
 
 let input = "";
 for await (const part of process.stdin) input += part;
-const answers = JSON.parse(input, revive).map(({ ask, ...question }) => QUESTIONS[ask](question));
+const answers = [];
+for (const { ask, ...question } of JSON.parse(input, revive)) answers.push(await QUESTIONS[ask](question));
 process.stdout.write(JSON.stringify(answers, write));

@@ -21,6 +21,7 @@ from littled.limits import (
 from littled_protocol import limits
 from littled_protocol.codec import encode_frame
 from littled_protocol.messages import (
+    PROTOCOL_VERSION,
     Ack,
     Examples,
     Hello,
@@ -91,7 +92,7 @@ def test_the_greeting_says_what_a_client_needs(daemon: Serving, peer: Peer) -> N
 def test_a_later_client_is_spoken_to_in_the_highest_common_version(daemon: Serving) -> None:
     with Peer.connect(daemon.unix) as peer:
         peer.send(Hello(7, "future/1"))
-        assert peer.expect(Welcome).version == 1
+        assert peer.expect(Welcome).version == PROTOCOL_VERSION
 
 
 @pytest.mark.parametrize("token", [None, "", TOKEN[:-1]])
