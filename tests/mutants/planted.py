@@ -1364,6 +1364,16 @@ SURFACES = (
         ),
     ),
     Mutant(
+        "an owner of a mark in etcd that a backup of etcd makes the owner again",
+        "store/etcd_register.py",
+        "if name == _OWNER and expected.owner:",
+        "if name == _OWNER and not expected.cluster:",
+        (
+            f"{STORE}/test_etcd_register.py"
+            "::test_an_owner_from_before_a_backup_replaces_nothing_after_it",
+        ),
+    ),
+    Mutant(
         "a mark in etcd that is claimed although it has moved since it was read",
         "store/etcd_register.py",
         "        if unchanged_since is not None:\n",

@@ -4,10 +4,12 @@
     PREFIX/owner            who may replace the mark: an epoch, and a name drawn for it
     PREFIX/streams/STREAM   how far one stream and its learners had come
 
-Every transaction compares the revision of the owner's key and of each key that it replaces, and
-then puts them. Who serves the store claims the mark first: the epoch is raised, if no key has
-changed since it was read. Whoever owned it before fails at the next comparison, before anything is
-shown. Why then all that is ever shown is one history: PRIVACY.md, "Two copies and one mark".
+Every transaction compares the value of the owner's key and the revision of each key that it
+replaces, and then puts them. Who serves the store claims the mark first: the epoch is raised, if no
+key has changed since it was read. Whoever owned it before fails at the next comparison, before
+anything is shown. Why then all that is ever shown is one history: PRIVACY.md, "Two copies and one
+mark". The owner's value has a name that is drawn for it, and no revision would do: a cluster that
+was restored from a backup counts the same revisions again.
 
 A request that was lost may have been done. It is made again; where its comparison fails then, the
 keys are read, and what stands there counts if it is what was to be written: a claim has a name that
@@ -52,13 +54,15 @@ Answer = TypeVar("Answer")
 class EtcdRevision:
     """What the keys of a mark held.
 
-    revisions: by the name of a key below the prefix, the revision that changed it last. at: one at
-    which nothing was newer. epoch: of the owner. cluster: who has answered. lost: a sentence where
-    the mark is known to be older than what was shown, else nothing.
+    revisions: by the name of a key below the prefix, the revision that changed it last. owner: the
+    sealed value of the owner's key, empty before there is one. at: a revision at which nothing was
+    newer. epoch: of the owner. cluster: who has answered. lost: a sentence where the mark is known
+    to be older than what was shown, else nothing.
     """
 
     mark: HighWaterMark
     revisions: Mapping[str, int]
+    owner: bytes
     at: int
     epoch: int
     cluster: str
@@ -108,7 +112,8 @@ class EtcdRegister:
                 f"(revision {found.newest} after {seen.revision}): etcd was restored from a "
                 f"backup. {_WAY_ON}"
             )
-        revision = EtcdRevision(mark, found.revisions, found.at, epoch, found.cluster, lost)
+        owner = found.values[_OWNER]
+        revision = EtcdRevision(mark, found.revisions, owner, found.at, epoch, found.cluster, lost)
         return mark, revision
 
     def create(self, mark: HighWaterMark) -> EtcdRevision:
@@ -120,7 +125,7 @@ class EtcdRegister:
                 "prefix"
             )
         empty = HighWaterMark(mark.instance, {}, {})
-        nothing = EtcdRevision(empty, {}, found.at, 0, found.cluster)
+        nothing = EtcdRevision(empty, {}, b"", found.at, 0, found.cluster)
         # The owner's key last: until it is there, there is no mark.
         owner = {_STORE: _store_value(mark.instance, found.cluster), _OWNER: _owner_value(0)}
         self._created = self._put(mark, nothing, last=owner)
@@ -222,30 +227,29 @@ class EtcdRegister:
         if not succeeded:
             return self._settled(sealed, expected)
         revisions = {**expected.revisions, **dict.fromkeys(wanted, at)}
-        return replace(expected, revisions=revisions, at=at)
+        owner = sealed.get(_OWNER, expected.owner)
+        return replace(expected, revisions=revisions, owner=owner, at=at)
 
     def _settled(self, wanted: Mapping[str, bytes], expected: EtcdRevision) -> EtcdRevision:
         """What is there after a comparison that failed, if an earlier try has written it."""
         found = _refused_as(StoreFailed, self._range)
-        owner = expected.revisions.get(_OWNER, 0)
-        ours = _OWNER in wanted or found.revisions.get(_OWNER, 0) == owner
+        owner = wanted.get(_OWNER, expected.owner)
+        ours = found.values.get(_OWNER) == owner
         if not ours or any(found.values.get(name) != value for name, value in wanted.items()):
             raise StoreFailed(
                 f"the high-water mark at {self._place} was changed by another process: another "
                 "daemon serves a copy of this store and owns the mark; this one shows nothing more"
             )
         revisions = {**expected.revisions, **{name: found.revisions[name] for name in wanted}}
-        return replace(expected, revisions=revisions, at=found.at)
+        return replace(expected, revisions=revisions, owner=owner, at=found.at)
 
     def _compared(self, name: str, expected: EtcdRevision) -> dict[str, str]:
         """That a key is as it was, which may be missing."""
+        compared = {"key": self._key(name), "result": "EQUAL"}
+        if name == _OWNER and expected.owner:
+            return compared | {"target": "VALUE", "value": encoded(expected.owner)}
         revision = str(expected.revisions.get(name, 0))
-        return {
-            "key": self._key(name),
-            "target": "MOD",
-            "result": "EQUAL",
-            "mod_revision": revision,
-        }
+        return compared | {"target": "MOD", "mod_revision": revision}
 
     def _key(self, name: str) -> str:
         return encoded(f"{self._place.prefix}/{name}")

@@ -552,3 +552,36 @@ def test_a_restored_etcd_is_a_lost_mark(own: Cluster, tmp_path: Path, named: str
     with Store.open(path, mark_path=url) as again:
         feed(again, [1])
     assert register(url, path).read()[1].lost == ""
+
+
+@pytest.mark.parametrize("named", ["the same", "another"])
+def test_an_owner_from_before_a_backup_replaces_nothing_after_it(
+    own: Cluster, tmp_path: Path, named: str
+) -> None:
+    """A restored etcd counts on from the backup: its next owner has the revision that the last one
+    had, and each key of a mark may have."""
+    url = own.url("mark")
+    path = make_store(tmp_path / "store", mark_path=url)
+    with Store.open(path, mark_path=url) as store:
+        live(store, 1)
+    backup = tmp_path / "backup"
+    own.ctl("snapshot", "save", str(backup), members=own.members[:1])
+    one = Store.open(path, mark_path=url)
+    copy = Path(shutil.copytree(path, tmp_path / "copy"))
+    for left in ("lock", "mark-seen"):
+        (copy / left).unlink()
+    own.restore(backup, named)
+    other = None
+    if named == "the same":
+        other = Store.open(copy, mark_path=url)
+    else:
+        with Restoring.open(copy, mark_path=url) as found:
+            found.finish()
+    there = {name: value for name, (_, value) in keys_of(url).items()}
+    with pytest.raises(StoreFailed, match=r"changed by another process|another cluster of etcd"):
+        one.charge(entry(1, position=1))
+    one.close()
+    assert {name: value for name, (_, value) in keys_of(url).items()} == there
+    if other is not None:
+        live(other, 1)
+        other.close()
