@@ -2618,6 +2618,24 @@ OWNERS = (
         (f"{STORE}/test_postgres.py::test_the_sentence_of_an_owner_that_was_put_off",),
     ),
     Mutant(
+        "an owner that was put off and shows what the next one has stored",
+        "store/store.py",
+        "                if not marked():\n",
+        "                if marked() and not marked():\n",
+        (
+            f"{STORE}/test_postgres.py::test_an_owner_that_was_put_off_tells_nothing_of_the_next_one",
+        ),
+    ),
+    Mutant(
+        "an owner that was put off and acknowledges what the next one has stored",
+        "store/store.py",
+        "                with self._watched():\n                    self._writing.check_place()\n",
+        "                pass\n",
+        (
+            f"{STORE}/test_postgres.py::test_an_owner_that_was_put_off_tells_nothing_of_the_next_one",
+        ),
+    ),
+    Mutant(
         "a cancelled wait for standbys taken for a commit",
         "store/postgres.py",
         "if self._warnings:",

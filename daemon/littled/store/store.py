@@ -7,7 +7,7 @@
     STORE/lock               locked by the process that serves the store
 
 Methods that write belong on one thread; a lock makes sure of it. Methods that read may be called on
-any thread and do not wait for a commit.
+any thread; they wait for a commit only where what they have found may be part of it.
 
 The journal, the ledger, the releases and the predictions only ever grow. A charge or a release that
 is stored already is accepted silently when it is the same, since a crash makes the engine repeat
@@ -133,7 +133,7 @@ class Store:
         self._packing: Packing | None = None
         # What opening has read of each journal, for whoever reads that first.
         self._ahead: dict[str, ReadAhead] = {}
-        self._reserves = Reserves(self._marks, self.producer_next)
+        self._reserves = Reserves(self._marks, self._producer_next)
         self._take(facts)
 
     def _take(self, facts: Facts) -> None:
@@ -370,17 +370,19 @@ class Store:
     def producer_next(self, stream: str, producer: str) -> int:
         """The sequence number that follows a producer's last durable example, 0 at first."""
         self._usable()
-        found = self._producers.get((stream, producer))
-        if found is None:
-            with self._watched():
-                found = self._history.producers.find(stream, producer)
-        return self._firsts[stream] if found is None else found[1]
+        known = (stream, producer) in self._producers
+        found = self._producer_next(stream, producer)
+        if not known:
+            self._see_owned()
+        return found
 
     def place(self, stream: str, producer: str) -> SourcePlace | None:
         """The last durable place of a producer's source, None where none was ever told."""
         self._usable()
         with self._watched():
-            return self._history.producers.place(stream, producer)
+            found = self._history.producers.place(stream, producer)
+        self._see_owned()
+        return found
 
     def records(self, stream: str, after: int = -1) -> Iterator[Record]:
         """Records of a stream after number `after`, in order, each checked against the chain.
@@ -418,7 +420,9 @@ class Store:
                 if left <= 0:
                     break
         if found and found[-1].version > self._shown.get(learner, self._unseen):
-            self._wait_for_commit()
+            self._wait_for_commit(
+                lambda: found[-1].version <= self._shown.get(learner, self._unseen)
+            )
         return found
 
     def record_at(self, stream: str, position: int) -> int | None:
@@ -439,7 +443,9 @@ class Store:
         with self._watched():
             found = self._history.predictions.answer(learner, request)
         if found is not None and found.number > self._answered.get(found.stream, self._unseen):
-            self._wait_for_commit()
+            self._wait_for_commit(
+                lambda: found.number <= self._answered.get(found.stream, self._unseen)
+            )
         return found
 
     def prediction_end(self, stream: str) -> Point:
@@ -707,10 +713,32 @@ class Store:
         """Let releases be shown, as the mark has them."""
         self._shown.update((learner, point.number) for learner, point in points.items())
 
-    def _wait_for_commit(self) -> None:
-        """Wait until what was read is durable and in the mark; StoreFailed if it never will be."""
+    def _wait_for_commit(self, marked: Callable[[], bool]) -> None:
+        """Wait until what was read is durable and in the mark; StoreFailed if it never will be.
+
+        marked: whether the mark that this object writes has it.
+        """
         with self._lock:
             self._usable()
+            with self._watched():
+                if not marked():
+                    # Another owner's, whose commit may still be lost and whose mark may fail.
+                    raise StoreFailed(
+                        "another process has taken over the store, so that nothing more is shown "
+                        "here: see which one serves it"
+                    )
+
+    def _see_owned(self) -> None:
+        """See that what was just read is this owner's. Raises StoreError.
+
+        Rows of another one may be seen before they are durable, and be lost; whoever was told of
+        them as durable would not send them again.
+        """
+        with self._lock:
+            self._usable()
+            if self._writing is not None:
+                with self._watched():
+                    self._writing.check_place()
 
     def _usable(self, *, writing: bool = False) -> None:
         if self._failure is not None:
@@ -786,6 +814,10 @@ class Store:
     def _replace_mark(self) -> None:
         assert self._revision is not None, "the store is not open for writing"
         self._revision = self._register.replace(self._mark(), self._revision)
+
+    def _producer_next(self, stream: str, producer: str) -> int:
+        found = self._producer(stream, producer)
+        return self._firsts[stream] if found is None else found[1]
 
     def _producer(self, stream: str, producer: str) -> Producer | None:
         found = self._producers.get((stream, producer))
