@@ -55,6 +55,7 @@ ARROWS: dict[str, set[str]] = {
         *("littled_protocol", "planner", "learners", "mechanisms", "budget", "store", "portable"),
     },
     "predictions": {"littled_protocol", "planner", "learners", "mechanisms", "budget", "store"},
+    "groups": {"store", "limits", "service"},
     "tables": {"classes"},
     "configuration": {
         "littled_protocol",

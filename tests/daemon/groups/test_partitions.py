@@ -1,0 +1,70 @@
+"""Which partition a name is in, for ever, and what a store of a group refuses."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from littled.groups.partitions import (
+    GroupRefused,
+    check_store,
+    check_streams,
+    divided,
+    label,
+    partition_of,
+    told_to_store,
+)
+
+
+def test_the_partition_of_a_name_never_changes() -> None:
+    names = ["flights", "addresses", "shop-0001", "shop-0002", "a"]
+    assert [partition_of(name, 12) for name in names] == [11, 3, 1, 11, 10]
+    assert [partition_of(name, 3) for name in names] == [2, 0, 1, 2, 1]
+
+
+@given(st.sets(st.text("abc-0123", min_size=1, max_size=6), min_size=40), st.integers(1, 4))
+def test_every_name_is_in_exactly_one_partition(names: set[str], partitions: int) -> None:
+    found = divided(names, partitions)
+    assert sorted(name for each in found for name in each) == sorted(names)
+    for number, each in enumerate(found):
+        check_streams(each, told_to_store(number, partitions))
+
+
+def test_partitions_are_alike() -> None:
+    sizes = [len(each) for each in divided((f"shop-{n:04}" for n in range(12_000)), 12)]
+    assert 850 < min(sizes) <= max(sizes) < 1150
+
+
+def test_a_partition_without_a_stream_is_refused_with_what_would_fit() -> None:
+    with pytest.raises(GroupRefused, match=r"2 of 4 partitions .* take 2 partitions or fewer"):
+        divided(["flights", "addresses"], 4)
+    assert [len(each) for each in divided(["flights", "addresses"], 2)] == [1, 1]
+
+
+def test_a_stream_of_another_partition_is_refused() -> None:
+    mine = told_to_store(partition_of("flights", 12), 12)
+    check_streams(["flights"], mine)
+    check_streams(["flights", "addresses"], None)
+    with pytest.raises(GroupRefused, match="addresses belongs to partition 03 of the group"):
+        check_streams(["flights", "addresses"], mine)
+
+
+@pytest.mark.parametrize(
+    ("group", "says"),
+    [
+        (None, "is of no group"),
+        (told_to_store(8, 12), "is partition 08 of 12"),
+        (told_to_store(11, 3), "is partition 11 of 3"),
+    ],
+)
+def test_a_store_is_held_against_what_etcd_says_of_it(
+    group: dict[str, int] | None, says: str
+) -> None:
+    check_store(["flights"], told_to_store(11, 12), 11, 12)
+    with pytest.raises(GroupRefused, match=f"partition 11 of 12, and the store that it {says}"):
+        check_store(["flights"], group, 11, 12)
+    with pytest.raises(GroupRefused, match="a stream in two stores would have two budgets"):
+        check_store(["flights", "addresses"], told_to_store(11, 12), 11, 12)
+
+
+def test_labels_sort_as_numbers_do() -> None:
+    assert [label(0), label(7), label(11), label(100)] == ["00", "07", "11", "100"]
