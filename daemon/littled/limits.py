@@ -264,6 +264,24 @@ DESCRIPTORS_MAX = CONNECTIONS_MAX + LOBBY_MAX + HTTP_CONNECTIONS_MAX + DESCRIPTO
 
 # --- Memory ---------------------------------------------------------------------------------------
 
+# --- Groups ---------------------------------------------------------------------------------------
+
+# Seconds that a member's lease lasts without being renewed: what it takes to notice that a machine
+# is gone. It is renewed in a third of them; etcd counts in whole seconds.
+GROUP_LEASE_SECONDS = 3
+GROUP_LEASE_SECONDS_MIN, GROUP_LEASE_SECONDS_MAX = 2, 60
+# How often a member looks who lives, and how often a daemon looks where other streams are.
+GROUP_POLL_SECONDS = 0.5
+GROUP_DIRECTORY_SECONDS = 1.0
+# Addresses of one partition that are read.
+GROUP_ADDRESSES_MAX = 8
+# How long a daemon may take to start and to stop, both longer than it takes by itself, and to end
+# where another one may be at work already; and how long it may be silent.
+GROUP_START_SECONDS = 120.0
+GROUP_STOP_SECONDS = 30.0
+GROUP_HURRY_SECONDS = 1.0
+GROUP_SILENT_SECONDS = 30.0
+
 # Freed memory that the C library keeps, and the longest block that it takes from there: the most
 # that glibc can be told, and more than the columns of a commit.
 MEMORY_KEPT_BYTES = 32 * 1024 * 1024
@@ -302,6 +320,8 @@ POSTGRES_CONNECT_SECONDS = 10
 POSTGRES_KEEPALIVE_SECONDS = 10
 # How long an opening waits for the server to notice that the one before has ended.
 POSTGRES_LOCK_SECONDS = 1.0
+# How long who takes over a folder waits for the process that has it to end.
+STORE_TAKE_OVER_SECONDS = 5.0
 # Rows of PostgreSQL that are fetched at first, and bytes that are then fetched at a time.
 POSTGRES_FETCH_ROWS = 16
 POSTGRES_FETCH_BYTES = 1024 * 1024

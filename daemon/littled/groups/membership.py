@@ -297,7 +297,7 @@ def rest_seconds(status: int, count: int) -> float:
         if status == NEEDS_ATTENTION
         else (REST_SECONDS, REST_SECONDS_MAX)
     )
-    return min(first * 2 ** min(count - 1, _DOUBLINGS_MAX), most)
+    return min(first * (1 << min(count - 1, _DOUBLINGS_MAX)), most)
 
 
 def _stopped(

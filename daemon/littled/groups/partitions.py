@@ -41,7 +41,7 @@ def divided(streams: Iterable[str], partitions: int) -> list[list[str]]:
     )
     raise GroupRefused(
         f"{sum(not each for each in found)} of {partitions} partitions would have no stream, as "
-        f"names are divided by their hash: take {fits} partitions or fewer"
+        f"names are divided by their hash: take {fits} partitions"
     )
 
 

@@ -267,8 +267,11 @@ class Database(Protocol):
     def notes(self) -> list[str]:
         """What whoever serves the store should know, a sentence each. Raises StoreError."""
 
-    def lock(self) -> Lock:
-        """Lock the store. StoreRefused while another process serves it; OSError."""
+    def lock(self, *, take_over: bool = False) -> Lock:
+        """Lock the store. StoreRefused while another process serves it; OSError.
+
+        take_over: put that process off if it can be done, else give it a moment to end.
+        """
 
     def readers(self) -> Readers:
         """Connections that read; nothing is opened yet."""

@@ -1,4 +1,4 @@
-"""As much of etcd's JSON gateway as a high-water mark needs, for one thread that may wait.
+"""As much of etcd's JSON gateway as marks and groups need, for one thread that may wait.
 
 Of the clients on PyPI in November 2026 etcd3gw has one endpoint and no users, aetcd needs a loop
 and brings gRPC and protobuf, etcd3 has had no release since 2020: so this is `http.client` of the
@@ -14,6 +14,7 @@ import socket
 import ssl
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -44,6 +45,15 @@ class EtcdSilent(Exception):
     """No member has answered in time, or none knows a leader; one sentence."""
 
 
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """Seconds: how long one member may take, how long all of them, and between two rounds."""
+
+    request: float = MARK_REQUEST_SECONDS
+    wait: float = MARK_WAIT_SECONDS
+    retry: float = MARK_RETRY_SECONDS
+
+
 def encoded(data: bytes | str) -> str:
     """Bytes as the gateway wants them."""
     return base64.b64encode(data.encode() if isinstance(data, str) else data).decode()
@@ -52,10 +62,13 @@ def encoded(data: bytes | str) -> str:
 class Etcd:
     """Members of a cluster, asked in turns, beginning with the one that answered last."""
 
-    def __init__(self, place: MarkInEtcd, waiting: Waiting) -> None:
+    def __init__(
+        self, place: MarkInEtcd, waiting: Waiting, patience: Patience | None = None
+    ) -> None:
         """Ask nothing yet."""
         self._place = place
         self._waiting = waiting
+        self._patience = patience or Patience()
         self._first = 0
         self._connection: http.client.HTTPConnection | None = None
         self._context: ssl.SSLContext | None = None
@@ -63,7 +76,7 @@ class Etcd:
 
     def ask(self, path: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """What the gateway answers to a request. EtcdRefused; EtcdSilent."""
-        until = time.monotonic() + MARK_WAIT_SECONDS
+        until = time.monotonic() + self._patience.wait
         told = False
         while True:
             reason = ""
@@ -81,7 +94,7 @@ class Etcd:
             if not told:
                 self._waiting(f"etcd does not answer ({reason}); nothing is shown meanwhile")
                 told = True
-            time.sleep(MARK_RETRY_SECONDS)
+            time.sleep(self._patience.retry)
 
     def close(self) -> None:
         """Close the connection; the next request opens one."""
@@ -153,13 +166,13 @@ class Etcd:
         host, port = self._place.endpoints[self._first]
         host = host.strip("[]")
         if not self._place.tls:
-            plain = http.client.HTTPConnection(host, port, timeout=MARK_REQUEST_SECONDS)
+            plain = http.client.HTTPConnection(host, port, timeout=self._patience.request)
             plain.connect()
             return plain
         if self._context is None:
             self._context = _context(self._place)
         secured = http.client.HTTPSConnection(
-            host, port, timeout=MARK_REQUEST_SECONDS, context=self._context
+            host, port, timeout=self._patience.request, context=self._context
         )
         secured.connect()
         return secured

@@ -5,7 +5,7 @@ etcds://USER@HOST:PORT,HOST:PORT/PREFIX?ca=FILE&cert=FILE&key=FILE&password_file
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 from urllib.parse import parse_qsl, quote, unquote
@@ -48,30 +48,38 @@ class MarkInEtcd:
         return f"{SCHEMES[self.tls]}://{user}{hosts}/{self.prefix}" + (query and f"?{query}")
 
     @classmethod
-    def parse(cls, url: str) -> Self:
-        """The place that a URL names. StoreRefused with a sentence that does not repeat the URL."""
+    def parse(cls, url: str, what: str = "mark") -> Self:
+        """The place that a URL names, which is that of a mark, or of something else.
+
+        StoreRefused with a sentence that does not repeat the URL.
+        """
         scheme, _, rest = url.partition("://")
         place, _, query = rest.partition("?")
         authority, _, prefix = place.partition("/")
         user, _, hosts = authority.rpartition("@")
         if ":" in user:
             raise StoreRefused(
-                "a password does not belong into the name of a mark, where others see it: put it "
-                "into a file, and say ?password_file=FILE"
+                f"a password does not belong into the name of a {what}, where others see it: put "
+                "it into a file, and say ?password_file=FILE"
             )
         found = [_ENDPOINT.fullmatch(each) for each in hosts.split(",")]
         endpoints = tuple((each[1], int(each[2])) for each in found if each is not None)
         if len(endpoints) != len(found) or any(not 0 < port <= PORT_MAX for _, port in endpoints):
-            raise StoreRefused(f"the endpoints of the mark are not understood: write {_FORM}")
+            raise StoreRefused(f"the endpoints of the {what} are not understood: write {_FORM}")
         if not _PREFIX.fullmatch(prefix):
             raise StoreRefused(
-                f"the mark needs a prefix of letters, digits, ., -, _ and / of its own: {_FORM}"
+                f"the {what} needs a prefix of letters, digits, ., -, _ and / of its own: {_FORM}"
             )
-        return cls(endpoints, prefix, scheme == "etcds", unquote(user), **_files(query))._checked()
+        files = _files(query, what)
+        return cls(endpoints, prefix, scheme == "etcds", unquote(user), **files)._checked(what)
 
-    def _checked(self) -> Self:
+    def below(self, name: str) -> Self:
+        """The place with this name below this one."""
+        return replace(self, prefix=f"{self.prefix}/{name}")
+
+    def _checked(self, what: str) -> Self:
         if (self.ca, self.cert, self.key) != (None, None, None) and not self.tls:
-            raise StoreRefused("ca, cert and key of a mark are for etcds://, which is TLS")
+            raise StoreRefused(f"ca, cert and key of a {what} are for etcds://, which is TLS")
         if (self.cert is None) != (self.key is None):
             raise StoreRefused("a certificate for etcd needs both cert and key")
         if bool(self.user) != (self.password_file is not None):
@@ -82,9 +90,9 @@ class MarkInEtcd:
         return self
 
 
-def _files(query: str) -> dict[str, Path]:
+def _files(query: str, what: str) -> dict[str, Path]:
     pairs = parse_qsl(query, keep_blank_values=True)
     found = dict(pairs)
     if len(found) != len(pairs) or not found.keys() <= set(_FILES) or not all(found.values()):
-        raise StoreRefused(f"after ? a mark in etcd may have {', '.join(_FILES)}, each once")
+        raise StoreRefused(f"after ? a {what} in etcd may have {', '.join(_FILES)}, each once")
     return {name: Path(path) for name, path in found.items()}

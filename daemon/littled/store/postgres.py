@@ -61,6 +61,14 @@ _HAS_TABLE = "SELECT to_regclass($1) IS NOT NULL"
 _TRY_LOCK = f"""
 SELECT pg_try_advisory_lock({_LOCK}, ('meta'::regclass::oid::bigint - 2147483648)::int)
 """
+# Connections that have that lock, or that change whose store it is or hold on to it.
+_PREDECESSORS = f"""
+SELECT pg_terminate_backend(pid) FROM pg_locks WHERE pid <> pg_backend_pid()
+AND database = (SELECT oid FROM pg_database WHERE datname = current_database()) AND (
+    locktype = 'advisory' AND classid = {_LOCK} AND objsubid = 2
+    AND objid = (('meta'::regclass::oid::bigint - 2147483648) & 4294967295)::oid
+    OR relation = 'owners'::regclass AND mode IN ('RowShareLock', 'RowExclusiveLock'))
+"""  # noqa: S608 - a number of ours
 _COPY = "COPY records ({}) FROM STDIN (FORMAT BINARY)"
 _RECORD_COLUMNS = (
     *("key", "first_position", "count", "sequence", "producer", "x", "y", "head", "users"),
@@ -427,10 +435,16 @@ class PostgresReaders:
 class PostgresLock:
     """An advisory lock, which ends with its connection, however that ends."""
 
-    def __init__(self, connection: PostgresConnection) -> None:
-        """Lock the store. StoreRefused when another process has it; StoreFailed."""
+    def __init__(self, connection: PostgresConnection, *, take_over: bool) -> None:
+        """Lock the store. StoreRefused when another process has it; StoreFailed.
+
+        take_over: end the connections of that one.
+        """
         self._connection = connection
         try:
+            if take_over:
+                with translated():
+                    self._connection.execute(_PREDECESSORS)
             # The server may take a moment to notice that a predecessor has gone.
             until = time.monotonic() + POSTGRES_LOCK_SECONDS
             while not self._locked():
@@ -493,9 +507,13 @@ class PostgresDatabase:
             ]
         return [f"commits of {self.name} wait for standbys: {names}"]
 
-    def lock(self) -> PostgresLock:
-        """Lock the store. StoreRefused while another process serves it; StoreFailed."""
-        return PostgresLock(self.connect())
+    def lock(self, *, take_over: bool = False) -> PostgresLock:
+        """Lock the store. StoreRefused while another process serves it; StoreFailed.
+
+        take_over: end the connections of that process, which may be frozen, or on a machine that is
+        gone without a word to the server.
+        """
+        return PostgresLock(self.connect(), take_over=take_over)
 
     def readers(self) -> PostgresReaders:
         """Connections that read; nothing is opened yet."""
@@ -507,6 +525,12 @@ class PostgresDatabase:
 
     def sync_names(self) -> None:
         """There are no files."""
+
+    def make_schema(self, name: str) -> None:
+        """Make the schema unless there is one. name: of letters, digits and _. StoreError."""
+        with self._connected(read_only=False) as connection:
+            statement = sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(sql.Identifier(name))
+            connection.raw.execute(statement)
 
     def prepare(self, made: list[Undo]) -> list[Any]:
         """See that the server is fit and the schema free. StoreRefused; StoreFailed."""

@@ -24,6 +24,7 @@ from littled.limits import (
     STORE_LOG_WAIT_SECONDS,
     STORE_PAGE_BYTES,
     STORE_PLACE_SECONDS,
+    STORE_TAKE_OVER_SECONDS,
 )
 from littled.store.columns import ColumnReader, Columns, ColumnWriter
 from littled.store.database import Connection, Facts, Row, Undo, has_beside, write_facts
@@ -354,9 +355,19 @@ class SqliteDatabase:
         """Nothing that is not known of every folder."""
         return []
 
-    def lock(self) -> FolderLock:
-        """Lock the folder. StoreRefused while another process serves the store; OSError."""
-        return FolderLock(self.folder / LOCK_NAME)
+    def lock(self, *, take_over: bool = False) -> FolderLock:
+        """Lock the folder. StoreRefused while another process serves the store; OSError.
+
+        take_over: wait a moment for that process to end, as nobody can take the lock from it.
+        """
+        until = time.monotonic() + (STORE_TAKE_OVER_SECONDS if take_over else 0)
+        while True:
+            try:
+                return FolderLock(self.folder / LOCK_NAME)
+            except StoreRefused:
+                if time.monotonic() >= until:
+                    raise
+                time.sleep(STORE_TAKE_OVER_SECONDS / 50)
 
     def readers(self) -> SqliteReaders:
         """Connections that read; nothing is opened yet."""

@@ -190,6 +190,7 @@ class Store:
         progress: Callable[[], None] = lambda: None,
         archive: Path | None = None,
         waiting: Callable[[str], None] = silent,
+        take_over: bool = False,
     ) -> Self:
         """Open the store in the folder `path`; to serve it, or next to a daemon to read it.
 
@@ -198,7 +199,8 @@ class Store:
         of a registered SQLite file system, None for the usual. progress: called every so many
         records where that takes long, as with the first opening of an old store. archive: the
         folder with what was moved out of the store; only whoever reads that needs it. waiting: told
-        a sentence whenever the mark cannot be had at once.
+        a sentence whenever the mark cannot be had at once. take_over: put off a process that serves
+        the store, where the database can (`littled.store.database.Database.lock`).
         Raises StoreRefused with a sentence that says what to do; StoreFailed when the disk fails.
         """
         place = Place.of(path, key_path, mark_path, vfs)
@@ -213,7 +215,7 @@ class Store:
             key = read_key(place.key, handed_over=place.key_given)
             register = open_register(place, key, waiting)
             if not read_only:
-                lock = place.database.lock()
+                lock = place.database.lock(take_over=take_over)
                 writing = place.database.writing()
                 place.database.sync_names()
             # Read before the database, which a daemon at work would always have ahead of it.

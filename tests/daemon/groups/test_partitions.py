@@ -35,9 +35,12 @@ def test_partitions_are_alike() -> None:
 
 
 def test_a_partition_without_a_stream_is_refused_with_what_would_fit() -> None:
-    with pytest.raises(GroupRefused, match=r"2 of 4 partitions .* take 2 partitions or fewer"):
-        divided(["flights", "addresses"], 4)
-    assert [len(each) for each in divided(["flights", "addresses"], 2)] == [1, 1]
+    names = ["flights", "addresses", "a"]
+    with pytest.raises(
+        GroupRefused, match=r"2 of 4 partitions .* by their hash: take 3 partitions"
+    ):
+        divided(names, 4)
+    assert [len(each) for each in divided(names, 3)] == [1, 1, 1]
 
 
 def test_a_stream_of_another_partition_is_refused() -> None:

@@ -315,6 +315,37 @@ def test_an_owner_that_was_put_off_tells_nothing_of_the_next_one(
     assert verify(home.url, home.key, home.mark).sound
 
 
+def test_who_takes_over_ends_the_connections_of_an_owner_in_the_middle_of_a_commit(
+    home: Home,
+) -> None:
+    """As of one that is frozen: its server's side holds the lock, and the row of its epoch."""
+    first = home.open()
+    feed(first, [3])
+    with pytest.raises(StoreRefused, match="another process serves the store"):
+        home.open()
+    with psycopg.connect(home.url) as frozen:
+        frozen.execute("SELECT epoch FROM owners WHERE id = 1 FOR SHARE")
+        with home.open(take_over=True) as second:
+            feed(second, [2])
+            with pytest.raises(StoreFailed):
+                feed(first, [1])
+            first.close()
+            assert [record.count for record in second.records(STREAM)] == [3, 2]
+        with pytest.raises(psycopg.OperationalError):
+            frozen.execute("SELECT 1")
+    assert verify(home.url, home.key, home.mark).sound
+
+
+def test_who_takes_over_leaves_other_stores_of_the_same_server_alone(
+    home: Home, server: Postgres, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    other = Home(url_of(server, f"o{abs(hash(tmp_path))}"), tmp_path / "other").make()
+    with other.open() as beside, home.open(take_over=True) as store:
+        feed(store, [1])
+        feed(beside, [2])
+
+
 @pytest.mark.parametrize("lone", [True, False])
 def test_the_sentence_of_an_owner_that_was_put_off(home: Home, lone: bool) -> None:
     first = home.open()
