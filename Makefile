@@ -36,7 +36,7 @@ PURE_TEST_SECONDS ?= 600
 ROOM_TEST_SECONDS ?= 900
 OTHER_TEST_SECONDS ?= 1200
 PROCESS_TEST_SECONDS ?= 3600
-CLUSTER_TEST_SECONDS ?= 900
+CLUSTER_TEST_SECONDS ?= 1500
 SLOWEST_TESTS := 15
 limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kill-after=15 $(1))
 PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 --dist=worksteal

@@ -281,6 +281,8 @@ GROUP_START_SECONDS = 120.0
 GROUP_STOP_SECONDS = 30.0
 GROUP_HURRY_SECONDS = 1.0
 GROUP_SILENT_SECONDS = 30.0
+# How long a daemon may take to end whose member is gone: less than the shortest lease.
+GROUP_ORPHAN_SECONDS = 1.5
 
 # Freed memory that the C library keeps, and the longest block that it takes from there: the most
 # that glibc can be told, and more than the columns of a commit.

@@ -36,6 +36,7 @@ COMMANDS = {
     "verify": ("verifying", "verify", "Check a store offline: chain, ledger, budget."),
     "ledger": ("ledgers", "ledger", "Show what was charged, also for other accountants."),
     "stream": ("streams", "stream", "Add streams to a store, or close one for ever."),
+    "group": ("group", "group", "Serve the streams of several stores on several machines."),
     "archive": ("archiving", "archive", "Move the oldest records of a store into files."),
     "restore": ("restoring", "restore", "Go on from an older copy of a store."),
     "monitoring": ("monitoring", "monitoring", "Print alerts, a dashboard, or how to scrape."),

@@ -5,30 +5,49 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+import threading
 from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import click
 
 from littled.cli.failures import STORE_NEEDS_ATTENTION, WRONG_USE, Failure, explained
+from littled.cli.grouping import GroupParameter, group_explained
 from littled.cli.hints import SOCKET
 from littled.cli.output import notes
 from littled.cli.storing import StoreFiles, archive_option, store_argument, store_options
+from littled.groups.agreement import Agreement
+from littled.groups.daemons import end_with_standard_input
+from littled.groups.directory import LiveDirectory
+from littled.groups.partitions import GroupRefused, check_store
+from littled.limits import GROUP_ORPHAN_SECONDS
 from littled.service.access import Access, AccessError
 from littled.service.daemon import serve as serve_store
 from littled.service.grants import read_access
 from littled.service.listeners import ListenError
-from littled.service.logs import guard_process, make_log
+from littled.service.logs import Log, guard_process, make_log
 from littled.service.tls import TlsFiles
 from littled.store.errors import StoreError, StoreUnreachable
+from littled.store.etcd_place import MarkInEtcd
 from littled.store.keys import KEY_NAME
 from littled.store.place import Place, StorePath
+from littled.store.store import Store
 from littled_client.addresses import UnixAddress, default_address
 from littled_client.errors import AddressError
 
-_FILE = click.Path(dir_okay=False, path_type=Path)
+FILE = click.Path(dir_okay=False, path_type=Path)
+log_option = click.option(
+    "--log",
+    "style",
+    type=click.Choice(["auto", "console", "json"]),
+    default="auto",
+    show_default=True,
+    help="Lines for people or for programs; auto looks for a terminal.",
+)
 
 
 @click.command()
@@ -49,21 +68,26 @@ _FILE = click.Path(dir_okay=False, path_type=Path)
     help="File with the token that peers show, or TOML that says who may do what.",
 )  # fmt: skip
 @click.option(
-    "--tls-cert", type=_FILE,
+    "--tls-cert", type=FILE,
     help="Certificate in PEM, with its chain: TCP and HTTP speak TLS.",
 )  # fmt: skip
-@click.option("--tls-key", type=_FILE, help="Its private key in PEM, without a password.")
+@click.option("--tls-key", type=FILE, help="Its private key in PEM, without a password.")
 @click.option(
-    "--tls-client-ca", type=_FILE,
+    "--tls-client-ca", type=FILE,
     help="Authorities in PEM: whoever comes by TCP or HTTP needs a certificate of theirs.",
 )  # fmt: skip
 @click.option(
     "--plaintext-beyond-loopback", "plaintext", is_flag=True,
     help="Let other machines in without TLS: whoever listens on the way reads tokens and examples.",
 )  # fmt: skip
+@log_option
 @click.option(
-    "--log", "style", type=click.Choice(["auto", "console", "json"]), default="auto",
-    show_default=True, help="Lines for people or for programs; auto looks for a terminal.",
+    "--group", "group", type=GroupParameter(), metavar="GROUP",
+    help="The group that STORE is a partition of; as littled group member says it.",
+)  # fmt: skip
+@click.option(
+    "--partition", type=click.IntRange(0), metavar="NUMBER",
+    help="Which one: who serves it already is put off, and this ends with standard input.",
 )  # fmt: skip
 @archive_option
 @store_options
@@ -81,6 +105,8 @@ def serve(
     tls_key: Path | None,
     tls_client_ca: Path | None,
     plaintext: bool,
+    group: MarkInEtcd | None,
+    partition: int | None,
     files: StoreFiles,
 ) -> None:
     """Run the daemon on STORE until it is interrupted or terminated.
@@ -91,9 +117,7 @@ def serve(
     credentials: noise.key, and tokens, tls.crt, tls.key and tls-client-ca.crt for the options of
     the same meaning that are not given. On SIGHUP it reads tokens and its certificate again.
     """
-    plain = style == "console" or (style == "auto" and sys.stderr.isatty())
-    log = make_log("console" if plain else "json")
-    guard_process(log)
+    log = chosen_log(style)
     if isinstance(store, Path) and not store.is_dir():
         raise Failure(
             f"there is no store in {store}: make one with littled init", STORE_NEEDS_ATTENTION
@@ -110,6 +134,7 @@ def serve(
         explained(AccessError, status=WRONG_USE),
         explained(StoreError, status=STORE_NEEDS_ATTENTION),
         explained(StoreUnreachable),
+        explained(GroupRefused, status=STORE_NEEDS_ATTENTION),
     ):
         key = files.key or handed_over(os.environ, KEY_NAME)
         for note in Place.of(store, key, files.mark).database.notes():
@@ -128,8 +153,39 @@ def serve(
                 key_path=key,
                 mark_path=files.mark,
                 archive=archive,
+                **_as_part_of(group, partition),
             )
         )
+
+
+def _as_part_of(group: MarkInEtcd | None, partition: int | None) -> dict[str, Any]:
+    """What the daemon of a partition does besides; Failure unless both are given, or neither."""
+    if group is None or partition is None:
+        if (group, partition) != (None, None):
+            raise Failure("--group and --partition belong together", WRONG_USE)
+        return {}
+    with group_explained(), closing(Agreement(group)) as agreement:
+        partitions = agreement.directory().partitions
+    threading.Thread(
+        target=end_with_standard_input, args=(GROUP_ORPHAN_SECONDS,), daemon=True
+    ).start()
+
+    def check(store: Store) -> None:
+        check_store(store.plans, store.configuration.get("group"), partition, partitions)
+
+    return {
+        "elsewhere": LiveDirectory(group, partition, partitions),
+        "take_over": True,
+        "check": check,
+    }
+
+
+def chosen_log(style: str) -> Log:
+    """The log of this process, by the option."""
+    plain = style == "console" or (style == "auto" and sys.stderr.isatty())
+    log = make_log("console" if plain else "json")
+    guard_process(log)
+    return log
 
 
 def _rules(token_file: Path | None, *, client_ca: bool, plaintext: bool) -> Access:

@@ -15,6 +15,7 @@ from littled.cli.stores import planned, print_plans
 from littled.cli.storing import StoreFiles, archive_option, store_argument, store_options
 from littled.configuration import ConfigurationError, load_configuration
 from littled.engine import Engine, in_turns
+from littled.groups.partitions import GroupRefused, check_streams
 from littled.learners.snapshot import SnapshotUnusable
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
@@ -61,6 +62,8 @@ def add(store: StorePath, configuration: Path, as_json: bool, files: StoreFiles)
                 f"the store has all streams of {configuration} already: {listed([*asked])}",
                 WRONG_USE,
             )
+        with explained(GroupRefused, status=WRONG_USE):
+            check_streams(new, opened.configuration.get("group"))
         plans = {name: planned(part) for name, part in new.items()}
         opened.add_streams(
             {"streams": {name: asked[name] for name in new}},

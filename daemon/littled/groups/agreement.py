@@ -14,7 +14,7 @@ key was made. All of it is public, and none of it decides what may be shown.
 
 import base64
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Self
@@ -95,9 +95,9 @@ class Agreement:
         """Whether there is nothing yet below the prefix but stores' marks."""
         return not self._range(_GROUP)
 
-    def found(self, stores: Mapping[int, str]) -> None:
-        """Write a group. GroupRefused where there is one."""
-        for partition, store in stores.items():
+    def found(self, stores: Sequence[str]) -> None:
+        """Write a group with these stores. GroupRefused where there is one."""
+        for partition, store in enumerate(stores):
             self._put(f"{_STORES}/{label(partition)}", {"store": store})
         value = {"format": _FORMAT, "partitions": len(stores)}
         if not self._put(_GROUP, value, made_at=0):

@@ -64,11 +64,16 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What etcd has. fit: members that can serve. tenures: the number of each partition taken."""
+    """What etcd has.
+
+    fit: members that say that they can serve. tenures: the number of each partition taken.
+    published: partitions of which it says where they are served.
+    """
 
     now: float
     fit: frozenset[str]
     tenures: Mapping[int, int]
+    published: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,8 +207,11 @@ def step(member: Member, event: Event) -> tuple[Member, tuple[Action, ...]]:
         case Ended():
             member, actions = _ended(member, event)
         case Leave():
-            member, actions = _stopped(replace(member, leaving=True), list(member.held))
-            actions = actions if member.held else (Go(),)
+            # The others need not wait for its end to take its share.
+            said = (Announce(fit=False),) if member.leased else ()
+            member = replace(member, leaving=True, fit=False)
+            member, actions = _stopped(member, list(member.held))
+            actions = (*said, *actions) if member.held else (Go(),)
     return member, actions
 
 
@@ -217,6 +225,14 @@ def _seen(member: Member, seen: Seen) -> tuple[Member, tuple[Action, ...]]:
     member, actions = _stopped(member, lost, hurried=True)
     if not member.leased or member.leaving:
         return member, actions
+    # What could not be said when it happened.
+    if (member.name in seen.fit) != member.fit:
+        actions += (Announce(member.fit),)
+    actions += tuple(
+        Publish(p, tenure.number)
+        for p, tenure in member.held.items()
+        if tenure.phase is Phase.SERVING and p not in seen.published
+    )
     able = len(seen.fit | {member.name})
     # Who cannot serve tries one, to see whether it can again.
     most = share(member.partitions, able) if member.fit else 1

@@ -128,6 +128,8 @@ async def serve(
     environment: MutableMapping[str, str] = os.environ,
     build: BuildEngine = Engine,
     elsewhere: Elsewhere | None = None,
+    take_over: bool = False,
+    check: Callable[[Store], None] = lambda _: None,
 ) -> None:
     """Serve a store until SIGTERM or SIGINT.
 
@@ -136,7 +138,8 @@ async def serve(
     http_names: by which HTTP on the loopback interface may be called, beside localhost. page:
     whether HTTP has the operator's page; None for on this machine alone. key_path, mark_path:
     where the store's key and mark are, if not in the store. build: makes the engines. elsewhere:
-    who serves other streams, None if nobody does.
+    who serves other streams, None if nobody does. take_over: put off another process that serves
+    the store (`Store.open`). check: raises where an open store is not to be served.
 
     Raises ListenError and AccessError for addresses and rules that cannot be, StoreRefused when
     the store must not be served, StoreFailed or StoreDamaged when it failed or contradicted itself
@@ -158,8 +161,10 @@ async def serve(
             progress=extend,
             archive=archive,
             waiting=lambda reason: log.warning("waiting for the mark", reason=reason),
+            take_over=take_over,
         )
         try:
+            check(store)
             access.check_streams(store.plans, elsewhere)
 
             def read_again() -> Access:

@@ -52,10 +52,13 @@ ALLOWED_KEYS = frozenset(
         "left_out",  # how many lines of one kind were not written in an interval
         "left_out_event",  # what they would have said, a fixed text
         "library",  # name of a library's own logger
+        "member",  # of a group
+        "partition",  # of a group
         "position",
         "reason",  # one of the daemon's own sentences, without values
         "season",
         "signal",
+        "status",  # with which a daemon has ended
         "store",
         "stream",
         "streams",
@@ -69,7 +72,7 @@ Log = structlog.typing.FilteringBoundLogger
 _LEFT_OUT = "lines left out"
 # What tells kinds of lines apart: fixed texts and names of the configuration, so that no peer can
 # make a kind.
-_KIND_KEYS = ("level", "event", "code", "library", "error_type", "stream", "learner")
+_KIND_KEYS = ("level", "event", "code", "library", "error_type", "stream", "learner", "partition")
 
 
 class LineLimit:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Self, TypeAlias
+from typing import Any, Self, TypeAlias
 
 from littled.store.database import Database
 from littled.store.errors import StoreRefused
@@ -47,6 +47,16 @@ def is_url(path: StorePath) -> bool:
 
 def postgres_database(url: str) -> Database:
     """The database at a URL. StoreRefused where it cannot be, or without the extra for it."""
+    database: Database = _postgres_database(url)
+    return database
+
+
+def make_schema(url: str, name: str) -> None:
+    """Make a schema in the database at a URL unless there is one. StoreError."""
+    _postgres_database(url).make_schema(name)
+
+
+def _postgres_database(url: str) -> Any:
     try:
         from littled.store.postgres import PostgresDatabase  # noqa: PLC0415 - an extra
     except ImportError:

@@ -24,7 +24,7 @@ from support.servers import needs
 
 pytestmark = needs("etcd")
 NAMES = itertools.count()
-STORES = {0: "postgresql://db/a", 1: "postgresql://db/b"}
+STORES = ("postgresql://db/a", "postgresql://db/b")
 SECONDS = 2
 
 
@@ -79,7 +79,7 @@ def test_a_group_is_there_as_a_whole_or_not_at_all(place: MarkInEtcd) -> None:
         agreement.directory()
     agreement.found(STORES)
     assert not agreement.is_free()
-    assert agreement.directory() == Directory(("postgresql://db/a", "postgresql://db/b"))
+    assert agreement.directory() == Directory(STORES)
     with pytest.raises(GroupRefused, match=r"there is a group at .* already"):
         agreement.found(STORES)
 

@@ -39,7 +39,8 @@ SERVING, STARTING, STOPPING = Phase.SERVING, Phase.STARTING, Phase.STOPPING
 def seen(
     tenures: dict[int, int] | None = None, fit: Iterable[str] = ("a",), now: float = 0
 ) -> Seen:
-    return Seen(now, frozenset(fit), tenures or {})
+    """What etcd has where all is known that is served."""
+    return Seen(now, frozenset(fit), tenures or {}, frozenset(tenures or {}))
 
 
 def having(*phases: Phase, partitions: int = 4) -> Member:
@@ -144,7 +145,7 @@ def test_what_another_one_has_by_now_is_stopped() -> None:
 
 def test_who_leaves_stops_all_and_goes_when_the_last_one_has_ended() -> None:
     member, actions = after(having(SERVING, STARTING), Leave())
-    assert actions == (StopDaemon(0), StopDaemon(1))
+    assert actions == (Announce(fit=False), StopDaemon(0), StopDaemon(1))
     member, actions = after(member, Ended(0, 0, 1.0))
     assert actions == (Release(0, 10),)
     assert after(member, seen({1: 11}))[1] == ()
@@ -185,6 +186,15 @@ def test_one_damaged_store_makes_nobody_unfit() -> None:
     assert (member.fit, actions) == (True, (Release(1, 11),))
 
 
+def test_what_etcd_does_not_know_yet_is_said_again() -> None:
+    member = having(SERVING, STARTING, SERVING, partitions=3)
+    numbers = {0: 10, 1: 11, 2: 12}
+    known = Seen(0, frozenset("a"), numbers, frozenset({0}))
+    assert after(member, known)[1] == (Publish(2, 12),)
+    missing = Seen(0, frozenset("b"), numbers, frozenset({0, 2}))
+    assert after(having(SERVING, STARTING, partitions=3), missing)[1][0] == Announce(fit=True)
+
+
 # --- many members ---------------------------------------------------------------------------------
 
 
@@ -206,6 +216,7 @@ class World:
     nodes: dict[str, Node] = field(default_factory=dict)
     tenures: dict[int, tuple[str, int]] = field(default_factory=dict)
     fit: dict[str, bool] = field(default_factory=dict)
+    published: set[int] = field(default_factory=set)
     revision: int = 0
     now: float = 0.0
 
@@ -241,13 +252,17 @@ class World:
             case Start(p):
                 node.daemons[p] = "starting"
             case Publish(p, number):
-                return Published(p, self.tenures.get(p) == (name, number))
+                had = self.tenures.get(p) == (name, number)
+                if had:
+                    self.published.add(p)
+                return Published(p, had)
             case StopDaemon(p):
                 node.daemons[p] = "stopping"
             case Release(p, number):
                 assert p not in node.daemons, "let go while its daemon runs"
                 if self.tenures.get(p) == (name, number):
                     del self.tenures[p]
+                    self.published.discard(p)
             case Go():
                 assert not node.daemons
                 node.gone = True
@@ -257,12 +272,14 @@ class World:
     def expire(self, name: str) -> None:
         self.fit.pop(name, None)
         self.tenures = {p: t for p, t in self.tenures.items() if t[0] != name}
+        self.published &= set(self.tenures)
 
     def poll(self, name: str) -> None:
         if self.nodes[name].cut_off:
             return
         fit = frozenset(n for n, able in self.fit.items() if able)
-        self.tell(name, Seen(self.now, fit, {p: number for p, (_, number) in self.tenures.items()}))
+        numbers = {p: number for p, (_, number) in self.tenures.items()}
+        self.tell(name, Seen(self.now, fit, numbers, frozenset(self.published)))
 
     def daemons_go_on(self, name: str, status: int | None = None) -> None:
         """Those that start are ready, or end with a status; those that stop have ended."""
