@@ -78,13 +78,17 @@ class Daemon:
             self._socket.close()
             self._path.unlink(missing_ok=True)
 
-    def stop(self, *, hurried: bool) -> None:
-        """Ask it to end; it is killed if that takes long, or nearly at once where hurried."""
+    def stop(self, *, hurried: bool) -> bool:
+        """Ask it to end; it is killed if that takes long, or nearly at once where hurried.
+
+        Returns whether it was not asked before.
+        """
         until = self._loop.time() + (GROUP_HURRY_SECONDS if hurried else GROUP_STOP_SECONDS)
         self._until = min(self._until, until) if self._stopping else until
-        if not self._stopping:
-            self._stopping = True
+        asked, self._stopping = self._stopping, True
+        if not asked:
             self.signal(signal.SIGTERM)
+        return not asked
 
     def signal(self, number: int) -> None:
         """Send it a signal, if it runs."""

@@ -165,9 +165,8 @@ class Running:
         """Do one thing; what came of it. What etcd did not answer is done again when it is seen."""
         match action:
             case StopDaemon(p, hurried):
-                if p in self._daemons:
+                if p in self._daemons and self._daemons[p].stop(hurried=hurried):
                     self._log.info("partition given up", partition=p)
-                    self._daemons[p].stop(hurried=hurried)
             case Start(p):
                 self._log.info("partition taken", partition=p)
                 task = asyncio.create_task(self._serve(p))
@@ -213,12 +212,10 @@ class Running:
         del self._daemons[partition]
         tenure = self._member.held.get(partition)
         wanted = tenure is not None and tenure.phase is Phase.STOPPING
-        write = self._log.info if wanted else self._log.error
-        write(
-            "partition stopped" if wanted else "partition failed",
-            partition=partition,
-            status=status,
-        )
+        if wanted:
+            self._log.info("partition stopped", partition=partition, status=status)
+        else:
+            self._log.error("partition failed", partition=partition, status=status)
         self._events.put_nowait(Ended(partition, status, self._loop.time()))
 
     async def _keep_lease(self) -> None:

@@ -82,6 +82,7 @@ def test_a_group_is_there_as_a_whole_or_not_at_all(place: MarkInEtcd) -> None:
     assert agreement.directory() == Directory(STORES)
     with pytest.raises(GroupRefused, match=r"there is a group at .* already"):
         agreement.found(STORES)
+    agreement.close()
 
 
 def test_where_the_mark_of_a_partition_is(place: MarkInEtcd) -> None:
