@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from littled.cli.failures import STORE_NEEDS_ATTENTION
-from littled.limits import DESCRIPTORS_MAX
+from littled.limits import DESCRIPTORS_MAX, GROUP_STOP_SECONDS
 from support.tasks import TASKS_MAX
 
 UNITS = Path(__file__).parent.parent / "daemon" / "littled" / "systemd"
@@ -90,7 +90,7 @@ def installed_units(tmp_path: Path) -> Path:
     "unit",
     [
         *("littled.service", "littled.socket", "littled-http.socket"),
-        *("littled-feed@.service", "littled-forward@.service"),
+        *("littled-feed@.service", "littled-forward@.service", "littled-member.service"),
     ],
 )
 def test_systemd_finds_nothing_to_say_about_a_unit(installed_units: Path, unit: str) -> None:
@@ -106,8 +106,9 @@ def test_the_service_is_hardly_exposed(installed_units: Path) -> None:
 
 
 @needs_systemd
-def test_what_forwards_is_exposed_to_the_network_alone(installed_units: Path) -> None:
-    service = str(installed_units / "littled-forward@.service")
+@pytest.mark.parametrize("unit", ["littled-forward@.service", "littled-member.service"])
+def test_who_needs_the_network_is_exposed_to_it_alone(installed_units: Path, unit: str) -> None:
+    service = str(installed_units / unit)
     verdict = analyze(
         "security", "--offline=true", f"--threshold={FORWARDER_EXPOSURE_MAX}", service
     )
@@ -133,6 +134,25 @@ def test_the_command_of_what_forwards_is_understood(tmp_path: Path) -> None:
     said = run(*shlex.split(command))
     assert said.returncode == 1
     assert "no daemon can be reached at unix:" in said.stdout
+
+
+def test_the_command_of_a_member_is_understood() -> None:
+    service = Unit("littled-member.service")["Service"]
+    command = service["ExecStart"]
+    for written, meant in (
+        (INSTALLED, COMMAND),
+        ("${GROUP}", "etcd://127.0.0.1:1/shops"),
+        ("${ADDRESS}", "127.0.0.1:8800"),
+        ("$OPTIONS", "--lease 2"),
+    ):
+        assert written in command
+        command = command.replace(written, meant)
+    said = run(*shlex.split(command))
+    assert said.returncode == 1
+    assert "etcd at 127.0.0.1:1 does not answer" in said.stdout
+    # Its daemons are stopped by it, and killed only if they outlive it.
+    assert service["KillMode"] == "mixed"
+    assert int(service["TimeoutStopSec"]) > GROUP_STOP_SECONDS
 
 
 @needs_systemd

@@ -12,6 +12,7 @@ UNITS = (
     "littled-http.socket",
     "littled-feed@.service",
     "littled-forward@.service",
+    "littled-member.service",
     "littled.conf",
 )
 

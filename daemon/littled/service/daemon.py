@@ -166,15 +166,9 @@ async def serve(
         try:
             check(store)
             access.check_streams(store.plans, elsewhere)
-
-            def read_again() -> Access:
-                if tls is not None and context is not None:
-                    tls.renew(context)
-                return rules()
-
-            gate = Gate(access)
             daemon = Daemon(
-                *(store, listeners, gate, read_again, notifier, log, build, http_names, page),
+                *(store, listeners, Gate(access), _again(rules, tls, context), notifier, log),
+                *(build, http_names, page),
                 elsewhere=elsewhere or Nowhere(),
             )
             await daemon.run()
@@ -185,6 +179,19 @@ async def serve(
             listener.close()
         notifier.close()
         tell_left_out(log, at_once=True)
+
+
+def _again(
+    rules: Callable[[], Access], tls: TlsFiles | None, context: ssl.SSLContext | None
+) -> Callable[[], Access]:
+    """What reads the rules again, and the certificate."""
+
+    def read() -> Access:
+        if tls is not None and context is not None:
+            tls.renew(context)
+        return rules()
+
+    return read
 
 
 class Listeners:
