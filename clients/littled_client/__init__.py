@@ -13,6 +13,7 @@ from littled_client.errors import (
     PredictionRefused,
     RecordingError,
     SourceError,
+    StreamElsewhereError,
     TlsError,
     UnreachableError,
 )
@@ -46,6 +47,7 @@ __all__ = [
     "Rule",
     "Source",
     "SourceError",
+    "StreamElsewhereError",
     "Tls",
     "TlsError",
     "UnreachableError",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +18,8 @@ SESSION_SOCKET_NAME = "littled.sock"
 _PATH_BYTES_MAX = 107
 _UNIX_PREFIX = "unix:"
 _TLS_PREFIX = "tls://"
+# Between two addresses: what follows is one of TLS or of a socket, or a host and a port.
+_COMMA = re.compile(r",(?=\s*(?:unix:|tls://|[^,/]+:\d+\s*(?:,|$)))")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,21 @@ def parse_address(text: str | Address) -> Address:
     if text.startswith(_TLS_PREFIX):
         return replace(_tcp_address(text.removeprefix(_TLS_PREFIX)), tls=True)
     return _tcp_address(text)
+
+
+def parse_addresses(text: str) -> tuple[Address, ...]:
+    """Return the addresses that `text` writes, one or several with commas between them.
+
+    A comma in the path of a socket ends it only where another address follows. Raises AddressError
+    as `parse_address` does.
+    """
+    return tuple(parse_address(part.strip()) for part in _COMMA.split(text))
+
+
+def default_addresses(environment: Mapping[str, str] | None = None) -> tuple[Address, ...]:
+    """Return where to look for daemons when nobody said; LITTLED_ADDRESS may name several."""
+    named = (os.environ if environment is None else environment).get(ADDRESS_VARIABLE)
+    return parse_addresses(named) if named else (default_address(environment),)
 
 
 def default_address(environment: Mapping[str, str] | None = None) -> Address:

@@ -26,17 +26,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from littled_client.addresses import (
-    Address,
-    TcpAddress,
-    UnixAddress,
-    default_address,
-    parse_address,
-)
+from littled_client.addresses import Address, TcpAddress, UnixAddress
 from littled_client.batches import Piece
 from littled_client.conversation import (
     Conversation,
     Identity,
+    Witness,
+    changed_store,
     given_up,
     greeting,
     is_passing,
@@ -49,14 +45,15 @@ from littled_client.conversation import (
     x_types_of,
 )
 from littled_client.conversions import Batch
-from littled_client.errors import ClientError, ConnectionLostError
+from littled_client.errors import ClientError, ConnectionLostError, RedirectedError
 from littled_client.joining import JOINED_SECONDS_MAX, lone
 from littled_client.outbox import Outbox
+from littled_client.places import MOVED_AWAY, Addresses, Place, Places
 from littled_client.predictions import Predictions, Questions
 from littled_client.published import Published
 from littled_client.recordings import RecordingWriter
 from littled_client.sources import skip_examples
-from littled_client.tls import Tls, secured, tls_failure
+from littled_client.tls import Tls, tls_failure
 from littled_client.unix import has_connected, pauses
 from littled_client.values import value_points
 from littled_client.waits import Retry, Waits
@@ -64,9 +61,11 @@ from littled_protocol import limits
 from littled_protocol.columns import point_type
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import (
+    VERSION_OF_MOVED,
     Ack,
     Examples,
     Message,
+    Moved,
     Opened,
     Ping,
     Pong,
@@ -87,25 +86,29 @@ _BUNCH_BYTES = 64 * 1024
 _RELEASES_MAX = 64
 
 _Answer = TypeVar("_Answer", bound=Message)
-_Asked = asyncio.Future[Prediction | PredictionRefused | None]
+_Found = TypeVar("_Found")
+_Asked = asyncio.Future[Prediction | PredictionRefused | Moved | None]
 
 
 class AsyncClient:
-    """A daemon's client; an async context manager.
+    """A client of a daemon, or of several that share streams; an async context manager.
 
-    address: "unix:PATH", "HOST:PORT" or "tls://HOST:PORT"; see `default_address` for None. token:
-    what the daemon asks for on TCP. tls: whom to trust and what to show, see `Tls`; makes an
+    address: "unix:PATH", "HOST:PORT" or "tls://HOST:PORT", or several of them, in a list or with
+    commas between them; see `default_address` for None. Each is asked for a stream in turn, and the
+    client goes where a daemon says that it is, if that is as safe; it shows its token there too.
+    token: what the daemon asks for on TCP. tls: whom to trust and what to show, see `Tls`; makes an
     address of TCP one of TLS. producer: this program's lasting name as a source of examples, under
     which it can resume in another process; a random one for each feeder if None.
 
     Entering raises UnreachableError when no daemon answers, RemoteProtocolError (unauthorized,
     unsupported_version) when it refuses, and TlsError when TLS cannot be; see `Waits` for how long
-    it is tried.
+    it is tried. Whatever is about one stream raises StreamElsewhereError when the stream is not
+    found in that time, or at once when it is where it is not safe to go.
     """
 
     def __init__(
         self,
-        address: str | Address | None = None,
+        address: Addresses = None,
         *,
         token: str | None = None,
         producer: str | None = None,
@@ -113,28 +116,36 @@ class AsyncClient:
         tls: Tls | None = None,
     ) -> None:
         """Prepare; nothing is connected yet. Raises AddressError for an address that is none."""
-        named = default_address() if address is None else parse_address(address)
-        self.address, self._tls = secured(named, tls)
+        self._places = Places(address, tls, has_token=token is not None)
+        self.address = self._places.addresses[0]
         self.producer = producer
         self.waits = waits or Waits()
         self._token = token
         self._identity = Identity()
-        self._link: _Link | None = None
         self._asking = asyncio.Lock()
-        self._answering: _Link | None = None
-        self._linking = asyncio.Lock()
+        # One connection to each daemon for statuses, one after another, and one for predictions.
+        self._telling, self._answering = _Shared(), _Shared()
         self._links: set[_Link] = set()
         self._closed = False
 
     @property
     def instance(self) -> str | None:
-        """The public name of the daemon's store; None before the first greeting."""
+        """The public name of the store that was met first; None before the first greeting."""
         return self._identity.instance
+
+    async def instance_of(self, stream: str) -> str:
+        """Return the public name of the store that a stream is in; asks for it once.
+
+        Raises what `status` does.
+        """
+        while (known := self._identity.instance_of(stream)) is None:
+            await self.status(stream)
+        return known
 
     async def __aenter__(self) -> Self:
         """Connect and greet."""
         self._closed = False
-        self._link = await self._linked(self._retry(), None, _ignore, _nothing)
+        await self._reached(None, self._retry(), self._telling, _nothing)
         return self
 
     async def __aexit__(
@@ -174,15 +185,16 @@ class AsyncClient:
         UnreachableError when the daemon does not come back in time, ChangedStoreError when it comes
         back with another store, ProtocolError for an unknown learner or an ill-formed name.
         """
-        retry = self._retry()
-        version, reason = since, None
+        retry, seen, reason = self._retry(), Witness(since), None
         while True:
             releases = _Releases()
-            begin = partial(self._begin, Subscribe(learner, version), releases)
-            link = await self._linked(retry, reason, releases.deliver, begin)
+            begin = partial(self._begin, Subscribe(learner, seen.since()), releases)
+            stream = learner.partition("/")[0]
+            link = await self._linked(stream, retry, reason, releases.deliver, begin)
             try:
                 while (release := await releases.next()) is not None:
-                    version = release.version
+                    if not seen.is_new(release):
+                        continue
                     retry.progressed()
                     yield Published.from_release(release, self._identity.words.get(learner))
             finally:
@@ -248,27 +260,23 @@ class AsyncClient:
     async def _predicted(self, questions: Questions, x_type: str, points: Any) -> Predictions:
         retry = self._retry()
         for message in questions.cut(point_type(x_type), points, self._identity.frame_bytes_max):
-            questions.take(await self._answer(message, retry))
+            ask = partial(_Link.predict, message=message)
+            answer = await self._reached(questions.stream, retry, self._answering, ask)
+            retry.progressed()
+            questions.take(answer)
         return questions.result()
 
     async def status(self, stream: str | None = None) -> dict[str, Any]:
         """Return the daemon's public facts about itself, as its protocol lists them.
 
-        stream: of this one among its streams, where the daemon knows how to; None for all.
+        stream: of this one among its streams, where the daemon knows how to; None for all that it
+        serves itself.
 
         Raises UnreachableError when the daemon does not come back in time.
         """
         async with self._asking:
-            retry, reason = self._retry(), None
-            while True:
-                if self._link is None or self._link.reason is not None:
-                    self._link = await self._linked(retry, reason, _ignore, _nothing)
-                try:
-                    return await self._said(self._link, stream)
-                except (ConnectionLostError, ProtocolError) as lost:
-                    if not is_passing(lost, coming_back=False):
-                        raise
-                    reason = lost
+            ask = partial(self._said, stream=stream)
+            return await self._reached(stream, self._retry(), self._telling, ask)
 
     async def _said(self, link: _Link, stream: str | None) -> dict[str, Any]:
         """Return what the daemon says of itself over a link, and keep the words of its learners."""
@@ -279,30 +287,14 @@ class AsyncClient:
         return body
 
     async def _begin(self, subscribe: Subscribe, releases: _Releases, link: _Link) -> None:
-        """Subscribe over a link, after asking for words where the learner's are not known yet."""
-        if subscribe.learner not in self._identity.words:
+        """Subscribe over a link, after asking whether the stream is there, and for words.
+
+        Older daemons, which serve what they know of, are asked for words alone, once.
+        """
+        if link.knows_moved or subscribe.learner not in self._identity.words:
             await self._said(link, subscribe.learner.partition("/")[0])
         releases.come_over(link)
         link.send(subscribe)
-
-    async def _answer(self, message: Predict, retry: Retry) -> Prediction | PredictionRefused:
-        """Return the answer to one request, sent again on every connection until it comes."""
-        while True:
-            async with self._linking:
-                link = self._answering
-                if link is None or link.reason is not None:
-                    link = await self._linked(retry, None, _ignore, _nothing)
-                    self._answering = link
-            try:
-                answer = await link.predict(message)
-            except (ConnectionLostError, ProtocolError) as lost:
-                if not is_passing(lost, coming_back=False):
-                    raise
-                # Every caller for itself, since one of them gets the connection back for all.
-                await self._pause(retry, lost)
-            else:
-                retry.progressed()
-                return answer
 
     def _retry(self) -> Retry:
         """Return the patience for something new: that for coming back once the daemon is known."""
@@ -313,53 +305,105 @@ class AsyncClient:
 
     async def _linked(
         self,
+        stream: str,
         retry: Retry,
         reason: Exception | None,
         deliver: Callable[[Message | None], None],
         prepare: Callable[[_Link], Awaitable[None]],
     ) -> _Link:
-        """Return a link that is greeted and prepared, trying as often as `retry` allows.
+        """Return a link of its own to where a stream is, prepared; see `_searched`."""
+
+        async def begin(place: Place) -> _Link:
+            link = await self._greeted(place, deliver)
+            try:
+                await self._begun(link, stream, prepare)
+                if link.reason is not None:
+                    raise link.reason
+            except BaseException:
+                link.end()
+                raise
+            return link
+
+        return await self._searched(stream, retry, reason, begin)
+
+    async def _reached(
+        self,
+        stream: str | None,
+        retry: Retry,
+        shared: _Shared,
+        ask: Callable[[_Link], Awaitable[_Found]],
+    ) -> _Found:
+        """Return what is said where a stream is, over the one link there that is shared."""
+
+        async def begin(place: Place) -> _Found:
+            async with shared.linking:
+                link = shared.links.get(place.address)
+                if link is None or link.reason is not None:
+                    link = shared.links[place.address] = await self._greeted(place, _ignore)
+            return await self._begun(link, stream, ask)
+
+        return await self._searched(stream, retry, None, begin)
+
+    async def _searched(
+        self,
+        stream: str | None,
+        retry: Retry,
+        reason: Exception | None,
+        begin: Callable[[Place], Awaitable[_Found]],
+    ) -> _Found:
+        """Return what `begin` comes to where a stream is, looking for it as long as `retry` allows.
 
         reason: why the last link ended, None when there was none.
         """
-        coming_back = reason is not None
+        coming_back, again_seconds = reason is not None, 0.0
         while True:
             if reason is not None:
-                await self._pause(retry, reason)
-            if self._closed:
-                raise ClientError("the client is closed")
-            try:
-                link = await self._greeted(deliver, prepare)
-            except (ConnectionLostError, ProtocolError) as failure:
-                if not is_passing(failure, coming_back=coming_back):
-                    raise
-                reason = failure
-            else:
-                retry.connected(_now())
-                return link
+                pause = retry.pause(_now(), again_seconds)
+                if pause is None:
+                    raise given_up(self._places.addresses, reason) from reason
+                await asyncio.sleep(pause)
+            walk = self._places.walk(stream)
+            while (place := walk.next()) is not None:
+                if self._closed:
+                    raise ClientError("the client is closed")
+                try:
+                    found = await begin(place)
+                except RedirectedError as redirected:
+                    walk.redirected(redirected.moved)
+                except (ConnectionLostError, ProtocolError) as failure:
+                    if not is_passing(failure, coming_back=coming_back):
+                        raise
+                    walk.failed(failure)
+                else:
+                    retry.connected(_now())
+                    self._places.reached(place)
+                    return found
+            reason, again_seconds = walk.failure(), walk.again_seconds
 
-    async def _pause(self, retry: Retry, reason: Exception) -> None:
-        """Wait before the next try; raise the reason of the last one when the time is over."""
-        pause = retry.pause(_now())
-        if pause is None:
-            raise given_up(self.address, reason) from reason
-        await asyncio.sleep(pause)
+    async def _begun(
+        self, link: _Link, stream: str | None, begin: Callable[[_Link], Awaitable[_Found]]
+    ) -> _Found:
+        """Return what `begin` comes to, unless the stream was in another store before."""
+        welcome = link.welcome
+        if self._identity.is_other(stream, welcome) and not (
+            stream is None and len(self._places.given) > 1
+        ):
+            if stream is not None and link.knows_moved:
+                async with link.asking:
+                    await link.ask(StatusRequest(stream), Status)  # which may say where it is
+            raise changed_store()
+        found = await begin(link)
+        if stream is not None:
+            self._identity.serves(stream, welcome)
+        return found
 
-    async def _greeted(
-        self,
-        deliver: Callable[[Message | None], None],
-        prepare: Callable[[_Link], Awaitable[None]],
-    ) -> _Link:
+    async def _greeted(self, place: Place, deliver: Callable[[Message | None], None]) -> _Link:
         """Return a link after one try; raise ConnectionLostError or ProtocolError."""
-        link = await _Link.connect(self.address, self.waits, deliver, self._tls)
+        link = await _Link.connect(place, self.waits, deliver)
         self._links.add(link)
         link.forget = self._links.discard
         try:
-            welcome = await link.ask(greeting(self._token), Welcome)
-            self._identity.check(welcome)
-            await prepare(link)
-            if link.reason is not None:
-                raise link.reason
+            self._identity.met(await link.ask(greeting(self._token), Welcome))
         except BaseException:
             link.end()
             raise
@@ -457,7 +501,7 @@ class AsyncFeeder:
 
     async def __aenter__(self) -> Self:
         """Connect and open the stream."""
-        self._link = await self._client._linked(self._retry, None, self._deliver, self._open)
+        self._link = await self._linked(None)
         self._failure = None
         self._keeper = asyncio.create_task(self._keep(self._link))
         self._keeper.add_done_callback(self._kept)
@@ -634,13 +678,18 @@ class AsyncFeeder:
             self._changed.clear()
             await self._changed.wait()
 
+    async def _linked(self, reason: Exception | None) -> _Link:
+        """Return a link on which the stream is open; reason: why the last one ended."""
+        return await self._client._linked(
+            self.stream, self._retry, reason, self._deliver, self._open
+        )
+
     async def _open(self, link: _Link) -> None:
         with naming(self.stream):
             opened = await link.ask(self._outbox.request(self.stream, self.producer), Opened)
-        welcome = cast("Welcome", link.conversation.welcome)
-        self._outbox.opened(welcome, opened)
+        self._outbox.opened(link.welcome, opened)
         if self._record is not None and self._recorder is None:
-            self._recorder = RecordingWriter(self._record, welcome, opened)
+            self._recorder = RecordingWriter(self._record, link.welcome, opened)
         self._send_again(link)
 
     def _send_again(self, link: _Link) -> None:
@@ -665,7 +714,7 @@ class AsyncFeeder:
             reason = link.over
             if not is_passing(reason, coming_back=False):
                 raise reason
-            link = await self._client._linked(self._retry, reason, self._deliver, self._open)
+            link = await self._linked(reason)
             self._link = link
             self._depart()
             self._changed.set()
@@ -675,6 +724,14 @@ class AsyncFeeder:
         if not keeper.cancelled():
             self._failure = keeper.exception()
             self._changed.set()
+
+
+class _Shared:
+    """Links that many calls share, one to each daemon, and who makes one."""
+
+    def __init__(self) -> None:
+        self.links: dict[Address, _Link] = {}
+        self.linking = asyncio.Lock()
 
 
 class _Releases:
@@ -687,8 +744,11 @@ class _Releases:
         self._changed = asyncio.Event()
 
     def come_over(self, link: _Link) -> None:
-        """Hold back this link when too many wait."""
-        self._link = link
+        """Take what this link brings, and hold it back when too much waits.
+
+        Others that were tried before it are over, which does not count.
+        """
+        self._link, self._over = link, False
 
     def deliver(self, message: Message | None) -> None:
         """Keep a release; None says that the link is over."""
@@ -724,6 +784,8 @@ class _Link(asyncio.Protocol):
         self.ended = asyncio.Event()
         self.closed = asyncio.Event()
         self.forget: Callable[[_Link], None] = _ignore
+        # One question at a time that is no request for predictions.
+        self.asking = asyncio.Lock()
         self._waits = waits
         self._deliver = deliver
         self._loop = asyncio.get_running_loop()
@@ -741,17 +803,13 @@ class _Link(asyncio.Protocol):
 
     @classmethod
     async def connect(
-        cls,
-        address: Address,
-        waits: Waits,
-        deliver: Callable[[Message | None], None],
-        tls: Tls | None,
+        cls, place: Place, waits: Waits, deliver: Callable[[Message | None], None]
     ) -> _Link:
         """Return a link that is not greeted yet; raise ConnectionLostError when nobody answers.
 
         Raises TlsError when TLS cannot be.
         """
-        loop = asyncio.get_running_loop()
+        loop, address, tls = asyncio.get_running_loop(), place.address, place.tls
         secret: dict[str, Any] = {}
         if tls is not None and isinstance(address, TcpAddress):
             secret = {"ssl": tls.context(), "server_hostname": tls.server_name or address.host}
@@ -775,6 +833,16 @@ class _Link(asyncio.Protocol):
         except OSError as error:
             failure = error.strerror or str(error)
         raise ConnectionLostError(failure)
+
+    @property
+    def welcome(self) -> Welcome:
+        """The daemon's greeting, after `_greeted`."""
+        return cast("Welcome", self.conversation.welcome)
+
+    @property
+    def knows_moved(self) -> bool:
+        """Whether the daemon may say that a stream is elsewhere."""
+        return self.welcome.version >= VERSION_OF_MOVED
 
     @property
     def over(self) -> Exception:
@@ -807,7 +875,8 @@ class _Link(asyncio.Protocol):
     async def ask(self, message: Message, kind: type[_Answer]) -> _Answer:
         """Send a message and return the first answer of this kind.
 
-        Raises the link's reason when it ends before, ConnectionLostError when it takes too long.
+        Raises RedirectedError when it says that the stream is elsewhere, the link's reason when it
+        ends before, ConnectionLostError when it takes too long.
         """
         answer: asyncio.Future[_Answer] = self._loop.create_future()
         self._expected = (kind, answer)
@@ -817,6 +886,9 @@ class _Link(asyncio.Protocol):
                 return await answer
         except TimeoutError:
             self.end(ConnectionLostError("no answer in time"))
+        except asyncio.CancelledError:
+            self.end()  # the answer would be taken for that to the next question
+            raise
         finally:
             self._expected = None
         raise self.over
@@ -838,6 +910,8 @@ class _Link(asyncio.Protocol):
         found = answer.result()
         if found is None:
             raise self.over
+        if isinstance(found, Moved):
+            raise RedirectedError(found)
         return found
 
     async def _wait_for_one(self, answers: Iterable[asyncio.Future[Any]]) -> None:
@@ -921,10 +995,21 @@ class _Link(asyncio.Protocol):
                 self._expected[1].set_result(message)
         elif isinstance(message, Prediction | PredictionRefused):
             self._asked.pop(message.request).set_result(message)
+        elif isinstance(message, Moved):
+            self._redirect(message)
         elif isinstance(message, Ping):
             self.send(Pong(message.nonce))
         elif not isinstance(message, Pong):
             self._deliver(message)
+
+    def _redirect(self, moved: Moved) -> None:
+        """Give the answer that a stream is elsewhere to who asked for it."""
+        if moved.request is not None:
+            self._asked.pop(moved.request).set_result(moved)
+        elif moved.learner is not None:
+            self.end(ConnectionLostError(MOVED_AWAY))
+        elif self._expected is not None and not self._expected[1].done():
+            self._expected[1].set_exception(RedirectedError(moved))
 
     def _flush(self) -> None:
         if self._bunch and self._transport is not None:

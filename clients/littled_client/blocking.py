@@ -30,11 +30,13 @@ from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 from weakref import WeakSet
 
-from littled_client.addresses import Address, UnixAddress, default_address, parse_address
+from littled_client.addresses import Address, UnixAddress
 from littled_client.batches import FRAME_OVERHEAD_BYTES_MAX, Piece
 from littled_client.conversation import (
     Conversation,
     Identity,
+    Witness,
+    changed_store,
     given_up,
     greeting,
     is_passing,
@@ -47,28 +49,30 @@ from littled_client.conversation import (
     x_types_of,
 )
 from littled_client.conversions import Batch
-from littled_client.errors import ClientError, ConnectionLostError
+from littled_client.errors import ClientError, ConnectionLostError, RedirectedError
 from littled_client.joining import JOINED_SECONDS_MAX, lone
 from littled_client.outbox import Outbox
+from littled_client.places import MOVED_AWAY, Addresses, Place, Places
 from littled_client.predictions import Predictions, Questions
 from littled_client.published import Published
 from littled_client.recordings import RecordingWriter
 from littled_client.sources import Source, skip_examples
 from littled_client.tails import Tail
-from littled_client.tls import Tls, secured, tls_failure
+from littled_client.tls import Tls, tls_failure
 from littled_client.unix import has_connected, pauses
 from littled_client.values import value_points
 from littled_client.waits import Retry, Waits
 from littled_protocol.columns import point_type
 from littled_protocol.errors import ProtocolError
 from littled_protocol.messages import (
+    VERSION_OF_MOVED,
     Ack,
     Examples,
     Message,
+    Moved,
     Opened,
     Ping,
     Pong,
-    Predict,
     Prediction,
     PredictionRefused,
     Release,
@@ -91,28 +95,33 @@ _BURST_SECONDS = 0.00005
 _RETRY_SECONDS = 0.002
 
 _Answer = TypeVar("_Answer", bound=Message)
+_Found = TypeVar("_Found")
 _Kinds = type[_Answer] | tuple[type[_Answer], ...]
 _NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _LOST = (ConnectionLostError, ProtocolError)
 _ANSWERS = (Prediction, PredictionRefused)
+_TOLD: _Kinds[Release | Moved] = (Release, Moved)
 
 
 class Client:
-    """A daemon's client; a context manager.
+    """A client of a daemon, or of several that share streams; a context manager.
 
-    address: "unix:PATH", "HOST:PORT" or "tls://HOST:PORT"; see `default_address` for None. token:
-    what the daemon asks for on TCP. tls: whom to trust and what to show, see `Tls`; makes an
+    address: "unix:PATH", "HOST:PORT" or "tls://HOST:PORT", or several of them, in a list or with
+    commas between them; see `default_address` for None. Each is asked for a stream in turn, and the
+    client goes where a daemon says that it is, if that is as safe; it shows its token there too.
+    token: what the daemon asks for on TCP. tls: whom to trust and what to show, see `Tls`; makes an
     address of TCP one of TLS. producer: this program's lasting name as a source of examples, under
     which it can resume in another process; a random one for each feeder if None.
 
     Entering raises UnreachableError when no daemon answers, RemoteProtocolError (unauthorized,
     unsupported_version) when it refuses, and TlsError when TLS cannot be; see `Waits` for how long
-    it is tried.
+    it is tried. Whatever is about one stream raises StreamElsewhereError when the stream is not
+    found in that time, or at once when it is where it is not safe to go.
     """
 
     def __init__(
         self,
-        address: str | Address | None = None,
+        address: Addresses = None,
         *,
         token: str | None = None,
         producer: str | None = None,
@@ -120,22 +129,32 @@ class Client:
         tls: Tls | None = None,
     ) -> None:
         """Prepare; nothing is connected yet. Raises AddressError for an address that is none."""
-        named = default_address() if address is None else parse_address(address)
-        self.address, self._tls = secured(named, tls)
+        self._places = Places(address, tls, has_token=token is not None)
+        self.address = self._places.addresses[0]
         self.producer = producer
         self.waits = waits or Waits()
         self._token = token
         self._identity = Identity()
-        self._link: _Link | None = None
+        # One connection to each daemon for all that is not fed or subscribed to.
+        self._links: dict[Address, _Link] = {}
 
     @property
     def instance(self) -> str | None:
-        """The public name of the daemon's store; None before the first greeting."""
+        """The public name of the store that was met first; None before the first greeting."""
         return self._identity.instance
+
+    def instance_of(self, stream: str) -> str:
+        """Return the public name of the store that a stream is in; asks for it once.
+
+        Raises what `status` does.
+        """
+        while (known := self._identity.instance_of(stream)) is None:
+            self.status(stream)
+        return known
 
     def __enter__(self) -> Self:
         """Connect and greet."""
-        self._link = self._linked(self._retry(), None, _nothing)
+        self._reached(None, self._retry(), _nothing)
         return self
 
     def __exit__(
@@ -145,9 +164,9 @@ class Client:
         trace: TracebackType | None,
     ) -> None:
         """Close the client's own connection; feeders and subscriptions close theirs."""
-        if self._link is not None:
-            self._link.close()
-            self._link = None
+        for link in self._links.values():
+            link.close()
+        self._links.clear()
 
     def feed(
         self,
@@ -176,21 +195,25 @@ class Client:
         does not come back in time, ChangedStoreError when it comes back with another store,
         ProtocolError for an unknown learner or an ill-formed name.
         """
-        retry = self._retry()
-        version, reason, heard = since, None, time.monotonic()
+        retry, seen = self._retry(), Witness(since)
+        reason, heard = None, time.monotonic()
         while True:
-            begin = partial(self._begin, Subscribe(learner, version))
-            link = self._linked(retry, reason, begin)
+            begin = partial(self._begin, Subscribe(learner, seen.since()))
+            link = self._linked(learner.partition("/")[0], retry, reason, begin)
             try:
                 while True:
                     try:
-                        release = link.next(Release, _left(heard, wait_seconds))
+                        release = link.next(_TOLD, _left(heard, wait_seconds))
                     except _LOST as lost:
                         reason = lost
                         break
                     if release is None:
                         return
-                    version = release.version
+                    if isinstance(release, Moved):
+                        reason = ConnectionLostError(MOVED_AWAY)
+                        break
+                    if not seen.is_new(release):
+                        continue
                     retry.progressed()
                     yield Published.from_release(release, self._identity.words.get(learner))
                     heard = time.monotonic()
@@ -254,28 +277,21 @@ class Client:
     def _predicted(self, questions: Questions, x_type: str, points: Any) -> Predictions:
         retry = self._retry()
         for message in questions.cut(point_type(x_type), points, self._identity.frame_bytes_max):
-            questions.take(self._answer(message, retry))
+            ask = partial(_Link.ask, message=message, kind=_ANSWERS)
+            answer = self._reached(questions.stream, retry, ask)
+            retry.progressed()
+            questions.take(cast("Prediction | PredictionRefused", answer))
         return questions.result()
 
     def status(self, stream: str | None = None) -> dict[str, Any]:
         """Return the daemon's public facts about itself, as its protocol lists them.
 
-        stream: of this one among its streams, where the daemon knows how to; None for all.
+        stream: of this one among its streams, where the daemon knows how to; None for all that it
+        serves itself.
 
         Raises UnreachableError when the daemon does not come back in time.
         """
-        retry, reason = self._retry(), None
-        while True:
-            if self._link is None:
-                self._link = self._linked(retry, reason, _nothing)
-            try:
-                return self._said(self._link, stream)
-            except _LOST as lost:
-                self._link.close()
-                self._link = None
-                if not is_passing(lost, coming_back=False):
-                    raise
-                reason = lost
+        return self._reached(stream, self._retry(), partial(self._said, stream=stream))
 
     def _said(self, link: _Link, stream: str | None) -> dict[str, Any]:
         """Return what the daemon says of itself over a link, and keep the words of its learners."""
@@ -286,29 +302,13 @@ class Client:
         return body
 
     def _begin(self, subscribe: Subscribe, link: _Link) -> None:
-        """Subscribe over a link, after asking for words where the learner's are not known yet."""
-        if subscribe.learner not in self._identity.words:
+        """Subscribe over a link, after asking whether the stream is there, and for words.
+
+        Older daemons, which serve what they know of, are asked for words alone, once.
+        """
+        if link.knows_moved or subscribe.learner not in self._identity.words:
             self._said(link, subscribe.learner.partition("/")[0])
         link.send(subscribe)
-
-    def _answer(self, message: Predict, retry: Retry) -> Prediction | PredictionRefused:
-        """Return the answer to one request, sent again on every connection until it comes."""
-        reason: Exception | None = None
-        while True:
-            if self._link is None:
-                self._link = self._linked(retry, reason, _nothing)
-            try:
-                answer = cast("Prediction | PredictionRefused", self._link.ask(message, _ANSWERS))
-            except BaseException as failure:
-                # Also when interrupted: a connection with an unanswered request is of no use.
-                self._link.close()
-                self._link = None
-                if not isinstance(failure, Exception) or not is_passing(failure, coming_back=False):
-                    raise
-                reason = failure
-            else:
-                retry.progressed()
-                return answer
 
     def _retry(self) -> Retry:
         """Return the patience for something new: that for coming back once the daemon is known."""
@@ -318,35 +318,97 @@ class Client:
         return retry
 
     def _linked(
-        self, retry: Retry, reason: Exception | None, prepare: Callable[[_Link], object]
+        self,
+        stream: str,
+        retry: Retry,
+        reason: Exception | None,
+        prepare: Callable[[_Link], object],
     ) -> _Link:
-        """Return a link that is greeted and prepared, trying as often as `retry` allows.
+        """Return a link of its own to where a stream is, prepared; see `_searched`."""
+
+        def begin(place: Place) -> _Link:
+            link = self._greeted(place)
+            try:
+                self._begun(link, stream, prepare)
+            except BaseException:
+                link.close()
+                raise
+            return link
+
+        return self._searched(stream, retry, reason, begin)
+
+    def _reached(self, stream: str | None, retry: Retry, ask: Callable[[_Link], _Found]) -> _Found:
+        """Return what is said where a stream is, over the one link there that serves all calls."""
+
+        def begin(place: Place) -> _Found:
+            link = self._links.pop(place.address, None) or self._greeted(place)
+            try:
+                found = self._begun(link, stream, ask)
+            except RedirectedError:
+                self._links[place.address] = link
+                raise
+            except BaseException:
+                # Also when interrupted: a link with an unanswered request is of no use.
+                link.close()
+                raise
+            self._links[place.address] = link
+            return found
+
+        return self._searched(stream, retry, None, begin)
+
+    def _searched(
+        self,
+        stream: str | None,
+        retry: Retry,
+        reason: Exception | None,
+        begin: Callable[[Place], _Found],
+    ) -> _Found:
+        """Return what `begin` comes to where a stream is, looking for it as long as `retry` allows.
 
         reason: why the last link ended, None when there was none.
         """
-        coming_back = reason is not None
+        coming_back, again_seconds = reason is not None, 0.0
         while True:
             if reason is not None:
-                pause = retry.pause(time.monotonic())
+                pause = retry.pause(time.monotonic(), again_seconds)
                 if pause is None:
-                    raise given_up(self.address, reason) from reason
+                    raise given_up(self._places.addresses, reason) from reason
                 time.sleep(pause)
-            try:
-                link = self._greeted(prepare)
-            except _LOST as failure:
-                if not is_passing(failure, coming_back=coming_back):
-                    raise
-                reason = failure
-            else:
-                retry.connected(time.monotonic())
-                return link
+            walk = self._places.walk(stream)
+            while (place := walk.next()) is not None:
+                try:
+                    found = begin(place)
+                except RedirectedError as redirected:
+                    walk.redirected(redirected.moved)
+                except _LOST as failure:
+                    if not is_passing(failure, coming_back=coming_back):
+                        raise
+                    walk.failed(failure)
+                else:
+                    retry.connected(time.monotonic())
+                    self._places.reached(place)
+                    return found
+            reason, again_seconds = walk.failure(), walk.again_seconds
 
-    def _greeted(self, prepare: Callable[[_Link], object]) -> _Link:
+    def _begun(self, link: _Link, stream: str | None, begin: Callable[[_Link], _Found]) -> _Found:
+        """Return what `begin` comes to, unless the stream was in another store before."""
+        welcome = link.welcome
+        if self._identity.is_other(stream, welcome) and not (
+            stream is None and len(self._places.given) > 1
+        ):
+            if stream is not None and link.knows_moved:
+                link.ask(StatusRequest(stream), Status)  # which may say where the stream is
+            raise changed_store()
+        found = begin(link)
+        if stream is not None:
+            self._identity.serves(stream, welcome)
+        return found
+
+    def _greeted(self, place: Place) -> _Link:
         """Return a link after one try; raise ConnectionLostError or ProtocolError."""
-        link = _Link(self.address, self.waits, self._tls)
+        link = _Link(place, self.waits)
         try:
-            self._identity.check(link.ask(greeting(self._token), Welcome))
-            prepare(link)
+            self._identity.met(link.ask(greeting(self._token), Welcome))
         except BaseException:
             link.close()
             raise
@@ -449,7 +511,7 @@ class Feeder:
 
     def __enter__(self) -> Self:
         """Connect and open the stream."""
-        self._link = self._client._linked(self._retry, None, self._open)
+        self._link = self._client._linked(self.stream, self._retry, None, self._open)
         self._failure = None
         _open_feeders.add(self)
         return self
@@ -659,7 +721,7 @@ class Feeder:
         try:
             if not is_passing(reason, coming_back=False):
                 raise reason
-            self._link = self._client._linked(self._retry, reason, self._open)
+            self._link = self._client._linked(self.stream, self._retry, reason, self._open)
         except Exception as failure:
             self._failure = failure
             raise
@@ -720,10 +782,9 @@ class Feeder:
     def _open(self, link: _Link) -> None:
         with naming(self.stream):
             opened = link.ask(self._outbox.request(self.stream, self.producer), Opened)
-        welcome = cast("Welcome", link.conversation.welcome)
-        self._outbox.opened(welcome, opened)
+        self._outbox.opened(link.welcome, opened)
         if self._record is not None and self._recorder is None:
-            self._recorder = RecordingWriter(self._record, welcome, opened)
+            self._recorder = RecordingWriter(self._record, link.welcome, opened)
         self._send_again(link)
 
     def _send_again(self, link: _Link) -> None:
@@ -734,16 +795,26 @@ class Feeder:
 class _Link:
     """One connection over a socket that never blocks; waiting happens in `_exchange` alone."""
 
-    def __init__(self, address: Address, waits: Waits, tls: Tls | None) -> None:
+    def __init__(self, place: Place, waits: Waits) -> None:
         self.conversation = Conversation()
         self._waits = waits
         self._inbox: deque[Message] = deque()
         self._unsent = bytearray()
         self._failure: Exception | None = None
-        self._socket = _connected(address, waits.answer_seconds, tls)
+        self._socket = _connected(place.address, waits.answer_seconds, place.tls)
         self._socket.setblocking(False)
         self._poll = select.poll()
         self._poll.register(self._socket, select.POLLIN)
+
+    @property
+    def welcome(self) -> Welcome:
+        """The daemon's greeting, after `_greeted`."""
+        return cast("Welcome", self.conversation.welcome)
+
+    @property
+    def knows_moved(self) -> bool:
+        """Whether the daemon may say that a stream is elsewhere."""
+        return self.welcome.version >= VERSION_OF_MOVED
 
     def send(self, message: Message) -> None:
         """Send a message; return when the socket has taken all of it.
@@ -776,13 +847,17 @@ class _Link:
     def ask(self, message: Message, kind: _Kinds[_Answer]) -> _Answer:
         """Send a message and return the first answer of this kind, or of one of several.
 
-        Raises ConnectionLostError when it takes too long, and whatever else ends the link.
+        Raises RedirectedError when it says that the stream is elsewhere, ConnectionLostError when
+        it takes too long, and whatever else ends the link.
         """
         self.send(message)
-        answer = self.next(kind, self._waits.answer_seconds)
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        answer = self.next((*kinds, Moved), self._waits.answer_seconds)
         if answer is None:
             raise ConnectionLostError("no answer in time")
-        return answer
+        if isinstance(answer, Moved):
+            raise RedirectedError(answer)
+        return cast("_Answer", answer)
 
     def next(self, kind: _Kinds[_Answer], seconds: float | None) -> _Answer | None:
         """Return the next message of a kind, None when none came within `seconds`.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -13,6 +13,7 @@ from littled_client.errors import (
     ChangedStoreError,
     ClientError,
     ConnectionLostError,
+    StreamElsewhereError,
     UnreachableError,
 )
 from littled_protocol import limits
@@ -25,6 +26,7 @@ from littled_protocol.messages import (
     Error,
     Hello,
     Message,
+    Release,
     Welcome,
 )
 from littled_protocol.rules import RuleError, Words
@@ -63,19 +65,21 @@ def is_passing(error: Exception, *, coming_back: bool) -> bool:
     if isinstance(error, RemoteProtocolError):
         own_ghost = coming_back and error.code is ErrorCode.PRODUCER_BUSY
         return own_ghost or error.code in _PASSING_CODES
-    return isinstance(error, ConnectionLostError)
+    return isinstance(error, ConnectionLostError | StreamElsewhereError)
 
 
-def given_up(address: Address, error: Exception) -> Exception:
+def given_up(addresses: Sequence[Address], error: Exception) -> Exception:
     """Return what to raise when the time for trying is over: the refusal, or UnreachableError."""
-    if isinstance(error, ProtocolError):
+    if isinstance(error, ProtocolError | StreamElsewhereError):
         return error
     hint = "is littled running?"
-    if isinstance(address, TcpAddress) and address.tls:
+    over_tcp = [address for address in addresses if isinstance(address, TcpAddress)]
+    if any(address.tls for address in over_tcp):
         hint = "is littled running, and does it take this program's certificate?"
-    elif isinstance(address, TcpAddress) and "closed" in str(error):
+    elif over_tcp and "closed" in str(error):
         hint = "is littled running, and is TLS spoken there (tls://HOST:PORT)?"
-    return UnreachableError(f"no daemon can be reached at {address} ({error}); {hint}")
+    where = " or ".join(map(str, addresses))
+    return UnreachableError(f"no daemon can be reached at {where} ({error}); {hint}")
 
 
 @contextmanager
@@ -206,17 +210,62 @@ class Conversation:
             yield event
 
 
-class Identity:
-    """Which store the daemon serves; a client must not mix two.
+class Witness:
+    """What a subscriber has seen of a learner: a release that contradicts it is refused.
 
-    x_types: the types of points of its streams, once they were asked for. words: what points and
-    labels of its learners stand for, likewise; None where it is not understood. Neither ever
-    changes for a store. frame_bytes_max: the longest frame that the daemon accepts.
+    version: of the last release, or what the subscriber began with.
+    """
+
+    def __init__(self, since: int) -> None:
+        """Begin behind a version."""
+        self.version = since
+        self._last: Release | None = None
+        self._comparing = False
+
+    def since(self) -> int:
+        """Return behind which version to subscribe, the first time or again.
+
+        Again the last release that was seen is asked for as well, to compare it.
+        """
+        self._comparing = self._last is not None
+        return self.version - self._comparing
+
+    def is_new(self, release: Release) -> bool:
+        """Take note of a release; return whether it was not seen before.
+
+        Raises ChangedStoreError when it has the version of another one that was.
+        """
+        known, self._comparing = self._comparing and release.version <= self.version, False
+        if known and release != self._last:
+            raise ChangedStoreError(
+                f"version {release.version} of {release.learner} is another one than was seen "
+                "before: this is another history; start again with a new client"
+            )
+        if not known:
+            self.version, self._last = release.version, release
+        return not known
+
+
+def changed_store() -> ChangedStoreError:
+    """Return what to raise where a daemon serves another store than before."""
+    return ChangedStoreError(
+        "the daemon came back with another store; start again with a new client"
+    )
+
+
+class Identity:
+    """Which store serves a stream; a client must not mix two.
+
+    instance: of the store that was met first. x_types: the types of points of streams, once they
+    were asked for. words: what points and labels of learners stand for, likewise; None where it is
+    not understood. Neither ever changes for a store. frame_bytes_max: the longest frame that the
+    daemon which was met last accepts.
     """
 
     def __init__(self) -> None:
         """Begin without having met a daemon."""
         self.instance: str | None = None
+        self._serving: dict[str, str] = {}
         self.x_types: dict[str, str] = {}
         self.words: dict[str, Words | None] = {}
         self.frame_bytes_max = limits.frame_bytes_max_min
@@ -233,12 +282,23 @@ class Identity:
             )
         return words
 
-    def check(self, welcome: Welcome) -> None:
-        """Take note of a greeting; raise ChangedStoreError when it is another store's."""
+    def met(self, welcome: Welcome) -> None:
+        """Take note of a greeting, before it is known whether the stream is there."""
         self.frame_bytes_max = welcome.frame_bytes_max
         if self.instance is None:
             self.instance = welcome.instance
-        if welcome.instance != self.instance:
-            raise ChangedStoreError(
-                "the daemon came back with another store; start again with a new client"
-            )
+
+    def is_other(self, stream: str | None, welcome: Welcome) -> bool:
+        """Whether a stream was in another store before; of any stream, whether it is the first."""
+        known = self.instance if stream is None else self._serving.get(stream)
+        return known is not None and known != welcome.instance
+
+    def instance_of(self, stream: str) -> str | None:
+        """Return the name of the store that a stream is in, None before that is known."""
+        return self._serving.get(stream)
+
+    def serves(self, stream: str, welcome: Welcome) -> None:
+        """Take note that a stream is there; ChangedStoreError when it was in another store."""
+        if self.is_other(stream, welcome):
+            raise changed_store()
+        self._serving[stream] = welcome.instance

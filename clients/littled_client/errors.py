@@ -7,7 +7,10 @@ label.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from littled_protocol.columns import Labels
+from littled_protocol.messages import Moved
 from littled_protocol.messages import PredictionRefused as Refusal
 
 
@@ -21,6 +24,28 @@ class AddressError(ClientError, ValueError):
 
 class UnreachableError(ClientError, ConnectionError):
     """No daemon answered in the time allowed, or a lost connection did not come back."""
+
+
+class StreamElsewhereError(ClientError):
+    """A stream is not served where daemons say that it is, or nowhere, or where it is not safe.
+
+    stream: its name. addresses: those that were named, as they were written.
+    """
+
+    def __init__(self, stream: str, addresses: Sequence[str], sentence: str) -> None:
+        """Keep them; the sentence names the addresses."""
+        super().__init__(sentence)
+        self.stream = stream
+        self.addresses = tuple(addresses)
+
+
+class RedirectedError(ClientError):
+    """A daemon says where a stream is; the clients go there by themselves."""
+
+    def __init__(self, moved: Moved) -> None:
+        """Keep what the daemon said."""
+        super().__init__(f"{moved.stream} is served elsewhere")
+        self.moved = moved
 
 
 class TlsError(ClientError):

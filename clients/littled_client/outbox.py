@@ -88,7 +88,7 @@ class Outbox:
             self._numbered = self.acknowledged = opened.next_sequence
             self.resume = opened.resume or b""
             self.resume_sequence = opened.resume_sequence or 0
-        self._check_same_history(opened)
+        self._check_same_stream(opened)
         self._credit_bytes = welcome.credit_bytes
         self._frame_bytes_max = min(welcome.frame_bytes_max, welcome.credit_bytes)
         self._open_rows().fit(self._frame_bytes_max)
@@ -239,7 +239,9 @@ class Outbox:
             raise ClientError("the feeder is not open; use it in a with block")
         return self.point_type
 
-    def _check_same_history(self, opened: Opened) -> None:
+    def _check_same_stream(self, opened: Opened) -> None:
+        if (opened.x_type, opened.users is True) != (self.x_type, self.names_users):
+            raise ChangedStoreError("the daemon came back with another stream of this name")
         if opened.next_sequence < self.acknowledged:
             raise ChangedStoreError(
                 f"the daemon came back with {opened.next_sequence} examples of this producer, "

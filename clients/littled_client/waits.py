@@ -77,10 +77,11 @@ class Retry:
         """Take note that the connection was of use."""
         self._worthy = True
 
-    def pause(self, now: float) -> float | None:
+    def pause(self, now: float, least: float = 0.0) -> float | None:
         """Return how many seconds to wait before the next try, or None when time is up.
 
-        A pause is half to all of the current delay, cut at the deadline; the delay then doubles.
+        A pause is half to all of the current delay, or `least` if that is longer, cut at the
+        deadline; the delay then doubles.
         """
         since, self._connected_at = self._connected_at, None
         stood = since is not None and now - since >= self._waits.stable_seconds
@@ -88,10 +89,10 @@ class Retry:
             self._worthy = False
             self._delay = self._waits.delay_least_seconds
             self._deadline = now + self._waits.reconnect_seconds
-            return 0.0
+            return min(least, self._waits.reconnect_seconds)
         left = self._deadline - now
         if left <= 0:
             return None
         pause = self._delay * (0.5 + self._jitter() / 2)
         self._delay = min(self._delay * 2, self._waits.delay_most_seconds)
-        return min(pause, left)
+        return min(max(pause, least), left)

@@ -8,6 +8,7 @@ from littled_client.addresses import parse_address
 from littled_client.conversation import (
     Conversation,
     Identity,
+    Witness,
     agent,
     given_up,
     greeting,
@@ -21,6 +22,7 @@ from littled_client.errors import (
     ChangedStoreError,
     ClientError,
     ConnectionLostError,
+    StreamElsewhereError,
     UnreachableError,
 )
 from littled_protocol import limits
@@ -41,6 +43,7 @@ from littled_protocol.messages import (
     check_producer,
 )
 from littled_protocol.rules import Words
+from support.small_daemon import small_release
 
 WELCOME = Welcome(1, "test", "store-1", limits.credit_bytes, limits.frame_bytes_max)
 
@@ -107,21 +110,58 @@ def test_a_lost_connection_may_pass_and_a_changed_store_may_not() -> None:
 
 def test_giving_up_says_where_and_why() -> None:
     address = parse_address("unix:/nowhere")
-    error = given_up(address, ConnectionLostError("No such file or directory"))
+    error = given_up([address], ConnectionLostError("No such file or directory"))
     assert isinstance(error, UnreachableError)
     assert "unix:/nowhere (No such file or directory)" in str(error)
     refusal = RemoteProtocolError(ErrorCode.PRODUCER_BUSY)
-    assert given_up(address, refusal) is refusal
+    assert given_up([address], refusal) is refusal
+    elsewhere = StreamElsewhereError("s", [], "no daemon serves s")
+    assert given_up([address], elsewhere) is elsewhere
+    both = given_up([address, parse_address("a:1")], ConnectionLostError("gone"))
+    assert "at unix:/nowhere or a:1 (gone)" in str(both)
 
 
 def test_a_client_keeps_to_one_store() -> None:
     identity = Identity()
-    identity.check(WELCOME)
-    identity.check(WELCOME)
+    assert not identity.is_other(None, WELCOME)
+    for _ in range(2):
+        identity.met(WELCOME)
+        identity.serves("flights", WELCOME)
     assert identity.instance == "store-1"
     assert identity.frame_bytes_max == WELCOME.frame_bytes_max
+    other = Welcome(1, "test", "store-2", 4096, 4096)
+    identity.met(other)
+    assert identity.instance == "store-1"
+    assert identity.is_other(None, other)
+    assert identity.is_other("flights", other)
+    assert not identity.is_other("ids", other)
     with pytest.raises(ChangedStoreError):
-        identity.check(Welcome(1, "test", "store-2", 4096, 4096))
+        identity.serves("flights", other)
+    # Each stream may be in a store of its own.
+    identity.serves("ids", other)
+    assert identity.is_other("ids", WELCOME)
+
+
+def test_a_subscriber_compares_what_it_gets_again() -> None:
+    seen = Witness(3)
+    assert seen.since() == 3
+    assert seen.is_new(small_release("a/b", 4))
+    assert seen.is_new(small_release("a/b", 7))
+    assert seen.since() == 6
+    assert not seen.is_new(small_release("a/b", 7))
+    assert seen.is_new(small_release("a/b", 8))
+    assert (seen.version, seen.since()) == (8, 7)
+    with pytest.raises(ChangedStoreError, match="version 8 of a/b is another one than was seen"):
+        seen.is_new(small_release("a/b", 8, threshold=1))
+
+
+def test_a_subscriber_goes_on_where_a_release_is_missing_that_it_saw() -> None:
+    """As after a restore, which begins a new season under a version that was never shown."""
+    seen = Witness(0)
+    assert seen.is_new(small_release("a/b", 1))
+    assert seen.since() == 0
+    assert seen.is_new(small_release("a/b", 3))
+    assert seen.since() == 2
 
 
 def test_random_producers_are_legal_and_differ() -> None:

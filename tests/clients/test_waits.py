@@ -80,3 +80,17 @@ def test_use_or_age_earns_a_fresh_start(progress: bool) -> None:
 def test_impossible_waits_are_refused(wrong: dict[str, float]) -> None:
     with pytest.raises(ValueError, match="must"):
         Waits(**wrong)
+
+
+def test_a_pause_is_as_long_as_a_daemon_asks_for_and_ends_in_time() -> None:
+    waits = Waits(reconnect_seconds=10.0, delay_least_seconds=1.0, delay_most_seconds=1.0)
+    retry = Retry(waits, 0.0, jitter=lambda: 1.0)
+    retry.connected(0.0)
+    assert retry.pause(0.0, 4.0) == 4.0  # the first try, which would come at once
+    assert retry.pause(4.0, 0.5) == 1.0
+    assert retry.pause(5.0, 2.0) == 2.0
+    assert retry.pause(9.5, 60.0) == 0.5
+    assert retry.pause(10.0, 60.0) is None
+    hurried = Retry(Waits(reconnect_seconds=0.25), 0.0)
+    hurried.connected(0.0)
+    assert hurried.pause(0.0, 60.0) == 0.25

@@ -13,6 +13,7 @@ from typing import Any, Self, TypeVar
 
 from littled_client.asynchronous import AsyncClient
 from littled_client.blocking import Client, Feeder
+from littled_client.places import Addresses
 from littled_client.predictions import Predictions
 from littled_client.published import Published
 
@@ -59,7 +60,7 @@ class AwaitedFeeder:
 class AwaitedClient:
     """A blocking client with the asyncio client's methods."""
 
-    def __init__(self, address: str, **options: Any) -> None:
+    def __init__(self, address: Addresses, **options: Any) -> None:
         self.client = Client(address, **options)
 
     def feed(self, stream: str, **options: Any) -> AwaitedFeeder:
@@ -87,8 +88,11 @@ class AwaitedClient:
     ) -> Predictions:
         return self.client.predict_points(learner, points, request=request)
 
-    async def status(self) -> dict[str, Any]:
-        return self.client.status()
+    async def status(self, stream: str | None = None) -> dict[str, Any]:
+        return self.client.status(stream)
+
+    async def instance_of(self, stream: str) -> str:
+        return self.client.instance_of(stream)
 
     async def __aenter__(self) -> Self:
         self.client.__enter__()
@@ -103,7 +107,7 @@ class AwaitedClient:
         self.client.__exit__(kind, error, trace)
 
 
-def client_of(kind: str, address: str, **options: Any) -> Any:
+def client_of(kind: str, address: Addresses, **options: Any) -> Any:
     """A client of this kind: one of `KINDS`."""
     return (AwaitedClient if kind == "blocking" else AsyncClient)(address, **options)
 

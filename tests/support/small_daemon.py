@@ -32,6 +32,7 @@ from littled_protocol.messages import (
     Examples,
     Hello,
     Message,
+    Moved,
     Open,
     Opened,
     Ping,
@@ -79,6 +80,13 @@ class Behaviour:
     hold_answers: int = 1
     # The map of fields, right or wrong, with which every request is answered instead.
     answer: Callable[[Predict], dict[str, Any]] | None = None
+    # The highest version of the protocol that it speaks.
+    version: int = 1
+    # Where streams are that it does not serve, if it speaks version 2.
+    moved: dict[str, list[str]] = field(default_factory=dict)
+    after_ms: int = 0
+    # Whether a status is answered although the stream has moved.
+    tells: bool = False
 
 
 class SmallDaemon:
@@ -110,6 +118,9 @@ class SmallDaemon:
         self.peers: set[_Peer] = set()
         self.greetings = 0
         self.agents: list[str] = []
+        self.tokens: list[str | None] = []
+        # What was asked about streams that are elsewhere.
+        self.redirections: list[Message] = []
         self.resent_frames = 0
         self.credit_used_most = 0
         self.pongs: list[int] = []
@@ -289,6 +300,8 @@ class _Peer(asyncio.Protocol):
             self._examples(message)
         elif behaviour.mute and not isinstance(message, Hello):
             return
+        elif (moved := self._moved(message)) is not None:
+            self.send(moved)
         elif isinstance(message, Hello):
             self._hello(message)
         elif isinstance(message, Open):
@@ -307,6 +320,24 @@ class _Peer(asyncio.Protocol):
             self.send(Pong(message.nonce))
         elif isinstance(message, Pong):
             self._daemon.pongs.append(message.nonce)
+
+    def _moved(self, message: Message) -> Moved | None:
+        """Where the stream is that a message is about, None if it is here."""
+        behaviour, of = self._daemon.behaviour, dict[str, Any]()
+        if isinstance(message, Open):
+            stream, of = message.stream, {"channel": message.channel}
+        elif isinstance(message, Subscribe):
+            stream, of = message.learner.partition("/")[0], {"learner": message.learner}
+        elif isinstance(message, Predict):
+            stream, of = message.learner.partition("/")[0], {"request": message.request}
+        elif isinstance(message, StatusRequest) and message.stream and not behaviour.tells:
+            stream = message.stream
+        else:
+            return None
+        if stream not in behaviour.moved:
+            return None
+        self._daemon.redirections.append(message)
+        return Moved(stream, behaviour.moved[stream], behaviour.after_ms, **of)
 
     def _status(self) -> dict[str, Any]:
         streams: dict[str, Any] = {
@@ -341,12 +372,14 @@ class _Peer(asyncio.Protocol):
         behaviour = self._daemon.behaviour
         self._daemon.greetings += 1
         self._daemon.agents.append(message.agent)
+        self._daemon.tokens.append(message.token)
         if behaviour.refuse_hello is not None:
             return self.refuse(behaviour.refuse_hello)
         if behaviour.token is not None and message.token != behaviour.token:
             return self.refuse(ErrorCode.UNAUTHORIZED)
         credit, frame = behaviour.credit_bytes, behaviour.frame_bytes_max
-        self.send(Welcome(1, "small", behaviour.instance, credit, frame))
+        version = min(message.version, behaviour.version)
+        self.send(Welcome(version, "small", behaviour.instance, credit, frame))
         if behaviour.ask:
             self.send(Ping(7))
         return None

@@ -309,7 +309,7 @@ class Pouring:
         recording: Path | None,
     ) -> None:
         """Nothing is fed yet."""
-        self.resuming = Resuming(client.instance or "", stream)
+        self.resuming = Resuming(client.instance_of(stream), stream)
         self.file, self.manner, self.stopping = file, manner, stopping
         self.fed = self.acknowledged = 0
         self.producer = ""

@@ -27,6 +27,7 @@ from littled_client.errors import ChangedStoreError, ClientError
 from littled_client.tls import Tls
 from littled_client.waits import Waits
 from littled_protocol.errors import ProtocolError
+from littled_protocol.messages import NAME
 
 # The pause after a failed delivery, doubled each time up to the most; half of it is drawn.
 _PAUSE_SECONDS, _PAUSE_SECONDS_MAX = 1.0, 60.0
@@ -116,9 +117,17 @@ class Forwarding:
     async def run(self, learners: Sequence[str], progress: Path | None) -> None:
         """Forward what these learners publish, until something ends it for good."""
         async with self._client() as client:
-            status, instance = await client.status(), client.instance or ""
-        # Unknown learners, and those without rules, are named here.
-        newest = {learner: newest_version(status, learner) for learner in learners}
+            # Unknown learners, and those without rules, are named here.
+            newest, instances = {}, set()
+            for learner in learners:
+                stream = learner.partition("/")[0]
+                if not NAME.fullmatch(stream):
+                    raise ClientError(f"the daemon has no learner {learner!r}")
+                newest[learner] = newest_version(await client.status(stream), learner)
+                instances.add(await client.instance_of(stream))
+        if len(instances) > 1:
+            raise Failure("these learners are in several stores; forward those of each by itself")
+        instance = instances.pop()
         name = f"{instance}-{self._to.digest}"
         path = usual_file(name) if progress is None else progress
         with Delivered(path, instance, self._to.digest) as delivered:
@@ -141,7 +150,7 @@ class Forwarding:
         client = self._client()
         async with aclosing(client.subscribe(learner, delivered.version(learner))) as releases:
             async for published in releases:
-                if client.instance != instance:
+                if await client.instance_of(learner.partition("/")[0]) != instance:
                     raise ChangedStoreError("the daemon came back with another store; start again")
                 event = cloud_event(published, instance)
                 body = json.dumps(event, sort_keys=True, ensure_ascii=False).encode()
@@ -155,7 +164,7 @@ class Forwarding:
     def _client(self) -> AsyncClient:
         daemon = self._daemon
         waits = Waits(connect_seconds=daemon.wait_seconds)
-        return AsyncClient(daemon.address, token=daemon.token, waits=waits, tls=daemon.tls)
+        return AsyncClient(daemon.addresses, token=daemon.token, waits=waits, tls=daemon.tls)
 
     def _session(self) -> aiohttp.ClientSession:
         # One request for each learner at the most, so there is no other limit on connections.

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from littled.cli.failures import WRONG_USE, Failure, explained
-from littled_client.addresses import Address, default_address, parse_address
+from littled_client.addresses import Address, default_addresses, parse_addresses
 from littled_client.blocking import Client
 from littled_client.errors import AddressError
 from littled_client.tls import Tls
@@ -23,33 +23,41 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class DaemonChoice:
-    """Which daemon is meant, the token that opens it, and how long to wait for it to start."""
+    """Which daemon is meant, the token that opens it, and how long to wait for it to start.
 
-    address: Address
+    addresses: several where daemons share streams.
+    """
+
+    addresses: tuple[Address, ...]
     token: str | None
     wait_seconds: float
     tls: Tls | None = None
+
+    @property
+    def address(self) -> str:
+        """The addresses, for people."""
+        return " or ".join(map(str, self.addresses))
 
     def client(self, producer: str | None = None) -> Client:
         """A client of the daemon, not connected yet."""
         waits = Waits(connect_seconds=self.wait_seconds)
         with explained(AddressError, status=WRONG_USE):
             return Client(
-                self.address, token=self.token, producer=producer, waits=waits, tls=self.tls
+                self.addresses, token=self.token, producer=producer, waits=waits, tls=self.tls
             )
 
 
-class AddressParameter(click.ParamType[Address]):
-    """`unix:PATH`, `HOST:PORT` or `tls://HOST:PORT`."""
+class AddressParameter(click.ParamType[tuple[Address, ...]]):
+    """`unix:PATH`, `HOST:PORT` or `tls://HOST:PORT`, or several with commas between them."""
 
     name = "address"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> Address:
-        """The address, or click's error with the sentence of AddressError."""
+    ) -> tuple[Address, ...]:
+        """The addresses, or click's error with the sentence of AddressError."""
         try:
-            return parse_address(value)
+            return value if isinstance(value, tuple) else parse_addresses(value)
         except AddressError as error:
             self.fail(str(error), param, ctx)
 
@@ -69,7 +77,7 @@ def daemon_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(command)
     def wrapped(
         *,
-        address: Address | None,
+        address: tuple[tuple[Address, ...], ...],
         token_file: Path | None,
         wait: float,
         tls_ca: Path | None,
@@ -80,7 +88,7 @@ def daemon_options(command: Callable[..., Any]) -> Callable[..., Any]:
     ) -> Any:
         asked = tls_ca, tls_cert, tls_key, tls_server_name
         tls = None if asked == (None,) * len(asked) else Tls(*asked)
-        daemon = DaemonChoice(_chosen_address(address), read_token(token_file), wait, tls)
+        daemon = DaemonChoice(_chosen(address), read_token(token_file), wait, tls)
         return command(daemon=daemon, **others)
 
     return with_options(
@@ -89,9 +97,10 @@ def daemon_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--address",
             "-a",
             type=AddressParameter(),
+            multiple=True,
             metavar="ADDRESS",
             help="unix:PATH, HOST:PORT or tls://HOST:PORT of the daemon; else $LITTLED_ADDRESS or "
-            "the usual socket.",
+            "the usual socket. Several, where daemons share streams: each is asked for the stream.",
         ),
         token_option,
         click.option(
@@ -151,9 +160,9 @@ def read_token(path: Path | None) -> str | None:
     return token
 
 
-def _chosen_address(address: Address | None) -> Address:
-    """The address given, or the one that the environment suggests."""
-    if address is not None:
-        return address
+def _chosen(given: tuple[tuple[Address, ...], ...]) -> tuple[Address, ...]:
+    """The addresses given, or those that the environment suggests."""
+    if given:
+        return tuple(address for each in given for address in each)
     with explained(AddressError, status=WRONG_USE, before="LITTLED_ADDRESS: "):
-        return default_address()
+        return default_addresses()

@@ -12,7 +12,12 @@ from littled.cli.output import number, print_json
 from littled.cli.values import reader_of
 from littled_client.blocking import Client
 from littled_client.conversation import words_of
-from littled_client.errors import ClientError, PredictionRefused, UnreachableError
+from littled_client.errors import (
+    ClientError,
+    PredictionRefused,
+    StreamElsewhereError,
+    UnreachableError,
+)
 from littled_client.predictions import Predictions
 from littled_protocol import limits
 from littled_protocol.columns import Labels, Points
@@ -106,7 +111,7 @@ def _asked(
     except PredictionRefused as refused:
         print_labels(refused.labels, words)
         raise Failure(refusal_sentence(refused)) from None
-    except UnreachableError as lost:
+    except (UnreachableError, StreamElsewhereError) as lost:
         raise Failure(
             f"{lost}; ask again with --request {name.hex()}, and nothing is charged twice"
         ) from None
