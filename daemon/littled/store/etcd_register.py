@@ -34,14 +34,22 @@ from littled.limits import ETCD_OPERATIONS_MAX, ETCD_REQUEST_BYTES_MAX
 from littled.store.errors import StoreFailed, StoreRefused, StoreUnreachable
 from littled.store.etcd import Etcd, EtcdRefused, EtcdSilent, Waiting, encoded
 from littled.store.etcd_place import MarkInEtcd
-from littled.store.mark import HighWaterMark, Point, StreamMark
-from littled.store.register import Revision
+from littled.store.mark import (
+    HighWaterMark,
+    Point,
+    StoreMoved,
+    StreamMark,
+    check_format,
+    moved_values,
+)
+from littled.store.register import Revision, buried
 from littled.store.sealing import Seal
 from littled.store.witness import Witness
 
 _FORMAT = 1
 _STORE, _OWNER, _STREAMS = "store", "owner", "streams/"
 _NAME_BYTES = 16
+_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError)
 _WAY_ON = (
     "If STORE is the newest copy of it, littled restore lets it go on with a new season; nothing "
     "bounds what an older copy lacks"
@@ -80,6 +88,21 @@ class EtcdRegister:
         self._witness = witness
         self._created: EtcdRevision | None = None
 
+    def empty(self) -> bool:
+        """See Register."""
+        return not _refused_as(StoreFailed, self._range).values
+
+    def moved_to(self) -> str | None:
+        """See Register."""
+        found = _refused_as(StoreFailed, self._range)
+        try:
+            check_format(json.loads(self._seal.open(_STORE, found.values[_STORE])))
+        except StoreMoved as error:
+            return str(error)
+        except _UNREADABLE:
+            pass  # whoever reads the mark says what is wrong
+        return None
+
     def read(self) -> tuple[HighWaterMark, EtcdRevision]:
         """See Register."""
         # Before the keys: whoever serves the store writes them first.
@@ -94,7 +117,9 @@ class EtcdRegister:
         try:
             opened = {name: self._seal.open(name, each) for name, each in found.values.items()}
             cluster, epoch, mark = _parsed(opened)
-        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        except StoreMoved as error:
+            raise buried(str(self._place), str(error)) from None
+        except _UNREADABLE as error:
             raise StoreRefused(
                 f"the high-water mark at {self._place} is damaged or another store's: see whether "
                 "the prefix is right, and who else writes there"
@@ -148,6 +173,13 @@ class EtcdRegister:
         owned = self._put(mark, replace(owned, epoch=expected.epoch + 1, lost=""))
         self._witness.begin(owned.cluster, owned.at)
         return owned
+
+    def bury(self, target: str, expected: Revision) -> None:
+        """See Register; whoever owns the mark loses it."""
+        assert isinstance(expected, EtcdRevision)
+        values = moved_values(expected.mark.instance, target) | {"cluster": expected.cluster}
+        last = {_STORE: _line(values), _OWNER: _owner_value(expected.epoch + 1)}
+        self._commit(last, expected, unchanged_since=expected.at)
 
     def discard(self) -> None:
         """See Register."""
@@ -366,8 +398,7 @@ def _line(values: Mapping[str, Any]) -> bytes:
 def _parsed(values: Mapping[str, bytes]) -> tuple[str, int, HighWaterMark]:
     """Cluster, epoch and mark; KeyError, ValueError or TypeError for anything else."""
     store, owner = json.loads(values[_STORE]), json.loads(values[_OWNER])
-    if store["format"] != _FORMAT:
-        raise ValueError("the format is unknown")
+    check_format(store)
     streams: dict[str, StreamMark] = {}
     releases: dict[str, Point] = {}
     versions: dict[str, int] = {}

@@ -23,6 +23,12 @@ from littled.store.records import prediction_genesis
 
 MARK_NAME = "high-water-mark"
 _FORMAT = 1
+# Of what stands in the place of a mark whose store was moved away; earlier versions refuse it.
+_MOVED_FORMAT = 2
+
+
+class StoreMoved(ValueError):
+    """The store of a mark was moved away; the text is where to."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,24 +227,49 @@ class HighWaterMark:
         }
         if self.versions:
             parts["versions"] = _text(dict(self.versions))
-        line = _object(parts).encode() + b"\n"
-        return line + _checksum(line) + b"\n"
+        return _checked(_object(parts))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """What `to_bytes` wrote; KeyError, ValueError or TypeError otherwise."""
+        """What `to_bytes` wrote; KeyError, ValueError or TypeError otherwise.
+
+        StoreMoved, a ValueError, for what `moved_bytes` made.
+        """
         line, checksum = data.splitlines(keepends=True)
         if checksum != _checksum(line) + b"\n":
             raise ValueError("the checksum does not fit")
         values = json.loads(line)
-        if values["format"] != _FORMAT:
-            raise ValueError("the format is unknown")
+        check_format(values)
         return cls(
             instance=str(values["instance"]),
             streams={name: StreamMark.from_dict(mark) for name, mark in values["streams"].items()},
             releases={name: Point.from_list(point) for name, point in values["releases"].items()},
             versions={name: int(version) for name, version in values.get("versions", {}).items()},
         )
+
+
+def moved_values(instance: str, target: str) -> dict[str, Any]:
+    """What takes the place of a mark when its store is moved to another one, JSON-able."""
+    return {"format": _MOVED_FORMAT, "instance": instance, "moved": target}
+
+
+def moved_bytes(instance: str, target: str) -> bytes:
+    """The same as the contents of a file: no store passes it."""
+    return _checked(_text(moved_values(instance, target)))
+
+
+def check_format(values: Mapping[str, Any]) -> None:
+    """StoreMoved for what `moved_values` made; ValueError unless it is of a mark known here."""
+    if values["format"] == _MOVED_FORMAT:
+        raise StoreMoved(str(values["moved"]))
+    if values["format"] != _FORMAT:
+        raise ValueError("the format is unknown")
+
+
+def _checked(text: str) -> bytes:
+    """A line of JSON and a line with its checksum."""
+    line = text.encode() + b"\n"
+    return line + _checksum(line) + b"\n"
 
 
 def _text(value: Any) -> str:

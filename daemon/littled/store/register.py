@@ -7,6 +7,7 @@ happens between the two is not noticed; `littled.store.etcd_register` has a regi
 at once.
 """
 
+import os
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,9 @@ from typing import Protocol
 from littled.limits import MARK_FILE_BYTES_MAX
 from littled.store.errors import StoreFailed, StoreRefused
 from littled.store.files import read_limited, replace_private
-from littled.store.mark import HighWaterMark
+from littled.store.mark import HighWaterMark, StoreMoved, moved_bytes
+
+_UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, ArithmeticError)
 
 
 class Revision(Protocol):
@@ -29,8 +32,17 @@ class Revision(Protocol):
 class Register(Protocol):
     """One high-water mark, wherever it is kept. For one thread."""
 
+    def empty(self) -> bool:
+        """Whether nothing is there, not even what is left of a mark. StoreFailed."""
+
+    def moved_to(self) -> str | None:
+        """Where the store of the mark was moved to, None while it was not, or without a mark.
+
+        StoreFailed.
+        """
+
     def read(self) -> tuple[HighWaterMark, Revision]:
-        """The mark as it is now. StoreRefused when it is missing or damaged; StoreFailed."""
+        """The mark as it is now. StoreRefused: it is missing, damaged or buried. StoreFailed."""
 
     def create(self, mark: HighWaterMark) -> Revision:
         """Put a first mark. StoreRefused, changing nothing, where there is one; StoreFailed."""
@@ -45,11 +57,25 @@ class Register(Protocol):
     def claim(self, mark: HighWaterMark, expected: Revision) -> Revision:
         """The same as the one that owns the mark from now on, which does the first writing."""
 
+    def bury(self, target: str, expected: Revision) -> None:
+        """Put in its place where its store was moved to, durable on return, which no store passes.
+
+        Raises StoreFailed as `replace` does.
+        """
+
     def discard(self) -> None:
         """Take away a mark that this object has created and nobody has read. StoreFailed."""
 
     def close(self) -> None:
         """Let go of what the register holds; nothing happens the second time."""
+
+
+def buried(place: str, target: str) -> StoreRefused:
+    """What is said of a mark whose store was moved away."""
+    return StoreRefused(
+        f"the store of the high-water mark {place} was moved to {target}: use it there, with its "
+        "own mark; what is left of it here, and every older copy, is used by nobody"
+    )
 
 
 def current(register: Register) -> tuple[HighWaterMark, Revision]:
@@ -75,12 +101,28 @@ class FileRegister:
         """Keep the mark in this file."""
         self._path = path
 
+    def empty(self) -> bool:
+        """See Register."""
+        return not os.path.lexists(self._path)
+
+    def moved_to(self) -> str | None:
+        """See Register."""
+        try:
+            HighWaterMark.from_bytes(read_limited(self._path, MARK_FILE_BYTES_MAX))
+        except StoreMoved as error:
+            return str(error)
+        except (*_UNREADABLE, OSError, StoreRefused):
+            pass  # whoever reads the mark says what is wrong
+        return None
+
     def read(self) -> tuple[HighWaterMark, FileRevision]:
         """See Register."""
         path = self._path
         try:
             data = read_limited(path, MARK_FILE_BYTES_MAX)
             return HighWaterMark.from_bytes(data), FileRevision(data)
+        except StoreMoved as error:
+            raise buried(str(path), str(error)) from None
         except FileNotFoundError:
             raise StoreRefused(
                 f"the high-water mark {path} is missing: put it back; without it nobody can tell "
@@ -90,7 +132,7 @@ class FileRegister:
             raise StoreRefused(
                 f"the high-water mark {path} cannot be read: {error.strerror}"
             ) from error
-        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        except _UNREADABLE as error:
             raise StoreRefused(
                 f"the high-water mark {path} is damaged: put back the newest copy of it"
             ) from error
@@ -108,6 +150,9 @@ class FileRegister:
 
     def replace(self, mark: HighWaterMark, expected: Revision) -> FileRevision:
         """See Register."""
+        return self._replace(mark.to_bytes(), expected)
+
+    def _replace(self, data: bytes, expected: Revision) -> FileRevision:
         assert isinstance(expected, FileRevision)
         try:
             found = read_limited(self._path, MARK_FILE_BYTES_MAX)
@@ -118,7 +163,12 @@ class FileRegister:
                 f"the high-water mark {self._path} was changed by another process: a store has one "
                 "mark, and one process that serves it; see which other one writes there"
             )
-        return self._write(mark.to_bytes())
+        return self._write(data)
+
+    def bury(self, target: str, expected: Revision) -> None:
+        """See Register."""
+        instance = self.read()[0].instance
+        self._replace(moved_bytes(instance, target), expected)
 
     def claim(self, mark: HighWaterMark, expected: Revision) -> FileRevision:
         """See Register; a mark that is as it should be is not written."""

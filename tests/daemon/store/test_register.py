@@ -99,3 +99,29 @@ def test_two_copies_beside_one_mark_do_not_both_go_on(tmp_path: Path) -> None:
         one.position(STREAM)
     one.close()
     other.close()
+
+
+def test_a_buried_mark_is_passed_by_no_store_and_says_where_its_own_is(tmp_path: Path) -> None:
+    register = FileRegister(tmp_path / "mark")
+    assert (register.empty(), register.moved_to()) == (True, None)
+    first = register.create(FIRST)
+    second = register.replace(SECOND, first)
+    assert (register.empty(), register.moved_to()) == (False, None)
+    with pytest.raises(StoreFailed, match="was changed by another process"):
+        register.bury("there", first)
+    register.bury("there", second)
+    assert (register.empty(), register.moved_to()) == (False, "there")
+    for use in (
+        register.read,
+        lambda: register.bury("elsewhere", second),
+        lambda: register.create(FIRST),
+    ):
+        with pytest.raises(StoreRefused, match=r"moved to there: use it there|of another store"):
+            use()
+    with pytest.raises(StoreFailed, match="was changed by another process"):
+        register.replace(THIRD, second)
+    changed = (tmp_path / "mark").read_bytes().replace(b"there", b"where")
+    with pytest.raises(ValueError, match="the checksum does not fit"):
+        HighWaterMark.from_bytes(changed)
+    (tmp_path / "mark").write_bytes(b"damage")
+    assert (register.empty(), register.moved_to()) == (False, None)
