@@ -165,6 +165,13 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
         )
         for name in ("daemons", "running")
     },
+    **{
+        f"daemon/littled/store/{name}.py": (
+            "tests/daemon/store/test_moving.py",
+            f"{what} of stores that are moved",
+        )
+        for name, what in (("contents", "the rows"), ("moves", "what is noted"))
+    },
     "daemon/littled/executors.py": (
         "tests/daemon/cli/test_cli_executors.py",
         "a cluster as commands use it",

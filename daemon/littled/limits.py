@@ -356,6 +356,10 @@ STORE_AHEAD_BYTES_MAX = 96 * 1024 * 1024
 # few bytes do not make up for.
 COLUMNS_BESIDE_RECORD_BYTES_MIN = 4 * 1024
 COLUMNS_BESIDE_COMMIT_BYTES_MIN = 256 * 1024
+
+# What one transaction takes when a store is copied: so much waits in memory, and is synced at once.
+STORE_COPY_BYTES = 8 * 1024 * 1024
+STORE_COPY_ROWS_MAX = 16 * 1024
 # A file of columns that has so many bytes is followed by another one. Archiving gives them back
 # one file at a time.
 COLUMN_FILE_BYTES = 64 * 1024 * 1024

@@ -2691,6 +2691,95 @@ OWNERS = (
     ),
 )
 
+MOVING = f"{STORE}/test_moving.py"
+ONE_OF_TWO = f"{MOVING}::test_killed_anywhere_one_of_two_is_usable_at_the_most"
+BACKUP = f"{MOVING}::test_a_backup_from_before_is_refused_wherever_it_names_the_old_mark"
+MOVES = (
+    Mutant(
+        "a source that is not given up when it was copied",
+        "store/moving.py",
+        "            put_move(connection, self.move, FORMATS_MOVED + connection.format())\n",
+        "            connection.format()\n",
+        (f"{MOVING}::test_what_was_moved_is_refused_by_all_that_opens_it_with_any_mark",),
+    ),
+    Mutant(
+        "a copy that may be used before its source is given up",
+        "store/moving.py",
+        "            self._receive()\n",
+        "            self._receive()\n            self._let_go()\n",
+        (ONE_OF_TWO,),
+    ),
+    Mutant(
+        "marks that change hands before the source is given up",
+        "store/moving.py",
+        "            self._leave()\n            self._hand_over_the_mark()\n",
+        "            self._hand_over_the_mark()\n            self._leave()\n",
+        (ONE_OF_TWO,),
+    ),
+    Mutant(
+        "a source on a server that another owner still has when it is given up",
+        "store/moving.py",
+        '        assert self._writing is not None, "the source is not owned"\n',
+        "        self._writing = self._source.database.writing()\n",
+        (f"{MOVING}::test_another_owner_keeps_a_source_on_a_server",),
+    ),
+    Mutant(
+        "a copy that is not compared with its source",
+        "store/moving.py",
+        "            table = self._difference()\n",
+        "            table = None\n",
+        (
+            f"{MOVING}::test_a_copy_that_is_another_one_is_noticed_before_the_source_is_given_up",
+            f"{MOVING}::test_columns_beside_the_database_are_compared_as_well",
+        ),
+    ),
+    Mutant(
+        "columns of a copy that are not compared",
+        "store/contents.py",
+        "return (piece.whole() for piece in side.records())",
+        "return (piece.row for piece in side.records())",
+        (f"{MOVING}::test_columns_beside_the_database_are_compared_as_well",),
+    ),
+    Mutant(
+        "a store that was moved away and is served",
+        "store/database.py",
+        "            if not moving:\n",
+        "            if not moving and found < FORMATS_MOVED:\n",
+        (f"{MOVING}::test_what_was_moved_is_refused_by_all_that_opens_it_with_any_mark",),
+    ),
+    Mutant(
+        "an unfinished copy that is served",
+        "store/database.py",
+        "            if not moving:\n",
+        "            if not moving and found >= FORMATS_MOVED:\n",
+        (f"{MOVING}::test_an_unfinished_copy_is_used_by_nobody",),
+    ),
+    Mutant(
+        "a mark that stays when its store is moved",
+        "store/moving.py",
+        "            self._register.bury(self.move.target, revision)\n",
+        "",
+        (BACKUP,),
+    ),
+    Mutant(
+        "a source that is moved although its mark has gone on without it",
+        "store/moving.py",
+        "        findings = history.behind(mark)\n",
+        "        findings: list[str] = []\n",
+        (f"{MOVING}::test_whoever_uses_a_backup_meanwhile_keeps_the_copy_from_being_used",),
+    ),
+    Mutant(
+        "a buried mark in etcd that its owner still has",
+        "store/etcd_register.py",
+        "last = {_STORE: _line(values), _OWNER: _owner_value(expected.epoch + 1)}",
+        "last = {_STORE: _line(values)}",
+        (
+            f"{STORE}/test_moving_etcd.py"
+            "::test_whoever_has_claimed_the_mark_since_loses_it_with_the_burial",
+        ),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES, *OWNERS),
     *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *VALUES, *BLOCKS, *MEANINGS, *TABLES, *LEADERS),
@@ -2700,4 +2789,5 @@ MUTANTS = (
     *FORWARDING,
     *PLACES,
     *GROWTH,
+    *MOVES,
 )

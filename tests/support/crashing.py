@@ -54,6 +54,7 @@ def small_columns(monkeypatch: pytest.MonkeyPatch, size: int = 5 * 9) -> None:
     """Let columns of so many bytes stand beside the database, in files of a few records."""
     for what in ("RECORD", "COMMIT"):
         monkeypatch.setattr(f"littled.store.staging.COLUMNS_BESIDE_{what}_BYTES_MIN", size)
+    monkeypatch.setattr("littled.store.contents.COLUMNS_BESIDE_RECORD_BYTES_MIN", size)
     monkeypatch.setattr("littled.store.columns.COLUMN_FILE_BYTES", 500)
 
 
@@ -208,15 +209,16 @@ def kill_at(failpoint: str, hit: int, say: Callable[[bytes], object]) -> str | N
 
     side, _, name = failpoint.partition(" ")
     if name in _PLACES:
-        _wrap(*_PLACES[name], passed, before=side == "before")
+        wrap(*_PLACES[name], passed, before=side == "before")
     elif name == "a commit":
-        _wrap_commits(passed, before=side == "before")
+        wrap_commits(passed, before=side == "before")
     elif failpoint != NEVER:
         return KillingDisk(name, passed, before=side == "before").name
     return None
 
 
-def _wrap(owner: Any, attribute: str, passed: Callable[[], None], *, before: bool) -> None:
+def wrap(owner: Any, attribute: str, passed: Callable[[], None], *, before: bool) -> None:
+    """Call `passed` before or after every call of a function or method."""
     real = getattr(owner, attribute)
 
     def call(*arguments: Any, **options: Any) -> Any:
@@ -230,20 +232,21 @@ def _wrap(owner: Any, attribute: str, passed: Callable[[], None], *, before: boo
     setattr(owner, attribute, call)
 
 
-def _wrap_commits(passed: Callable[[], None], *, before: bool) -> None:
-    _wrap(SqliteWriting, "run", passed, before=before)
-    real = SqliteWriting.transaction
+def wrap_commits(passed: Callable[[], None], *, before: bool, writing: Any = SqliteWriting) -> None:
+    """Call `passed` before or after every commit of one kind of database."""
+    wrap(writing, "run", passed, before=before)
+    real = writing.transaction
 
     @contextlib.contextmanager
-    def transaction(writing: SqliteWriting) -> Iterator[apsw.Connection]:
-        with real(writing) as connection:
+    def transaction(self: Any) -> Iterator[Any]:
+        with real(self) as connection:
             yield connection
             if before:
                 passed()
         if not before:
             passed()
 
-    SqliteWriting.transaction = transaction  # type: ignore[method-assign,assignment]
+    writing.transaction = transaction
 
 
 class KillingDisk(HookedDisk):

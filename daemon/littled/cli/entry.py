@@ -38,6 +38,7 @@ COMMANDS = {
     "stream": ("streams", "stream", "Add streams to a store, or close one for ever."),
     "group": ("group", "group", "Serve the streams of several stores on several machines."),
     "archive": ("archiving", "archive", "Move the oldest records of a store into files."),
+    "copy": ("copying", "copy", "Move a store to another folder or database."),
     "restore": ("restoring", "restore", "Go on from an older copy of a store."),
     "monitoring": ("monitoring", "monitoring", "Print alerts, a dashboard, or how to scrape."),
     "systemd": ("units", "systemd", "Print units for systemd."),

@@ -4,12 +4,14 @@ import sys
 
 from rich.progress import (
     BarColumn,
+    DownloadColumn,
     Progress,
     ProgressColumn,
     SpinnerColumn,
     Task,
     TextColumn,
     TimeElapsedColumn,
+    TransferSpeedColumn,
 )
 from rich.text import Text
 
@@ -38,6 +40,20 @@ def feeding_progress() -> Progress:
         BarColumn(bar_width=30),
         TextColumn("{task.fields[acknowledged]} acknowledged", markup=False),
         RateColumn(),
+        TimeElapsedColumn(),
+        console=notes(),
+        transient=True,
+        disable=not sys.stderr.isatty(),
+    )
+
+
+def bytes_progress() -> Progress:
+    """Bytes on their way, of whose number nobody knows how many there are; in a terminal alone."""
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}", markup=False),
+        DownloadColumn(),
+        TransferSpeedColumn(),
         TimeElapsedColumn(),
         console=notes(),
         transient=True,

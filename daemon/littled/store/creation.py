@@ -14,6 +14,7 @@ from littled.store.database import (
     answer_windows,
     is_of_users,
     json_bytes,
+    write_facts,
 )
 from littled.store.errors import StoreFailed, StoreRefused
 from littled.store.files import create_private, sync_folder
@@ -51,7 +52,7 @@ def create_store(
     check_plans(plans)
     made: list[Undo] = []
     try:
-        with ExitStack() as opened, _undone_on_failure(made):
+        with ExitStack() as opened, undone_on_failure(made):
             _make(place, opened, configuration, plans, made)
     except StoreFailed as error:
         raise StoreRefused(f"cannot make a store in {place.name}: {error}") from error
@@ -82,7 +83,7 @@ def check_plans(plans: Mapping[str, Mapping[str, Any]], streams: int = 0) -> Non
 
 
 @contextmanager
-def _undone_on_failure(made: list[Undo]) -> Iterator[None]:
+def undone_on_failure(made: list[Undo]) -> Iterator[None]:
     """Take back what `made` lists, last first, unless everything went well."""
     try:
         yield
@@ -110,7 +111,7 @@ def _make(
         named.append(place.key.parent)
     facts = _facts(key, configuration, plans)
     register = opened.enter_context(closing(open_register(place, key)))
-    with place.database.creating(facts, made):
+    with place.database.creating(lambda connection: write_facts(connection, facts), made):
         register.create(HighWaterMark(facts.instance, first_marks(facts.streams), {}))
         made.append(register.discard)
     for folder in named:

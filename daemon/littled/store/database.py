@@ -8,7 +8,7 @@ Tables are described here in the words of SQLite; a database with other words tr
 """
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,6 +18,7 @@ from littled.budget.charges import AnswerWindows, ChargesUnknown
 from littled.store.columns import ColumnReader, Columns
 from littled.store.errors import StoreDamaged, StoreRefused
 from littled.store.growth import Closing, has_growth, make_tables, put_streams, read_growth
+from littled.store.moves import Move
 from littled.store.records import genesis
 
 FORMAT = 1
@@ -38,11 +39,18 @@ FORMATS_BLAKE3 = 8
 # configurations of their own: a version that does not know that would go on with a closed stream.
 FORMATS_GROWN = 12
 FORMAT_MAX = FORMAT_PACKED_OF_USERS + FORMATS_BLAKE3 + FORMATS_GROWN
+# And by so much where nobody may use what is there (`littled.store.moving`): an unfinished copy,
+# and what is left of a store that was moved away. Every version refuses either, earlier ones by
+# the number alone.
+FORMATS_ARRIVING = 1 << 20
+FORMATS_MOVED = 1 << 21
 # A record's key holds the stream in the upper bits, its number in these.
 NUMBER_BITS = 44
 
-TABLES = """
+META = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT, WITHOUT ROWID;
+"""
+TABLES = """
 CREATE TABLE streams (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, plan BLOB NOT NULL, genesis BLOB NOT NULL
 ) STRICT;
@@ -129,6 +137,44 @@ CREATE TABLE beside (
 ) STRICT
 """
 _STREAMS = "SELECT name, id, plan, genesis FROM streams ORDER BY id"
+# Where a store was moved to, or comes from (`littled.store.moves`).
+MOVE = "move"
+_MOVE = "SELECT value FROM meta WHERE name = 'move'"
+_FORGET_MOVE = "DELETE FROM meta WHERE name = 'move'"
+_PUT_MOVE = "INSERT INTO meta VALUES ('move', ?)"
+
+
+# By the name of a table what its rows are ordered by: all that a store may have.
+TABLES_KNOWN: Mapping[str, str] = {
+    "meta": "name",
+    "streams": "id",
+    "producers": "id",
+    "records": "key",
+    "ledger": "stream, number",
+    "releases": "learner, version",
+    "snapshots": "stream, record_number",
+    "predictions": "key",
+    "restores": "key",
+    CHECKSUMS: "stream",
+    PLACES: "producer",
+    "segments": "key",
+    "archived": "key",
+    "archived_points": "key",
+    "beside": "key",
+    "configurations": "stream",
+    "closings": "stream",
+    "lost_streams": "name",
+}
+# Those that something has made which not every store has; of `archived` both.
+_MADE_LATER: Mapping[str, str] = {
+    "predictions": PREDICTIONS,
+    "restores": _RESTORES,
+    CHECKSUMS: _CHECKSUMS,
+    PLACES: _PLACES,
+    "segments": _SEGMENTS,
+    "archived": _ARCHIVED,
+    "beside": _BESIDE,
+}
 
 
 # --- what a store needs ---------------------------------------------------------------------------
@@ -170,6 +216,9 @@ class Connection(Protocol):
 
     def has_table(self, name: str) -> bool:
         """Whether there is such a table or index."""
+
+    def tables(self) -> set[str]:
+        """The names of all tables of the store, whoever has made them."""
 
     def format(self) -> int:
         """The format of the store. StoreRefused where there is no store."""
@@ -289,10 +338,12 @@ class Database(Protocol):
         OSError.
         """
 
-    def creating(self, facts: "Facts", made: list[Undo]) -> AbstractContextManager[None]:
-        """Make the tables with these facts; only on leaving is there a store. StoreError; OSError.
+    def creating(
+        self, write: Callable[[Connection], None], made: list[Undo]
+    ) -> AbstractContextManager[None]:
+        """Let `write` make the tables, inside a transaction; only on leaving is there a store.
 
-        made: as in `prepare`.
+        made: as in `prepare`. Raises StoreError; OSError.
         """
 
 
@@ -350,7 +401,7 @@ def record_key(stream: int, number: int) -> int:
 
 def write_facts(connection: Connection, facts: Facts) -> None:
     """Make the tables of a new store and write the facts, inside a transaction."""
-    connection.execute(PREDICTIONS + TABLES)
+    connection.execute(PREDICTIONS + META + TABLES)
     if facts.of_users:
         connection.execute(USERS)
     meta = {
@@ -390,12 +441,20 @@ def complete(readers: Readers, writing: Writing) -> None:
         writer.execute(PREDICTIONS)
 
 
-def read_facts(readers: Readers) -> Facts:
-    """What never changes. StoreRefused for a file of another kind or version, StoreDamaged."""
+def read_facts(readers: Readers, *, moving: bool = False) -> Facts:
+    """What never changes. StoreRefused for a file of another kind or version, StoreDamaged.
+
+    moving: also of what nobody may use, as it was moved away, or is not here yet.
+    """
     # In one transaction, as a daemon may pack its first segment meanwhile, or put the first columns
     # beside the database.
     with readers.reading() as connection:
         found = connection.format()
+        if found >= FORMATS_ARRIVING:
+            move = read_move(connection)
+            if not moving:
+                raise StoreRefused(_nobodys(connection.filename, found, move))
+            found %= FORMATS_ARRIVING
         if not FORMAT <= found <= FORMAT_MAX:
             raise StoreRefused(
                 f"{connection.filename} has format {found}; this version reads formats {FORMAT} "
@@ -452,6 +511,70 @@ def read_facts(readers: Readers) -> Facts:
             "backup, or make a new store for a new configuration"
         )
     return facts
+
+
+def _nobodys(name: str, number: int, move: Move) -> str:
+    """Why nobody may use what is in a database."""
+    if number >= FORMATS_MOVED:
+        return (
+            f"the store in {name} was moved to {move.target}: use it there; what is left here is "
+            "used by nobody"
+        )
+    return (
+        f"{name} is the unfinished copy of the store in {move.source}: say littled copy again, as "
+        "before; until that is done it is used by nobody"
+    )
+
+
+def read_move(connection: Connection) -> Move:
+    """Where a store comes from or was moved to, which nobody may use. StoreDamaged."""
+    rows = connection.execute(_MOVE).fetchall()
+    try:
+        return Move.from_bytes(rows[0][0])
+    except (LookupError, TypeError, ValueError, AttributeError) as error:
+        raise StoreDamaged(
+            "the database does not say where its store was moved to: put back a backup"
+        ) from error
+
+
+def put_move(connection: Connection, move: Move, number: int) -> None:
+    """Say inside a transaction that nobody may use this. number: the format that says so."""
+    connection.execute(_FORGET_MOVE)
+    connection.execute(_PUT_MOVE, (move.to_bytes(),))
+    connection.put_format(number)
+
+
+def begin_arriving(connection: Connection, move: Move, number: int) -> None:
+    """Make the one table, in a new place, that says that a copy is on its way, in a transaction.
+
+    number: the format of the store.
+    """
+    connection.execute(META)
+    put_move(connection, move, FORMATS_ARRIVING + number)
+
+
+def forget_move(connection: Connection) -> None:
+    """Let everybody use a copy, inside a transaction."""
+    connection.execute(_FORGET_MOVE)
+    connection.put_format(connection.format() % FORMATS_ARRIVING)
+
+
+def make_tables_like(connection: Connection, names: Set[str], *, of_users: bool) -> None:
+    """Make the tables of another store inside a transaction, all but `meta`, which is there.
+
+    names: its tables. of_users: whether one of its streams protects users. Tables that are there
+    already are made anew, without rows.
+    """
+    for name in connection.tables() & TABLES_KNOWN.keys() - {"meta"}:
+        connection.execute(f"DROP TABLE {name}")
+    connection.execute(TABLES)
+    if of_users:
+        connection.execute(USERS)
+    for name, statement in _MADE_LATER.items():
+        if name in names:
+            connection.execute(statement)
+    if "closings" in names:
+        make_tables(connection)
 
 
 def is_of_users(plan: bytes) -> bool:

@@ -19,7 +19,7 @@ them is the cause of another error.
 import ipaddress
 import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
 from typing import Any, Final
@@ -39,7 +39,7 @@ from littled.limits import (
     STORE_READ_ROWS_MAX,
 )
 from littled.store.columns import ColumnReader, Columns
-from littled.store.database import Connection, Facts, Row, Undo, write_facts
+from littled.store.database import Connection, Row, Undo
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
 from littled.store.lending import Lending
 
@@ -57,6 +57,7 @@ _PUT_FORMAT = """
 INSERT INTO meta VALUES ('format', $1) ON CONFLICT (name) DO UPDATE SET value = excluded.value
 """
 _HAS_TABLE = "SELECT to_regclass($1) IS NOT NULL"
+_ALL_TABLES = "SELECT tablename::text FROM pg_tables WHERE schemaname = current_schema()"
 # An identity of the store's schema within its database, as the second half of the lock's key.
 _TRY_LOCK = f"""
 SELECT pg_try_advisory_lock({_LOCK}, ('meta'::regclass::oid::bigint - 2147483648)::int)
@@ -223,6 +224,11 @@ class PostgresConnection:
     def has_table(self, name: str) -> bool:
         """Whether there is such a table or index in the store's schema."""
         return self._cursor.execute(_HAS_TABLE, (name,)).fetchall() == [(True,)]
+
+    def tables(self) -> set[str]:
+        """The names of all tables in the store's schema, but for that of its owners."""
+        rows: list[Any] = self._cursor.execute(_ALL_TABLES).fetchall()
+        return {name for (name,) in rows} - {"owners"}
 
     def format(self) -> int:
         """The format of the store. StoreRefused where there is no store."""
@@ -545,13 +551,13 @@ class PostgresDatabase:
         return []
 
     @contextmanager
-    def creating(self, facts: Facts, made: list[Undo]) -> Iterator[None]:
+    def creating(self, write: Callable[[Connection], None], made: list[Undo]) -> Iterator[None]:
         """Make the tables in one transaction; only when it is committed is there a store."""
         with self._connected(read_only=False) as connection:
             warnings: list[str] = []
             connection.raw.add_notice_handler(lambda notice: warnings.append(notice.sqlstate or ""))
             connection.raw.execute(_BEGIN)
-            write_facts(connection, facts)
+            write(connection)
             connection.execute(_OWNERS)
             connection.execute("INSERT INTO owners VALUES (1, 0)")
             yield

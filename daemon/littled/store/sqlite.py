@@ -7,7 +7,7 @@ main file by the commits themselves, so its size is bounded without a thread of 
 
 import os
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, closing, contextmanager
 from functools import lru_cache
 from itertools import chain
@@ -27,7 +27,7 @@ from littled.limits import (
     STORE_TAKE_OVER_SECONDS,
 )
 from littled.store.columns import ColumnReader, Columns, ColumnWriter
-from littled.store.database import Connection, Facts, Row, Undo, has_beside, write_facts
+from littled.store.database import Connection, Row, Undo, has_beside
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.files import (
     PRIVATE_FOLDER,
@@ -45,6 +45,7 @@ LOCK_NAME = "lock"
 APPLICATION_ID = 0x6C746C64
 
 _HAS_TABLE = "SELECT count(*) FROM sqlite_schema WHERE name = ?"
+_ALL_TABLES = "SELECT name FROM sqlite_schema WHERE type = 'table'"
 _NAMED = "SELECT file, max(start + size) FROM beside GROUP BY file"
 _INSERT_BESIDE = "INSERT INTO beside VALUES (?, ?, ?, ?)"
 
@@ -89,6 +90,11 @@ class SqliteConnection(apsw.Connection):
     def has_table(self, name: str) -> bool:
         """Whether there is such a table or index."""
         return self.execute(_HAS_TABLE, (name,)).fetchall() == [(1,)]
+
+    def tables(self) -> set[str]:
+        """The names of all tables."""
+        rows: list[Any] = self.execute(_ALL_TABLES).fetchall()
+        return {name for (name,) in rows}
 
     def format(self) -> int:
         """The format of the store. StoreRefused for the file of something else."""
@@ -402,7 +408,7 @@ class SqliteDatabase:
         return [self.folder, self.folder.absolute().parent]
 
     @contextmanager
-    def creating(self, facts: Facts, made: list[Undo]) -> Iterator[None]:
+    def creating(self, write: Callable[[Connection], None], made: list[Undo]) -> Iterator[None]:
         """Make the file under another name; only on leaving is there a store.
 
         made: as in `prepare`. Raises StoreError; OSError.
@@ -411,7 +417,7 @@ class SqliteDatabase:
         # SQLite gives its log the same permissions as the file itself.
         create_private(arriving, b"")
         made += [arriving.with_name(f"{arriving.name}{end}").unlink for end in ("", "-wal", "-shm")]
-        _make(arriving, facts)
+        _make(arriving, write)
         yield
         lock = self.folder / LOCK_NAME
         create_private(lock, b"")
@@ -422,8 +428,8 @@ class SqliteDatabase:
         arriving.rename(self.path)
 
 
-def _make(path: Path, facts: Facts) -> None:
-    """Fill the empty file `path` with tables and facts; durable on return except for its name."""
+def _make(path: Path, write: Callable[[Connection], None]) -> None:
+    """Fill the empty file `path` with tables; durable on return except for its name."""
     with translated():
         connection = SqliteConnection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)
         try:
@@ -432,6 +438,6 @@ def _make(path: Path, facts: Facts) -> None:
             connection.pragma("synchronous", "full")
             with connection:
                 connection.pragma("application_id", APPLICATION_ID)
-                write_facts(connection, facts)
+                write(connection)
         finally:
             connection.close()

@@ -14,7 +14,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from littled.store.database import PREDICTIONS, TABLES, USERS
+from littled.store.database import META, PREDICTIONS, TABLES, USERS
 from littled.store.errors import StoreDamaged, StoreFailed, StoreRefused
 from littled.store.place import Place
 from littled.store.postgres import PostgresWriting, translated, translated_statement
@@ -83,7 +83,7 @@ def test_values_are_numbered_and_tables_have_other_words() -> None:
     assert translated_statement("DELETE FROM t WHERE a = ?2 AND b = ?1") == (
         "DELETE FROM t WHERE a = $2 AND b = $1"
     )
-    for statement in (TABLES, PREDICTIONS, USERS):
+    for statement in (META, TABLES, PREDICTIONS, USERS):
         found = translated_statement(statement)
         assert not {"BLOB", "STRICT", "INTEGER", "REFERENCES", "x''"} & set(found.split())
     assert "ALTER TABLE records ALTER COLUMN x SET STORAGE EXTERNAL" in translated_statement(TABLES)
