@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from littled.planner import StreamPlan
 from littled_client import hash_users
 from littled_client.cells import rows_of as numbers_of
-from littled_protocol.columns import decode_users, point_type
+from littled_protocol.columns import decode_users, point_type, text_of_bytes
 from littled_protocol.encodings import (
     AddressColumn,
     CategoryColumn,
@@ -81,6 +81,10 @@ def _of_points(plan: StreamPlan, points: NDArray[Any], spelling: int) -> Iterato
     kind = point_type(plan.x_type)
     offset = next(iter(plan.words.values())).offset_of(plan.x_type)
     for number, point in enumerate(points.tolist()):
+        if kind.is_string:
+            texts = text_of_bytes(bytes(point)), f"0x{bytes(point).hex()}"
+            yield [texts[(number + spelling) % 2]]
+            continue
         if kind.columns > 1 and kind.name != "u128":
             yield [point]
             continue

@@ -27,6 +27,7 @@ import io
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import sys
@@ -54,7 +55,7 @@ from littled.service.users import UserHash
 from littled.store.records import Record
 from littled.store.store import Store
 from littled_client.addresses import TcpAddress
-from littled_protocol.columns import decode_users, encode_users
+from littled_protocol.columns import decode_users, encode_users, point_type
 from littled_protocol.messages import Examples as Batch
 from littled_protocol.messages import (
     Open,
@@ -173,6 +174,15 @@ WRONG_FRAMES: tuple[Callable[[bytes, bytes, bytes], bytes], ...] = (
     _no_message,
 )  # fmt: skip
 WRONG_USERS = (_no_users, _half_a_user)
+
+
+def wrong_frames(plan: StreamPlan) -> Sequence[Callable[[bytes, bytes, bytes], bytes]]:
+    """Those that are wrong for a stream: where any byte string is a point, none is outside."""
+    kind = point_type(plan.x_type)
+    outside = kind.decode(b"\xff" * kind.itemsize_bytes, 1)
+    any_point = kind.is_string and all(e.hypotheses.contains(outside) for e in plan.plans)
+    frames = [each for each in WRONG_FRAMES if not (any_point and each is _point_outside)]
+    return (*frames, *(WRONG_USERS if plan.unit.is_user else ()))
 
 
 def stored_users(examples: Examples, key: bytes, stream: str) -> Examples:
@@ -408,7 +418,7 @@ class Day:
     ) -> None:
         """Feed one batch of a stream, wait until it is learned, and look at everything."""
         name, count, columns = course.plan.stream, len(y), (x, y, users)
-        frames = WRONG_FRAMES + (WRONG_USERS if course.plan.unit.is_user else ())
+        frames = wrong_frames(course.plan)
         self._wrong(frames[(number + len(name)) % len(frames)], name, *columns)
         if self.over_http:
             names, rows = rows_of(course.plan, *columns, self.spelling)
@@ -502,7 +512,7 @@ class Day:
         control = self._peers["control"]
         control.send(Ping(7))
         control.expect(Pong)
-        for path in ("/healthz", "/status", "/metrics"):
+        for path in ("/", "/healthz", "/status", "/metrics"):
             assert self._page(path).startswith(b"HTTP/1.1 200 ")
         assert self._page("/nowhere").startswith(b"HTTP/1.1 404 ")
         for name in self._online():
@@ -535,3 +545,28 @@ def _rest(connection: socket.socket) -> bytes:
         while data := connection.recv(1 << 16):
             found += data
     return found
+
+
+def live(
+    new_store: Path,
+    courses: Sequence[Course],
+    key: bytes,
+    exchanged: Mapping[bytes, bytes] | None = None,
+    *,
+    over_http: bool = False,
+    spelling: int = 0,
+) -> Shown:
+    """A day with these streams, on a copy of the new store at one and the same place."""
+    store = new_store.parent / "store"
+    shutil.copytree(new_store, store)
+    try:
+        day = Day(store, courses, key, exchanged or {}, over_http=over_http, spelling=spelling)
+        return day.run()
+    finally:
+        shutil.rmtree(store)
+
+
+def assert_same(one: Shown, other: Shown) -> None:
+    assert list(one) == list(other)
+    for place, surface in one.items():
+        assert surface == other[place], f"{place} differs"

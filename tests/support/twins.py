@@ -77,7 +77,7 @@ from littled.mechanisms.noisy_majority import NoisyMajority
 from littled.mechanisms.stable_histogram import StableHistogram
 from littled.mechanisms.subset import BernoulliSubset
 from littled.mechanisms.votes import VoteCoin
-from littled.planner import OnlinePlan, StreamPlan
+from littled.planner import StreamPlan
 from littled.planner.batch.plan import BatchPlan
 from littled.planner.plans import PublishingPlan
 from littled.planner.prediction.plan import PredictionPlan
@@ -253,7 +253,7 @@ def points_of(hypotheses: HypothesisClass, values: Sequence[Any]) -> NDArray[Any
 
 
 def plan_of(
-    plans: Sequence[OnlinePlan | PredictionPlan | BatchPlan],
+    plans: Sequence[PublishingPlan[Any] | PredictionPlan],
     horizon: int,
     *,
     name: str = "s",
@@ -535,7 +535,7 @@ class Ears:
 
     def _histogram(self, _: object, scores: NDArray[np.int64], words: object) -> None:
         witness = self.witness
-        witness.ask("histogram", scores, witness.keys[witness.last.learner])
+        witness.ask("histogram", scores, witness.keys.get(witness.last.learner))
 
     def _window(self, _: object, counter: Any, window: int, *__: object) -> None:
         # the window is prepared before any noise is drawn

@@ -7,7 +7,6 @@ mechanism was asked something else. Leaks that are planted have to be seen.
 """
 
 import secrets
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -49,8 +48,9 @@ from support.twin_daemons import (
     WRONG_FRAMES,
     WRONG_USERS,
     Course,
-    Day,
     Shown,
+    assert_same,
+    live,
     normalised,
     stored_users,
 )
@@ -301,31 +301,6 @@ def user_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
         patch.setattr(secrets, "token_bytes", lambda count: bytes(range(count)))
         Store.create(path, {}, {name: plan.to_dict() for name, plan in USER_PLANS.items()})
     return path
-
-
-def live(
-    new_store: Path,
-    courses: Sequence[Course],
-    key: bytes,
-    exchanged: Mapping[bytes, bytes] | None = None,
-    *,
-    over_http: bool = False,
-    spelling: int = 0,
-) -> Shown:
-    """A day with these streams, on a copy of the new store at one and the same place."""
-    store = new_store.parent / "store"
-    shutil.copytree(new_store, store)
-    try:
-        day = Day(store, courses, key, exchanged or {}, over_http=over_http, spelling=spelling)
-        return day.run()
-    finally:
-        shutil.rmtree(store)
-
-
-def assert_same(one: Shown, other: Shown) -> None:
-    assert list(one) == list(other)
-    for place, surface in one.items():
-        assert surface == other[place], f"{place} differs"
 
 
 def choose(
