@@ -18,6 +18,7 @@ PACKAGES = "python3,python3-venv,python3-pip,python-is-python3,ca-certificates"
 BUILD_SECONDS_MAX = 1_500
 SECONDS_MAX = 120
 USER = 65532
+CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 
 def missing() -> list[str]:
@@ -75,15 +76,14 @@ class Buildah:
     def image(self, sources: Path) -> tuple[Path, Mapping[str, Any]]:
         """Build the image; where its files are, and how it wants to be run."""
         file = sources / "packaging" / "Containerfile"
-        offline = os.environ.get("LITTLED_WHEELS")
-        mounts = []
-        if offline:
-            settings = self.folder / "pip.conf"
+        settings = self.folder / "pip.conf"
+        if offline := os.environ.get("LITTLED_WHEELS"):
             settings.write_text("[global]\nno-index = true\nfind-links = /wheels-here\n")
-            mounts = [
-                f"--volume={offline}:/wheels-here:ro",
-                f"--volume={settings}:/etc/pip.conf:ro",
-            ]
+            mounts = [f"--volume={offline}:/wheels-here:ro"]
+        else:  # whom this machine trusts: some have an authority of their own on the way out
+            settings.write_text(f"[global]\ncert = {CERTIFICATES}\n")
+            mounts = [f"--volume={CERTIFICATES}:{CERTIFICATES}:ro"]
+        mounts += [f"--volume={settings}:/etc/pip.conf:ro"]
         self.run(
             *("bud", "--isolation", "chroot", "--format", "docker", "--layers=false"),
             *("--ignorefile", f"{file}.dockerignore", f"--build-arg=BASE={self.base()}"),
