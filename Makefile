@@ -67,7 +67,7 @@ help:
 	@echo "make benchmarks  every benchmark, one after the other"
 	@echo "make sbom        dist/littled.cdx.json: what an installation consists of, as CycloneDX"
 	@echo "make audit-dependencies  known vulnerabilities of what is installed, where the data can be reached"
-	@echo "make test-container  the image: built, served, killed, served again; as root, with buildah and bubblewrap"
+	@echo "make test-container  the image, the compose file and the manifest, run and killed; as root, with buildah and podman"
 	@echo "make dist        source archive, wheel and SHA256SUMS in dist/, the same bytes wherever they are made"
 	@echo "make venv        .venv with everything installed; PYTHON=... chooses the interpreter"
 	@echo "make clean       removes everything that was made"

@@ -1,5 +1,7 @@
 """The image of packaging/Containerfile, built by buildah and run by bubblewrap, without any daemon.
 
+`support.podman` runs it as a runtime does.
+
 The base is the public one where it can be fetched, else a Debian made by debootstrap; or whatever
 image $LITTLED_BASE names. Offline, $LITTLED_WHEELS is a folder of wheels to install from.
 """
@@ -14,6 +16,10 @@ from typing import Any
 
 PUBLIC_BASE = "docker.io/library/python:3.12-slim"
 TOOLS = ("buildah", "bwrap", "debootstrap", "nsenter", "setpriv")
+# What runs an image as a runtime does, and a Prometheus for beside it.
+RUNTIME_TOOLS = ("podman", "runc", "catatonit", "iptables", "prometheus", "openssl")
+NETWORK_TOOLS = ("netavark", "aardvark-dns")
+NETWORK_FOLDERS = "/usr/lib/podman:/usr/libexec/podman:/usr/local/libexec/podman"
 PACKAGES = "python3,python3-venv,python3-pip,python-is-python3,ca-certificates"
 BUILD_SECONDS_MAX = 1_500
 SECONDS_MAX = 120
@@ -23,7 +29,8 @@ CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 
 def missing() -> list[str]:
     """What a machine lacks that is to build and run an image."""
-    lacking = [tool for tool in TOOLS if shutil.which(tool) is None]
+    lacking = [tool for tool in (*TOOLS, *RUNTIME_TOOLS) if shutil.which(tool) is None]
+    lacking += [tool for tool in NETWORK_TOOLS if shutil.which(tool, path=NETWORK_FOLDERS) is None]
     return lacking + (["root"] if os.getuid() else [])
 
 

@@ -252,6 +252,24 @@ def test_many_streams_and_many_learners(browser: Browser, tmp_path: Path) -> Non
         expect(page.get_by_role("heading", name="s290")).to_be_visible()
 
 
+def test_the_address_names_the_stream_and_nothing_else_does(
+    browser: Browser, site: tuple[Daemon, str]
+) -> None:
+    with watched(browser) as seen:
+        page = seen.page
+        page.goto(f"{site[1]}#lonas")
+        expect(page.get_by_text("This daemon has no stream lonas that you may see.")).to_be_visible()
+        page.goto(f"{site[1]}#100%")
+        expect(page.get_by_text("no stream 100% that you may see")).to_be_visible()
+        page.goto(f"{site[1]}#loans")
+        expect(page.get_by_role("heading", name="loans")).to_be_visible()
+        page.locator(".skip").focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#main")).to_be_focused()
+        assert page.url.endswith("#loans")
+        expect(page.get_by_role("heading", name="loans")).to_be_visible()
+
+
 def test_a_token_is_asked_for_and_kept_in_the_page(browser: Browser, tmp_path: Path) -> None:
     secret = tmp_path / "token"
     secret.write_text("0123456789abcdef" * 2)
@@ -261,9 +279,12 @@ def test_a_token_is_asked_for_and_kept_in_the_page(browser: Browser, tmp_path: P
         page = seen.page
         page.goto(url)
         expect(page.get_by_role("dialog")).to_be_visible()
+        expect(page.locator("#connection")).to_have_text("the daemon wants a token")
+        expect(page.get_by_role("alert")).to_have_text("")
         page.get_by_role("textbox", name="Token").fill("wrong" * 8)
         page.get_by_role("button", name="Show it").click()
-        expect(page.locator("#connection")).to_have_text("the daemon wants a token")
+        expect(page.locator("#connection")).to_have_text("the daemon does not know this token")
+        expect(page.get_by_role("alert")).to_contain_text("does not know the token")
         page.get_by_role("textbox", name="Token").fill(secret.read_text())
         page.get_by_role("button", name="Show it").click()
         expect(page.locator("#connection")).to_have_text("live")

@@ -18,10 +18,19 @@ const $ = (id) => document.getElementById(id);
 const daemon = new Daemon(new URL("/", location.href).href);
 const state = { status: null, view: null, ended: null, buttons: new Map(), latest: new Map(), asking: false };
 
+function named() {
+  try {
+    return decodeURIComponent(location.hash.slice(1));
+  } catch {
+    return location.hash.slice(1); // a % that stands for nothing
+  }
+}
+
+/** The stream that the address names, or the first one; null where there is none of that name. */
 function chosen() {
   const names = Object.keys(state.status?.streams ?? {});
-  const named = decodeURIComponent(location.hash.slice(1));
-  return names.includes(named) ? named : (names[0] ?? null);
+  const wanted = named() || names[0];
+  return names.includes(wanted) ? wanted : null;
 }
 
 // --- The list -------------------------------------------------------------------------------------
@@ -71,8 +80,11 @@ function choose(name) {
 function drawStream() {
   const name = chosen();
   if (name === null) {
-    put($("main"), h("p", {}, "This daemon has no stream that you may see."));
+    const which = named() ? `no stream ${named()}` : "no stream";
+    put($("main"), h("p", { role: "status" }, `This daemon has ${which} that you may see.`));
+    document.title = "littled";
     state.view = null;
+    markChosen();
     return;
   }
   if (state.view?.name !== name) {
@@ -155,7 +167,9 @@ function connection(kind, text) {
 function refuse(error) {
   const status = error instanceof Refused ? error.status : 0;
   if (status === 401 || status === 403) {
-    connection("refused", status === 401 ? "the daemon wants a token" : "this token may not see that");
+    const unknown = daemon.token ? "the daemon does not know this token" : "the daemon wants a token";
+    connection("refused", status === 401 ? unknown : "this token may not see that");
+    $("ask-wrong").textContent = status === 401 && daemon.token ? "The daemon does not know the token that was shown." : "";
     $("token").hidden = false;
     if (!state.asking) askForToken();
   } else {
@@ -204,5 +218,10 @@ $("ask").querySelector("form").addEventListener("submit", () => {
 });
 
 $("find").addEventListener("input", () => state.status && drawList());
+// not by the address, which names the stream
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  $("main").focus();
+});
 addEventListener("hashchange", () => state.status && drawStream());
 follow();

@@ -51,6 +51,7 @@ function scorecard(rule) {
     "div",
     {},
     h("h4", {}, `${rule.words.positive} if the points of all columns are above ${-rule.map.constant}`),
+    h("p", { class: "quiet" }, "As drawn here, points may be below 0. The sentence above counts each column from its least points, so that its number for the same rule is another one."),
     h("div", { class: "columns" }, places.slice(0, SHOWN_COLUMNS).map((one) => columnFigure(rule, one, most))),
     rest > 0 ? h("p", { class: "quiet" }, `${rest} more columns matter less.`) : null,
   );
