@@ -382,7 +382,7 @@ def test_two_pods_of_the_manifest_never_serve_one_store(podman: Podman, tmp_path
     until(cluster.is_alive, lambda: podman.run("logs", "one-littled").stderr)
     podman.said("exec", "--interactive", "one-littled", "littled", *FEED, text=ROWS)
     cluster.play("kubernetes.yaml", "StatefulSet", "two", published=False)
-    assert podman.said("wait", "two-littled") == "3"
+    assert podman.said("wait", "two-littled") == "3", podman.run("logs", "two-littled").stderr
     assert "another process serves the store" in podman.run("logs", "two-littled").stderr
     assert cluster.is_alive()
     assert position(podman, "one-littled") == 400

@@ -127,10 +127,12 @@ def without_configs(compose: Path, left_out: str) -> None:
 def pod_of(template: Mapping[str, Any], name: str, secrets: Path) -> dict[str, Any]:
     """A pod of this template for podman, with what the kubelet does and podman does not.
 
-    Secrets are folders in `secrets`, whose files get the mode and the group that the pod says; the
-    rest is taken as it stands.
+    Secrets are folders in `secrets`, whose files get the mode and the group that the pod says.
+    Each pod has an empty folder of its own, where podman goes by the name of the volume alone.
     """
     spec = json.loads(json.dumps(template["spec"]))
+    (container,) = spec["containers"]
+    mounts = {each["name"]: each for each in container["volumeMounts"]}
     for volume in spec["volumes"]:
         if found := volume.pop("secret", None):
             folder = secrets / found["secretName"]
@@ -138,5 +140,8 @@ def pod_of(template: Mapping[str, Any], name: str, secrets: Path) -> dict[str, A
                 os.chown(file, 0, spec["securityContext"]["fsGroup"])
                 file.chmod(found["defaultMode"])
             volume["hostPath"] = {"path": str(folder), "type": "Directory"}
+        elif "emptyDir" in volume:
+            mount = mounts[volume["name"]]
+            volume["name"] = mount["name"] = f"{name}-{volume['name']}"
     assert spec["securityContext"]["fsGroup"] == USER
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name}, "spec": spec}

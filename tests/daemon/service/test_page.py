@@ -258,7 +258,7 @@ def test_the_address_names_the_stream_and_nothing_else_does(
     with watched(browser) as seen:
         page = seen.page
         page.goto(f"{site[1]}#lonas")
-        expect(page.get_by_text("This daemon has no stream lonas that you may see.")).to_be_visible()
+        expect(page.get_by_text("has no stream lonas that you may see")).to_be_visible()
         page.goto(f"{site[1]}#100%")
         expect(page.get_by_text("no stream 100% that you may see")).to_be_visible()
         page.goto(f"{site[1]}#loans")
