@@ -220,6 +220,43 @@ def test_an_epoch_with_a_lost_branch_costs_twice_as_much() -> None:
     assert forked_loss(4096, again=False) > 1.99 * float(RATE)
 
 
+def both_law(kept: Queries, lost: Queries, copied: Queries) -> Law:
+    """P[silent before the fork, one branch fires at step s, the other at t]: by s, t, or never."""
+    values, weights = density(float(RATE), 120)
+    laws = []
+    for queries in (lost, copied):
+        fire = survival(RATE, values - queries[:, None])
+        quiet = np.cumprod(1 - fire, axis=0)
+        before = np.concatenate((np.ones_like(quiet[:1]), quiet[:-1]))
+        laws.append(np.concatenate((before * fire, quiet[-1:])))
+    silent = (1 - survival(RATE, values - kept[:, None])).prod(axis=0)
+    law: Law = np.einsum("r,sr,tr->st", weights * silent, *laws)
+    return law
+
+
+@pytest.mark.parametrize("level", [-40, -8, 0])
+@pytest.mark.parametrize("kept", [1, 64])
+def test_an_epoch_with_two_branches_that_may_both_fire_costs_twice_as_much(
+    level: int, kept: int
+) -> None:
+    """Of two daemons over two copies (PRIVACY.md, "Two copies and one mark"): an example of what
+    both have, of one branch, or of each. A later epoch is another mechanism."""
+    before = np.zeros(kept, dtype=np.int64)
+    branch = np.full(STEPS, level, dtype=np.int64)
+    here = both_law(before, branch, branch)
+    more = [(np.arange(STEPS) >= later).astype(np.int64) for later in range(0, STEPS, 3)]
+    starts = (0, kept - 1)
+    theirs = [both_law(before + (np.arange(kept) >= at), branch + 1, branch + 1) for at in starts]
+    theirs.append(both_law(before, branch + 1, branch + 1))
+    for lost in (branch, *(branch + each for each in more)):
+        theirs += [both_law(before, lost, branch + each) for each in more]
+        theirs.append(both_law(before, lost, branch))
+    losses = [float(np.abs(np.log(here / there)).max()) for there in theirs]
+    assert max(losses) <= 2 * float(RATE) + 1e-6
+    if level == -40:  # the fork comes right before the example, which both have then
+        assert losses[2] > 1.9 * float(RATE)
+
+
 def by_definition(rate: Fraction, gaps: list[int], words: list[int]) -> int | None:
     """The first step whose word is below the tail of its gap, one by one."""
     noise = DiscreteLaplace(rate)
