@@ -2780,8 +2780,43 @@ MOVES = (
     ),
 )
 
+# The same guards as a cluster of real servers, daemons and peers sees them.
+LIVES = "test_cluster.py::test_a_life_with_faults_keeps_the_promises"
+CLUSTER = (
+    Mutant(
+        "a cluster whose owner does not look at the epoch",
+        "store/postgres.py",
+        "if [row[0] for row in rows] != [self._epoch]:",
+        "if not rows:",
+        (f"{LIVES}[put_off_the_owner]",),
+    ),
+    Mutant(
+        "a cluster whose owner acknowledges after a warning",
+        "store/postgres.py",
+        "if self._warnings:",
+        "if self._warnings == [None]:",
+        (f"{LIVES}[cancel_a_wait]",),
+    ),
+    Mutant(
+        "a cluster whose next owner reads what no standby has",
+        "store/postgres.py",
+        "                rows = self._raw.execute(_TAKE_OVER).fetchall()",
+        '                self._raw.execute("SET LOCAL synchronous_commit = off")\n'
+        "                rows = self._raw.execute(_TAKE_OVER).fetchall()",
+        (f"{LIVES}[show_what_no_standby_has]",),
+    ),
+    Mutant(
+        "a cluster that serves a copy behind its mark",
+        "store/store.py",
+        "findings = self._history.behind(mark)",
+        "findings = list[str]()",
+        (f"{LIVES}[serve_an_old_copy]",),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES, *OWNERS),
+    *CLUSTER,
     *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *VALUES, *BLOCKS, *MEANINGS, *TABLES, *LEADERS),
     *PARTITIONS,
     *QUALITY,

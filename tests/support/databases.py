@@ -267,11 +267,8 @@ def server_programs() -> Path | None:
 
 
 @contextmanager
-def postgres(*settings: str) -> Iterator[Postgres | None]:
-    """A running server, None where PostgreSQL is not installed or may not be run.
-
-    settings: NAME=VALUE each; without any, nothing that is written is durable.
-    """
+def new_server() -> Iterator[Postgres | None]:
+    """A server that does not run yet, None where PostgreSQL is not installed or may not be run."""
     user: str | None = None
     if os.getuid() == 0:  # PostgreSQL does not run as root
         try:
@@ -290,6 +287,22 @@ def postgres(*settings: str) -> Iterator[Postgres | None]:
     try:
         text = ("-E", "UTF8", "--locale=C")
         server.run("initdb", "-D", folder / "data", "-U", "tests", "-A", "trust", "-N", *text)
+        yield server
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def postgres(*settings: str) -> Iterator[Postgres | None]:
+    """A running server, None where PostgreSQL is not installed or may not be run.
+
+    settings: NAME=VALUE each; without any, nothing that is written is durable.
+    """
+    with new_server() as server:
+        if server is None:
+            yield None
+            return
+        folder = server.folder
         options = f"-c listen_addresses='' -c unix_socket_directories={folder}"
         options += "".join(f" -c {setting}" for setting in settings or ("fsync=off",))
         server.options = options
@@ -300,5 +313,3 @@ def postgres(*settings: str) -> Iterator[Postgres | None]:
         finally:
             server.close()
             server.run("pg_ctl", "-D", folder / "data", "-m", "immediate", "-w", "stop")
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""A relay between clients and a daemon on Unix sockets, which loses connections on request."""
+"""A relay between clients and a server on Unix sockets, which loses or delays on request."""
 
 import asyncio
 import contextlib
@@ -15,6 +15,8 @@ class Relay:
     def __init__(self, path: Path, daemon: Path) -> None:
         """Listen on `path` for connections to the socket `daemon`."""
         self._daemon = daemon
+        self._open = asyncio.Event()
+        self._open.set()
         self._losing_after: int | None = None
         self._pairs: set[tuple[asyncio.WriteTransport, ...]] = set()
         self._loop = asyncio.new_event_loop()
@@ -27,6 +29,14 @@ class Relay:
     def lose(self, after_bytes: int) -> None:
         """Lose every connection once so many more bytes have gone from clients to the daemon."""
         self._loop.call_soon_threadsafe(self._lose, after_bytes)
+
+    def lead_to(self, daemon: Path) -> None:
+        """Let connections from now on lead to another socket."""
+        self._daemon = daemon
+
+    def stall(self, *, stalled: bool) -> None:
+        """Keep back what arrives, in both directions, or let it go on."""
+        self._loop.call_soon_threadsafe(self._open.clear if stalled else self._open.set)
 
     def close(self) -> None:
         """End everything."""
@@ -70,6 +80,7 @@ class Relay:
                 if counted and self._losing_after is not None:
                     data = data[: self._losing_after]
                     self._losing_after -= len(data)
+                await self._open.wait()
                 writer.write(data)
                 await writer.drain()
                 if self._losing_after == 0:

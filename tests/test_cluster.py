@@ -1,0 +1,97 @@
+"""A few faults of the campaign `cluster`: real servers, daemons and peers, and what they were told.
+
+PostgreSQL does not run as root: then it is run by the user postgres.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from cluster import run
+from cluster.run import BY_NAME, FAULTS, LIFE_FAULTS, Life, Wrong, clusters, fault_of, live, living
+from cluster.servers import Servers
+from support.commands import kill_leftovers
+from support.databases import NO_POSTGRESQL, server_programs
+from support.etcd import Cluster
+from support.servers import needs
+
+KEPT: list[int] = json.loads(
+    Path(__file__).with_name("cluster").joinpath("failing_seeds.json").read_text()
+)
+cluster = [*needs("etcd"), pytest.mark.skipif(server_programs() is None, reason=NO_POSTGRESQL)]
+
+
+@pytest.fixture(scope="module")
+def running() -> Iterator[tuple[Servers, Cluster]]:
+    """Servers that every life leaves as they were, if in other parts."""
+    with clusters() as found:
+        yield found
+
+
+def marked(*values: object) -> object:
+    """A case that needs servers."""
+    return pytest.param(*values, marks=cluster)
+
+
+@pytest.mark.timeout(115)
+@pytest.mark.parametrize(
+    "named",
+    [
+        marked([(1, "put_off_the_owner"), (2, "lose_connections")]),
+        marked([(3, "serve_an_old_copy")]),
+        marked([(2, "cancel_a_wait")]),
+        marked([(15, "show_what_no_standby_has")]),
+    ],
+    ids=lambda named: named[0][1],
+)
+def test_a_life_with_faults_keeps_the_promises(
+    named: list[tuple[int, str]],
+    running: tuple[Servers, Cluster],
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The seeds choose that a wait is cancelled with a warning, and that failovers follow."""
+    try:
+        with living(*running, f"life_{named[0][1]}") as life:
+            live(life, named, print)
+    finally:
+        kill_leftovers()
+    assert f"a life of {len(named)} faults: " in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("seed", [marked(seed) for seed in KEPT])
+def test_seeds_that_once_failed_hold(seed: int) -> None:
+    assert run.main(str(seed), "1") == 0
+
+
+def test_a_number_is_always_the_same_fault_and_all_faults_come() -> None:
+    assert len(BY_NAME) == len(FAULTS)
+    assert [fault_of(seed) for seed in range(5)] == [fault_of(seed) for seed in range(5)]
+    assert {fault_of(seed) for seed in range(30 * LIFE_FAULTS)} == set(BY_NAME)
+
+
+def told(folder: Path, **lines: str) -> Life:
+    """A life of which nothing is left but what was written down."""
+    for name, text in lines.items():
+        (folder / name.replace("_", "-")).write_text(text)
+    life = object.__new__(Life)
+    life.folder = folder
+    return life
+
+
+def test_two_versions_of_one_number_are_wrong(tmp_path: Path) -> None:
+    life = told(tmp_path, watch_0="shown 1 aa\nshown 2 bb\n", watch_1="shown 1 aa\nshown 2 b")
+    assert life.shown() == {1: b"\xaa", 2: b"\xbb"}
+    life = told(tmp_path, watch_1="shown 1 aa\nshown 2 bc\n")
+    with pytest.raises(Wrong, match="version 2 was shown in two ways"):
+        life.shown()
+
+
+def test_what_was_acknowledged_is_known_and_never_less(tmp_path: Path) -> None:
+    sent = "told 0\nsent 0 400\nsent 400 800\nacked 400\ntold 400\nsent 400 800\nacked 800\n"
+    life = told(tmp_path, feed_tower=sent)
+    assert life.ranges("tower") == [(0, 400), (400, 800)]
+    life = told(tmp_path, feed_tower=f"{sent}told 400\n")
+    with pytest.raises(Wrong, match="tower goes on at 400, and was at 800"):
+        life.look()
