@@ -836,6 +836,68 @@ DATA = (
     ),
 )
 
+ELSEWHERE_TESTS = f"{SERVICE}/test_elsewhere.py"
+CLIENT_PLACES = "../../clients/littled_client/places.py"
+MOVED = "clients/test_moved.py"
+ELSEWHERE = (
+    Mutant(
+        "a token that goes wherever a daemon says",
+        CLIENT_PLACES,
+        "if there not in _AS_SAFE[here] and not plain:",
+        "if False:",
+        (f"{MOVED}::test_a_token_is_never_sent_to_plain_tcp_because_a_daemon_says_so",),
+    ),
+    Mutant(
+        "a new host whose certificate may be for the first one",
+        CLIENT_PLACES,
+        "replace(self._tls or Tls(), server_name=None)",
+        "self._tls or Tls()",
+        ("clients/test_places.py::test_a_certificate_has_to_be_for_the_new_host",),
+    ),
+    Mutant(
+        "examples that were not acknowledged and are not sent again at a new place",
+        "../../clients/littled_client/outbox.py",
+        "        self._again.extendleft(reversed(self._sent))\n",
+        "",
+        (f"{MOVED}::test_a_feeder_follows_and_every_example_is_learned_once",),
+    ),
+    Mutant(
+        "a subscriber that takes another history for its own",
+        "../../clients/littled_client/conversation.py",
+        "if known and release != self._last:",
+        "if False:",
+        (f"{MOVED}::test_another_release_under_a_version_that_was_seen_is_refused",),
+    ),
+    Mutant(
+        "examples for another store of the same stream",
+        "../../clients/littled_client/conversation.py",
+        "return known is not None and known != welcome.instance",
+        "return False",
+        (f"{MOVED}::test_another_store_of_the_stream_is_refused_before_anything_is_sent_there",),
+    ),
+    Mutant(
+        "moved on a connection of version 1",
+        "service/sessions.py",
+        "        if self._connection.version < VERSION_OF_MOVED:\n            self.fail(",
+        "        if self._connection.version < 0:\n            self.fail(",
+        (f"{ELSEWHERE_TESTS}::test_an_older_client_is_told_in_its_own_words",),
+    ),
+    Mutant(
+        "a place of a stream for who may not know of it",
+        "service/sessions.py",
+        "if stream is not None and self._rights.sees(stream) and self._say_where(stream):",
+        "if stream is not None and self._say_where(stream):",
+        (f"{ELSEWHERE_TESTS}::test_who_may_not_use_a_stream_is_not_told_where_it_is",),
+    ),
+    Mutant(
+        "a page that says to everybody where a stream is",
+        "service/http_watching.py",
+        "check_here(surface, sorted(filter(rights.sees, only or ())))",
+        "check_here(surface, sorted(only or ()))",
+        (f"{ELSEWHERE_TESTS}::test_a_page_does_not_say_where_a_stream_is_to_who_may_not_use_it",),
+    ),
+)
+
 PLACES = (
     Mutant(
         "a place that is stored before its examples",
@@ -2822,6 +2884,7 @@ MUTANTS = (
     *QUALITY,
     *FEEDING,
     *FORWARDING,
+    *ELSEWHERE,
     *PLACES,
     *GROWTH,
     *MOVES,

@@ -115,11 +115,12 @@ class Serving:
         ready: bool = True,
         environment: dict[str, str] | None = None,
         prefix: Sequence[str] = (),
+        unix: Path | None = None,
         **how: Any,
     ) -> Self:
         """Start a daemon on `store` and wait until it is ready.
 
-        prefix: a command that runs another one.
+        prefix: a command that runs another one. unix: its socket, if not beside the store.
 
         how: engine="chatty" (publishes a large release for every record), "slow" (makes the file
         STORE/learning, then waits for STORE/go), "failing" (raises at the first record);
@@ -131,7 +132,7 @@ class Serving:
         commit of the first answer kills the process, as a power cut would);
         elsewhere=a file that says where other streams are, see `PlacesFile`.
         """
-        unix = store.parent / f"{store.name}.sock"
+        unix = unix or store.parent / f"{store.name}.sock"
         arguments = json.dumps({"store": str(store), "unix": str(unix), **how})
         process = subprocess.Popen(
             [*prefix, sys.executable, __file__, arguments],
