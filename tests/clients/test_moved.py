@@ -459,6 +459,7 @@ async def test_another_release_under_a_version_that_was_seen_is_refused(
         await taken(releases, 2)
         third.stop_listening()
         third.releases["flights/late"][1] = small_release("flights/late", 2, threshold=99)
+        third.publish(small_release("flights/late", 3))
         move(daemons, third, second)
         with pytest.raises(ChangedStoreError, match="version 2 of flights/late is another one"):
             await anext(releases)

@@ -16,7 +16,7 @@ from fuzzing.frames import mutated
 from fuzzing.targets import starting_points
 from littled_protocol.codec import encode_frame
 from littled_protocol.messages import Hello, Open
-from support.serving import Peer, make_store, serving
+from support.serving import Peer, PlacesFile, make_store, serving
 
 # What the daemon may grow by: its buffers and caches, whatever comes.
 GROWTH_BYTES_MAX = 256 << 20
@@ -29,7 +29,7 @@ def attack(path: Path, frames: list[bytes], *, greet: bool) -> None:
     with socket.socket(socket.AF_UNIX) as peer, contextlib.suppress(OSError):
         peer.settimeout(5)
         peer.connect(str(path))
-        first = encode_frame(Hello(1, "peer")) + encode_frame(Open(0, "small", "x"))
+        first = encode_frame(Hello(2, "peer")) + encode_frame(Open(0, "small", "x"))
         peer.sendall((first if greet else b"") + b"".join(frames))
         peer.shutdown(socket.SHUT_WR)
         while peer.recv(1 << 16):
@@ -50,7 +50,11 @@ def inputs(first: int, count: int) -> Iterator[tuple[list[bytes], bool]]:
 def main(first: str = "0", count: str = "4000") -> int:
     """Run frames; the status is 1 if the daemon broke a promise."""
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        daemon = stack.enter_context(serving(make_store(Path(folder) / "store")))
+        # Streams that frames name and the store does not have are those of another daemon.
+        places = PlacesFile(Path(folder) / "places")
+        places.say(net=["unix:/run/other.sock"], visits=[])
+        store = make_store(Path(folder) / "store")
+        daemon = stack.enter_context(serving(store, elsewhere=str(places.path)))
         honest = stack.enter_context(Peer.greet(daemon.unix))
         following = honest.open("flights", "honest").next_sequence
         at_first = daemon.resident_bytes()

@@ -58,6 +58,7 @@ from littled_client.addresses import TcpAddress
 from littled_protocol.columns import decode_users, encode_users, point_type
 from littled_protocol.messages import Examples as Batch
 from littled_protocol.messages import (
+    Moved,
     Open,
     Ping,
     Pong,
@@ -67,6 +68,7 @@ from littled_protocol.messages import (
     Release,
     Status,
     StatusRequest,
+    Subscribe,
 )
 from support.posting import WRONG_NAMES, WRONG_ROWS, Row, body_of, rows_of
 from support.serving import WAIT_SECONDS, Peer, framed, raw
@@ -94,6 +96,17 @@ def in_order(log: str) -> bytes:
     lines = [normalised(line) for line in log.encode().splitlines()]
     start = next(i for i, line in enumerate(lines) if b'"listening"' in line)
     return b"\n".join([*sorted(lines[:start]), *lines[start:]])
+
+
+class Others:
+    """Another daemon, and its one stream."""
+
+    stream = "far"
+    addresses = ("unix:/run/far.sock", "tls://far.example:4815")
+
+    def where(self, stream: str) -> tuple[str, ...] | None:
+        """Say where the one stream is."""
+        return self.addresses if stream == self.stream else None
 
 
 @dataclass(frozen=True)
@@ -330,7 +343,9 @@ class Day:
     async def _serve(self, life: str, work: Callable[[], None]) -> None:
         log = make_log("json", self._lines)
         async with asyncio.TaskGroup() as tasks:
-            self._serving = tasks.create_task(serve(self.store, self._unix, None, LOCAL, log=log))
+            self._serving = tasks.create_task(
+                serve(self.store, self._unix, None, LOCAL, log=log, elsewhere=Others())
+            )
             tasks.create_task(asyncio.to_thread(self._visit, life, work))
 
     def _visit(self, life: str, work: Callable[[], None]) -> None:
@@ -431,6 +446,7 @@ class Day:
         for asked in course.asked(number):
             self._ask(asked)
         self._see_releases()
+        self._ask_elsewhere()
         assert self._page("/metrics").startswith(b"HTTP/1.1 200 ")
 
     def _feed(self, name: str, sequence: int, count: int, *columns: bytes) -> None:
@@ -488,6 +504,25 @@ class Day:
         points = list(asked.x)
         body = {"learner": asked.learner, "x": points, "request": asked.request.hex()}
         self._page("/predict", json.dumps(body))
+
+    def _ask_elsewhere(self) -> None:
+        """A peer of version 2 that asks about a stream of another daemon in every way."""
+        peer = Peer.greet(self._unix, version=2)
+        learner = f"{Others.stream}/late"
+        for asked in (
+            Open(0, Others.stream, "p"),
+            Subscribe(learner, 0),
+            Predict(bytes(16), learner, 1, b"\0"),
+            StatusRequest(Others.stream),
+        ):
+            peer.send(asked)
+            assert peer.expect(Moved).addresses == list(Others.addresses)
+        peer.socket.shutdown(socket.SHUT_WR)
+        self._see_off(self._step(f"what is said of {Others.stream}"), peer)
+        self._lost += 1
+        self._done.reach("lost", self._lost)
+        page = self._page(f"/status?stream={Others.stream}")
+        assert page.startswith(b"HTTP/1.1 421 ")
 
     def _see_releases(self) -> None:
         """Wait until every watcher has every version that the status names."""
