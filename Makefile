@@ -171,10 +171,10 @@ sbom: build/runtime
 audit-dependencies: build/runtime
 	@rm -f build/audit.json; \
 	$(BIN)/pip-audit --timeout 15 --progress-spinner off --format json --output build/audit.json \
-	  --path build/runtime/lib/python*/site-packages; status=$$?; \
+	  --path build/runtime/lib/python*/site-packages 2> build/audit.txt; status=$$?; \
 	if ! grep -qs '"vulns"' build/audit.json; then \
 	  echo "make audit-dependencies: data on vulnerabilities cannot be reached, so nothing was checked" >&2; \
-	else exit $$status; fi
+	else cat build/audit.txt >&2; exit $$status; fi
 
 test-container: venv
 	LITTLED_CONTAINER=1 $(BIN)/python -m pytest -m campaign -o faulthandler_timeout=1900 tests/test_container.py

@@ -167,13 +167,24 @@ def test_the_bill_of_materials_is_what_is_installed(bare: BareEnvironment, tmp_p
     assert names | {"littled"} == bare.names()
 
 
+NOTHING = "echo 'No known vulnerabilities found' >&2"
+
+
 @pytest.mark.parametrize(
     ("script", "status", "said"),
     [
         ("exit 1", 0, "cannot be reached, so nothing was checked"),
-        ("echo '[]' > build/audit.json", 0, "cannot be reached, so nothing was checked"),
+        (
+            f"echo '[]' > build/audit.json; {NOTHING}",
+            0,
+            "cannot be reached, so nothing was checked",
+        ),
         ("""echo '{"vulns": [1]}' > build/audit.json; exit 1""", 2, ""),
-        ("""echo '{"vulns": []}' > build/audit.json""", 0, ""),
+        (
+            f"""echo '{{"vulns": []}}' > build/audit.json; {NOTHING}""",
+            0,
+            "No known vulnerabilities",
+        ),
     ],
 )
 def test_findings_fail_and_data_out_of_reach_do_not(
@@ -192,6 +203,7 @@ def test_findings_fail_and_data_out_of_reach_do_not(
     )
     assert done.returncode == status, done.stderr
     assert said in done.stderr
+    assert ("No known vulnerabilities" in done.stderr) == ("No known" in said)  # never of nothing
 
 
 @pytest.mark.campaign
