@@ -28,6 +28,8 @@ LEARNERS = "daemon/learners"
 BUDGETS = "daemon/budget"
 STORE = "daemon/store"
 SERVICE = "daemon/service"
+GROUPS = "daemon/groups"
+GROUP = "daemon/cli/test_cli_group.py"
 PROTOCOL = "../../protocol/littled_protocol"
 ORACLE = "../../tests/oracle"
 BURSTS_ALONE = "protocol/test_bursts.py"
@@ -2671,6 +2673,103 @@ GROWTH = (
     ),
 )
 
+SHARING = (
+    Mutant(
+        "a member that says where a partition is which it has no longer",
+        "groups/agreement.py",
+        "value, lease, made_at=served.number)",
+        "value, lease)",
+        (f"{GROUPS}/test_agreement.py::test_only_who_has_a_partition_says_where_it_is_served",),
+    ),
+    Mutant(
+        "a partition that is let go for another member",
+        "groups/agreement.py",
+        '{"compare": [self._made(name, number)], "success": [delete]}',
+        '{"compare": [], "success": [delete]}',
+        (f"{GROUPS}/test_agreement.py::test_only_who_has_a_partition_says_where_it_is_served",),
+    ),
+    Mutant(
+        "a partition that is taken although a member has it",
+        "groups/agreement.py",
+        '{"member": member, "lease": lease}, lease, made_at=0)',
+        '{"member": member, "lease": lease}, lease)',
+        (f"{GROUPS}/test_agreement.py::test_a_partition_is_had_by_one_at_a_time",),
+    ),
+    Mutant(
+        "daemons that go on when their member's lease is lost",
+        "groups/membership.py",
+        "            member, actions = _stopped(member, list(member.held), hurried=True)\n"
+        "            member = replace(member, leased=False",
+        "            member = replace(member, leased=False",
+        (f"{GROUPS}/test_membership.py::test_without_a_lease_every_daemon_is_stopped_in_a_hurry",),
+    ),
+    Mutant(
+        "a partition that is let go while its daemon runs",
+        "groups/membership.py",
+        "actions.append(StopDaemon(p, hurried))",
+        "actions += [StopDaemon(p, hurried), Release(p, held[p].number)]",
+        (
+            f"{GROUPS}/test_membership.py"
+            "::test_after_whatever_happened_each_partition_is_served_once_and_fairly",
+        ),
+    ),
+    Mutant(
+        "a member that takes more than its share",
+        "groups/membership.py",
+        "free[: max(most - len(member.held), 0)]",
+        "free",
+        (f"{GROUPS}/test_membership.py::test_nobody_takes_more_than_a_share_or_what_is_taken",),
+    ),
+    Mutant(
+        "a stream in two partitions that is accepted",
+        "groups/partitions.py",
+        "if (right := partition_of(name, partitions)) != partition:",
+        "if (right := partition_of(name, partitions)) < 0:",
+        (f"{GROUPS}/test_partitions.py::test_a_stream_of_another_partition_is_refused",),
+    ),
+    Mutant(
+        "a store that is served as another partition",
+        "groups/partitions.py",
+        "if group != told_to_store(partition, partitions):",
+        "if group is None:",
+        (f"{GROUPS}/test_partitions.py::test_a_store_is_held_against_what_etcd_says_of_it",),
+    ),
+    Mutant(
+        "a daemon of a group that does not look at its store",
+        "cli/serving.py",
+        '"check": check,',
+        '"check": lambda _: None,',
+        (f"{GROUP}::test_no_stream_comes_to_be_in_two_partitions",),
+    ),
+    Mutant(
+        "a stream that is added to another partition than its own",
+        "cli/streams.py",
+        'check_streams(new, opened.configuration.get("group"))',
+        "check_streams(new, None)",
+        (f"{GROUP}::test_no_stream_comes_to_be_in_two_partitions",),
+    ),
+    Mutant(
+        "a daemon that outlives its member",
+        "cli/serving.py",
+        "target=end_with_standard_input",
+        "target=float",
+        (
+            f"{GROUP}"
+            "::test_daemons_end_with_a_member_that_is_killed_so_that_others_have_its_folders",
+        ),
+    ),
+    Mutant(
+        "a takeover that leaves a frozen owner its locks",
+        "store/postgres.py",
+        "            if take_over:\n",
+        "            if take_over is None:\n",
+        (
+            f"{STORE}/test_postgres.py"
+            "::test_who_takes_over_ends_the_connections_of_an_owner_in_the_middle_of_a_commit",
+        ),
+    ),
+)
+
 OWNERS = (
     Mutant(
         "an owner that was put off and stores on",
@@ -2880,7 +2979,7 @@ MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES, *OWNERS),
     *CLUSTER,
     *(*BURSTS, *FAIRNESS, *MEMORIES, *WINDOWS, *VALUES, *BLOCKS, *MEANINGS, *TABLES, *LEADERS),
-    *PARTITIONS,
+    *(*PARTITIONS, *SHARING),
     *QUALITY,
     *FEEDING,
     *FORWARDING,
