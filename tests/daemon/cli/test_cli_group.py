@@ -15,9 +15,10 @@ import pytest
 
 from littled.groups.agreement import Agreement, Present
 from littled.groups.partitions import divided, partition_of
+from littled.limits import GROUP_DIRECTORY_SECONDS
 from littled.store.store import Store
 from littled_protocol.codec import encode
-from littled_protocol.messages import Release
+from littled_protocol.messages import Moved, Open, Opened, Release
 from support.commands import Littled
 from support.databases import NO_POSTGRESQL, Postgres, postgres
 from support.etcd import Cluster, etcd_cluster
@@ -189,6 +190,24 @@ def test_no_stream_comes_to_be_in_two_partitions(cluster: Cluster, group: Group)
     assert (alone.returncode, "belong together" in alone.stderr) == (2, True)
 
 
+def each_daemon_says_where_the_others_are(group: Group) -> None:
+    """Ask every daemon for a stream of each partition that it does not serve."""
+    present = group.present()
+    places = {name: group.address(name, present) for name in group.streams}
+    time.sleep(2 * GROUP_DIRECTORY_SECONDS)
+    for asked in set(places.values()):
+        host, _, port = asked.rpartition(":")
+        with Peer.greet((host, int(port)), version=2) as peer:
+            for channel, (stream, place) in enumerate(places.items(), start=1):
+                peer.send(Open(channel, stream, "asking"))
+                if place == asked:
+                    assert isinstance(peer.receive(), Opened)
+                else:
+                    said = peer.receive()
+                    assert isinstance(said, Moved)
+                    assert (said.stream, said.addresses) == (stream, [place])
+
+
 # --- serving --------------------------------------------------------------------------------------
 
 
@@ -201,6 +220,7 @@ def test_members_that_join_get_their_share_and_who_stops_hands_over(group: Group
     group.feed_all()
     second = group.join()
     group.wait(m0=2, m1=2)
+    each_daemon_says_where_the_others_are(group)
     group.feed_all()
     daemons = first.daemons
     assert first.stop() == 0
