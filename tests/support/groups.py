@@ -65,6 +65,14 @@ def children(process: int) -> list[int]:
         return []
 
 
+def serves(process: int) -> bool:
+    """Whether a process is still a daemon of a group, as its number may be another one's by now."""
+    try:
+        return b"--partition" in Path(f"/proc/{process}/cmdline").read_bytes().split(b"\0")
+    except OSError:
+        return False
+
+
 def alive(process: int) -> bool:
     """Whether a process runs, and is no zombie."""
     try:
@@ -80,11 +88,14 @@ class Machine:
     name: str
     process: subprocess.Popen[bytes]
     log: Path
+    seen: set[int] = field(default_factory=set)
 
     @property
     def daemons(self) -> list[int]:
         """The processes of its daemons, while it runs."""
-        return children(self.process.pid)
+        found = children(self.process.pid)
+        self.seen.update(found)
+        return found
 
     def signal_all(self, number: int, daemons: Sequence[int]) -> None:
         """Send it and its daemons a signal."""
@@ -104,11 +115,11 @@ class Machine:
 
 @dataclass
 class Group:
-    """A group whose stores are in PostgreSQL."""
+    """A group whose stores are in PostgreSQL; or in folders, where there is no server."""
 
     url: str
     folder: Path
-    server: Postgres
+    server: Postgres | None
     streams: list[str]
     partitions: int
     machines: list[Machine] = field(default_factory=list)
@@ -139,9 +150,10 @@ class Group:
         """Make it."""
         config = self.folder / "littled.toml"
         config.write_text("".join(map(STREAM.format, self.streams)))
+        store = str(self.folder / "stores") if self.server is None else database_url(self.server)
         return self.run(
             *("group", "init", self.url, "--config", config, "--keys", self.keys),
-            *("--partitions", str(self.partitions), "--store", database_url(self.server)),
+            *("--partitions", str(self.partitions), "--store", store),
         )
 
     def join(self, *options: str) -> Machine:
@@ -202,10 +214,12 @@ class Group:
 
     def store(self, partition: int) -> list[str]:
         """Arguments of commands that open the store of a partition."""
-        schema = f"g_{self.place.prefix.rpartition('/')[2]}_{label(partition)}"
+        name = f"g_{self.place.prefix.rpartition('/')[2]}_{label(partition)}"
+        folder = str(self.folder / "stores" / label(partition))
+        store = folder if self.server is None else url_of(self.server, name)
         mark = self.place.below(f"partitions/{label(partition)}/mark")
         key = self.keys / f"{label(partition)}.key"
-        return [url_of(self.server, schema), "--key", str(key), "--mark", str(mark)]
+        return [store, "--key", str(key), "--mark", str(mark)]
 
     def verify(self) -> None:
         """See that every store is sound, with what was fed."""
@@ -230,14 +244,14 @@ class Group:
     def end(self) -> None:
         """Kill whatever is left."""
         for each in self.machines:
-            daemons = each.daemons
-            each.signal_all(signal.SIGKILL, daemons)
+            left = [p for p in {*each.daemons, *each.seen} if serves(p)]
+            each.signal_all(signal.SIGKILL, left)
             each.process.wait(SECONDS)
 
 
 @contextmanager
 def group_of(
-    url: str, folder: Path, server: Postgres, streams: int, partitions: int
+    url: str, folder: Path, server: Postgres | None, streams: int, partitions: int
 ) -> Iterator[Group]:
     """A group that was made, without members."""
     names = [f"shop-{number:04}" for number in range(streams)]

@@ -16,10 +16,11 @@ from hashlib import blake2b
 from typing import TypeAlias
 
 REST_SECONDS = 1.0
-REST_SECONDS_MAX = 60.0
-# A store that needs attention, or that somebody else serves, is not tried again at once.
+REST_SECONDS_MAX = 30.0
+# A store that needs attention, or that somebody else serves, is not tried again at once; but it is,
+# as this is also how a daemon ends whose database is away for a while.
 ATTENTION_REST_SECONDS = 5.0
-ATTENTION_REST_SECONDS_MAX = 300.0
+ATTENTION_REST_SECONDS_MAX = 60.0
 NEEDS_ATTENTION = 3
 _DOUBLINGS_MAX = 16
 

@@ -308,6 +308,26 @@ def test_without_etcd_daemons_are_stopped_and_come_back_with_it(
             group.verify()
 
 
+def test_daemons_end_with_a_member_that_is_killed_so_that_others_have_its_folders(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    url = cluster.url(f"groups/test{next(NAMES)}")
+    with group_of(url, tmp_path, None, 6, 2) as group:
+        first = group.join()
+        group.wait(m0=2)
+        group.feed_all()
+        daemons = first.daemons
+        assert len(daemons) == 2
+        first.process.kill()
+        ended(daemons)
+        second = group.join()
+        group.wait(m1=2)
+        group.feed_all()
+        assert second.stop() == 0
+        group.verify()
+        assert group.positions() == dict.fromkeys(group.streams, 2)
+
+
 def test_who_has_no_working_daemon_leaves_its_share_to_the_others(group: Group) -> None:
     good = group.join()
     group.wait(m0=4)

@@ -165,8 +165,8 @@ def test_what_failed_rests_here_and_longer_each_time() -> None:
 
 
 def test_a_store_that_needs_attention_is_not_tried_again_at_once() -> None:
-    assert [rest_seconds(1, n) for n in (1, 2, 7, 99)] == [1, 2, 60, 60]
-    assert [rest_seconds(3, n) for n in (1, 2, 7, 99)] == [5, 10, 300, 300]
+    assert [rest_seconds(1, n) for n in (1, 2, 7, 99)] == [1, 2, 30, 30]
+    assert [rest_seconds(3, n) for n in (1, 2, 7, 99)] == [5, 10, 60, 60]
 
 
 def test_who_can_serve_nothing_says_so_and_tries_one_until_it_can() -> None:
