@@ -179,6 +179,10 @@ REPLAY_STREAM_SECONDS_MIN = 0.05
 REPLAY_RECORD_SECONDS = 30e-6
 REPLAY_EXAMPLE_SECONDS = 8e-9
 REPLAY_BYTE_SECONDS = 4e-9
+# A training that other machines have not done after so long is done here, and so are those that
+# follow, for so long.
+TRAINING_ELSEWHERE_SECONDS = 20.0
+TRAININGS_HERE_SECONDS = 300.0
 # A release says that there was a joint training, which a replay repeats. It is followed by a
 # snapshot, unless the last one is younger than this.
 SNAPSHOT_RELEASE_SECONDS = 0.5

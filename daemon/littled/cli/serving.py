@@ -15,6 +15,7 @@ from typing import Any
 
 import click
 
+from littled.cli.executing import ExecutorChoice, executor_options
 from littled.cli.failures import STORE_NEEDS_ATTENTION, WRONG_USE, Failure, explained
 from littled.cli.grouping import GroupParameter, group_explained
 from littled.cli.hints import SOCKET
@@ -90,6 +91,7 @@ log_option = click.option(
     help="Which one: who serves it already is put off, and this ends with standard input.",
 )  # fmt: skip
 @archive_option
+@executor_options
 @store_options
 def serve(
     store: StorePath,
@@ -108,6 +110,7 @@ def serve(
     group: MarkInEtcd | None,
     partition: int | None,
     files: StoreFiles,
+    executor: ExecutorChoice,
 ) -> None:
     """Run the daemon on STORE until it is interrupted or terminated.
 
@@ -116,6 +119,9 @@ def serve(
     /run/littled/littled.sock. Under systemd it takes over the sockets of its socket unit, and
     credentials: noise.key, and tokens, tls.crt, tls.key and tls-client-ca.crt for the options of
     the same meaning that are not given. On SIGHUP it reads tokens and its certificate again.
+
+    With --executor the joint trainings of streams that protect examples are done on a Dask cluster,
+    which then sees examples, and never the noise key.
     """
     log = chosen_log(style)
     if isinstance(store, Path) and not store.is_dir():
@@ -129,12 +135,19 @@ def serve(
     cert = tls_cert or handed_over(os.environ, "tls.crt")
     cert_key = tls_key or handed_over(os.environ, "tls.key")
     authority = tls_client_ca or handed_over(os.environ, "tls-client-ca.crt")
+    if executor.address is not None and executor.certificates is None:
+        raise Failure(
+            "trainings send examples, so --executor needs TLS here: give --executor-ca, "
+            "--executor-cert and --executor-key",
+            WRONG_USE,
+        )
     with (
         explained(ListenError, status=WRONG_USE, after=hint),
         explained(AccessError, status=WRONG_USE),
         explained(StoreError, status=STORE_NEEDS_ATTENTION),
         explained(StoreUnreachable),
         explained(GroupRefused, status=STORE_NEEDS_ATTENTION),
+        executor.running() as trainings,
     ):
         key = files.key or handed_over(os.environ, KEY_NAME)
         for note in Place.of(store, key, files.mark).database.notes():
@@ -154,6 +167,7 @@ def serve(
                 mark_path=files.mark,
                 archive=archive,
                 **_as_part_of(group, partition),
+                trainings=trainings,
             )
         )
 

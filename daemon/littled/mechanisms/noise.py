@@ -17,7 +17,7 @@ pseudo-random generator; every guarantee of this package is proven for uniform, 
 """
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal, Protocol
@@ -59,6 +59,11 @@ Purpose = Literal[
     "predict/threshold",
     "predict/test",
 ]
+
+# What is drawn while examples are looked at, and for a season: never in a call of training.
+OUTSIDE_OF_CALLS: frozenset[Purpose] = frozenset(
+    {"trigger", "trigger-threshold", "buffer", "pool", "teacher", "user-teacher", "quality"}
+)
 
 KEY_BYTES = 32
 WORD_BYTES = 8
@@ -143,24 +148,13 @@ class KeyedNoise:
 
         ValueError for a negative count or offset, or beyond `ADDRESS_WORDS_MAX`.
         """
-        if count < 0 or offset < 0 or offset + count > ADDRESS_WORDS_MAX:
-            raise ValueError("the words asked for lie outside the key stream of an address")
-        block, skipped = divmod(offset, BLOCK_WORDS)
-        size = (skipped + count) * WORD_BYTES
-        subkey = blake2b(
+        return _words(self.subkey(address), count, offset)
+
+    def subkey(self, address: Address) -> bytes:
+        """What the words of this address follow from, and nothing else does: 32 bytes."""
+        return blake2b(
             address.to_bytes(), digest_size=KEY_BYTES, key=self._key, person=_PERSON
         ).digest()
-        nonce = block.to_bytes(8, "little") + bytes(8)
-        encryptor = Cipher(ChaCha20(subkey, nonce), mode=None).encryptor()
-        stream = np.empty(size, dtype=np.uint8)
-        view = stream.data
-        # Piece by piece into one array: twice to four times as fast as one call for long requests.
-        for start in range(0, size, len(_ZEROS)):
-            piece = view[start : start + len(_ZEROS)]
-            encryptor.update_into(_ZEROS_VIEW[: len(piece)], piece)
-        words = stream.view("<u8")[skipped:].astype(np.uint64, copy=False)
-        words.flags.writeable = False
-        return words
 
     def first_words(
         self, heads: Sequence[bytes], learner: str, purpose: Purpose, positions: Sequence[int]
@@ -179,6 +173,60 @@ class KeyedNoise:
             subkey.update(_NUMBERS.pack(position, 0) + head + back)
             subkeys += subkey.digest()
         return first_chacha_words(bytes(subkeys))
+
+
+class NotGranted(Exception):
+    """`address`: of words that this source cannot make."""
+
+    def __init__(self, address: Address) -> None:
+        """Name what is missing."""
+        super().__init__("the words of an address were not granted")
+        self.address = address
+
+
+class GrantedNoise:
+    """The words of some addresses: those of the store's noise, without the store's key.
+
+    For work on another machine. Who has the subkeys of some addresses knows nothing of the words of
+    any other one (`KeyedNoise.subkey`). `repr` does not show them.
+    """
+
+    __slots__ = ("_subkeys",)
+
+    def __init__(self, subkeys: Mapping[Address, bytes]) -> None:
+        """Use these subkeys."""
+        self._subkeys = dict(subkeys)
+
+    def __repr__(self) -> str:
+        """The type only."""
+        return "GrantedNoise(...)"
+
+    def words(self, address: Address, count: int, offset: int = 0) -> Words:
+        """As `KeyedNoise.words`, to which they are equal. NotGranted for another address."""
+        try:
+            subkey = self._subkeys[address]
+        except KeyError:
+            raise NotGranted(address) from None
+        return _words(subkey, count, offset)
+
+
+def _words(subkey: bytes, count: int, offset: int) -> Words:
+    """Words `offset` to `offset + count` of the address with this subkey. ValueError."""
+    if count < 0 or offset < 0 or offset + count > ADDRESS_WORDS_MAX:
+        raise ValueError("the words asked for lie outside the key stream of an address")
+    block, skipped = divmod(offset, BLOCK_WORDS)
+    size = (skipped + count) * WORD_BYTES
+    nonce = block.to_bytes(8, "little") + bytes(8)
+    encryptor = Cipher(ChaCha20(subkey, nonce), mode=None).encryptor()
+    stream = np.empty(size, dtype=np.uint8)
+    view = stream.data
+    # Piece by piece into one array: twice to four times as fast as one call for long requests.
+    for start in range(0, size, len(_ZEROS)):
+        piece = view[start : start + len(_ZEROS)]
+        encryptor.update_into(_ZEROS_VIEW[: len(piece)], piece)
+    words = stream.view("<u8")[skipped:].astype(np.uint64, copy=False)
+    words.flags.writeable = False
+    return words
 
 
 def words_of_records(

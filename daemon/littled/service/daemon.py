@@ -22,7 +22,7 @@ import socket
 import ssl
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, MutableMapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property, partial
@@ -130,6 +130,7 @@ async def serve(
     elsewhere: Elsewhere | None = None,
     take_over: bool = False,
     check: Callable[[Store], None] = lambda _: None,
+    trainings: Executor | None = None,
 ) -> None:
     """Serve a store until SIGTERM or SIGINT.
 
@@ -139,7 +140,8 @@ async def serve(
     whether HTTP has the operator's page; None for on this machine alone. key_path, mark_path:
     where the store's key and mark are, if not in the store. build: makes the engines. elsewhere:
     who serves other streams, None if nobody does. take_over: put off another process that serves
-    the store (`Store.open`). check: raises where an open store is not to be served.
+    the store (`Store.open`). check: raises where an open store is not to be served. trainings:
+    other machines that train where examples are protected.
 
     Raises ListenError and AccessError for addresses and rules that cannot be, StoreRefused when
     the store must not be served, StoreFailed or StoreDamaged when it failed or contradicted itself
@@ -170,6 +172,7 @@ async def serve(
                 *(store, listeners, Gate(access), _again(rules, tls, context), notifier, log),
                 *(build, http_names, page),
                 elsewhere=elsewhere or Nowhere(),
+                trainings=trainings,
             )
             await daemon.run()
         finally:
@@ -262,6 +265,7 @@ class Daemon:
         page: bool | None = None,
         *,
         elsewhere: Elsewhere,
+        trainings: Executor | None = None,
     ) -> None:
         """Put the rooms together; nothing runs yet except the thread that writes."""
         self._store = store
@@ -276,6 +280,7 @@ class Daemon:
         self._http_names = frozenset(name.lower() for name in http_names)
         self._page = page
         self.elsewhere = elsewhere
+        self._trainings = trainings
         self._loop = asyncio.get_running_loop()
         self._server = f"littled/{version('littled')}"
         self._over, self._failed = asyncio.Event(), asyncio.Event()
@@ -340,7 +345,7 @@ class Daemon:
         """Start, serve until told to stop, and stop; raises what ended the daemon otherwise."""
         # The usual number depends on the machine; what a unit allows does not.
         self._loop.set_default_executor(ThreadPoolExecutor(LOOP_THREADS, "littled-loop"))
-        trainers = Trainers()
+        trainers = Trainers(self._trainings, self._log)
         stops = (signal.SIGTERM, signal.SIGINT)
         for number in stops:
             self._loop.add_signal_handler(number, self._stop_on, number)

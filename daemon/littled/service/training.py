@@ -9,17 +9,41 @@ and sends the next one back.
 A step is a pure function whose noise is a function of key and address, so it comes to the same
 wherever it runs. The key goes to the process as the private data do: through a pipe between two
 processes of one user, of which only the daemon has the other end.
+
+Whoever wants it has trainings done on other machines (`TrainingsElsewhere`). They get the private
+data of a learner, but not the key: only the subkeys of what this one call draws.
 """
 
 from __future__ import annotations
 
+import math
 import multiprocessing
 import os
 import signal
 import threading
-from concurrent.futures import Executor, ProcessPoolExecutor, ThreadPoolExecutor
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
+from dataclasses import replace
+from typing import Any, TypeVar
 
+from littled.learners.contract import CallAdmitted
+from littled.limits import TRAINING_ELSEWHERE_SECONDS, TRAININGS_HERE_SECONDS
+from littled.mechanisms.noise import (
+    OUTSIDE_OF_CALLS,
+    Address,
+    GrantedNoise,
+    KeyedNoise,
+    NotGranted,
+    Purpose,
+)
 from littled.planner import StreamPlan
+from littled.service.logs import Log
+
+T = TypeVar("T")
+# Addresses that are granted together, and how often one training may ask for more.
+DRAWS_AT_ONCE = 16
+GRANTS_MAX = 64
 
 STOP_SIGNALS = frozenset({signal.SIGTERM, signal.SIGINT})
 
@@ -30,8 +54,14 @@ class Trainers:
     Each runs one training at a time, so that trainings never take more than two cores.
     """
 
-    def __init__(self) -> None:
-        """Start nothing yet."""
+    def __init__(self, elsewhere: Executor | None = None, log: Log | None = None) -> None:
+        """Start nothing yet. elsewhere: other machines that may train where examples are protected.
+
+        What a training draws for users has addresses of its own for each of them, which nobody can
+        name beforehand; such streams train here.
+        """
+        self._elsewhere, self._log = elsewhere, log
+        self._sent: list[TrainingsElsewhere] = []
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="littled-training")
         self._process: ProcessPoolExecutor | None = None
 
@@ -40,6 +70,14 @@ class Trainers:
 
         Raises BrokenProcessPool or OSError where no process can be had.
         """
+        here = self._here(plan)
+        if self._elsewhere is None or plan.unit.is_user:
+            return here
+        sent = TrainingsElsewhere(self._elsewhere, here, self._log)
+        self._sent.append(sent)
+        return sent
+
+    def _here(self, plan: StreamPlan) -> Executor:
         if not any(one.needs_process for one in plan.publishing):
             return self._thread
         if self._process is None:
@@ -48,9 +86,90 @@ class Trainers:
 
     def close(self) -> None:
         """Begin no more trainings, and do not wait for the one that runs."""
+        for sent in self._sent:
+            sent.shutdown(wait=False, cancel_futures=True)
         self._thread.shutdown(wait=False, cancel_futures=True)
         if self._process is not None:
             self._process.shutdown(wait=False, cancel_futures=True)
+
+
+class TrainingsElsewhere(Executor):
+    """Sends the trainings of one stream to another executor, and does here what is not done there.
+
+    A worker gets the learner, its state, which holds examples, and the subkeys of the addresses at
+    which this call draws: never the store's key. It names the addresses that it lacks; those of the
+    call are granted, and it begins again. What a learner drew in its calls before is granted at
+    once. The step comes to the same wherever it is made. Where one fails, it and those of the next
+    TRAININGS_HERE_SECONDS are done here.
+    """
+
+    def __init__(self, elsewhere: Executor, here: Executor, log: Log | None) -> None:
+        """elsewhere: its results may fail in any way; log: where that is told."""
+        self._elsewhere, self._here, self._log = elsewhere, here, log
+        self._waiting = ThreadPoolExecutor(1, thread_name_prefix="littled-sent")
+        self._drawn: dict[str, set[tuple[Purpose, int]]] = {}
+        self._not_before = -math.inf
+
+    def submit(self, fn: Callable[..., T], /, *args: Any, **kwargs: Any) -> Future[T]:
+        """A training: the bound method `step` of a learner, a state, CallAdmitted, the noise."""
+        return self._waiting.submit(self._trained, fn, *args)
+
+    def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
+        """Send no more."""
+        self._waiting.shutdown(wait=wait, cancel_futures=cancel_futures)
+
+    def _trained(
+        self, step: Callable[..., T], state: Any, call: CallAdmitted, noise: KeyedNoise
+    ) -> T:
+        try:
+            if time.monotonic() >= self._not_before:
+                return self._trained_there(step, state, call, noise)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong there is not wrong here
+            self._drawn.clear()
+            self._not_before = time.monotonic() + TRAININGS_HERE_SECONDS
+            if self._log is not None:
+                self._log.warning("training not done elsewhere", error=type(error).__name__)
+        return self._here.submit(step, state, call, noise).result()
+
+    def _trained_there(
+        self, step: Callable[..., T], state: Any, call: CallAdmitted, noise: KeyedNoise
+    ) -> T:
+        """The next step; whatever the executor raises, NotGranted or TimeoutError."""
+        name, place = str(getattr(step, "__self__").name), call.place  # noqa: B009 - a bound method
+        drawn = self._drawn.setdefault(name, set())
+        for _ in range(GRANTS_MAX):
+            granted = {
+                address: noise.subkey(address)
+                for purpose, draw in drawn
+                for address in [Address(place.chain_head, name, purpose, place.position, draw)]
+            }
+            sent = self._elsewhere.submit(step_with_grants, step, state, call, granted)
+            try:
+                found = sent.result(TRAINING_ELSEWHERE_SECONDS)
+            finally:
+                sent.cancel()
+            if not isinstance(found, Address):
+                return found
+            asked = replace(found, purpose="select", draw=0)
+            if (
+                asked != Address(place.chain_head, name, "select", place.position)
+                or found.purpose in OUTSIDE_OF_CALLS
+                or (found.purpose, found.draw) in drawn
+            ):
+                raise NotGranted(found)
+            # Whoever draws once at a purpose mostly draws again.
+            drawn |= {(found.purpose, found.draw + further) for further in range(DRAWS_AT_ONCE)}
+        raise TimeoutError
+
+
+def step_with_grants(
+    step: Callable[..., T], state: Any, call: CallAdmitted, granted: Mapping[Address, bytes]
+) -> T | Address:
+    """The next step of a learner, or an address that it lacks; wherever the work is done."""
+    try:
+        return step(state, call, GrantedNoise(granted))
+    except NotGranted as missing:
+        return missing.address
 
 
 def _start_process() -> ProcessPoolExecutor:

@@ -6,18 +6,24 @@ import signal
 import subprocess
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from littled.auditing.noise import key_of_seed
 from littled.auditing.subjects import small_plan, subjects_of
 from littled.auditing.trials import Auditor
 from littled.executors import Certificates, ExecutorError, cluster
+from littled.store.store import Store
+from littled_client import Client
+from littled_protocol.codec import decode
+from littled_protocol.messages import Release
 from support.certificates import Authority, Issued
-from support.commands import Littled
+from support.commands import Daemon, Littled, make_store, serve
 
 STARTED_SECONDS_MAX = 60
 DASK = (sys.executable, "-m", "dask")
@@ -122,6 +128,73 @@ def test_a_task_whose_worker_was_killed_runs_on_another(tmp_path: Path) -> None:
         assert not executor.submit(subprocess.getoutput, once).result(120)
         assert marker.exists()
         assert Auditor(key_of_seed(3), pool=executor).audit(0, subject, 100) == here
+
+
+LATE, LEFT = "flights/late", "training not done elsewhere"
+TRAINED = """
+[streams.flights]
+epsilon = 4.0
+delta = 1e-6
+horizon = 2_000
+learners.late = { class = "thresholds:256", noise_rate = 0, selection = "dense" }
+"""
+
+
+@pytest.mark.timeout(180)
+def test_a_daemon_has_trainings_done_on_a_cluster(littled: Littled, tmp_path: Path) -> None:
+    authority = Authority(tmp_path, "ours")
+    client = authority.issue("client")
+    store = make_store(tmp_path, TRAINED)
+    with scheduler(tmp_path, authority) as port:
+        asked = (
+            *("--executor", f"dask://127.0.0.1:{port}", "--executor-ca", authority.path),
+            *("--executor-cert", client.certificate, "--executor-key", client.key),
+        )
+        with workers(tmp_path, port, authority):
+            first = serve(tmp_path, *asked)
+            fed(first, 0)
+            assert LEFT not in stopped(first)
+            second = serve(tmp_path, *asked)
+        fed(second, 1)
+        assert LEFT in stopped(second)
+    with Store.open(store, read_only=True) as opened:
+        key = opened.noise_key
+        found = [decode(each.body) for each in opened.releases(LATE)]
+    seasons = Counter(each.season for each in found if isinstance(each, Release))
+    assert min(seasons[0], seasons[1]) > 3
+    assert not any(key in each.read_bytes() for each in tmp_path.glob("*.log"))
+    # the same steps made here lead to every release and every charge
+    said = littled("verify", store, "--replay")
+    assert said.status == 0, said.err
+
+
+def fed(daemon: Daemon, season: int) -> None:
+    """Feed a whole season in which rules are wrong again and again, and wait for some of them."""
+    random, rules = np.random.default_rng(season), 0
+    with Client(daemon.address) as client:
+        with client.feed("flights", producer="me") as feeder:
+            for _ in range(20):
+                labels = random.integers(0, 2, 100).astype(np.uint8)
+                feeder.send(random.integers(0, 256, 100).astype(np.uint8), labels)
+        for published in client.subscribe(LATE):
+            rules += published.season == season
+            if rules > 5:
+                return
+
+
+def stopped(daemon: Daemon) -> str:
+    """What a daemon wrote until it ended, which it does cleanly."""
+    daemon.process.send_signal(signal.SIGTERM)
+    _, told = daemon.process.communicate(timeout=STARTED_SECONDS_MAX)
+    assert daemon.process.returncode == 0, told
+    return str(told)
+
+
+def test_trainings_need_tls_on_this_machine_too(littled: Littled, tmp_path: Path) -> None:
+    store = make_store(tmp_path, TRAINED)
+    said = littled("serve", store, "--executor", "dask://127.0.0.1:1")
+    assert "trainings send examples, so --executor needs TLS here" in said.sentence
+    assert said.status == 2
 
 
 @pytest.mark.parametrize(

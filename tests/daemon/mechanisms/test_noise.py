@@ -1,5 +1,6 @@
 """The keyed stream: equal to an independent reference, addressed injectively, seekable."""
 
+from dataclasses import replace
 from hashlib import blake2b
 from itertools import combinations
 from typing import Any, cast
@@ -10,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from littled.mechanisms import noise
-from littled.mechanisms.noise import ADDRESS_WORDS_MAX, Address, KeyedNoise, words_of_records
+from littled.mechanisms.noise import (
+    ADDRESS_WORDS_MAX,
+    Address,
+    GrantedNoise,
+    KeyedNoise,
+    NotGranted,
+    words_of_records,
+)
 
 KEY = bytes(range(32))
 HEAD = bytes(range(100, 132))
@@ -175,3 +183,20 @@ def test_first_words_need_heads_of_records() -> None:
     source = KeyedNoise(bytes(32))
     with pytest.raises(ValueError, match="has 32 bytes"):
         source.first_words([b"short"], "s/l", "trigger", [1])
+
+
+def test_granted_words_are_those_of_the_key_and_no_others() -> None:
+    source = KeyedNoise(KEY)
+    granted = GrantedNoise({PLACE: source.subkey(PLACE)})
+    assert granted.words(PLACE, 9, 5).tolist() == source.words(PLACE, 9, 5).tolist()
+    assert repr(granted) == "GrantedNoise(...)"
+    with pytest.raises(ValueError, match="outside the key stream"):
+        granted.words(PLACE, -1)
+    for other in (
+        replace(PLACE, draw=PLACE.draw + 1),
+        replace(PLACE, position=PLACE.position + 1),
+        replace(PLACE, chain_head=bytes(32)),
+    ):
+        with pytest.raises(NotGranted) as refused:
+            granted.words(other, 1)
+        assert refused.value.address == other
