@@ -1,9 +1,10 @@
 """Where heavy work runs that is not the daemon's: here, or on the workers of a Dask cluster.
 
-Audits and benchmarks are many pure functions of what they are given, so they come to the
+Audits, plans and benchmarks are many pure functions of what they are given, so they come to the
 same wherever they run. Nothing of a store leaves this machine with them: an audit makes up its
 streams and has keys of its own. Still, a worker runs whatever a scheduler
-sends it, so a cluster on other machines is spoken to over mutual TLS only.
+sends it, so a cluster on other machines is spoken to over mutual TLS only. Trainings of a daemon
+go there only where somebody wants it (`littled.service.training`).
 
 Needs the package `distributed` (`pip install 'littled[dask]'`).
 """

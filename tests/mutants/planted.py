@@ -2975,6 +2975,23 @@ CLUSTER = (
     ),
 )
 
+TRAININGS = (
+    Mutant(
+        "a worker that gets the noise of the trigger",
+        "service/training.py",
+        "if found.purpose in OUTSIDE_OF_CALLS or",
+        "if",
+        (f"{SERVICE}/test_trainings_elsewhere.py",),
+    ),
+    Mutant(
+        "a worker that gets the key",
+        "service/training.py",
+        "sent = self._elsewhere.submit(step_with_grants, step, state, call, granted)",
+        "sent = self._elsewhere.submit(step, state, call, noise)",
+        (f"{SERVICE}/test_trainings_elsewhere.py",),
+    ),
+)
+
 MUTANTS = (
     *(*NOISE, *DATA, *BUDGET, *USERS, *RESTORES, *SEGMENTS, *COLUMNS, *SURFACES, *OWNERS),
     *CLUSTER,
@@ -2987,4 +3004,5 @@ MUTANTS = (
     *PLACES,
     *GROWTH,
     *MOVES,
+    *TRAININGS,
 )

@@ -5,9 +5,10 @@ from pathlib import Path
 
 import click
 
+from littled.cli.executing import ExecutorChoice, executor_options
 from littled.cli.failures import FAILED, WRONG_USE, Failure, explained
 from littled.cli.output import console, listed, notes, number
-from littled.cli.stores import alike, planned, print_plan
+from littled.cli.stores import alike, all_planned, print_plan
 from littled.configuration import ConfigurationError, StreamConfiguration, load_configuration
 from littled_client.cells import odd_cells
 from littled_client.conversions import BadRow
@@ -32,8 +33,13 @@ TAKEN = {
 @click.option("--stream", help="The stream that FILE is for, where there are several.")
 @click.option("--format", "file_format", type=click.Choice(TABLES),
               help="Format of FILE, if its suffix does not say.")  # fmt: skip
+@executor_options
 def check(
-    configuration: Path, file: str | None, stream: str | None, file_format: str | None
+    configuration: Path,
+    file: str | None,
+    stream: str | None,
+    file_format: str | None,
+    executor: ExecutorChoice,
 ) -> None:
     """Say what CONFIGURATION would make, and how FILE would be read; change nothing.
 
@@ -43,9 +49,9 @@ def check(
     with explained(ConfigurationError, status=WRONG_USE):
         streams = load_configuration(configuration).streams
     problems: list[str] = []
+    plans = all_planned(streams, executor)
     for name, *others in alike(streams):
-        each = streams[name]
-        problems += print_plan(each, planned(each), others)
+        problems += print_plan(streams[name], plans[name], others)
     if file is not None:
         schema = _schema(streams, stream)
         problems += _look(file, file_format, schema)

@@ -23,11 +23,20 @@ class ExecutorChoice:
     certificates: Certificates | None
 
     @contextmanager
-    def running(self) -> Iterator[Executor | None]:
-        """The cluster; None for here. Failure where it cannot be had."""
+    def running(self, *, of_examples: bool = False) -> Iterator[Executor | None]:
+        """The cluster; None for here. Failure where it cannot be had.
+
+        of_examples: whether examples are sent, for which even this machine's network is not enough.
+        """
         if self.address is None:
             yield None
             return
+        if of_examples and self.certificates is None:
+            raise Failure(
+                "trainings send examples, so --executor needs TLS here: give --executor-ca, "
+                "--executor-cert and --executor-key",
+                WRONG_USE,
+            )
         with ExitStack() as stack:
             with explained(ExecutorError):
                 executor = stack.enter_context(cluster(self.address, self.certificates))

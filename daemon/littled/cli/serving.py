@@ -135,23 +135,16 @@ def serve(
     cert = tls_cert or handed_over(os.environ, "tls.crt")
     cert_key = tls_key or handed_over(os.environ, "tls.key")
     authority = tls_client_ca or handed_over(os.environ, "tls-client-ca.crt")
-    if executor.address is not None and executor.certificates is None:
-        raise Failure(
-            "trainings send examples, so --executor needs TLS here: give --executor-ca, "
-            "--executor-cert and --executor-key",
-            WRONG_USE,
-        )
     with (
         explained(ListenError, status=WRONG_USE, after=hint),
         explained(AccessError, status=WRONG_USE),
         explained(StoreError, status=STORE_NEEDS_ATTENTION),
         explained(StoreUnreachable),
         explained(GroupRefused, status=STORE_NEEDS_ATTENTION),
-        executor.running() as trainings,
+        executor.running(of_examples=True) as trainings,
     ):
         key = files.key or handed_over(os.environ, KEY_NAME)
-        for note in Place.of(store, key, files.mark).database.notes():
-            notes().print(f"note: {note}")
+        _print_notes(Place.of(store, key, files.mark))
         asyncio.run(
             serve_store(
                 store,
@@ -166,10 +159,15 @@ def serve(
                 key_path=key,
                 mark_path=files.mark,
                 archive=archive,
-                **_as_part_of(group, partition),
                 trainings=trainings,
+                **_as_part_of(group, partition),
             )
         )
+
+
+def _print_notes(place: Place) -> None:
+    for note in place.database.notes():
+        notes().print(f"note: {note}")
 
 
 def _as_part_of(group: MarkInEtcd | None, partition: int | None) -> dict[str, Any]:

@@ -1,11 +1,13 @@
 """`littled init`: stores before their first day."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
 import click
 
+from littled.cli.executing import ExecutorChoice, executor_options
 from littled.cli.failures import WRONG_USE, explained
 from littled.cli.hints import serve_command
 from littled.cli.output import console, listed, notes
@@ -29,8 +31,11 @@ from littled.store.store import Store
     type=click.Path(path_type=Path),
     help="TOML file that names streams, budgets and learners.",
 )
+@executor_options
 @store_options
-def init(store: StorePath, configuration: Path, files: StoreFiles) -> None:
+def init(
+    store: StorePath, configuration: Path, files: StoreFiles, executor: ExecutorChoice
+) -> None:
     """Create STORE, a new folder, for the streams of a configuration.
 
     Budgets and learners are fixed here for good; what other ways of selection would do with the
@@ -40,7 +45,7 @@ def init(store: StorePath, configuration: Path, files: StoreFiles) -> None:
     """
     with explained(ConfigurationError, status=WRONG_USE):
         wanted = load_configuration(configuration)
-    plans = {name: planned(stream) for name, stream in wanted.streams.items()}
+    plans = all_planned(wanted.streams, executor)
     with explained(StoreError), explained(StoreRefused, status=WRONG_USE):
         Store.create(
             store,
@@ -95,7 +100,27 @@ def alike(streams: Mapping[str, StreamConfiguration]) -> list[list[str]]:
     return [*groups.values()]
 
 
+def all_planned(
+    streams: Mapping[str, StreamConfiguration], executor: ExecutorChoice
+) -> dict[str, StreamPlan]:
+    """The plans of streams; on a cluster, those that differ side by side. Failure as `planned`."""
+    with executor.running() as there:
+        if there is None:
+            return {name: planned(stream) for name, stream in streams.items()}
+        groups = alike(streams)
+        asked = [there.submit(plan_stream, streams[name].request()) for name, *_ in groups]
+        found: dict[str, StreamPlan] = {}
+        for names, plan in zip(groups, asked, strict=True):
+            with _explained(names[0]):
+                found |= {name: replace(plan.result(), stream=name) for name in names}
+        return {name: found[name] for name in streams}
+
+
 def planned(stream: StreamConfiguration) -> StreamPlan:
     """The plan of a stream; Failure with the stream's key when there is none."""
-    with explained(PlanError, status=WRONG_USE, before=f"streams.{stream.name}: "):
+    with _explained(stream.name):
         return plan_stream(stream.request())
+
+
+def _explained(stream: str) -> AbstractContextManager[None]:
+    return explained(PlanError, status=WRONG_USE, before=f"streams.{stream}: ")

@@ -140,8 +140,8 @@ async def serve(
     whether HTTP has the operator's page; None for on this machine alone. key_path, mark_path:
     where the store's key and mark are, if not in the store. build: makes the engines. elsewhere:
     who serves other streams, None if nobody does. take_over: put off another process that serves
-    the store (`Store.open`). check: raises where an open store is not to be served. trainings:
-    other machines that train where examples are protected.
+    the store (`Store.open`). check: raises where an open store is not to be served. trainings: see
+    `Trainers`.
 
     Raises ListenError and AccessError for addresses and rules that cannot be, StoreRefused when
     the store must not be served, StoreFailed or StoreDamaged when it failed or contradicted itself
@@ -170,9 +170,8 @@ async def serve(
             access.check_streams(store.plans, elsewhere)
             daemon = Daemon(
                 *(store, listeners, Gate(access), _again(rules, tls, context), notifier, log),
-                *(build, http_names, page),
+                *(build, http_names, page, trainings),
                 elsewhere=elsewhere or Nowhere(),
-                trainings=trainings,
             )
             await daemon.run()
         finally:
@@ -263,9 +262,9 @@ class Daemon:
         build: BuildEngine,
         http_names: Collection[str] = (),
         page: bool | None = None,
+        trainings: Executor | None = None,
         *,
         elsewhere: Elsewhere,
-        trainings: Executor | None = None,
     ) -> None:
         """Put the rooms together; nothing runs yet except the thread that writes."""
         self._store = store

@@ -24,7 +24,6 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from littled.learners.contract import CallAdmitted
@@ -128,7 +127,7 @@ class TrainingsElsewhere(Executor):
             self._drawn.clear()
             self._not_before = time.monotonic() + TRAININGS_HERE_SECONDS
             if self._log is not None:
-                self._log.warning("training not done elsewhere", error=type(error).__name__)
+                self._log.warning("training not done elsewhere", error_type=type(error).__name__)
         return self._here.submit(step, state, call, noise).result()
 
     def _trained_there(
@@ -150,12 +149,7 @@ class TrainingsElsewhere(Executor):
                 sent.cancel()
             if not isinstance(found, Address):
                 return found
-            asked = replace(found, purpose="select", draw=0)
-            if (
-                asked != Address(place.chain_head, name, "select", place.position)
-                or found.purpose in OUTSIDE_OF_CALLS
-                or (found.purpose, found.draw) in drawn
-            ):
+            if found.purpose in OUTSIDE_OF_CALLS or (found.purpose, found.draw) in drawn:
                 raise NotGranted(found)
             # Whoever draws once at a purpose mostly draws again.
             drawn |= {(found.purpose, found.draw + further) for further in range(DRAWS_AT_ONCE)}

@@ -130,6 +130,32 @@ def test_a_task_whose_worker_was_killed_runs_on_another(tmp_path: Path) -> None:
         assert Auditor(key_of_seed(3), pool=executor).audit(0, subject, 100) == here
 
 
+def test_plans_come_to_the_same_on_a_cluster(littled: Littled, tmp_path: Path) -> None:
+    asked = "epsilon = 1.0\ndelta = 1e-6\nhorizon = 10_000\nlearners.rule.class = "
+    classes = {"a": "thresholds:64", "b": "thresholds:64", "c": "points:16"}
+    configuration, wrong = tmp_path / "littled.toml", tmp_path / "wrong.toml"
+    text = "".join(f'[streams.{name}]\n{asked}"{kind}"\n' for name, kind in classes.items())
+    configuration.write_text(text)
+    wrong.write_text(text.replace("1e-6", "1e-300", 1))
+    with scheduler(tmp_path) as port, workers(tmp_path, port):
+        at = ("--executor", f"dask://127.0.0.1:{port}")
+        there = littled("init", tmp_path / "there", "--config", configuration, *at)
+        checked = littled("check", configuration, *at)
+        refused = littled("init", tmp_path / "wrong", "--config", wrong, *at)
+    assert there.status == 0, there.err
+    assert littled("init", tmp_path / "here", "--config", configuration).status == 0
+    with (
+        Store.open(tmp_path / "there", read_only=True) as one,
+        Store.open(tmp_path / "here", read_only=True) as other,
+    ):
+        assert one.plans == other.plans
+    assert checked == littled("check", configuration)
+    here = littled("init", tmp_path / "wrong", "--config", wrong)
+    assert (refused.status, refused.sentence) == (here.status, here.sentence)
+    assert refused.status == 2
+    assert not (tmp_path / "wrong").exists()
+
+
 LATE, LEFT = "flights/late", "training not done elsewhere"
 TRAINED = """
 [streams.flights]
@@ -140,6 +166,7 @@ learners.late = { class = "thresholds:256", noise_rate = 0, selection = "dense" 
 """
 
 
+@pytest.mark.cluster
 @pytest.mark.timeout(180)
 def test_a_daemon_has_trainings_done_on_a_cluster(littled: Littled, tmp_path: Path) -> None:
     authority = Authority(tmp_path, "ours")

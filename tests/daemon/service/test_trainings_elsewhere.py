@@ -133,7 +133,7 @@ def test_what_fails_elsewhere_is_done_here(error: type[Exception]) -> None:
     plan = small_plan("dense")
     with capture_logs() as told:
         assert replayed(plan, Worker(fails)) == replayed(plan, None)
-    assert {(line["event"], line["error"]) for line in told} == {
+    assert {(line["event"], line["error_type"]) for line in told} == {
         ("training not done elsewhere", error.__name__)
     }
     assert "private" not in str(told)
@@ -174,7 +174,7 @@ def test_a_worker_does_not_get_what_is_drawn_outside_of_calls(purpose: Any) -> N
     worker = Asking()
     with capture_logs() as told:
         assert replayed(plan, worker) == replayed(plan, None)
-    assert {line["error"] for line in told} == {"NotGranted"}
+    assert {line["error_type"] for line in told} == {"NotGranted"}
     subkeys = [KeyedNoise(KEY).subkey(address) for address in asked]
     assert not any(subkey in sent for subkey in subkeys for sent in worker.sent)
     worker.shutdown()
@@ -191,7 +191,7 @@ def test_a_worker_does_not_get_what_is_drawn_in_other_calls_or_by_other_learners
         worker = Worker(partial(copy, asked))
         with capture_logs() as told:
             assert replayed(plan, worker) == replayed(plan, None)
-        assert {line["error"] for line in told} == {"NotGranted"}
+        assert {line["error_type"] for line in told} == {"NotGranted"}
 
 
 def test_a_worker_that_asks_for_ever_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -213,6 +213,6 @@ def test_a_worker_that_asks_for_ever_is_left(monkeypatch: pytest.MonkeyPatch) ->
     greedy = Greedy()
     with capture_logs() as told:
         assert replayed(plan, greedy) == replayed(plan, None)
-    assert {line["error"] for line in told} == {"TimeoutError"}
+    assert {line["error_type"] for line in told} == {"TimeoutError"}
     assert len(greedy.sent) == 5 * len(told)
     greedy.shutdown()
