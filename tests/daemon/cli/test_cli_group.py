@@ -9,6 +9,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from littled.groups.agreement import Agreement, Present
 from littled.groups.partitions import divided, partition_of
 from littled.limits import GROUP_DIRECTORY_SECONDS
 from littled.store.store import Store
+from littled_client import Client, Waits
 from littled_protocol.codec import encode
 from littled_protocol.messages import Moved, Open, Opened, Release
 from support.commands import Littled
@@ -379,3 +381,30 @@ def daemon_of(machine: Machine, partition: int) -> int:
         if words[words.index(b"--partition") + 1] == str(partition).encode():
             return process
     raise AssertionError("nobody serves it")
+
+
+# --- clients --------------------------------------------------------------------------------------
+
+
+def test_a_client_finds_every_stream_and_finds_it_again(group: Group) -> None:
+    """It knows the addresses of the daemons that are there first, one of which is killed."""
+    first, second = group.join(), group.join()
+    half = PARTITIONS // 2
+    present = group.wait(**{first.name: half, second.name: half})
+    addresses = sorted({address for each in present.tenures.values() for address in each.addresses})
+    waits = Waits(reconnect_seconds=SECONDS, delay_most_seconds=0.5)
+    with Client(addresses, producer="p", waits=waits) as client, ExitStack() as stack:
+        feeders = [stack.enter_context(client.feed(stream)) for stream in group.streams]
+        for feeder in feeders:
+            feeder.send([1, 2], [0, 0])
+            feeder.flush()
+        first.signal_all(signal.SIGKILL, first.daemons)
+        for feeder in feeders:
+            feeder.send([3, 4], [0, 0])
+            feeder.flush()
+        for stream in group.streams:
+            assert client.status(stream)["streams"][stream]["position"] == 4
+    group.wait(**{second.name: PARTITIONS})
+    assert second.stop() == 0
+    assert set(group.positions().values()) == {4}
+    group.verify()
