@@ -497,7 +497,7 @@ class Store:
             batch = Batch(
                 self._facts,
                 self._marks,
-                self._producer,
+                self._own_producer,
                 self._producers_known,
                 self._firsts,
                 beside=worth_a_file(records),
@@ -820,6 +820,16 @@ class Store:
     def _producer_next(self, stream: str, producer: str) -> int:
         found = self._producer(stream, producer)
         return self._firsts[stream] if found is None else found[1]
+
+    def _own_producer(self, stream: str, producer: str) -> Producer | None:
+        """The same for a commit: what another owner has stored meanwhile is no mistake of ours."""
+        known = (stream, producer) in self._producers
+        found = self._producer(stream, producer)
+        if not known:
+            assert self._writing is not None
+            with self._watched():
+                self._writing.check_place()
+        return found
 
     def _producer(self, stream: str, producer: str) -> Producer | None:
         found = self._producers.get((stream, producer))

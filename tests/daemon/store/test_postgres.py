@@ -357,6 +357,18 @@ def test_the_sentence_of_an_owner_that_was_put_off(home: Home, lone: bool) -> No
     assert asked(home.url, "SELECT count(*) FROM records") == [(0,)]
 
 
+def test_an_owner_that_was_put_off_has_not_made_a_mistake(home: Home) -> None:
+    """Its producer is further on by what the next owner has stored, of which it knows nothing."""
+    first = home.open()
+    assert first.producer_next(STREAM, "tower") == 0
+    assert end_backends(home.url, "pid IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory')")
+    with home.open() as second:
+        feed(second, [2])
+        with pytest.raises(StoreFailed, match="another process has taken over the store"):
+            first.append([new_record(0)])
+        first.close()
+
+
 def test_closing_leaves_the_mark_to_the_new_owner(home: Home) -> None:
     first = home.open()
     feed(first, [1])
