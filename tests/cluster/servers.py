@@ -161,12 +161,19 @@ class Servers:
         self.standbys.append(node)
 
     def fail_over(self) -> None:
-        """Kill the primary, promote the standby that has most, and make new standbys of it."""
+        """Kill the primary, promote the standby that has most, and make new standbys of it.
+
+        What a standby that is frozen had not received is lost.
+        """
         old = self.primary
         self.kill(old)
+        for node in self.standbys:
+            for process in node.frozen:
+                # Else it would find in its socket's buffer what it has acknowledged to nobody.
+                if b"walreceiver" in _command_line(process):
+                    _signal(process, signal.SIGKILL)
         self.thaw(self.standbys)
-        time.sleep(0.3)
-        most = max(self.standbys, key=lambda node: int(self._tell(_STANDING, node)))
+        most = max(self.standbys, key=self._standing)
         (other,) = (node for node in self.standbys if node is not most)
         self._run("pg_ctl", "-D", most.data, "-w", "promote")
         self.kill(other)
@@ -174,6 +181,15 @@ class Servers:
         for node in (old, other):
             shutil.rmtree(node.data)
             self._join(node.name)
+
+    def _standing(self, node: Node) -> int:
+        """How far a standby has come, once it answers."""
+        deadline = time.monotonic() + WAIT_SECONDS
+        while True:
+            with contextlib.suppress(AssertionError):
+                return int(self._tell(_STANDING, node))
+            assert time.monotonic() < deadline, "a standby does not answer"
+            time.sleep(0.1)
 
     def settle(self) -> None:
         """Wait until both standbys follow."""
@@ -200,6 +216,12 @@ class Servers:
 def _signal(process: int, number: signal.Signals) -> None:
     with contextlib.suppress(ProcessLookupError):
         os.kill(process, number)
+
+
+def _command_line(process: int) -> bytes:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{process}/cmdline").read_bytes()
+    return b""
 
 
 def _alive(process: int) -> bool:

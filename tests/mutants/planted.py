@@ -2958,21 +2958,6 @@ CLUSTER = (
         "if self._warnings == [None]:",
         (f"{LIVES}[cancel_a_wait]",),
     ),
-    Mutant(
-        "a cluster whose next owner reads what no standby has",
-        "store/postgres.py",
-        "                rows = self._raw.execute(_TAKE_OVER).fetchall()",
-        '                self._raw.execute("SET LOCAL synchronous_commit = off")\n'
-        "                rows = self._raw.execute(_TAKE_OVER).fetchall()",
-        (f"{LIVES}[show_what_no_standby_has]",),
-    ),
-    Mutant(
-        "a cluster that serves a copy behind its mark",
-        "store/store.py",
-        "findings = self._history.behind(mark)",
-        "findings = list[str]()",
-        (f"{LIVES}[serve_an_old_copy]",),
-    ),
 )
 
 TRAININGS = (
