@@ -7,8 +7,8 @@ environment of the older one: `git worktree add OLD 17e11b0`, and the three pack
 those of this version. Nothing here may need more than that version had. "columns" is of da941a9,
 "windows" of f8874e1, the first with window learners; "quality" of the first version that says how
 good rules are; "scorecards" of 84a95e3; "sequences" of the
-first with one-way sequences; "grown" of the first to which streams can be added; all others are
-of 17e11b0.
+first with one-way sequences; "grown" of the first to which streams can be added; "places" of
+10fe5c0, with places of producers' sources; all others are of 17e11b0.
 """
 
 import json
@@ -122,6 +122,8 @@ CONFIGURATIONS = {
     ),
     "restored": stream("late", "thresholds:64"),
     "grown": stream("late", "thresholds:64") + stream("thresholds", "thresholds:64"),
+    # the producer of every stream tells places of its source
+    "places": stream("late", "thresholds:64") + stream("members", "thresholds:64", unit=USERS),
     "killed": stream("late", "thresholds:64") + stream("ids", "points:64"),
     "columns": stream("rows", "points:64", horizon=45_000)
     + stream("members", "thresholds:64", unit=USERS, epsilon=8, horizon=45_000),
@@ -246,20 +248,32 @@ def feed(
     for name in plans(store):
         if name in closed(store):
             continue
-        with client.feed(name) as feeder:
+        # Older versions know nothing of places.
+        places: dict[str, Any] = {"resumes": True} if store_name(store) == "places" else {}
+        with client.feed(name, **places) as feeder:
             end, frames = feeder.next_sequence + count, 0
             while (first := feeder.next_sequence) < end:
                 size = min(lengths[frames % len(lengths)], end - first)
                 x, y = examples(name, feeder.x_type, first, size)
-                if feeder.names_users:
-                    feeder.send(x, y, users=users(first, size))
-                else:
-                    feeder.send(x, y)
+                more: dict[str, Any] = {"users": users(first, size)} if feeder.names_users else {}
+                if places:
+                    more["resume"] = place_of(name, first + size)
+                feeder.send(x, y, **more)
                 frames += 1
             feeder.flush()
     deadline = time.monotonic() + LEARN_SECONDS_MAX
     while wait and not learned(client) and time.monotonic() < deadline:
         time.sleep(0.05)
+
+
+def store_name(store: Path) -> str:
+    """The name under which a store is kept, or is made."""
+    return store.parent.name if store.name == "store" else store.name
+
+
+def place_of(name: str, sequence: int) -> bytes:
+    """The place of a producer's source behind so many examples."""
+    return f"{name} at {sequence}".encode()
 
 
 def learned(client: Client) -> bool:

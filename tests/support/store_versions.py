@@ -18,6 +18,7 @@ FIRST = "17e11b0"
 WRITTEN_BY = {
     "columns": "da941a9",
     "grown": "fbf3554",
+    "places": "10fe5c0",
     "windows": "f8874e1",
     "quality": "ac0f058",
     "scorecards": "84a95e3",
@@ -29,6 +30,7 @@ HOLDS = {
     "columns": "large batches, whose columns lie in files beside the database",
     "grown": "a stream that was added, and one that was closed",
     "killed": "what a daemon left that was killed at work",
+    "places": "places of producers' sources",
     "quality": "how good rules are, measured from the budget",
     "restored": "a store that was restored from an older copy",
     "scorecards": "scorecards",

@@ -6,7 +6,20 @@ from pathlib import Path
 
 import pytest
 
-from support.old_stores import CONFIGURATIONS, FIXTURES, ask, feed, said, served, verified
+from littled.store.records import SourcePlace
+from littled.store.store import Store
+from support.old_stores import (
+    CONFIGURATIONS,
+    EXAMPLES,
+    FIXTURES,
+    PRODUCER,
+    ask,
+    feed,
+    place_of,
+    said,
+    served,
+    verified,
+)
 
 SAID = json.loads((FIXTURES / "said.json").read_text())
 
@@ -31,6 +44,24 @@ def test_an_old_store_goes_on(tmp_path: Path, name: str) -> None:
         for owner, digests in each.items():
             assert after[kind][owner][: len(digests)] == digests
     assert after["answers"] == before["answers"]
+
+
+def test_places_of_sources_are_where_they_were(tmp_path: Path) -> None:
+    with tarfile.open(FIXTURES / "places.tar.xz") as archive:
+        archive.extractall(tmp_path, filter="data")
+    store = tmp_path / "places"
+    for then in (EXAMPLES, EXAMPLES + 300):
+        with Store.open(store) as opened:
+            for name in ("late", "members"):
+                found = opened.place(name, PRODUCER)
+                assert found == SourcePlace(then, place_of(name, then))
+        assert verified(store)["findings"] == []
+        with served(store) as client:
+            for name in ("late", "members"):
+                with client.feed(name, resumes=True) as feeder:
+                    assert feeder.resume == place_of(name, then)
+                    assert feeder.resume_sequence == feeder.next_sequence == then
+            feed(client, store, 300)
 
 
 def test_old_stores_are_small() -> None:
