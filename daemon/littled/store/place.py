@@ -98,7 +98,7 @@ class Place:
             if key_path is None or mark_path is None:
                 raise StoreRefused(
                     "the noise key and the high-water mark of a store in PostgreSQL are not in it: "
-                    "name both, --key FILE and --mark FILE"
+                    "name both, --key FILE and --mark PLACE"
                 )
             database = postgres_database(str(path))
             mark = _mark_place(Path(), mark_path)

@@ -43,7 +43,7 @@ def test_a_store_on_a_server_does_what_a_folder_does(
 ) -> None:
     configuration = tmp_path / "littled.toml"
     configuration.write_text(CONFIGURATION)
-    assert "name both, --key FILE and --mark FILE" in littled("verify", url).sentence
+    assert "name both, --key FILE and --mark PLACE" in littled("verify", url).sentence
     files = ("--key", tmp_path / "key", "--mark", tmp_path / "mark")
     made = littled("init", url, "--config", configuration, *files)
     assert made.status == 0, made.err

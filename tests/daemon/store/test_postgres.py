@@ -133,7 +133,7 @@ def test_an_address_with_a_password_is_refused_and_not_repeated(url: str, tmp_pa
 @pytest.mark.parametrize("missing", ["key", "mark"])
 def test_key_and_mark_have_to_be_named(missing: str, tmp_path: Path) -> None:
     files: dict[str, Any] = {"key_path": tmp_path / "key", "mark_path": tmp_path / "mark"}
-    with pytest.raises(StoreRefused, match="--key FILE and --mark FILE"):
+    with pytest.raises(StoreRefused, match="--key FILE and --mark PLACE"):
         Place.of("postgresql:///db", **(files | {f"{missing}_path": None}))
 
 
