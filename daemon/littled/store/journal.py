@@ -51,7 +51,8 @@ FROM records LEFT JOIN producers ON producers.id = records.producer {beside}
 WHERE records.key > ? AND records.key <= ? ORDER BY records.key
 """
 _LARGE = f"""
-CASE WHEN length(x) + length(y) >= {COLUMNS_BESIDE_RECORD_BYTES_MIN} THEN substr(x, 1, 0) ELSE x END
+CASE WHEN length(x) + length(y) + length({{users}}) >= {COLUMNS_BESIDE_RECORD_BYTES_MIN}
+    THEN substr(x, 1, 0) ELSE x END
 """
 _SPAN = "beside.file, beside.start, beside.size"
 _JOIN_BESIDE = "LEFT JOIN beside ON beside.key = records.key"
@@ -107,7 +108,7 @@ class Journal:
         self._records_inside = _RECORDS.format(users=users, span="NULL, NULL, NULL", beside="")
         self._records_beside = _RECORDS.format(users=users, span=_SPAN, beside=_JOIN_BESIDE)
         # Large columns that stand in rows are left where they are, like those that stand apart.
-        large = _LARGE if readers.columns is None else "x"
+        large = _LARGE.format(users=users) if readers.columns is None else "x"
         self._loose = self._records_inside.replace(" x, y,", f" {large}, y,")
         self._packed = False
         self._beside = False

@@ -10,6 +10,7 @@ from littled.store.errors import StoreDamaged, StoreRefused
 from littled.store.records import NewRecord, record_head
 from littled.store.store import Store
 from littled.store.verify import verify
+from support.segments import pack_all, small_segments
 from support.stores import (
     LEARNER,
     STREAM,
@@ -154,4 +155,17 @@ def test_everything_else_is_stored_beside_users(path: Path) -> None:
         assert store.snapshot(VISITS) == (0, b"state")
         assert len(store.ledger(VISITS)) == 1
         assert store.releases(LEARNER)
+    assert verify(path).findings == ()
+
+
+def test_records_that_are_large_by_their_users_are_not_packed(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their heads are those of columns that stand apart, wherever these stand."""
+    small_segments(monkeypatch, records=3)
+    with Store.open(path) as store:
+        large = [visit(200 * number, 200) for number in range(60)]
+        stored = store.append([*large, visit(0, 1, "door")])
+        pack_all(store)
+        assert list(store.records(VISITS)) == stored
     assert verify(path).findings == ()
