@@ -40,6 +40,8 @@ from typing import Any
 
 import pytest
 
+from littled.cli import streams as streams_module
+from littled.cli.entry import run
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import StreamPlan
 from littled.service import daemon as daemon_module
@@ -275,7 +277,8 @@ class Day:
 
     key: what all noise is made from, whatever the history. exchanged: whose secret words are.
     over_http: whether it is fed as rows over HTTP, and not by the protocol; and `spelling`, which
-    of the cells that come to the same points the rows have.
+    of the cells that come to the same points the rows have. closing: whether all streams are closed
+    in the end, and the daemon started for a third time.
     """
 
     store: Path
@@ -285,6 +288,7 @@ class Day:
     shown: Shown = field(default_factory=dict)
     over_http: bool = False
     spelling: int = 0
+    closing: bool = False
 
     def __post_init__(self) -> None:
         """Nobody has come yet."""
@@ -314,10 +318,23 @@ class Day:
             self._done.attach(patch)
             self._live("first", self._work)
             self._live("second", self._look)
+            if self.closing:
+                patch.setattr(streams_module, "KeyedNoise", lambda _: noise)
+                for course in self.courses:
+                    self._close(course.plan.stream)
+                self._live("third", self._look_at_closed)
         with Store.open(self.store, read_only=True) as store:
             for course in self.courses:
                 self._history(store, course.plan)
         return {place: normalised(surface) for place, surface in self.shown.items()}
+
+    def _close(self, name: str) -> None:
+        """Close a stream by the command, and keep what it prints."""
+        printed, errors = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(errors):
+            status = run(["stream", "close", str(self.store), name, "--yes"])
+        assert (status, errors.getvalue()) == (0, "")
+        self.shown[f"closing of {name}"] = printed.getvalue().encode()
 
     def _history(self, store: Store, plan: StreamPlan) -> None:
         """The ledger and the releases, which are public as well."""
@@ -559,6 +576,29 @@ class Day:
             for asked in course.asked(len(course.script.cuts) - 1):
                 self._ask(asked)
 
+    def _look_at_closed(self) -> None:
+        """Every page as before, and whatever somebody is refused who does not know."""
+        self._look()
+        for course in self.courses:
+            name = course.plan.stream
+            producer = Peer.greet(self._unix)
+            producer.send(Open(0, name, "p"))
+            self._see_off(self._step(f"late producer of {name}"), producer)
+            batch = course.batch(0)
+            assert batch is not None
+            sequence, x, y, users = batch
+            path = f"/feed/{name}?producer=h&sequence={sequence}"
+            names, rows = rows_of(course.plan, x, y, users, self.spelling)
+            label = len(rows[0]) - (2 if course.plan.unit.is_user else 1)
+            for body in (body_of(names, rows, 0), *(wrong(rows, label) for wrong in WRONG_ROWS)):
+                assert self._page(path, body).startswith(b"HTTP/1.1 409 ")
+            for asked in course.asked(len(course.script.cuts) - 1):
+                # another request, and so another question
+                new = replace(asked, request=bytes(reversed(asked.request)))
+                self._ask(new)
+        for path in ("/status", "/metrics"):
+            assert self._page(path).startswith(b"HTTP/1.1 200 ")
+
     def _look_at_news(self) -> None:
         """The events of all learners, up to the positions of streams."""
         read = b""
@@ -590,13 +630,14 @@ def live(
     *,
     over_http: bool = False,
     spelling: int = 0,
+    closing: bool = False,
 ) -> Shown:
     """A day with these streams, on a copy of the new store at one and the same place."""
     store = new_store.parent / "store"
     shutil.copytree(new_store, store)
     try:
-        day = Day(store, courses, key, exchanged or {}, over_http=over_http, spelling=spelling)
-        return day.run()
+        how: Any = {"over_http": over_http, "spelling": spelling, "closing": closing}
+        return Day(store, courses, key, exchanged or {}, **how).run()
     finally:
         shutil.rmtree(store)
 

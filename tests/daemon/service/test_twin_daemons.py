@@ -19,6 +19,7 @@ import pytest
 from numpy.typing import NDArray
 
 from littled.classes.names import class_from_name, class_of_reading
+from littled.cli import streams
 from littled.engine import Engine
 from littled.learners.batch import BatchParameters
 from littled.learners.online import OnlineState
@@ -371,16 +372,22 @@ def live_as(user_store: Path, twins: Sequence[Twin], key: bytes, **how: Any) -> 
 
 
 def check_user_twins(
-    user_store: Path, days: int, twins: int, seed: int, *, over_http: bool = False
+    user_store: Path,
+    days: int,
+    twins: int,
+    seed: int,
+    *,
+    over_http: bool = False,
+    closing: bool = False,
 ) -> int:
     """So many days with streams of users, each with so many twins of each kind."""
     pairs, shown = 0, set[str]()
     for day in range(days):
         kinds = KINDS * twins
         key, originals, others = choose_users(user_store, list(USER_STREAMS), kinds, (seed, day))
-        one = live(user_store, originals, key, over_http=over_http)
+        one = live(user_store, originals, key, over_http=over_http, closing=closing)
         for number, each in enumerate(others):
-            how = {"over_http": over_http, "spelling": number}
+            how = {"over_http": over_http, "spelling": number, "closing": closing}
             assert_same(one, live_as(user_store, each, key, **how))
             pairs += len(each)
         shown |= one.keys()
@@ -439,6 +446,44 @@ def test_twin_daemons_fed_over_http_show_the_same_bytes_everywhere(new_store: Pa
 
 def test_twin_daemons_of_users_fed_over_http_show_the_same_bytes(user_store: Path) -> None:
     assert check_user_twins(user_store, days=1, twins=1, seed=5, over_http=True) == 15
+
+
+def test_twin_daemons_whose_streams_are_closed_show_the_same_bytes(new_store: Path) -> None:
+    """What the command says, pages and events of the next life, and what is refused in it."""
+    key, originals, others = choose(list(STREAMS), 1, (8, 0))
+    one = live(new_store, originals, key, closing=True)
+    for courses in others:
+        assert_same(one, live(new_store, courses, key, closing=True))
+    whole = b"".join(one.values())
+    for course in originals:
+        name = course.plan.stream
+        (late,) = (each for place, each in one.items() if f"late producer of {name}" in place)
+        assert b"stream_closed" in late
+        assert one[f"closing of {name}"].startswith(f"closed {name} after ".encode())
+    assert b"the stream is closed and takes no more rows" in whole
+    assert b'"closed": true' in whole
+
+
+def test_twin_daemons_of_users_whose_streams_are_closed_show_the_same_bytes(
+    user_store: Path,
+) -> None:
+    assert check_user_twins(user_store, days=1, twins=1, seed=9, closing=True) == 15
+
+
+def test_a_planted_leak_of_a_closing_is_seen(
+    new_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, originals, others = choose(["dense"], 1, (2, 0), "gaps")
+    catch_up = streams.catch_up
+
+    def counting(store: Store, name: str) -> None:
+        catch_up(store, name)
+        print(sum(sum(record.x) - sum(record.y) for record in store.records(name)))  # noqa: T201
+
+    monkeypatch.setattr(streams, "catch_up", counting)
+    one, other = (live(new_store, courses, key, closing=True) for courses in (originals, others[0]))
+    with pytest.raises(AssertionError, match="closing of dense differs"):
+        assert_same(one, other)
 
 
 @pytest.mark.campaign
