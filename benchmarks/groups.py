@@ -8,8 +8,9 @@ so share its processors. In each round one of them is killed with all its daemon
 stream that it served is then fed an example, which has to become durable. Each line is a JSON
 object with seconds since the kill, of the last partition each: until its lease had ended, until
 another member had taken it, until its daemon was ready, and until all its streams had their
-example. The last line has the largest of all rounds, and what of it is the lease's. Without the
-URLs there is nothing to measure.
+example. Beside them are the seconds of the processor that the new daemons took, which do not depend
+on what else the machine does. The last line has the largest of all rounds, and what of it is the
+lease's. Without the URLs there is nothing to measure.
 """
 
 import argparse
@@ -45,6 +46,17 @@ LOOK_SECONDS = 0.05
 STAGES = ("lease_ended", "taken", "ready", "fed")
 
 
+def children(process: int) -> list[int]:
+    """The processes that a process has started."""
+    return [*map(int, Path(f"/proc/{process}/task/{process}/children").read_text().split())]
+
+
+def processor_seconds(process: int) -> float:
+    """Processor time of a process that runs."""
+    fields = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
 class Group:
     """A group with members on this machine."""
 
@@ -77,10 +89,13 @@ class Group:
     def kill(self, name: str) -> None:
         """End a member and its daemons as a power cut would."""
         process = self.processes.pop(name)
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
-        for each in (process.pid, *map(int, children)):
+        for each in (process.pid, *children(process.pid)):
             os.kill(each, signal.SIGKILL)
         process.wait()
+
+    def daemons(self) -> set[int]:
+        """The processes of all daemons."""
+        return {each for member in self.processes.values() for each in children(member.pid)}
 
     def tenures(self) -> Mapping[int, Served]:
         """Who has which partition."""
@@ -147,6 +162,7 @@ def after_a_kill(group: Group, name: str) -> dict[str, float]:
     }
     group.kill(name)
     killed = time.monotonic()
+    before = group.daemons()
     reached: dict[str, dict[int, float]] = {stage: {} for stage in STAGES}
 
     def feed(partition: int, address: str) -> None:
@@ -173,9 +189,9 @@ def after_a_kill(group: Group, name: str) -> dict[str, float]:
             each.result()
     found = {stage: round(max(reached[stage].values()), 2) for stage in STAGES}
     count = sum(len(streams[partition]) for partition in lost)
-    print(
-        json.dumps({"killed": name, "partitions": len(lost), "streams": count} | found), flush=True
-    )
+    seconds = sum(map(processor_seconds, group.daemons() - before))
+    facts = {"partitions": len(lost), "streams": count, "processor_seconds": round(seconds, 2)}
+    print(json.dumps(facts | found), flush=True)
     return found
 
 
