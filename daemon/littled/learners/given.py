@@ -7,7 +7,7 @@ import numpy as np
 from littled.classes.base import Labels
 from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import Examples, Place
-from littled_protocol.columns import point_type
+from littled_protocol.columns import Points, point_type
 
 # In a program there is no journal, and so no head of its chain.
 NO_HEAD = bytes(32)
@@ -23,18 +23,26 @@ def examples_of(
     besides the position; batches at different positions may share one. ValueError, one sentence,
     for anything else.
     """
+    points, labels = typed(hypotheses.point_type, hypotheses.name, x, y)
+    return Examples(Place(chain_head, position, position), points, labels)
+
+
+def typed(x_type: str, name: str, x: Any, y: Any) -> tuple[Points, Labels]:
+    """n points of a type by its name and labels, of the types that learners and views of rows take.
+
+    name: whose points they are, as a message is to say it. ValueError as `examples_of`.
+    """
     labels = _labels(y)
     points = np.asarray(x)
-    wanted = point_type(hypotheses.point_type)
+    wanted = point_type(x_type)
     shape = (len(labels),) if wanted.columns == 1 else (len(labels), wanted.columns)
     fits = points.dtype.kind in "biu" and points.shape == shape
     if not fits or not ((points >= 0) & (points <= wanted.greatest)).all():
         raise ValueError(
-            f"points of {hypotheses.name} are integers from 0 to {wanted.greatest}, in an array of "
+            f"points of {name} are integers from 0 to {wanted.greatest}, in an array of "
             f"shape {shape} for {len(labels)} labels"
         )
-    place = Place(chain_head, position, position)
-    return Examples(place, points.astype(wanted.dtype), labels)
+    return points.astype(wanted.dtype), labels
 
 
 def _labels(y: Any) -> Labels:

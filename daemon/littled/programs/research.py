@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_name
 from littled.engine import PublishedRule, Runner, progressive
-from littled.learners import examples_of
+from littled.learners.given import typed
 from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
 from littled.programs.spending import Spending, spending_of
 from littled.written import as_written
@@ -76,7 +76,7 @@ def plan_of(
 def run(plan: StreamPlan, batches: Iterable[tuple[Any, Any]], seed: int | None = None) -> Run:
     """Run the first learner of a plan over batches of examples, in this process.
 
-    batches: points and labels of n examples each, as `littled.learners.examples_of` takes them:
+    batches: points and labels of n examples each, as `littled.learners.examples_of` takes them,
     integers (n,) or (n, columns), and True and False, or 1 and 0, (n,). seed: an integer, for noise
     to be seen again; without one it is new. Raises ValueError, with the number of the batch from 1
     on, for examples that do not fit.
@@ -91,15 +91,15 @@ def run(plan: StreamPlan, batches: Iterable[tuple[Any, Any]], seed: int | None =
 
 def _checked(plan: StreamPlan, batches: Iterable[Any]) -> Iterator[tuple[Points, Labels]]:
     """The batches as arrays of the plan's types."""
-    hypotheses = plan.publishing[0].hypotheses
+    name = plan.publishing[0].hypotheses.name if plan.schema is None else plan.stream
     for number, batch in enumerate(batches, start=1):
         if not isinstance(batch, Sequence) or len(batch) != 2:
             raise ValueError(f"batch {number}: it is no pair of points and labels")
         try:
-            found = examples_of(hypotheses, *batch)
+            points, labels = typed(plan.x_type, name, *batch)
         except ValueError as error:
             raise ValueError(f"batch {number}: {error}") from None
-        yield found.x, found.y
+        yield points, labels
 
 
 def key_of(seed: int | None) -> bytes:

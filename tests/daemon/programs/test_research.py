@@ -3,6 +3,7 @@
 import subprocess
 import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,10 @@ import pytest
 import littled
 from littled.classes.base import ClassError
 from littled.classes.names import class_from_name
+from littled.configuration import parse_configuration
 from littled.planner import OnlineRequest, PlanError, StreamRequest, plan_stream
 from littled.programs.research import plan_of, run
+from littled_protocol.columns import point_type
 
 X = np.random.default_rng(1).integers(0, 256, 20_000).astype(np.uint8)
 Y = (X >= 100).astype(np.uint8)
@@ -78,6 +81,37 @@ def test_examples_that_do_not_fit_are_refused(batch: Any, sentence: str) -> None
     plan = plan_of("thresholds:256", epsilon=1, delta=1e-6, horizon=100)
     with pytest.raises(ValueError, match=f"^batch 2: {sentence}"):
         run(plan, [([1, 2], [True, False]), batch])
+
+
+TABLE = """
+[streams.rides]
+epsilon = 4.0
+delta = 1e-6
+horizon = 2000
+
+[streams.rides.label]
+column = "late"
+positive = "yes"
+negative = "no"
+
+[streams.rides.columns]
+who = { kind = "id" }
+far = { kind = "number", from = 0, to = 100, steps = 50 }
+
+[streams.rides.learners.rule]
+class = "scorecard"
+"""
+
+
+def test_learners_of_a_table_see_their_columns_of_its_rows() -> None:
+    plan = plan_stream(parse_configuration(TABLE, Path("t.toml")).streams["rides"].request())
+    assert plan.schema is not None
+    columns = point_type(plan.x_type).columns
+    x = np.random.default_rng(2).integers(0, 50, (2_000, columns)).astype(np.uint16)
+    y = (x[:, -1] >= 25).astype(np.uint8)
+    assert run(plan, [(x, y)], seed=1).wrong[1_000:].mean() < 0.2
+    with pytest.raises(ValueError, match=r"^batch 1: points of rides are integers from 0 to 65535"):
+        run(plan, [(x[:, 1:], y)])
 
 
 def test_what_the_package_offers_is_there() -> None:
