@@ -2193,9 +2193,30 @@ LEADERS = (
     Mutant(
         "weights that look at sums before noise",
         "learners/leader/working.py",
-        "sequence.released.plus(released >> DROPPED_BITS)",
-        "sequence.released.plus(row >> DROPPED_BITS)",
+        "sequence.released.plus(released >> p.dropped_bits, kept)",
+        "sequence.released.plus(row >> p.dropped_bits, kept)",
         (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
+    ),
+    Mutant(
+        "decaying sums of batches before noise",
+        "learners/leader/working.py",
+        "level = learner.level(sequence, heard)",
+        "level = learner.level(sequence, summed)",
+        (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
+    ),
+    Mutant(
+        "rows in which older sums count as much as the newest",
+        "learners/leader/learner.py",
+        "return np.array(found[::-1], dtype=np.int64)",
+        "return np.array([max(found, default=0) for _ in found], dtype=np.int64)",
+        (ALL_RELEASES,),
+    ),
+    Mutant(
+        "a charge of damped sequences that falls too fast",
+        "budget/charges/leader.py",
+        'decay *= 1 - from_text(parameters.get("damping", "0/1"))',
+        'decay *= (1 - from_text(parameters.get("damping", "0/1"))) ** 2',
+        ("daemon/budget/charges/test_leader.py",),
     ),
     Mutant(
         "columns of a scorecard chosen by sums before noise",

@@ -341,6 +341,10 @@ SCORECARDS: dict[str, tuple[str, LeaderParameters]] = {
     "scorecard shaped": ("scorecard", replace(WARM, columns_max=1, monotone="rf")),
     "scorecard compared": ("scorecard", COMPARED),
     "scorecard seldom": ("scorecard", replace(COMPARED, publish_every=1, least_change=40)),
+    "scorecard damped": (
+        "scorecard",
+        replace(COMPARED, damping=Fraction(4, 5), judging_lead=2, short_share=Fraction(4, 5)),
+    ),
 }
 # A name ends with c.
 SCORECARD_USERS: dict[str, tuple[str, LeaderParameters]] = {

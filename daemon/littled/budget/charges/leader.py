@@ -23,6 +23,7 @@ class LeaderCharges:
         """All rows of noise of a season, and rules that cost nothing more."""
         horizon, batch = _count(parameters, "horizon", 1), _count(parameters, "batch_examples", 1)
         warmup, decay = _count(parameters, "warmup", 0), from_text(parameters["decay"])
+        decay *= 1 - from_text(parameters.get("damping", "0/1"))
         most = parameters.get("user_examples_max")
         if most is not None and (type(most) is not int or most < 1):
             raise ValueError("user_examples_max")

@@ -14,8 +14,9 @@ from littled.learners.leader.parameters import NOISE_VARIANCE
 
 # A period counts three quarters as much once the next one has ended, so that changes are followed.
 _FADE_ABOVE, _FADE_BELOW = 3, 4
-# A scorecard is left for what leads by the noise in a lead and by half a percent of the examples,
-# and taken again when nothing leads it by half as much: it follows changes, and others do not.
+# A scorecard is left for what leads by a multiple of the noise in a lead and by half a percent of
+# the examples, and taken again when nothing leads it by half as much: it follows changes, and
+# others do not.
 _LEAD_SHARE: Final = 200
 # What is counted: the scorecard, the stump, and "never"; "always" is right where "never" is wrong.
 COUNTED: Final = 3
@@ -44,8 +45,11 @@ class Judgement:
     examples: int = 0
     choice: Candidate = Candidate.SCORECARD
 
-    def after(self, released: tuple[int, ...], examples: int) -> "Judgement":
-        """The judgement after one more period's numbers; `examples` is what all right would be."""
+    def after(self, released: tuple[int, ...], examples: int, lead: int = 1) -> "Judgement":
+        """The judgement after one more period's numbers; `examples` is what all right would be.
+
+        lead: by how many standard deviations of a lead a scorecard has to be behind, to be left.
+        """
         faded = [number * _FADE_ABOVE // _FADE_BELOW for number in self.standing]
         standing = tuple(old + new for old, new in zip(faded, released, strict=True))
         variance = self.variance * _FADE_ABOVE**2 // _FADE_BELOW**2 + NOISE_VARIANCE
@@ -56,7 +60,7 @@ class Judgement:
         # one right answer more is one wrong answer less, so that it counts twice
         needed = 2 * examples // _LEAD_SHARE
         if self.choice is Candidate.SCORECARD:
-            needed += math.isqrt(2 * variance)
+            needed += math.isqrt(2 * variance * lead * lead)
         else:
             needed //= 2
         choice = best if others[best] - scorecard > needed else Candidate.SCORECARD

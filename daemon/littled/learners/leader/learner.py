@@ -51,9 +51,9 @@ from littled.learners.leader.columns import Columns
 from littled.learners.leader.features import SCORE_BITS, WEIGHT_BITS, FeatureMap
 from littled.learners.leader.judging import COUNTED, Candidate, Judgement
 from littled.learners.leader.parameters import (
-    DROPPED_BITS,
     LENGTH_MAX,
     POINTS,
+    ROOT_BITS,
     LeaderParameters,
 )
 from littled.learners.leader.shaping import (
@@ -305,6 +305,10 @@ class LeaderLearner:
     def _reversed(self) -> dict[bool, Integers]:
         return {warming: self.coefficients(warming=warming) for warming in (False, True)}
 
+    def kept(self, *, warming: bool) -> int | None:
+        """So many columns of a sequence are kept: those with a coefficient; None for all."""
+        return len(self._reversed[warming]) if self.parameters.damping else None
+
     def row(self, columns: Columns, *, warming: bool) -> Integers:
         """c_t G_0 + ... + c_0 G_t of all columns, 0..t: int64 (dimensions,).
 
@@ -360,7 +364,8 @@ class LeaderLearner:
     def _sequence(self, start: Integers, centre: Integers, bound: int) -> Sequence:
         rows = self.features.dimensions
         nothing = np.zeros(rows, dtype=np.int64)
-        return Sequence(Columns(rows), Columns(rows), nothing, start, centre, bound)
+        level = nothing if self.parameters.damping else None
+        return Sequence(Columns(rows), Columns(rows), nothing, start, centre, bound, level)
 
     @cached_property
     def _powers(self) -> tuple[int, ...]:
@@ -377,19 +382,42 @@ class LeaderLearner:
         """Weight for a unit of a row of releases: a number of 15 bits, and its shift."""
         p, found = self.parameters, {}
         for warming, scale in ((False, p.scale), (True, p.warmup_scale)):
-            above = p.learning_rate.numerator << (WEIGHT_BITS + DROPPED_BITS)
-            below = p.learning_rate.denominator * max(scale, 1) ** 2 * 2 * LENGTH_MAX
+            above = p.learning_rate.numerator << (WEIGHT_BITS + p.dropped_bits)
+            below = p.learning_rate.denominator * max(scale, 1) * 2 * LENGTH_MAX
+            below *= 1 << ROOT_BITS if p.damping else max(scale, 1)
             shift = 14 + below.bit_length() - above.bit_length()
             found[warming] = ((above << max(shift, 0)) // (below << max(-shift, 0)), shift)
         return found
 
-    def after(self, sequence: Sequence, *, warming: bool) -> Integers:
-        """The weights that follow from the releases of a sequence, all of them public."""
-        row = self.row(sequence.released, warming=warming)
+    @cached_property
+    def _lasting(self) -> int:
+        return self.parameters.lasting
+
+    @cached_property
+    def _reversed_roots(self) -> Integers:
+        return np.array(self.parameters.roots[::-1], dtype=np.int64)
+
+    def level(self, sequence: Sequence, released: Columns) -> Integers | None:
+        """The decaying sum of a damped sequence with one more release, the last one; public.
+
+        What is added are the releases convolved with what undoes their coefficients: the batch's
+        sum, in units of 2^-16, and noise.
+        """
+        if sequence.level is None:
+            return None
+        coefficients = self._reversed_roots[-released.count :]
+        added: Integers = np.einsum("ij,j->i", released.cells, coefficients)
+        return sequence.level - sequence.level // self._lasting + added
+
+    def after(self, sequence: Sequence, batches: int, *, warming: bool) -> Integers:
+        """The weights that follow from the releases of so many batches of a sequence; public."""
+        row = sequence.level
+        if row is None:
+            row = self.row(sequence.released, warming=warming)
         multiple, shift = self._rates[warming]
         moved = np.minimum(np.maximum(row, -_ROW_MAX), _ROW_MAX) * multiple
         moved = moved >> shift if shift >= 0 else moved << -shift
-        decayed = sequence.start * self._powers[sequence.released.count] >> _POWER_BITS
+        decayed = sequence.start * self._powers[batches] >> _POWER_BITS
         found: Integers = np.minimum(np.maximum(decayed + moved, -_WEIGHT_MAX), _WEIGHT_MAX)
         return found
 
@@ -406,6 +434,7 @@ class LeaderLearner:
         spread = square * USUAL_LENGTH // rows - of_mean
         least = USUAL_LENGTH**2 // _LEAST_SHARE
         bound = min(math.isqrt(max(spread, least)) + 1, 2 * USUAL_LENGTH)
+        bound = max(1, bound * p.short_share.numerator // p.short_share.denominator)
         around = np.array(centre, dtype=np.int64)
         return self._sequence(self._around(average, around, bound), around, bound)
 

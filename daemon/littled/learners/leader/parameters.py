@@ -25,25 +25,31 @@ RESIDUAL_STEPS = 64
 _COEFFICIENT_BITS = 64
 # Products of sums and coefficients stay below 2^63, and a season's sums below some hundred MB.
 SCALE_MAX, BATCHES_MAX, BATCH_MAX = 1 << 12, 1 << 12, 1 << 30
+# Damped sequences keep the last few hundred sums only, so there may be more batches.
+DAMPED_BATCHES_MAX = 1 << 14
 
 # Low bits of a release that the weights do without, so that their products stay below 2^63.
 DROPPED_BITS = 14
+# Those of damped sequences, and the bits of the numbers that their releases are multiplied by.
+DAMPED_DROPPED_BITS, ROOT_BITS = 24, 16
+JUDGING_LEAD_MAX = 100
 
 # Points of a scorecard for one unit of the logarithm of the odds of a usual row.
 POINTS = 100
 STUMP_POINTS_MAX, LEAST_CHANGE_MAX = 1 << 10, 1 << 10
 
-_FRACTIONS = ("epsilon", "decay", "learning_rate", "stump_rate")
+_FRACTIONS = ("epsilon", "decay", "learning_rate", "stump_rate", "damping", "short_share")
 _INTEGERS = (
     *("horizon", "batch_examples", "warmup", "warmup_scale", "moments_scale", "scale"),
     *("cosines", "average_batches", "publish_every", "stump_batches", "stump_points", "stump_fade"),
-    *("judging_scale", "judging_first", "judging_last", "least_change"),
+    *("judging_scale", "judging_first", "judging_last", "least_change", "judging_lead"),
 )
 # What later versions added: not stored where it has its default, so that plans stay as they were.
 _LATER = (
     *("columns_max", "monotone", "cosines", "average_batches", "publish_every"),
     *("stump_batches", "stump_rate", "stump_points", "stump_fade"),
     *("judging_scale", "judging_first", "judging_last", "least_change"),
+    *("damping", "judging_lead", "short_share"),
 )
 
 
@@ -52,7 +58,8 @@ class LeaderParameters:
     """Public parameters of the scorecard learner.
 
     Privacy-critical (they set prices): all but `learning_rate`, `columns_max`, `monotone`,
-    `average_batches`, `publish_every`, `stump_points`, `stump_fade` and `least_change`.
+    `average_batches`, `publish_every`, `stump_points`, `stump_fade`, `least_change`,
+    `judging_lead` and `short_share`.
 
     - `epsilon`: what is promised for all that is released about an example; finite precision is
       charged for it.
@@ -78,6 +85,11 @@ class LeaderParameters:
     - `judging_scale`: by what counts of right answers are multiplied before noise is added, at the
       end of public periods of `judging_first` batches, twice as many, and so on up to
       `judging_last`, the first of which begins after as many; 0 if nothing is judged.
+    - `damping`: by what share the coefficients fall more than `decay` from batch to batch; above 0
+      only so many sums of batches are kept as have a coefficient, and `decay` is 1 - 1/k.
+    - `judging_lead`: a scorecard is left for what leads by so many standard deviations of a lead.
+    - `short_share`: of the usual length of rows less their mean; shorter ones are not stretched to
+      a common length, all others are.
     - `least_change`: a scorecard is published again when rows score differently by so many points,
       as a root mean square over rows whose buckets are all as likely; 0 for any change.
 
@@ -107,6 +119,9 @@ class LeaderParameters:
     judging_first: int = 0
     judging_last: int = 0
     least_change: int = 0
+    damping: Fraction = Fraction(0)
+    judging_lead: int = 1
+    short_share: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
         """Say the first thing that is wrong, if anything is."""
@@ -142,12 +157,36 @@ class LeaderParameters:
     @property
     def coefficients(self) -> tuple[int, ...]:
         """c_0, c_1, ... of the rows after the warm-up."""
-        return coefficients(self.batches, self.decay, self.scale)
+        return self._coefficients(self.batches, self.scale)
 
     @property
     def warmup_coefficients(self) -> tuple[int, ...]:
         """The same of the warm-up."""
-        return coefficients(self.warmup, self.decay, self.warmup_scale)
+        return self._coefficients(self.warmup, self.warmup_scale)
+
+    def _coefficients(self, count: int, scale: int) -> tuple[int, ...]:
+        """Those of so many batches; of damped sequences without the zeros at the end."""
+        found = coefficients(count, self.decay * (1 - self.damping), scale)
+        if not self.damping:
+            return found
+        kept = next((k for k, each in enumerate(found) if not each), count)
+        return found[:kept]
+
+    @property
+    def lasting(self) -> int:
+        """k of a decay of 1 - 1/k, in damped sequences."""
+        return (1 - self.decay).denominator
+
+    @property
+    def roots(self) -> tuple[int, ...]:
+        """What undoes the coefficients of damped sequences, in units of 2^-16; as many of them."""
+        count = max(len(self.coefficients), len(self.warmup_coefficients))
+        return roots(count, self.decay * (1 - self.damping))
+
+    @property
+    def dropped_bits(self) -> int:
+        """Low bits of a release that are not kept."""
+        return DAMPED_DROPPED_BITS if self.damping else DROPPED_BITS
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able; fractions as "numerator/denominator"; without what shapes no rule."""
@@ -176,6 +215,21 @@ def coefficients(count: int, decay: Fraction, scale: int) -> tuple[int, ...]:
     return tuple(found)
 
 
+@lru_cache(maxsize=64)
+def roots(count: int, decay: Fraction) -> tuple[int, ...]:
+    """The integers nearest to 2^16 h_k, k < count: h_0 = 1, h_k = h_(k-1) g (2k - 3) / (2k).
+
+    The h_k are the series of (1 - g x)^(1/2): convolved with the r_k of `coefficients` they are 1,
+    0, 0, ...
+    """
+    found, current, half = [], 1 << _COEFFICIENT_BITS, 1 << (_COEFFICIENT_BITS - ROOT_BITS - 1)
+    for k in range(count):
+        if k:
+            current = current * (2 * k - 3) * decay.numerator // (2 * k * decay.denominator)
+        found.append((current + half) >> (_COEFFICIENT_BITS - ROOT_BITS))
+    return tuple(found)
+
+
 def _wrong_types(p: LeaderParameters) -> Iterator[str]:
     """Amounts that are not exact."""
     for name in _FRACTIONS:
@@ -194,15 +248,12 @@ def _wrong_values(p: LeaderParameters) -> Iterator[str]:
         yield "decay must be above 0 and at most 1"
     if not 1 <= p.batch_examples <= BATCH_MAX:
         yield f"batch_examples must be from 1 to {BATCH_MAX}"
-    if not 1 <= p.batches <= BATCHES_MAX or p.warmup > BATCHES_MAX:
-        yield f"a season must have from 1 to {BATCHES_MAX} batches after its warm-up, and in it"
+    most_batches = DAMPED_BATCHES_MAX if p.damping else BATCHES_MAX
+    if not 1 <= p.batches <= most_batches or p.warmup > most_batches:
+        yield f"a season must have from 1 to {most_batches} batches after its warm-up, and in it"
     if not 1 <= p.scale <= SCALE_MAX or p.warmup_scale > SCALE_MAX:
         yield f"scale and warmup_scale must be from 1 to {SCALE_MAX}"
-    for scale, count in ((p.scale, p.batches), (p.warmup_scale, p.warmup)):
-        # a row is a sum of c_k G, and a weight one of c_k O, without the lowest bits
-        row = sum(coefficients(count, p.decay, scale))
-        if row * row * p.batch_examples * LENGTH_MAX >> DROPPED_BITS >= 1 << 61:
-            yield "batches this long have sums that would not fit into 64 bits; shorten the horizon"
+    yield from _wrong_damping(p)
     yield from _wrong_portfolio(p)
     if p.moments_scale > 1 << 24:
         yield "moments_scale must be at most 2^24"
@@ -217,6 +268,26 @@ def _wrong_values(p: LeaderParameters) -> Iterator[str]:
         yield f"monotone must be a text of {RISING}, {FALLING} and {FREE}, one for each column"
 
 
+def _wrong_damping(p: LeaderParameters) -> Iterator[str]:
+    """What neither damping nor sums may be."""
+    if not 0 < p.short_share <= 1:
+        yield "short_share must be above 0 and at most 1"
+    if not 0 <= p.damping < 1 or (p.damping and (1 - p.decay).numerator != 1):
+        yield "damping must be from 0 to below 1, and decay 1 - 1/k for an integer k with it"
+    if any(_is_too_long(p, each) for each in (p.coefficients, p.warmup_coefficients)):
+        yield "batches this long have sums that would not fit into 64 bits; shorten the horizon"
+
+
+def _is_too_long(p: LeaderParameters, coefficients: tuple[int, ...]) -> bool:
+    """Whether sums of a sequence with these coefficients could need more than 64 bits."""
+    row = sum(coefficients) * p.batch_examples * LENGTH_MAX  # of c_k G, the largest
+    if not p.damping:  # a weight is a sum of c_k O, without the lowest bits
+        return row * sum(coefficients) >> DROPPED_BITS >= 1 << 61
+    # a sum of h_k O, all of them below 2, for each batch, and at most `lasting` of these
+    added = 2 * row << ROOT_BITS >> DAMPED_DROPPED_BITS
+    return max(row, added * min(p.lasting, p.all_batches)) >= 1 << 61
+
+
 def _wrong_portfolio(p: LeaderParameters) -> Iterator[str]:
     """What a stump and judging may not be."""
     if not 1 <= p.cosines <= COSINES_MAX or p.average_batches < 1:
@@ -225,6 +296,8 @@ def _wrong_portfolio(p: LeaderParameters) -> Iterator[str]:
         yield "a stump needs stump_batches and a stump_rate above 0, and neither without the other"
     if p.stump_points > STUMP_POINTS_MAX or bool(p.stump_points) != bool(p.stump_fade):
         yield f"stump_points must be from 0 to {STUMP_POINTS_MAX}, and need stump_fade"
+    if not 1 <= p.judging_lead <= JUDGING_LEAD_MAX:
+        yield f"judging_lead must be from 1 to {JUDGING_LEAD_MAX}"
     if p.least_change > LEAST_CHANGE_MAX:
         yield f"least_change must be from 0 to {LEAST_CHANGE_MAX}"
     if bool(p.judging_scale) != (0 < p.judging_first <= p.judging_last):

@@ -20,6 +20,8 @@ class Sequence:
 
     Public: `released` (O without its lowest bits), `start` (the weights that it began with),
     `centre` and `bound`. Private: `summed` (G), `partial`, the sum of the batch that is not full.
+    Where a plan is damped, of `summed` and `released` only the last ones are kept, and `level` is
+    the decaying sum that the weights follow, public; else it is None.
     """
 
     summed: Columns
@@ -28,6 +30,7 @@ class Sequence:
     start: Integers
     centre: Integers
     bound: int
+    level: Integers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,13 +148,15 @@ def state_from_dict(values: dict[str, Any]) -> LeaderState:
 
 def _sequence_to_dict(sequence: Sequence) -> dict[str, Any]:
     values = {one.name: getattr(sequence, one.name) for one in fields(sequence)}
+    if sequence.level is None:  # as it always was
+        del values["level"]
     for name in ("summed", "released"):
         values[name] = np.ascontiguousarray(values[name].cells)
     return values
 
 
 def _sequence_from_dict(values: dict[str, Any]) -> Sequence:
-    if set(values) != {one.name for one in fields(Sequence)}:
+    if set(values) | {"level"} != {one.name for one in fields(Sequence)}:
         raise SnapshotUnusable("the snapshot has the fields of another version")
     grown = {name: Columns(len(values[name]), values[name]) for name in ("summed", "released")}
     return Sequence(**{**values, **grown})

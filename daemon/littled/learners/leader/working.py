@@ -12,7 +12,7 @@ from littled.learners.contract import Examples, Place
 from littled.learners.leader.columns import Columns
 from littled.learners.leader.features import SCORE_BITS, FeatureMap, contribution
 from littled.learners.leader.judging import COUNTED, Candidate, Judgement
-from littled.learners.leader.parameters import DROPPED_BITS, POINTS, LeaderParameters
+from littled.learners.leader.parameters import POINTS, LeaderParameters
 from littled.learners.leader.state import Base, LeaderState, Sequence
 from littled.learners.leader.stumps import Stumps, labelled
 from littled.mechanisms.noise import NoiseSource, Purpose
@@ -55,11 +55,17 @@ class Core(Protocol):
     def draw(self, sums: Integers, standing: int, noise: NoiseSource, place: Place) -> int:
         """The number of the stump that is drawn from a stage's examples."""
 
+    def kept(self, *, warming: bool) -> int | None:
+        """So many columns of a sequence are kept; None for all."""
+
     def row(self, columns: Columns, *, warming: bool) -> Integers:
         """The sum of columns that is released."""
 
-    def after(self, sequence: Sequence, *, warming: bool) -> Integers:
-        """The weights that follow from the releases of a sequence."""
+    def level(self, sequence: Sequence, released: Columns) -> Integers | None:
+        """The decaying sum of a damped sequence with one more release."""
+
+    def after(self, sequence: Sequence, batches: int, *, warming: bool) -> Integers:
+        """The weights that follow from the releases of so many batches of a sequence."""
 
     def centred(self, average: Integers, released: Integers) -> Sequence:
         """The sequence after the warm-up."""
@@ -150,7 +156,7 @@ class Working:
             )
             examples = self.learner.period_ends[self.batches] * p.batch_examples
             self.judgement = self.judgement.after(
-                tuple(counts.tolist()), p.judging_scale * examples
+                tuple(counts.tolist()), p.judging_scale * examples, p.judging_lead
             )
             self.judged = np.zeros_like(self.judged)
 
@@ -158,13 +164,16 @@ class Working:
         """The row of a batch, and the weights that follow."""
         learner, sequence, warming = self.learner, self.sequence, self.moments is not None
         p = learner.parameters
-        summed = sequence.summed.plus(self.partial)
+        kept = learner.kept(warming=warming)
+        summed = sequence.summed.plus(self.partial, kept)
         row = learner.row(summed, warming=warming)
         released = learner.release(row, self.source, place, "scorecard")
-        heard = sequence.released.plus(released >> DROPPED_BITS)
-        self.sequence = replace(sequence, summed=summed, released=heard)
+        heard = sequence.released.plus(released >> p.dropped_bits, kept)
+        level = learner.level(sequence, heard)
+        self.sequence = replace(sequence, summed=summed, released=heard, level=level)
         self.partial = np.zeros_like(self.partial)
-        self.weights = learner.after(self.sequence, warming=warming)
+        batches = self.batches + 1 - p.stump_batches - (0 if warming else p.warmup)
+        self.weights = learner.after(self.sequence, batches, warming=warming)
         self.average = self.average + (self.weights - self.average) // p.average_batches
         self.batches += 1
         if self.moments is not None and self.batches == p.stump_batches + p.warmup:

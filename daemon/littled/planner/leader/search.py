@@ -3,8 +3,9 @@
 A larger learning rate learns sooner and lets more noise into the weights; smaller batches follow
 sooner and make the rows of a season, and so the noise, more. The rate is the one at which the noise
 of a usual row's score has the standard deviation `SCORE_NOISE` at the season's end, and a batch is
-so large that its sum moves a score by about `BATCH_SPEED` at the most. Both were chosen on real
-streams, where the optimum is flat (docs/real-streams.md); prices do not depend on them.
+so large that its sum moves a score by about `BATCH_SPEED` at the most, and by more where the rate
+has to be low. All were chosen on real streams, where the optimum is flat (docs/real-streams.md);
+prices do not depend on them.
 """
 
 import math
@@ -18,9 +19,10 @@ from littled.learners.leader import LeaderParameters
 from littled.learners.leader.judging import COUNTED
 from littled.learners.leader.parameters import (
     BATCH_MAX,
-    BATCHES_MAX,
+    DAMPED_BATCHES_MAX,
     LENGTH_MAX,
     NOISE_VARIANCE,
+    ROOT_BITS,
     SCALE_MAX,
     coefficients,
 )
@@ -34,13 +36,19 @@ from littled.portable import log
 from littled_protocol import limits
 
 SCORE_NOISE, BATCH_SPEED = 0.7, 4.0
+# Below this rate longer batches are better, whose noise averages weigh less often: the speed grows
+# with the root of how much lower it is, up to three times.
+RATE_LOW, FASTER_MAX = 0.05, 3.0
 # Of batches that have to be longer; scores that were moved by much more would swing to and fro.
 BATCH_SPEED_MAX = 8.0
 RATE_MAX = 0.2
 # Batches have at least so many examples, and a season at least so many batches, where it can.
 BATCH_MIN, BATCHES_MIN = 8, 40
-# Where batches would be longer than this anyway there are fewer of them, as each takes its time.
-BATCH_LONG, BATCHES_LONG = 1024, 2048
+# Of longer seasons batches have more examples, since each takes its time.
+SEASON_LONG, BATCH_LONG = 1 << 19, 256
+# Noise that is spread over some hundred batches costs less than over all of a season, and learning
+# makes up for what is left of it later: over an eighth of a season's, within these limits.
+DAMPED_OVER, DAMPED_MIN, DAMPED_MAX = 8, 100, 300
 # The warm-up has so many examples as make the noise of the mean a fifth of a usual row, but at most
 # a twentieth of a season; where that leaves more noise than 0.7 of a row, there is none.
 WARMUP_PRECISION, WARMUP_SHARE, WARMUP_NOISE = 5.0, 20, 0.7
@@ -53,10 +61,15 @@ STUMP_LEAST = 64
 # longest; within limits of the budget's share.
 PERIOD_FIRST, PERIOD_LAST, LEAD_NOISE = 32, 8, 0.007
 JUDGING_MIN, JUDGING_MAX = 0.01, 0.07
+# A scorecard is left for what leads by so many deviations of that noise: where the limit of the
+# share leaves more noise than is wanted, by more of them.
+LEAD, LEAD_NOISY = 1, 2
 # Cosines of each of k columns in order: 128 / k^2, but at least 4 and at most 32.
 COSINES_TOGETHER, COSINES_MIN, COSINES_OF_FEW = 128, 4, 32
 # Published weights move half-way after each batch: streams whose days differ lose by more.
 AVERAGE_BATCHES = 2
+# Rows that are shorter than this share of usual ones are not stretched to a common length.
+SHORT_SHARE = Fraction(4, 5)
 # Public times of a season: the ends of all batches, unless there are more.
 PUBLIC_TIMES = 4096
 # There a scorecard is published if rows score differently by so many points, a fifth of a unit of
@@ -147,7 +160,8 @@ class LeaderPlanning(Planning[LeaderRequest, LeaderEstimate, LeaderPlan]):
     def snapshot_bytes_max(self, plan: LeaderPlan) -> int:
         """Most bytes of the learner's state in a snapshot: sums, releases, the rule, and users."""
         p, rules = plan.parameters, needed(plan.hypotheses.additive)
-        sums = 2 * 8 * rules.features(p.cosines).dimensions * max(p.batches, p.warmup)
+        columns = max(len(p.coefficients), len(p.warmup_coefficients))
+        sums = 2 * 8 * rules.features(p.cosines).dimensions * columns
         users = 20 * p.horizon if p.user_examples_max is not None else 0
         return sums + users + limits.frame_bytes_max + 4096
 
@@ -173,8 +187,10 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
     stump, stump_rate = _stump(rules, n, own, batch)
     warmup = _warmup(rules.features(cosines).dimensions, n, rows, batch)
     batches = n // batch - stump - warmup
-    scale = scale_of(batches, decay, rows)
-    warmup_scale = scale_of(warmup, decay, rows / 2) if warmup else 0
+    damping = Fraction(1, max(DAMPED_MIN, min(DAMPED_MAX, n // batch // DAMPED_OVER)))
+    falling = decay * (1 - damping)
+    scale = scale_of(batches, falling, rows)
+    warmup_scale = scale_of(warmup, falling, rows / 2) if warmup else 0
     if min(scale, warmup_scale or scale) < SCALE_MIN:
         return None
     first = max(1, batches // PERIOD_FIRST)
@@ -202,6 +218,9 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
             judging_first=first,
             judging_last=max(first, int(_period(n, own, share)) // batch),
             least_change=LEAST_CHANGE,
+            damping=damping,
+            short_share=SHORT_SHARE,
+            judging_lead=LEAD if share < JUDGING_MAX else LEAD_NOISY,
         )
     except ValueError:  # a season so long that sums would not fit into 64 bits
         return None
@@ -259,16 +278,17 @@ def _multiple(rho: float, squares: int) -> int:
 
 def _batch(n: int, rho: float) -> tuple[int, Fraction, float]:
     """The size of a batch, the decay and the learning rate that fit each other."""
-    deviation, rate, batch, decay = math.sqrt(1 / (2 * rho)), 0.05, 1, Fraction(1)
+    deviation, rate, batch, decay = math.sqrt(1 / (2 * rho)), RATE_LOW, 1, Fraction(1)
+    usual = batch
     for _ in range(STEPS):
-        usual = max(BATCH_MIN, min(round(BATCH_SPEED / rate), max(BATCH_MIN, n // BATCHES_MIN)))
-        batch = min(max(usual, -(-n // BATCHES_MAX)), n, BATCH_MAX)
-        if batch > BATCH_LONG:
-            batch = min(max(usual, -(-n // BATCHES_LONG)), BATCH_MAX)
-        decay = 1 - Fraction(batch, 2 * n)
+        speed = BATCH_SPEED * max(1.0, min(FASTER_MAX, math.sqrt(RATE_LOW / rate)))
+        usual = max(BATCH_MIN, min(round(speed / rate), max(BATCH_MIN, n // BATCHES_MIN)))
+        longer = max(-(-n // DAMPED_BATCHES_MAX), BATCH_LONG if n > SEASON_LONG else 1)
+        batch = min(max(usual, longer), n, BATCH_MAX)
+        decay = 1 - Fraction(1, max(2, round(2 * n / batch)))
         rate = min(RATE_MAX, SCORE_NOISE / (deviation * _squares(n // batch, decay)))
-        if batch > usual:  # as many batches as there can be: long ones move scores by no more
-            rate = min(rate, BATCH_SPEED_MAX / batch)
+    if batch > usual:  # as many batches as there can be: long ones move scores by no more
+        rate = min(rate, BATCH_SPEED_MAX / batch)
     return batch, decay, rate
 
 
@@ -286,7 +306,16 @@ def scale_of(count: int, decay: Fraction, rho: float) -> int:
 
 
 def score_noise(p: LeaderParameters) -> float:
-    """Standard deviation of the noise in the last weights along a vector of length 1."""
-    squares = sum(c * c for c in p.coefficients)
-    unit = 2 * LENGTH_MAX * p.scale * p.scale
+    """Standard deviation of the noise in the last weights along a vector of length 1.
+
+    As far as learning does not make up for it.
+    """
+    unit = 2 * LENGTH_MAX * p.scale
+    if not p.damping:
+        squares = sum(c * c for c in p.coefficients) / (p.scale * p.scale)
+    else:  # of decaying sums of the series that undoes the coefficients
+        squares, current, roots = 0.0, 0.0, p.roots
+        for k in range(p.batches):
+            current = current * float(p.decay) + (roots[k] / 2**ROOT_BITS if k < len(roots) else 0)
+            squares += current * current
     return float(p.learning_rate) * math.sqrt(NOISE_VARIANCE * squares) / unit

@@ -27,6 +27,19 @@ def test_values_keep_their_columns_whoever_adds_to_them(parents: list[int]) -> N
         assert value.cells.tolist() == [[*numbers], [-n for n in numbers], [7 for _ in numbers]]
 
 
+def test_the_last_columns_are_kept_where_there_is_a_limit() -> None:
+    value, values = Columns(3), []
+    for number in range(4 * FIRST_COLUMNS):
+        value = value.plus(column(number), 5)
+        values.append(value)
+    for number, each in enumerate(values):
+        kept = list(range(max(0, number - 4), number + 1))
+        assert (each.count, each.cells[0].tolist()) == (len(kept), kept)
+    other = values[10].plus(column(99), 5)  # a second child of a value in the middle
+    assert other.cells[0].tolist() == [7, 8, 9, 10, 99]
+    assert values[11].cells[0].tolist() == [7, 8, 9, 10, 11]
+
+
 def test_many_columns_have_room() -> None:
     value = Columns(3)
     for number in range(5 * FIRST_COLUMNS):

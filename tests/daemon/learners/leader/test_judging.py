@@ -40,6 +40,12 @@ def test_noise_alone_is_no_lead() -> None:
     assert Judgement().after((0, 2 * NOISE, 0), whole).choice is Candidate.STUMP
 
 
+def test_a_plan_may_ask_for_a_lead_of_more_noise() -> None:
+    whole = 10 * NOISE
+    assert Judgement().after((0, 2 * NOISE, 0), whole, lead=2).choice is Candidate.SCORECARD
+    assert Judgement().after((0, 3 * NOISE, 0), whole, lead=2).choice is Candidate.STUMP
+
+
 def test_a_scorecard_is_taken_again_when_nothing_leads_it_by_half_as_much() -> None:
     assert judged((0.5, 0.52, 0), (0.5, 0.5, 0)) is Candidate.STUMP
     assert judged((0.5, 0.52, 0), (0.515, 0.5, 0)) is Candidate.SCORECARD

@@ -41,6 +41,11 @@ COMPARED = replace(
     WARM, horizon=14, publish_every=1, stump_batches=2, stump_rate=F(1, 140), stump_points=100,
     stump_fade=4, judging_scale=10**8, judging_first=1, judging_last=2, cosines=2,
 )  # fmt: skip
+# Of a row's coefficients, 40, 3 and 0, two are left: older sums are no part of it.
+DAMPED = replace(
+    COMPARED, horizon=16, damping=F(7, 9), judging_lead=2, short_share=F(4, 5), scale=40,
+    warmup_scale=36,
+)  # fmt: skip
 # A row of buckets and a label; None for an example of a user that is not there.
 Example = tuple[tuple[int, int], int]
 EXTREMES: tuple[Example, ...] = (((0, 0), 0), ((0, 0), 1), ((2, 1), 0), ((2, 1), 1), ((1, 0), 1))
@@ -134,7 +139,9 @@ def neighbours(length: int) -> Iterator[tuple[list[Example], list[Example]]]:
             yield first, second
 
 
-@pytest.mark.parametrize("parameters", [COLD, WARM, COMPARED], ids=["cold", "warm", "compared"])
+@pytest.mark.parametrize(
+    "parameters", [COLD, WARM, COMPARED, DAMPED], ids=["cold", "warm", "compared", "damped"]
+)
 def test_all_releases_of_a_season_cost_what_is_charged(parameters: LeaderParameters) -> None:
     most = F(0)
     for transcript in TRANSCRIPTS:
@@ -168,7 +175,9 @@ def test_the_warmup_and_the_rest_are_each_within_their_part() -> None:
 
 
 @pytest.mark.parametrize("most", [1, 2])
-@pytest.mark.parametrize("parameters", [COLD, WARM, COMPARED], ids=["cold", "warm", "compared"])
+@pytest.mark.parametrize(
+    "parameters", [COLD, WARM, COMPARED, DAMPED], ids=["cold", "warm", "compared", "damped"]
+)
 def test_all_that_one_user_gives_costs_what_is_charged(
     parameters: LeaderParameters, most: int
 ) -> None:
@@ -199,6 +208,11 @@ def test_all_that_one_user_gives_costs_what_is_charged(
     assert [getattr(together, part) for part in parts] == [
         most**2 * getattr(alone, part) for part in parts
     ]
+
+
+def test_the_event_of_a_damped_sequence_has_its_own_coefficients() -> None:
+    assert (DAMPED.coefficients, DAMPED.batches) == ((40, 3), 4)
+    assert season_event(DAMPED).rest == (2 << 22) ** 2 * (40**2 + 3**2)
 
 
 def test_the_event_is_what_the_proof_says() -> None:
@@ -260,8 +274,8 @@ SHAPED_SELDOM = replace(SELDOM, monotone="rf")
 
 @pytest.mark.parametrize(
     "parameters",
-    [COLD, WARM, SHAPED, COMPARED, SELDOM, SHAPED_SELDOM],
-    ids=["cold", "warm", "shaped", "compared", "seldom", "shaped-seldom"],
+    [COLD, WARM, SHAPED, COMPARED, DAMPED, SELDOM, SHAPED_SELDOM],
+    ids=["cold", "warm", "shaped", "compared", "damped", "seldom", "shaped-seldom"],
 )
 def test_what_is_published_follows_from_the_releases_alone(parameters: LeaderParameters) -> None:
     """Neighbours whose releases are the same publish the same rules, and ask for the same words."""

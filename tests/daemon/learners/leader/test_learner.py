@@ -1,6 +1,6 @@
 """The scorecard learner as a state machine: batches, rules, seasons, snapshots, what it learns."""
 
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any, cast
@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from littled.budget.events import PrecisionLoss, PrepaidSelection
+from littled.classes.capabilities import Integers
 from littled.classes.scorecard import Scorecards
 from littled.learners.contract import (
     CallAdmitted,
@@ -28,7 +29,7 @@ from littled.learners.leader.learner import published_after, season_event
 from littled.learners.leader.state import Base
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms import discrete_gaussian
-from littled.mechanisms.noise import KeyedNoise
+from littled.mechanisms.noise import KeyedNoise, NoiseSource, Purpose
 from littled_protocol.rules import ScorecardRule
 from support.learning import HEAD
 from support.tape import TapeNoise
@@ -49,7 +50,14 @@ PORTFOLIO = replace(
     WARM, cosines=6, average_batches=3, publish_every=1, stump_batches=4, stump_rate=F(1),
     stump_points=100, stump_fade=10, judging_scale=10**9, judging_first=2, judging_last=4,
 )  # fmt: skip
-COMPARED = {"portfolio": PORTFOLIO, "members": replace(PORTFOLIO, user_examples_max=1)}
+DAMPED = replace(
+    PORTFOLIO, damping=F(1, 2), judging_lead=2, short_share=F(4, 5), scale=100, warmup_scale=80
+)
+COMPARED = {
+    "portfolio": PORTFOLIO,
+    "damped": DAMPED,
+    "members": replace(PORTFOLIO, user_examples_max=1),
+}
 ALL = CASES | COMPARED
 FEATURES = CLASS.features(4)
 
@@ -266,6 +274,40 @@ def test_noise_is_drawn_once_for_each_batch_and_once_for_the_mean() -> None:
     rows = [("s/l", "scorecard", 10 * n - 1, FEATURES.dimensions * words) for n in range(1, 21)]
     moments = ("s/l", "scorecard-moments", 29, (FEATURES.dimensions + 1) * words)
     assert noise.requests == [*rows[:3], moments, *rows[3:]]
+
+
+@dataclass(frozen=True)
+class Noiseless(LeaderLearner):
+    """Releases what it should hide."""
+
+    def release(
+        self, values: Integers, noise: NoiseSource, place: Place, purpose: Purpose
+    ) -> Integers:
+        return values
+
+
+def test_damped_sequences_keep_few_sums_and_follow_the_same_ones() -> None:
+    """Without noise weights are those of decaying sums, up to coefficients that are rounded."""
+    plain = Noiseless("s/l", CLASS, replace(COLD, horizon=2_000, decay=F(99, 100)))
+    damped = replace(plain, parameters=replace(plain.parameters, damping=F(1, 10)))
+    (state, _), (other, _) = (run(of, 2_000, TapeNoise(1), []) for of in (plain, damped))
+    assert state.sequence is not None
+    assert other.sequence is not None
+    kept = len(damped.parameters.coefficients)
+    assert kept < 60
+    assert state.sequence.summed.count == 200
+    assert other.sequence.summed.count == other.sequence.released.count == kept
+    apart = np.abs(other.weights - state.weights).max()
+    assert apart < np.abs(state.weights).max() / 25
+
+
+def test_rows_that_are_short_are_stretched_from_a_smaller_length_on() -> None:
+    """So that more of them are: the unit of weights is that length."""
+    whole, share = learner(), learner(short_share=F(4, 5))
+    bounds = [run(of, 40, TapeNoise(3), [])[0].sequence for of in (whole, share)]
+    assert bounds[0] is not None
+    assert bounds[1] is not None
+    assert bounds[1].bound == bounds[0].bound * 4 // 5
 
 
 def test_columns_that_say_something_are_found() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from littled.learners.leader import LeaderParameters
-from littled.learners.leader.parameters import BATCHES_MAX, coefficients
+from littled.learners.leader.parameters import BATCHES_MAX, DAMPED_BATCHES_MAX, coefficients, roots
 
 F = Fraction
 WARM = LeaderParameters(
@@ -26,6 +26,39 @@ def test_coefficients_are_the_root_of_decaying_sums(decay: Fraction) -> None:
     for k in range(50):
         twice = sum(found[j] * found[k - j] for j in range(k + 1))
         assert 0 <= decay**k - F(twice, one * one) < F(1, 1 << 30)
+
+
+@pytest.mark.parametrize("decay", [F(1), F(9, 10), F(197, 200)])
+def test_roots_undo_coefficients(decay: Fraction) -> None:
+    """Convolved with them they are 1, 0, 0, ..., up to rounding."""
+    one = 1 << 40
+    applied, undoing = coefficients(300, decay, one), roots(300, decay)
+    assert undoing[0] == 1 << 16
+    for k in range(300):
+        both = sum(applied[j] * undoing[k - j] for j in range(k + 1))
+        assert abs(F(both, one << 16) - (k == 0)) < F(1, 2000)
+
+
+def test_damped_coefficients_fall_faster_and_end_where_they_are_0() -> None:
+    damped = replace(WARM, damping=F(1, 10))
+    whole = coefficients(damped.batches, WARM.decay * F(9, 10), WARM.scale)
+    kept = len(damped.coefficients)
+    assert damped.coefficients == whole[:kept]
+    assert 10 < kept < damped.batches
+    assert min(damped.coefficients) > 0
+    assert not any(whole[kept:])
+    assert len(damped.roots) == kept
+    assert damped.lasting == 200
+    assert len(WARM.coefficients) == WARM.batches
+
+
+def test_damped_seasons_may_have_more_batches() -> None:
+    long = replace(WARM, horizon=10 * DAMPED_BATCHES_MAX, damping=F(1, 100))
+    assert long.all_batches == DAMPED_BATCHES_MAX > BATCHES_MAX
+    with pytest.raises(ValueError, match=f"1 to {DAMPED_BATCHES_MAX} batches"):
+        replace(long, horizon=11 * DAMPED_BATCHES_MAX)
+    with pytest.raises(ValueError, match="sums that would not fit into 64 bits"):
+        replace(long, horizon=1 << 40, batch_examples=1 << 29)
 
 
 def test_coefficients_are_rounded_down() -> None:
@@ -58,7 +91,7 @@ def test_parameters_are_stored_and_read_again() -> None:
 PORTFOLIO = replace(
     WARM, cosines=16, average_batches=3, publish_every=1, stump_batches=4, stump_rate=F(1, 4),
     stump_points=100, stump_fade=80, judging_scale=10**6, judging_first=3, judging_last=12,
-    least_change=20,
+    least_change=20, damping=F(1, 20), judging_lead=2, short_share=F(4, 5),
 )  # fmt: skip
 
 
@@ -66,7 +99,7 @@ def test_what_came_later_is_stored_where_it_is_not_what_it_was_before() -> None:
     assert PORTFOLIO.to_dict().keys() - WARM.to_dict().keys() == {
         *("cosines", "average_batches", "publish_every", "stump_batches", "stump_rate"),
         *("stump_points", "stump_fade", "judging_scale", "judging_first", "judging_last"),
-        "least_change",
+        *("least_change", "damping", "judging_lead", "short_share"),
     }
     assert LeaderParameters.from_dict(PORTFOLIO.to_dict()) == PORTFOLIO
     assert PORTFOLIO.batches == 92
@@ -95,6 +128,13 @@ def test_periods_double_up_to_the_longest_and_begin_after_the_first_scorecards()
         ({"judging_scale": 0}, "judging needs judging_scale"),
         ({"judging_scale": 1 << 58}, "counts that would not fit into 64 bits"),
         ({"stump_batches": 96}, "batches after its warm-up"),
+        ({"judging_lead": 0}, "judging_lead must be from 1 to 100"),
+        ({"judging_lead": 101}, "judging_lead must be from 1 to 100"),
+        ({"short_share": F(0)}, "short_share must be above 0 and at most 1"),
+        ({"short_share": F(2)}, "short_share must be above 0 and at most 1"),
+        ({"damping": F(1)}, "damping must be from 0 to below 1"),
+        ({"decay": F(1)}, "decay 1 - 1/k for an integer k with it"),
+        ({"decay": F(197, 200)}, "decay 1 - 1/k for an integer k with it"),
     ],
 )
 def test_candidates_that_no_learner_can_have_are_refused(
