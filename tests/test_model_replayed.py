@@ -1,0 +1,45 @@
+"""Ways through the model of owners, store and mark are taken by real stores, step by step."""
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from model.replaying import Replay, held_up
+from support.databases import NO_POSTGRESQL, Postgres, postgres
+from support.etcd import Cluster, etcd_cluster
+from support.postgres import SETTINGS
+from support.servers import needs
+
+pytestmark = needs("etcd")
+WAYS = 6
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Postgres]:
+    with postgres(*SETTINGS) as found:
+        if found is None:
+            pytest.skip(NO_POSTGRESQL)
+        yield found
+
+
+@pytest.fixture(scope="module")
+def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with etcd_cluster(tmp_path_factory.mktemp("etcd"), count=1) as running:
+        yield running
+
+
+@pytest.mark.parametrize("part", range(5))
+def test_real_stores_go_the_ways_of_the_model(
+    part: int, server: Postgres, etcd: Cluster, tmp_path: Path
+) -> None:
+    taken = tried = 0
+    with held_up():
+        for way in range(WAYS):
+            chance = random.Random(f"{part} {way}")
+            replay = Replay(server, etcd.url(f"p{part}w{way}"), tmp_path, f"{part}_{way}")
+            taken += len(replay.take(chance))
+            tried += replay.tried
+    assert taken > 15 * WAYS
+    assert tried
