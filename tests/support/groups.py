@@ -200,17 +200,21 @@ class Group:
             (present or self.present()).tenures[partition_of(stream, self.partitions)].addresses[0]
         )
 
-    def feed(self, stream: str, count: int = 1) -> None:
-        """Feed examples, and wait until they are durable."""
-        with Client(self.address(stream), producer="test") as client, client.feed(stream) as feeder:
+    def feed(self, stream: str, count: int = 1, address: str | None = None) -> None:
+        """Feed examples, and wait until they are durable.
+
+        address: of any daemon, which says where to go; else that of the right one.
+        """
+        there = address or self.address(stream)
+        with Client(there, producer="test") as client, client.feed(stream) as feeder:
             for number in range(count):
                 feeder.send([(97 * number) % 256], [int((97 * number) % 256 >= 24)])
             feeder.flush()
 
-    def feed_all(self) -> None:
-        """Feed each stream an example."""
+    def feed_all(self, address: str | None = None) -> None:
+        """Feed each stream an example; see `feed`."""
         for stream in self.streams:
-            self.feed(stream)
+            self.feed(stream, address=address)
 
     def store(self, partition: int) -> list[str]:
         """Arguments of commands that open the store of a partition."""

@@ -223,7 +223,7 @@ def test_members_that_join_get_their_share_and_who_stops_hands_over(group: Group
     second = group.join()
     group.wait(m0=2, m1=2)
     each_daemon_says_where_the_others_are(group)
-    group.feed_all()
+    group.feed_all(group.address(group.streams[0]))
     daemons = first.daemons
     assert first.stop() == 0
     assert not any(map(alive, daemons)), "a daemon was left behind"
