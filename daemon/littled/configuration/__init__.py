@@ -446,6 +446,8 @@ def _keys_at(place: Iterable[str]) -> list[str]:
             continue
         fields = {field.alias or key: field for key, field in model.model_fields.items()}
         model = fields[part].annotation
+        if type(None) in typing.get_args(model):
+            model = typing.get_args(model)[0]  # Part | None
     return [
         field.alias or key
         for key, field in model.model_fields.items()

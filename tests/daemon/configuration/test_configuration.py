@@ -214,6 +214,11 @@ LEARNER = "streams.flights.learners.late"
         (GOOD + '[streams."a/b"]', "streams.a/b", "must be a name of 1 to 64 letters"),
         (GOOD + "[other]", "other", "the keys here are streams"),
         (
+            GOOD + "[streams.flights.label]\ncolum = 'late'",
+            "streams.flights.label.colum",
+            "did you mean column?",
+        ),
+        (
             line("[streams.flights]", "[streams.flights]\nname = 'x'"),
             "streams.flights.name",
             "word",
