@@ -24,7 +24,7 @@ PURE_TESTS := $(filter-out $(LAW_TESTS), \
 
 # Rooms that are measured in the process of the test, and those whose tests start processes.
 ROOMS := protocol daemon/engine daemon/auditing daemon/laboratory daemon/programs daemon/store
-PROCESS_ROOMS := clients daemon/cli daemon/planner daemon/service daemon/configuration
+PROCESS_ROOMS := clients daemon/cli daemon/groups daemon/planner daemon/service daemon/configuration
 ROOM_TESTS := $(addprefix tests/,$(ROOMS))
 PROCESS_ROOM_TESTS := $(addprefix tests/,$(PROCESS_ROOMS))
 
@@ -42,7 +42,7 @@ limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kil
 PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 --dist=worksteal
 
 # What `make benchmarks` runs, and the service after them.
-BENCHMARKS := addresses batch engine evasion feeding groups journal learning marks postgres prediction real registers retrain rows separation streams tables users values
+BENCHMARKS := addresses batch engine evasion feeding groups journal learning marks moving postgres prediction real registers retrain rows separation streams tables users values
 
 # Tests start many processes: what these import is compiled once, even where the environment says not
 # to keep it. An empty value counts as none.

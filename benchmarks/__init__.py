@@ -5,9 +5,11 @@
     python -m benchmarks.engine        # the engine alone, nanoseconds an example
     python -m benchmarks.evasion       # mistakes, against whoever writes the stream meanwhile
     python -m benchmarks.feeding       # rows over HTTP, beside a bare server
+    python -m benchmarks.groups        # how soon streams are taken over from a dead machine
     python -m benchmarks.journal       # bytes on disk, and starts after a kill
     python -m benchmarks.learning      # mistakes, beside other methods
     python -m benchmarks.marks         # what the high-water mark costs
+    python -m benchmarks.moving        # a store that is moved, to a folder or a server
     python -m benchmarks.postgres      # a store in PostgreSQL, beside bare commits and a folder
     python -m benchmarks.prediction    # private answers: errors, numbers, time
     python -m benchmarks.real          # error on real streams of tables, beside peers

@@ -32,6 +32,7 @@ FLOORS: Final[Mapping[str, Mapping[str, int]]] = {
         "clients/littled_client": 98,
         "daemon/littled/cli": 95,
         "daemon/littled/configuration": 98,
+        "daemon/littled/groups": 40,  # what needs etcd is run by `make test-cluster`
         "daemon/littled/planner": 97,
         "daemon/littled/service": 96,
     },

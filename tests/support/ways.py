@@ -14,6 +14,7 @@ from typing import Any
 
 from littled.cli.entry import run
 from littled.service.access import Access, Gate
+from littled.service.elsewhere import Nowhere
 from littled.service.figures import Figures
 from littled.service.http import HttpServer
 from littled.service.subscribers import Releases
@@ -34,6 +35,8 @@ class Site:
 
     def __init__(self) -> None:
         self.words: dict[str, Words] = {}
+        self.x_types = {LEARNER.partition("/")[0]: "u8"}
+        self.elsewhere = Nowhere()
         self.releases = Releases([LEARNER], lambda *_: [])
         self.figures = Figures({})
         self._loop = asyncio.new_event_loop()

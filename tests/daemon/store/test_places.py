@@ -136,6 +136,7 @@ def test_what_stays_where_it_is_is_looked_at_seldom(
 
     with Store.open(make_store(tmp_path / "store")) as store:
         monkeypatch.setattr("littled.store.sqlite.STORE_PLACE_SECONDS", 1e9)
+        feed(store, [1])  # a producer is looked up where the store is the one that is written
         monkeypatch.setattr(Path, "stat", counted)
         for _ in range(100):
             feed(store, [1])
