@@ -49,9 +49,9 @@ class EtcdSilent(Exception):
 class Patience:
     """Seconds: how long one member may take, how long all of them, and between two rounds."""
 
-    request: float = MARK_REQUEST_SECONDS
-    wait: float = MARK_WAIT_SECONDS
-    retry: float = MARK_RETRY_SECONDS
+    request: float
+    wait: float
+    retry: float
 
 
 def encoded(data: bytes | str) -> str:
@@ -68,7 +68,9 @@ class Etcd:
         """Ask nothing yet."""
         self._place = place
         self._waiting = waiting
-        self._patience = patience or Patience()
+        self._patience = patience or Patience(
+            MARK_REQUEST_SECONDS, MARK_WAIT_SECONDS, MARK_RETRY_SECONDS
+        )
         self._first = 0
         self._connection: http.client.HTTPConnection | None = None
         self._context: ssl.SSLContext | None = None
