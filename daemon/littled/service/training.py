@@ -27,7 +27,7 @@ from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPool
 from typing import Any, TypeVar
 
 from littled.learners.contract import CallAdmitted
-from littled.limits import TRAINING_ELSEWHERE_SECONDS, TRAININGS_HERE_SECONDS
+from littled.limits import ENGINE_THREADS, TRAINING_ELSEWHERE_SECONDS, TRAININGS_HERE_SECONDS
 from littled.mechanisms.noise import (
     OUTSIDE_OF_CALLS,
     Address,
@@ -60,7 +60,7 @@ class Trainers:
         name beforehand; such streams train here.
         """
         self._elsewhere, self._log = elsewhere, log
-        self._sent: list[TrainingsElsewhere] = []
+        self._sent: dict[Executor, TrainingsElsewhere] = {}
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="littled-training")
         self._process: ProcessPoolExecutor | None = None
 
@@ -72,9 +72,10 @@ class Trainers:
         here = self._here(plan)
         if self._elsewhere is None or plan.unit.is_user:
             return here
-        sent = TrainingsElsewhere(self._elsewhere, here, self._log)
-        self._sent.append(sent)
-        return sent
+        # One for all streams: threads for each would be many, and waits for a lost cluster too.
+        if here not in self._sent:
+            self._sent[here] = TrainingsElsewhere(self._elsewhere, here, self._log)
+        return self._sent[here]
 
     def _here(self, plan: StreamPlan) -> Executor:
         if not any(one.needs_process for one in plan.publishing):
@@ -85,7 +86,7 @@ class Trainers:
 
     def close(self) -> None:
         """Begin no more trainings, and do not wait for the one that runs."""
-        for sent in self._sent:
+        for sent in self._sent.values():
             sent.shutdown(wait=False, cancel_futures=True)
         self._thread.shutdown(wait=False, cancel_futures=True)
         if self._process is not None:
@@ -93,7 +94,7 @@ class Trainers:
 
 
 class TrainingsElsewhere(Executor):
-    """Sends the trainings of one stream to another executor, and does here what is not done there.
+    """Sends trainings to another executor, and does here what is not done there.
 
     A worker gets the learner, its state, which holds examples, and the subkeys of the addresses at
     which this call draws: never the store's key. It names the addresses that it lacks; those of the
@@ -105,7 +106,7 @@ class TrainingsElsewhere(Executor):
     def __init__(self, elsewhere: Executor, here: Executor, log: Log | None) -> None:
         """elsewhere: its results may fail in any way; log: where that is told."""
         self._elsewhere, self._here, self._log = elsewhere, here, log
-        self._waiting = ThreadPoolExecutor(1, thread_name_prefix="littled-sent")
+        self._waiting = ThreadPoolExecutor(ENGINE_THREADS, thread_name_prefix="littled-sent")
         self._drawn: dict[str, set[tuple[Purpose, int]]] = {}
         self._not_before = -math.inf
 
@@ -137,11 +138,11 @@ class TrainingsElsewhere(Executor):
         name, place = str(getattr(step, "__self__").name), call.place  # noqa: B009 - a bound method
         drawn = self._drawn.setdefault(name, set())
         for _ in range(GRANTS_MAX):
-            granted = {
-                address: noise.subkey(address)
+            addresses = [
+                Address(place.chain_head, name, purpose, place.position, draw)
                 for purpose, draw in drawn
-                for address in [Address(place.chain_head, name, purpose, place.position, draw)]
-            }
+            ]
+            granted = {address: noise.subkey(address) for address in addresses}
             sent = self._elsewhere.submit(step_with_grants, step, state, call, granted)
             try:
                 found = sent.result(TRAINING_ELSEWHERE_SECONDS)

@@ -139,6 +139,14 @@ def test_what_fails_elsewhere_is_done_here(error: type[Exception]) -> None:
     assert "private" not in str(told)
 
 
+def test_streams_share_who_sends_for_them(wire: Wire) -> None:
+    trainers = Trainers(wire)
+    plans = [small_plan(name) for name in ("dense", "fresh", "sparse", "window-dense")]
+    assert len({trainers.executor(plan) for plan in plans}) == 1
+    assert trainers.executor(small_plan("users")) not in {trainers.executor(plans[0])}
+    trainers.close()
+
+
 def test_after_one_that_failed_the_others_are_done_here(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("littled.service.training.TRAININGS_HERE_SECONDS", 60.0)
     plan, worker = small_plan("dense"), Worker(lambda: None)
