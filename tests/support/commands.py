@@ -140,6 +140,16 @@ def flights_csv(path: Path, count: int, seed: int = 1) -> Path:
     return path
 
 
+def fed(littled: Littled, running: Daemon, count: int) -> None:
+    """Feed so many examples of one file in all."""
+    delays = [line * 7919 % 256 for line in range(count)]
+    file = running.folder / "flights.csv"
+    file.write_text("delay,late\n" + "".join(f"{delay},{int(delay >= 60)}\n" for delay in delays))
+    columns = ("--x", "delay", "--y", "late")
+    facts = littled("feed", "flights", file, *columns, "-a", running.address, "--json").json
+    assert facts["acknowledged"] == count
+
+
 def position(daemon: Daemon, stream: str = "flights") -> int:
     """How many examples of a stream are durable."""
     with Client(daemon.address) as client:

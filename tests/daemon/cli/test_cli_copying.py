@@ -2,15 +2,14 @@
 
 import signal
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 
-from support.commands import Daemon, Littled, serve
-from support.databases import NO_POSTGRESQL, postgres
-from support.postgres import SETTINGS, url_of
+from support.commands import Littled, fed, serve
+from support.databases import Postgres
+from support.postgres import url_of
 
 CONFIGURATION = """
 [streams.flights]
@@ -22,22 +21,9 @@ learners.late = { class = "thresholds:256", noise_rate = 0 }
 
 
 @pytest.fixture(scope="module")
-def url() -> Iterator[str]:
+def url(server: Postgres) -> str:
     """A database of its own."""
-    with postgres(*SETTINGS) as server:
-        if server is None:
-            pytest.skip(NO_POSTGRESQL)
-        yield url_of(server, "public")
-
-
-def fed(littled: Littled, running: Daemon, count: int) -> None:
-    """Feed so many examples of one file in all."""
-    delays = [line * 7919 % 256 for line in range(count)]
-    file = running.folder / "flights.csv"
-    file.write_text("delay,late\n" + "".join(f"{delay},{int(delay >= 60)}\n" for delay in delays))
-    columns = ("--x", "delay", "--y", "late")
-    facts = littled("feed", "flights", file, *columns, "-a", running.address, "--json").json
-    assert facts["acknowledged"] == count
+    return url_of(server, "public")
 
 
 def made(littled: Littled, folder: Path) -> Path:

@@ -6,7 +6,6 @@ Stores are in a real PostgreSQL, marks and leases in a real etcd.
 import itertools
 import os
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -19,35 +18,18 @@ from littled.groups.partitions import divided, partition_of
 from littled.limits import GROUP_DIRECTORY_SECONDS
 from littled.store.store import Store
 from littled_client import Client, Waits
-from littled_protocol.codec import encode
-from littled_protocol.messages import Moved, Open, Opened, Release
+from littled_protocol.messages import Moved, Open, Opened
 from support.commands import Littled
-from support.databases import NO_POSTGRESQL, Postgres, postgres
+from support.databases import Postgres
 from support.etcd import Cluster, etcd_cluster
 from support.groups import SECONDS, Group, Machine, alive, database_url, group_of
-from support.postgres import SETTINGS
 from support.servers import needs
 from support.serving import Peer
+from support.watching import Watcher
 
 pytestmark = needs("etcd")
 NAMES = itertools.count()
 STREAMS, PARTITIONS = 12, 4
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Three members that every test leaves as they were."""
-    with etcd_cluster(tmp_path_factory.mktemp("etcd")) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A server of PostgreSQL that keeps what it has acknowledged."""
-    with postgres(*SETTINGS) as found:
-        if found is None:
-            pytest.skip(NO_POSTGRESQL)
-        yield found
 
 
 @pytest.fixture
@@ -58,38 +40,10 @@ def group(cluster: Cluster, server: Postgres, tmp_path: Path) -> Iterator[Group]
         yield found
 
 
-class Watcher:
-    """Keeps whatever a daemon shows a subscriber, until it ends."""
-
-    def __init__(self, address: str, learner: str) -> None:
-        self.shown: dict[int, bytes] = {}
-        host, _, port = address.rpartition(":")
-        self._peer = Peer.greet((host, int(port)))
-        self._peer.subscribe(learner)
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-
-    def _watch(self) -> None:
-        try:
-            while (message := self._peer.receive()) is not None:
-                if isinstance(message, Release):
-                    self.shown[message.version] = encode(message)
-        except OSError:
-            pass
-
-    def wait(self, version: int) -> None:
-        """Wait for a version."""
-        deadline = time.monotonic() + SECONDS
-        while version not in self.shown:
-            assert time.monotonic() < deadline, f"version {version} was not shown"
-            time.sleep(0.01)
-
-    def end(self) -> dict[int, bytes]:
-        """What was shown, once the daemon has ended."""
-        self._thread.join(SECONDS)
-        assert not self._thread.is_alive()
-        self._peer.socket.close()
-        return self.shown
+def place(address: str) -> tuple[str, int]:
+    """Host and port."""
+    host, _, port = address.rpartition(":")
+    return host, int(port)
 
 
 def ended(processes: list[int]) -> None:
@@ -259,8 +213,7 @@ def test_a_member_that_was_frozen_shows_nothing_more_and_comes_back(group: Group
     learner = f"{stream}/rule"
     group.feed(stream, 200)
     address = group.address(stream)
-    watching = Watcher(address, learner)
-    watching.wait(2)
+    watching = Watcher(place(address), learner).wait(2)
     time.sleep(0.5)
     daemons = first.daemons
     first.signal_all(signal.SIGSTOP, daemons)
@@ -269,8 +222,7 @@ def test_a_member_that_was_frozen_shows_nothing_more_and_comes_back(group: Group
     group.wait(m1=4)
     later = group.present()
     assert all(later.tenures[p].number > present.tenures[p].number for p in range(PARTITIONS))
-    also = Watcher(group.address(stream), learner)
-    also.wait(max(before))
+    also = Watcher(place(group.address(stream)), learner).wait(max(before))
     group.feed(stream, 400)
     first.signal_all(signal.SIGCONT, daemons)
     ended(daemons)

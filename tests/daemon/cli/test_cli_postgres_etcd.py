@@ -8,10 +8,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from support.commands import Daemon, Littled, kill_leftovers, serve
-from support.databases import NO_POSTGRESQL, Postgres, postgres
-from support.etcd import Cluster, etcd_cluster
-from support.postgres import SETTINGS, asked, url_of
+from support.commands import Daemon, Littled, fed, kill_leftovers, serve
+from support.databases import Postgres
+from support.etcd import Cluster
+from support.postgres import asked, url_of
 from support.servers import needs
 from support.serving import Peer
 
@@ -26,36 +26,10 @@ learners.late = { class = "thresholds:256", noise_rate = 0 }
 TABLES = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
 
 
-@pytest.fixture(scope="module")
-def server() -> Iterator[Postgres]:
-    """A server that keeps what it has acknowledged."""
-    with postgres(*SETTINGS) as found:
-        if found is None:
-            pytest.skip(NO_POSTGRESQL)
-        yield found
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Three members of etcd."""
-    with etcd_cluster(tmp_path_factory.mktemp("etcd")) as running:
-        yield running
-
-
 @pytest.fixture(autouse=True)
 def _nobody_left() -> Iterator[None]:
     yield
     kill_leftovers()
-
-
-def fed(littled: Littled, running: Daemon, count: int) -> None:
-    """Feed so many examples of one file in all."""
-    delays = [line * 7919 % 256 for line in range(count)]
-    file = running.folder / "flights.csv"
-    file.write_text("delay,late\n" + "".join(f"{delay},{int(delay >= 60)}\n" for delay in delays))
-    columns = ("--x", "delay", "--y", "late")
-    facts = littled("feed", "flights", file, *columns, "-a", running.address, "--json").json
-    assert facts["acknowledged"] == count
 
 
 def feed_until_end(daemon: Daemon) -> None:

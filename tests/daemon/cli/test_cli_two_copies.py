@@ -11,17 +11,15 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Self
 
 import pytest
 
 from littled.store.store import Store
-from littled_protocol.codec import encode
-from littled_protocol.messages import Release
 from support.commands import START_SECONDS, Daemon, Littled, kill_leftovers, serve
 from support.etcd import Cluster, etcd_cluster
 from support.servers import needs
 from support.serving import Peer
+from support.watching import Watcher
 
 pytestmark = needs("etcd")
 CONFIGURATION = """
@@ -34,13 +32,6 @@ learners.late = { class = "thresholds:256", noise_rate = 0 }
 LEARNER = "flights/late"
 BATCH = 1_000
 NAMES = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Three members that every test leaves as they were."""
-    with etcd_cluster(tmp_path_factory.mktemp("etcd")) as running:
-        yield running
 
 
 @pytest.fixture(autouse=True)
@@ -65,37 +56,9 @@ def copied(folder: Path, to: Path) -> Path:
     return to
 
 
-class Watcher:
-    """Keeps whatever a daemon shows a subscriber, until it ends."""
-
-    def __init__(self, daemon: Daemon) -> None:
-        self.shown: dict[int, bytes] = {}
-        self._peer = Peer.greet(daemon.folder / "d.sock")
-        self._peer.subscribe(LEARNER)
-        self._thread = threading.Thread(target=self._watch, daemon=True)
-        self._thread.start()
-
-    def _watch(self) -> None:
-        try:
-            while (message := self._peer.receive()) is not None:
-                if isinstance(message, Release):
-                    self.shown[message.version] = encode(message)
-        except OSError:
-            pass
-
-    def wait(self, version: int) -> Self:
-        """Wait for a version."""
-        deadline = time.monotonic() + START_SECONDS
-        while version not in self.shown:
-            assert time.monotonic() < deadline, f"version {version} was not shown"
-            time.sleep(0.01)
-        return self
-
-    def end(self) -> dict[int, bytes]:
-        """What was shown, once the daemon has ended."""
-        self._thread.join(START_SECONDS)
-        self._peer.socket.close()
-        return self.shown
+def subscriber(daemon: Daemon) -> Watcher:
+    """Who is shown what a daemon publishes."""
+    return Watcher(daemon.folder / "d.sock", LEARNER)
 
 
 def feed(daemon: Daemon, batches: int, change: int) -> None:
@@ -135,14 +98,14 @@ def test_a_zombie_shows_nothing(littled: Littled, cluster: Cluster, tmp_path: Pa
     url = cluster.url("zombie")
     folder = made(littled, tmp_path / "one", url)
     one = serve(folder, "--mark", url)
-    watching = Watcher(one)
+    watching = subscriber(one)
     feed(one, 4, 24)
     watching.wait(2)
     time.sleep(0.5)
     one.process.send_signal(signal.SIGSTOP)
     before = dict(watching.shown)
     other = serve(copied(folder, tmp_path / "two"), "--mark", url)
-    also = Watcher(other).wait(max(before))
+    also = subscriber(other).wait(max(before))
     feed(other, 4, 150)
     also.wait(max(before) + 1)
     one.process.send_signal(signal.SIGCONT)
@@ -169,11 +132,11 @@ def test_two_daemons_at_once_show_one_history(
     url = cluster.url("both")
     folder = made(littled, tmp_path / "one", url)
     daemons = [serve(folder, "--mark", url)]
-    watchers = [Watcher(daemons[0]).wait(1)]
+    watchers = [subscriber(daemons[0]).wait(1)]
     time.sleep(0.5)
     other = copied(folder, tmp_path / "two")
     daemons.append(serve(other, "--mark", url))
-    watchers.append(Watcher(daemons[1]))
+    watchers.append(subscriber(daemons[1]))
     threads = [
         threading.Thread(target=feed_until_end if number == 0 else feed, args=arguments)
         for number, arguments in enumerate(((daemons[0], 60), (daemons[1], 6, 180)))
@@ -195,7 +158,7 @@ def test_a_leader_that_is_killed_is_survived(littled: Littled, tmp_path: Path) -
         url = own.url("mark")
         folder = made(littled, tmp_path / "one", url)
         daemon = serve(folder, "--mark", url)
-        watching = Watcher(daemon).wait(1)
+        watching = subscriber(daemon).wait(1)
         own.leader().kill()
         feed(daemon, 4, 24)
         watching.wait(2)
@@ -210,7 +173,7 @@ def test_a_daemon_without_etcd_shows_nothing_says_so_and_may_start_again(
         url = own.url("mark")
         folder = made(littled, tmp_path / "one", url)
         daemon = serve(folder, "--mark", url, "--log", "json")
-        watching = Watcher(daemon).wait(1)
+        watching = subscriber(daemon).wait(1)
         time.sleep(0.2)
         before = dict(watching.shown)
         for member in own.members[1:]:
@@ -223,7 +186,7 @@ def test_a_daemon_without_etcd_shows_nothing_says_so_and_may_start_again(
         assert watching.end() == before
         own.start(own.members[1:])
         daemon = serve(folder, "--mark", url)
-        again = Watcher(daemon)
+        again = subscriber(daemon)
         feed(daemon, 4, 24)
         again.wait(2)
         assert daemon.stop() == 0
@@ -255,7 +218,7 @@ def test_a_restored_copy_goes_on_and_fences_the_old_daemon(
     folder = made(littled, tmp_path / "one", url)
     copy = copied(folder, tmp_path / "two")
     one = serve(folder, "--mark", url)
-    watching = Watcher(one)
+    watching = subscriber(one)
     feed(one, 4, 24)
     watching.wait(2)
     said = littled("serve", copy / "store", "--mark", url, "--unix", copy / "d.sock")
