@@ -755,6 +755,27 @@ def test_no_exception_is_caught_without_a_name() -> None:
     assert bare == []
 
 
+def test_no_module_changes_another_one_when_it_is_imported() -> None:
+    """Tests share a process, so what one import sets would hold for all others."""
+    changing = []
+    for path in EVERYTHING:
+        body = tree_of(path).body
+        imported = {
+            (alias.asname or alias.name).partition(".")[0]
+            for node in body
+            if isinstance(node, ast.Import | ast.ImportFrom)
+            for alias in node.names
+        }
+        changing += [
+            f"{relative(path)}:{node.lineno}"
+            for node in body
+            if isinstance(node, ast.Assign)
+            for target in node.targets
+            if isinstance(target, ast.Attribute) and ast.unparse(target).split(".")[0] in imported
+        ]
+    assert changing == []
+
+
 def test_functions_are_short() -> None:
     long = [
         f"{relative(path)}:{function.lineno} {function.name} has {lines} lines"

@@ -31,8 +31,7 @@ AHEAD = 3
 PAUSE_SECONDS = 0.1
 # So many examples of a producer follow one rule; then it is another one.
 RULE_EXAMPLES = 4_000
-ANSWER_SECONDS = 8.0
-serving.WAIT_SECONDS = ANSWER_SECONDS  # a daemon that is frozen does not answer
+ANSWER_SECONDS = 8.0  # a daemon that is frozen does not answer
 
 
 def columns(name: str, first: int, count: int) -> tuple[bytes, bytes]:
@@ -103,6 +102,7 @@ def main(what: str, folder: str, *names: str) -> None:
 
     names: of producers, or the numbers of daemons, then "at", then sockets.
     """
+    serving.WAIT_SECONDS = ANSWER_SECONDS
     at = names.index("at")
     sockets = [Path(each) for each in names[at + 1 :]]
     for number, name in enumerate(names[:at]):
