@@ -2800,6 +2800,20 @@ OWNERS = (
         (f"{STORE}/test_postgres.py::test_the_sentence_of_an_owner_that_was_put_off",),
     ),
     Mutant(
+        "one record of an owner that was put off",
+        "store/postgres.py",
+        "WHERE id = 1 AND epoch = ? FOR SHARE)",
+        "WHERE id = 1 AND epoch >= ? FOR SHARE)",
+        (f"{STORE}/test_postgres.py::test_the_sentence_of_an_owner_that_was_put_off",),
+    ),
+    Mutant(
+        "one record that does not wait for who takes over",
+        "store/postgres.py",
+        "WHERE id = 1 AND epoch = ? FOR SHARE)",
+        "WHERE id = 1 AND epoch = ?)",
+        (f"{STORE}/test_postgres.py::test_one_record_waits_for_who_takes_over_and_is_not_stored",),
+    ),
+    Mutant(
         "an owner that was put off and shows what the next one has stored",
         "store/store.py",
         "                if not marked():\n",
@@ -2968,8 +2982,8 @@ CLUSTER = (
     Mutant(
         "a cluster whose owner does not look at the epoch",
         "store/postgres.py",
-        "if [row[0] for row in rows] != [self._epoch]:",
-        "if not rows:",
+        "WHERE id = 1 AND epoch = ? FOR SHARE)",
+        "WHERE id = 1 AND epoch >= ? FOR SHARE)",
         (f"{LIVES}[put_off_the_owner]",),
     ),
     Mutant(

@@ -257,10 +257,10 @@ class Writing(Protocol):
     def transaction(self) -> AbstractContextManager[Connection]:
         """The connection for one transaction, which is durable on leaving. Raises StoreError."""
 
-    def run(self, statements: tuple[str, ...], *values: Row) -> None:
-        """Run a transaction that is known as a whole, durable on return. Raises StoreError.
+    def run(self, inserts: tuple[str, ...], *values: Row) -> None:
+        """Insert a row by each statement in one transaction, durable on return. Raises StoreError.
 
-        values: of each statement. For a few statements it takes less time.
+        values: of each statement. For a few of them it takes less time than `transaction`.
         """
 
     def put_records(

@@ -22,6 +22,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from functools import lru_cache
+from itertools import chain
 from typing import Any, Final
 
 import psycopg
@@ -49,6 +50,8 @@ _LOCK: Final = 0x6C746C64
 _OWNERS = "CREATE TABLE owners (id INTEGER PRIMARY KEY, epoch INTEGER NOT NULL)"
 _EPOCH = "SELECT epoch FROM owners WHERE id = 1"
 _HELD = f"{_EPOCH} FOR SHARE"
+# One row, locked as above, for its owner alone; no row for anybody else.
+_OWNED = "WITH held AS (SELECT 1 FROM owners WHERE id = 1 AND epoch = ? FOR SHARE)"
 _TAKE_OVER = "UPDATE owners SET epoch = epoch + 1 WHERE id = 1 RETURNING epoch"
 _BEGIN = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
 _LOOK = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -92,6 +95,7 @@ _WRONG_PAGES = """
 SELECT coalesce(max(checksum_failures), 0) FROM pg_stat_database WHERE datname = current_database()
 """
 _TABLES_OF_A_STORE = ("meta", "streams", "producers", "records", "ledger", "releases", "owners")
+_UNCOMMITTED = "the database has not committed: look at the server's log"
 _QUIET = {"DEBUG", "LOG", "INFO", "NOTICE"}
 # Words of SQLite that are other ones here.
 _WORDS = (
@@ -104,6 +108,7 @@ _WORDS = (
 )
 _TABLE = re.compile(r"CREATE TABLE (?:IF NOT EXISTS )?(\w+) \((.*?)\)[^()]*(?:;|$)", re.DOTALL)
 _MAYBE = re.compile(r"\s*CREATE TABLE IF NOT EXISTS (\w+)")
+_ROW = re.compile(r"VALUES \((.*?)\)")
 _BYTES = re.compile(r'"?(\w+)"? BLOB')
 
 
@@ -124,6 +129,17 @@ def translated_statement(statement: str) -> str:
 
     statement = re.sub(r"\?(\d*)", numbered, statement)
     return re.sub(r"\binstr\(", 'pg_catalog."position"(', statement)
+
+
+@lru_cache(maxsize=8)
+def _as_owner(inserts: tuple[str, ...]) -> bytes:
+    """Statements that insert a row each as one that inserts them for the owner, else nothing.
+
+    Its first value is the owner's epoch.
+    """
+    *others, last = (_ROW.sub(r"SELECT \1 FROM held", insert) for insert in inserts)
+    beside = "".join(f", other{number} AS ({insert})" for number, insert in enumerate(others))
+    return translated_statement(f"{_OWNED}{beside} {last}").encode()
 
 
 def _described(statement: str) -> str:
@@ -271,6 +287,7 @@ class PostgresWriting:
         """Take over the store: raise its epoch, durably. Raises StoreError."""
         self._connection = connection
         self._raw = connection.raw
+        self._inserting = RawCursor(connection.raw)
         self._warnings: list[str] = []
         self._raw.add_notice_handler(self._noticed)
         self._epoch = 0
@@ -309,28 +326,18 @@ class PostgresWriting:
             self._raw.close()
             raise
 
-    def run(self, statements: tuple[str, ...], *values: Row) -> None:
-        """Run one transaction that is known as a whole, durable on return; see above.
+    def run(self, inserts: tuple[str, ...], *values: Row) -> None:
+        """Insert a row by each statement in one transaction, durable on return; see above.
 
-        All of it but the commit goes to the server at once.
+        The transaction is one statement, so that the server is asked once.
         """
         try:
             with translated():
                 self._warnings.clear()
-                held = self._raw.cursor()
-                try:
-                    with self._raw.pipeline():
-                        self._raw.execute(_BEGIN)
-                        held.execute(_HELD)
-                        for statement, row in zip(statements, values, strict=True):
-                            text = translated_statement(statement).encode()
-                            RawCursor(self._raw).execute(text, row)
-                except psycopg.IntegrityError:
-                    # Most likely the rows are those of another owner.
-                    self._check_epoch(held.fetchall())
-                    raise
-                self._check_epoch(held.fetchall())
-                self._commit()
+                row = (self._epoch, *chain.from_iterable(values))
+                self._inserting.execute(_as_owner(inserts), row)
+                self._see_committed()
+                self._check_epoch([(self._epoch,)] * self._inserting.rowcount)
         except BaseException:
             self._raw.close()
             raise
@@ -361,7 +368,13 @@ class PostgresWriting:
         """Commit; on return the transaction is durable wherever the server says it is."""
         done = self._raw.execute("COMMIT").statusmessage
         if done != "COMMIT":
-            raise StoreFailed("the database has not committed: look at the server's log")
+            raise StoreFailed(_UNCOMMITTED)
+        self._see_committed()
+
+    def _see_committed(self) -> None:
+        """See that the server has ended the last commit, with nothing to say of it."""
+        if self._raw.info.transaction_status != TransactionStatus.IDLE:
+            raise StoreFailed(_UNCOMMITTED)
         if self._warnings:
             # The commit is on this server alone: "canceling wait for synchronous replication".
             raise StoreFailed(

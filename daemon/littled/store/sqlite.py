@@ -183,13 +183,13 @@ class SqliteWriting:
             self._connection.execute("COMMIT")
             self._committed()
 
-    def run(self, statements: tuple[str, ...], *values: Row) -> None:
-        """Run one transaction that is known as a whole, durable on return; see above.
+    def run(self, inserts: tuple[str, ...], *values: Row) -> None:
+        """Insert a row by each statement in one transaction, durable on return; see above.
 
-        For a few statements it takes two thirds of the time.
+        For a few of them it takes two thirds of the time.
         """
         with translated():
-            self._connection.execute(_whole(statements), (*chain.from_iterable(values),))
+            self._connection.execute(_whole(inserts), (*chain.from_iterable(values),))
             self._committed()
 
     def put_records(

@@ -349,11 +349,58 @@ def test_who_takes_over_leaves_other_stores_of_the_same_server_alone(
 @pytest.mark.parametrize("lone", [True, False])
 def test_the_sentence_of_an_owner_that_was_put_off(home: Home, lone: bool) -> None:
     first = home.open()
+    feed(first, [1])
     asked(home.url, "UPDATE owners SET epoch = epoch + 1")
-    records = [new_record(0), new_record(1)][: 1 if lone else 2]
+    records = [new_record(1), new_record(2)][: 1 if lone else 2]
     with pytest.raises(StoreFailed, match="another process has taken over the store"):
         first.append(records)
     first.close()
+    assert asked(home.url, "SELECT count(*) FROM records") == [(1,)]
+
+
+def test_one_record_waits_for_who_takes_over_and_is_not_stored(home: Home) -> None:
+    """As long as the next owner's number is not durable, nobody knows who owns the store."""
+    first = home.open()
+    failed: list[StoreFailed] = []
+
+    def work() -> None:
+        try:
+            first.append([new_record(0)])
+        except StoreFailed as error:
+            failed.append(error)
+
+    with psycopg.connect(home.url) as other:
+        other.execute("UPDATE owners SET epoch = epoch + 1")
+        thread = threading.Thread(target=work)
+        thread.start()
+        waits = "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+        deadline = time.monotonic() + 20
+        while thread.is_alive() and asked(home.url, waits) == [(0,)]:
+            assert time.monotonic() < deadline
+            time.sleep(0.01)
+        other.commit()
+    thread.join()
+    assert "another process has taken over the store" in str(failed)
+    first.close()
+    assert asked(home.url, "SELECT count(*) FROM records") == [(0,)]
+
+
+@pytest.mark.parametrize("lone", [True, False])
+def test_an_error_of_the_commit_itself_is_noticed(home: Home, lone: bool) -> None:
+    """The server answers the statement first, and fails while it commits."""
+    asked(
+        home.url,
+        "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+        "$$ BEGIN RAISE EXCEPTION 'no' USING ERRCODE = 'disk_full'; END $$; "
+        "CREATE CONSTRAINT TRIGGER refused AFTER INSERT ON records "
+        "DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION refuse()",
+    )
+    store = home.open()
+    with pytest.raises(StoreFailed, match="the disk of the database is full"):
+        store.append([new_record(0), new_record(1)][: 1 if lone else 2])
+    with pytest.raises(StoreFailed, match="takes no more calls"):
+        store.append(())
+    store.close()
     assert asked(home.url, "SELECT count(*) FROM records") == [(0,)]
 
 

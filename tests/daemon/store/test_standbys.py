@@ -100,6 +100,24 @@ def test_a_cancelled_wait_is_fatal_and_shows_nothing(
     assert verify(*places).sound
 
 
+def test_a_cancelled_wait_of_one_record_is_fatal(
+    primary: Postgres, standbys: Standbys, places: tuple[str, Path, Path]
+) -> None:
+    """Whose transaction is one statement, which succeeds with the same warning."""
+    store = Store.open(*places)
+    feed(store, [3])
+    with standbys.frozen():
+        feeding = Call(lambda: feed(store, [2]))
+        wait_for_a_commit(primary)
+        primary.tell(f"SELECT pg_cancel_backend(pid) FROM {WAITS}")  # noqa: S608
+        feeding.join(20)
+        assert "01000" in str(feeding.error)
+        with pytest.raises(StoreFailed, match="takes no more calls"):
+            store.producer_next(STREAM, "tower")
+        store.close()
+    assert verify(*places).sound
+
+
 def test_taking_over_waits_until_the_standbys_have_it(
     primary: Postgres, standbys: Standbys, places: tuple[str, Path, Path]
 ) -> None:
