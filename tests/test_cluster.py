@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from cluster import run
-from cluster.run import BY_NAME, FAULTS, LIFE_FAULTS, Life, Wrong, clusters, fault_of, live, living
+from cluster.faults import BY_NAME, FAULTS
+from cluster.life import Life, Wrong
+from cluster.run import LIFE_FAULTS, clusters, fault_of, live, living
 from cluster.servers import Servers
 from support.commands import kill_leftovers
 from support.databases import NO_POSTGRESQL, server_programs
@@ -30,30 +32,30 @@ def running() -> Iterator[tuple[Servers, Cluster]]:
         yield found
 
 
-def marked(*values: object) -> object:
+# The seeds choose that a wait is cancelled with a warning, and whether failovers follow.
+LIVES = {
+    "put_off_the_owner": [(1, "put_off_the_owner"), (2, "lose_connections")],
+    "serve_an_old_copy": [(3, "serve_an_old_copy")],
+    "serve_a_copy_of_a_frozen_owner": [(4, "serve_a_copy_of_a_frozen_owner")],
+    "cancel_a_wait": [(2, "cancel_a_wait")],
+    "show_what_no_standby_has": [(3, "show_what_no_standby_has")],
+    "keep_what_no_standby_had": [(seed, "show_what_no_standby_has") for seed in (1, 2, 8, 14)],
+}
+
+
+def marked(value: object) -> object:
     """A case that needs servers."""
-    return pytest.param(*values, marks=cluster)
+    return pytest.param(value, marks=cluster)
 
 
 @pytest.mark.timeout(115)
-@pytest.mark.parametrize(
-    "named",
-    [
-        marked([(1, "put_off_the_owner"), (2, "lose_connections")]),
-        marked([(3, "serve_an_old_copy")]),
-        marked([(2, "cancel_a_wait")]),
-        marked([(15, "show_what_no_standby_has")]),
-    ],
-    ids=lambda named: named[0][1],
-)
+@pytest.mark.parametrize("name", [marked(name) for name in LIVES])
 def test_a_life_with_faults_keeps_the_promises(
-    named: list[tuple[int, str]],
-    running: tuple[Servers, Cluster],
-    capsys: pytest.CaptureFixture[str],
+    name: str, running: tuple[Servers, Cluster], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The seeds choose that a wait is cancelled with a warning, and that failovers follow."""
+    named = LIVES[name]
     try:
-        with living(*running, f"life_{named[0][1]}") as life:
+        with living(*running, f"life_{name}") as life:
             live(life, named, print)
     finally:
         kill_leftovers()
@@ -89,9 +91,19 @@ def test_two_versions_of_one_number_are_wrong(tmp_path: Path) -> None:
 
 
 def test_what_was_acknowledged_is_known_and_never_less(tmp_path: Path) -> None:
-    sent = "told 0\nsent 0 400\nsent 400 800\nacked 400\ntold 400\nsent 400 800\nacked 800\n"
+    sent = "told 0 0\nsent 0 400\nsent 400 800\nacked 400\ntold 400 0\nsent 400 800\nacked 800\n"
     life = told(tmp_path, feed_tower=sent)
     assert life.ranges("tower") == [(0, 400), (400, 800)]
-    life = told(tmp_path, feed_tower=f"{sent}told 400\n")
+    life = told(tmp_path, feed_tower=f"{sent}told 400 400\n")
     with pytest.raises(Wrong, match="tower goes on at 400, and was at 800"):
+        life.look()
+
+
+@pytest.mark.parametrize("place", [400, 801])
+def test_a_source_goes_on_where_its_examples_are(tmp_path: Path, place: int) -> None:
+    """The batch from 400 on had its place in the source with it, and the first one had none."""
+    sent = "told 0 0\nsent 0 400\nsent 400 800\nacked 800\ntold 800 "
+    assert told(tmp_path, feed_tower=f"{sent}800\n").ranges("tower") == [(0, 400), (400, 800)]
+    life = told(tmp_path, feed_tower=f"{sent}{place}\n")
+    with pytest.raises(Wrong, match="and its source was at 800"):
         life.look()

@@ -45,7 +45,7 @@ class Seeded:
 SEEDED: dict[str, Seeded] = {
     "simulation": Seeded("sim.run", 10_000, 50, "seeds", "tests/sim/failing_seeds.json"),
     "protocol": Seeded("model.explore", 5_000, 250, "seeds", "tests/model/failing_seeds.json"),
-    "cluster": Seeded("cluster.run", 1_000, 10, "faults", "tests/cluster/failing_seeds.json"),
+    "cluster": Seeded("cluster.run", 1_000, 100, "faults", "tests/cluster/failing_seeds.json"),
     "soak": Seeded("sim.soak", 24, 24, "hours"),
     "frames": Seeded("fuzzing.frames", 20_000_000, 100_000, "inputs"),
     "live": Seeded("fuzzing.live", 200_000, 10_000, "frames"),

@@ -5,7 +5,7 @@
 
 What they are told they write down, a line each, before they go on:
 
-    told NUMBER        where the producer goes on, when a channel is opened
+    told NUMBER PLACE  where the producer goes on, when a channel is opened, and in its source
     sent FIRST END     a batch
     acked END          an acknowledgement
     shown VERSION HEX  a release
@@ -21,7 +21,7 @@ from typing import TextIO
 
 from littled_protocol.codec import encode
 from littled_protocol.errors import ProtocolError
-from littled_protocol.messages import Ack, Release
+from littled_protocol.messages import Ack, Examples, Open, Opened, Release
 from support import serving
 from support.serving import Peer
 
@@ -31,7 +31,9 @@ AHEAD = 3
 PAUSE_SECONDS = 0.1
 # So many examples of a producer follow one rule; then it is another one.
 RULE_EXAMPLES = 4_000
-ANSWER_SECONDS = 8.0  # a daemon that is frozen does not answer
+# A batch in so many has no place of its source: that is stored in another way.
+WITHOUT_PLACE = 3
+ANSWER_SECONDS = 5.0  # a daemon that is frozen does not answer
 
 
 def columns(name: str, first: int, count: int) -> tuple[bytes, bytes]:
@@ -44,6 +46,11 @@ def columns(name: str, first: int, count: int) -> tuple[bytes, bytes]:
         for number, value in zip(numbers, x, strict=True)
     )
     return x, y
+
+
+def has_place(first: int) -> bool:
+    """Whether the batch that begins with this number says where its source is behind it."""
+    return first // BATCH % WITHOUT_PLACE != 0
 
 
 class Notes:
@@ -61,14 +68,17 @@ class Notes:
 def feed(notes: Notes, name: str, socket: Path) -> None:
     """Feed one daemon until it is gone."""
     with Peer.greet(socket) as peer:
-        following = peer.open(STREAM, name).next_sequence
-        notes.note("told", following)
+        peer.send(Open(0, STREAM, name, resumes=True))
+        opened: Opened = peer.expect(Opened)
+        following = opened.next_sequence
+        notes.note("told", following, int(opened.resume or b"0"))
         underway: list[int] = []
         while True:
             x, y = columns(name, following, BATCH)
             notes.note("sent", following, following + BATCH)
-            peer.feed(following, x, y)
-            following += BATCH
+            first, following = following, following + BATCH
+            place = b"%d" % following if has_place(first) else None
+            peer.send(Examples(0, first, BATCH, x, y, resume=place))
             underway.append(following)
             while len(underway) >= AHEAD:
                 message = peer.receive()

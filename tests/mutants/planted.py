@@ -2980,10 +2980,10 @@ MOVES = (
 LIVES = "test_cluster.py::test_a_life_with_faults_keeps_the_promises"
 CLUSTER = (
     Mutant(
-        "a cluster whose owner does not look at the epoch",
+        "a cluster whose new owner does not raise the epoch",
         "store/postgres.py",
-        "WHERE id = 1 AND epoch = ? FOR SHARE)",
-        "WHERE id = 1 AND epoch >= ? FOR SHARE)",
+        "SET epoch = epoch + 1 WHERE id = 1 RETURNING",
+        "SET epoch = epoch WHERE id = 1 RETURNING",
         (f"{LIVES}[put_off_the_owner]",),
     ),
     Mutant(
@@ -2992,6 +2992,37 @@ CLUSTER = (
         "if self._warnings:",
         "if self._warnings == [None]:",
         (f"{LIVES}[cancel_a_wait]",),
+    ),
+    Mutant(
+        "a cluster whose new owner does not wait for the standbys",
+        "store/postgres.py",
+        "                rows = self._raw.execute(_TAKE_OVER).fetchall()\n",
+        '                self._raw.execute("SET LOCAL synchronous_commit = local")\n'
+        "                rows = self._raw.execute(_TAKE_OVER).fetchall()\n",
+        (f"{LIVES}[show_what_no_standby_has]",),
+    ),
+    Mutant(
+        "a cluster whose copies need not have what the mark has",
+        "store/store.py",
+        "findings = self._history.behind(mark)",
+        "findings: list[str] = []",
+        (f"{LIVES}[serve_an_old_copy]",),
+    ),
+    Mutant(
+        "a cluster whose owner compares nothing before it replaces the mark",
+        "store/etcd_register.py",
+        "for name in sorted({_OWNER, *wanted})]",
+        "for name in ()]",
+        (f"{LIVES}[serve_a_copy_of_a_frozen_owner]",),
+    ),
+    Mutant(
+        "a cluster whose places in sources are stored before their examples",
+        "store/store.py",
+        "        with self._transaction() as connection:\n            if batch.beside:",
+        "        with self._transaction() as connection:\n"
+        "            put_places(connection, reached)\n"
+        "        with self._transaction() as connection:\n            if batch.beside:",
+        (f"{LIVES}[keep_what_no_standby_had]",),
     ),
 )
 

@@ -59,16 +59,17 @@ Littled = Callable[..., Said]
 
 
 def start(*arguments: str | Path, **options: Any) -> subprocess.Popen[str]:
-    """Start a command as a process of its own, without this machine's own settings."""
+    """Start a command as a process of its own, without this machine's own settings.
+
+    options: of `subprocess.Popen`, and "environment", variables beside those of the tests.
+    """
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("LITTLED_", "XDG_RUNTIME"))}
     environment = kept | {"NO_COLOR": "1"} | options.pop("environment", {})
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "littled.cli", *map(str, arguments)],
         text=True,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
         env=environment,
-        **options,
+        **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options,
     )
     STARTED.append(process)
     return process

@@ -267,8 +267,11 @@ def server_programs() -> Path | None:
 
 
 @contextmanager
-def new_server() -> Iterator[Postgres | None]:
-    """A server that does not run yet, None where PostgreSQL is not installed or may not be run."""
+def new_server(parent: Path | None = None) -> Iterator[Postgres | None]:
+    """A server that does not run yet, None where PostgreSQL is not installed or may not be run.
+
+    parent: in which folder its own is made; None for that of other temporary files.
+    """
     user: str | None = None
     if os.getuid() == 0:  # PostgreSQL does not run as root
         try:
@@ -280,7 +283,8 @@ def new_server() -> Iterator[Postgres | None]:
     if programs is None:
         yield None
         return
-    folder = Path(tempfile.mkdtemp(prefix="littled-pg-"))  # short: sockets have short paths
+    # short: sockets have short paths
+    folder = Path(tempfile.mkdtemp(prefix="littled-pg-", dir=parent))
     if user is not None:
         shutil.chown(folder, user)
     server = Postgres(folder, programs, user)
