@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from littled.classes.base import Proposals
 from littled.classes.thresholds import Thresholds
-from littled.learners.batch import BatchLearner, BatchParameters, methods
+from littled.learners.batch import BatchLearner, BatchParameters, boosting, methods
 from littled.learners.online import OnlineLearner
 from littled.learners.online.keeping import Buffers, Counts
 from littled.learners.online.noise import LearnerNoise
@@ -451,6 +451,11 @@ def _chunks_of_a_window_by_label(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(BatchLearner, "_window", sorted_first)
 
 
+def _residuals_without_a_limit(patch: pytest.MonkeyPatch) -> None:
+    residuals = boosting.residuals
+    patch.setattr(boosting, "residuals", lambda scores, y: 3 * residuals(scores, y))
+
+
 def _lists_of_a_window_that_all_count(patch: pytest.MonkeyPatch) -> None:
     above = methods.Teachers._above
 
@@ -501,6 +506,7 @@ FAULTS_OF_USERS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
     (_one_cap_for_all_users, "windows, histogram, users 3", "more than"),
     (_chunks_of_a_window_by_position, "windows, stages, users 3", "lists of two teachers"),
     (_a_window_that_remembers, "windows, zcdp, users 2", "more than|too many"),
+    (_a_cap_that_is_not_kept, "windows, boosted, users 2", "more than|too many"),
 ]
 
 
@@ -535,6 +541,8 @@ FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
     (_examples_of_a_window_that_count_twice, "windows, dense", "by more than 1"),
     (_a_draw_that_depends_on_labels, "windows, zcdp", "other words"),
     (_chunks_of_a_window_by_label, "windows, teachers", "lists of two teachers"),
+    (_a_window_that_remembers, "windows, boosted", "two calls of a fresh learner"),
+    (_residuals_without_a_limit, "windows, boosted", "more than two residuals"),
     (_lists_of_a_window_that_all_count, "windows, stages", "stage test"),
 ]
 

@@ -212,6 +212,7 @@ BATCH: dict[str, tuple[str, BatchParameters]] = {
             **{**OF_CHUNKS, "list_cap": 9, "chunks": 2},
         ),
     ),
+    "windows, boosted": ("scorecard", replace(ONE_WINDOW, method="boosted", rounds=3, step=110)),
 }  # fmt: skip
 
 
@@ -277,6 +278,7 @@ BATCH_USERS: dict[str, tuple[str, BatchParameters]] = {
     "windows, closure, users 2": windows_of_users("windows, closure", 2, window=7),
     "windows, teachers, users 1": windows_of_users("windows, teachers", 1),
     "windows, stages, users 3": windows_of_users("windows, stages", 3),
+    "windows, boosted, users 2": windows_of_users("windows, boosted", 2),
 }
 VALUE: dict[str, Any] = {"epsilon": Fraction(30), "horizon": HORIZON, "window": 10}
 SINCE = MinimumParameters("exponential", **VALUE, rate=Fraction(1), rank=3)

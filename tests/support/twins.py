@@ -56,7 +56,9 @@ from littled.classes.hypothesis import HypothesisClass
 from littled.engine import Engine
 from littled.engine.predictions import AnsweringService, Windows
 from littled.learners.batch import BatchLearner, BatchState
+from littled.learners.batch.boosting import RESIDUAL_STEPS
 from littled.learners.batch.methods import _METHODS as METHODS
+from littled.learners.batch.methods import Boosted
 from littled.learners.batch.methods import Draw as WindowDraw
 from littled.learners.batch.methods import Teachers as WindowTeachers
 from littled.learners.online import OnlineState
@@ -415,6 +417,7 @@ class Ears:
         self._listen_to_lists()
         for method in METHODS.values():
             _spy(self.patch, method, "select", before=self._window_drawn)
+        _spy(self.patch, Boosted, "_stump", after=self._stump)
         _spy(self.patch, WindowTeachers, "_lists", after=self._chunk_lists)
         _spy(self.patch, WindowTeachers, "_above", before=self._chunk_most, after=self._chunk_stage)
         _spy(self.patch, ExponentialMechanism, "weighed", before=self._scores)
@@ -487,6 +490,10 @@ class Ears:
         # its candidates are known before any noise is drawn
         place = draw.place
         self.witness.last = Drawn(place.learner, "select", place.position, 0, 0, 0)
+
+    def _stump(self, _: object, found: int, *__: object) -> None:
+        # what a round has drawn is released, as the next round goes by it
+        self.witness.say("stump", self.witness.last.learner, found)
 
     def _chunk_lists(self, _: object, lists: list[list[Any]], *__: object) -> None:
         last = self.witness.last
@@ -825,12 +832,22 @@ class Comparison:
         assert abs(self.shift[left.learner]) <= 1, "a mistake counts more than once"
         return abs(self.shift[left.learner])
 
+    def _unit(self, asked: Asked) -> int:
+        """What an example counts in a score at the most: in a round of boosting its residual."""
+        boosted = getattr(self.online.get(asked.learner), "method", None) == "boosted"
+        return RESIDUAL_STEPS if boosted else 1
+
     def _scores(self, left: Asked, right: Asked) -> int:
-        """Dense selection: -1, 0 or 1 each."""
+        """Dense selection: -1, 0 or 1 each; boosting: an interval of twice the largest residual."""
         assert left.values.shape == right.values.shape
-        change = int(np.abs(left.values - right.values).max())
-        assert change <= 1, "a score changes by more than 1"
-        return self._once(left, change)
+        unit, change = self._unit(left), left.values - right.values
+        if unit > 1:
+            width = int(change.max() - change.min())
+            assert width <= 2 * unit, "scores of a round change by more than two residuals"
+            return self._once(left, -(-width // (2 * unit)))
+        most = int(np.abs(change).max())
+        assert most <= 1, "a score changes by more than 1"
+        return self._once(left, most)
 
     def _offered(self, left: Asked, right: Asked) -> int:
         """Lemma B: an interval of width 2; on one side only scores of at most 1, L of them."""
@@ -1008,9 +1025,10 @@ class UserComparison(Comparison):
     def _scores(self, left: Asked, right: Asked) -> int:
         """Dense selection: c each, in an interval of width 2c."""
         assert left.values.shape == right.values.shape
-        change = left.values - right.values
-        assert np.abs(change).max() <= self._most_of(left), "a score changes by more than c"
-        width = int(change.max() - change.min())
+        change, unit = left.values - right.values, self._unit(left)
+        if unit == 1:
+            assert np.abs(change).max() <= self._most_of(left), "a score changes by more than c"
+        width = -(-int(change.max() - change.min()) // unit)
         self._once(left, int(change.any()))
         return self._together(left, width)
 

@@ -57,6 +57,8 @@ def _draw(parameters: Mapping[str, Any], user_examples_max: int, times: int) -> 
     method, accounting = parameters["method"], parameters["accounting"]
     if method == "dense":
         return DenseSelection(rate, 1, accounting, user_examples_max)
+    if method == "boosted":
+        return DenseSelection(rate, _count(parameters, "rounds"), accounting, user_examples_max)
     if method == "histogram":
         return HistogramSelection(
             rate=rate,

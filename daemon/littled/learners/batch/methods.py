@@ -1,4 +1,4 @@
-"""How the window learner draws a rule from one window: five methods with one interface.
+"""How the window learner draws a rule from one window: six methods with one interface.
 
 A method sees one window and its chunks, and nothing older: no buffer, no published rule. Each
 states what a season of its windows costs and how far its noise is from the ideal one. The proofs
@@ -39,6 +39,7 @@ from littled.classes.capabilities import (
     needed,
 )
 from littled.classes.hypothesis import HypothesisClass
+from littled.learners.batch.boosting import RESIDUAL_STEPS, Booster
 from littled.learners.batch.parameters import BatchParameters
 from littled.learners.batch.parameters import Method as MethodName
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
@@ -373,12 +374,58 @@ class Teachers(_Sparse):
         return self.parameters.chunks * self.parameters.list_cap
 
 
+class Boosted(Selection):
+    """A scorecard from stumps, one for each round, by the exponential mechanism (`boosting`).
+
+    A unit of e is what an example counts at the most, as it is for `Dense`: `RESIDUAL_STEPS` of a
+    score.
+    """
+
+    def misfit(self) -> str | None:
+        """Needs rules that add up points."""
+        if self.hypotheses.additive is None:
+            return f"{self.hypotheses.name} has no rules that add up points"
+        return None
+
+    def season_events(self) -> tuple[PrivacyEvent, ...]:
+        """A draw for each round."""
+        p = self.parameters
+        return (DenseSelection(p.rate, p.rounds, p.accounting, p.user_examples_max or 0),)
+
+    def precision_error(self) -> Fraction:
+        """That of all draws of a window."""
+        one = self._mechanism.total_variation(self._booster.candidates)
+        return self.parameters.rounds * one
+
+    def select(self, window: Window, draw: Draw) -> Rule:
+        """One scorecard; never bottom."""
+
+        return self._booster.scorecard(
+            window.x, window.y, lambda number, scores: self._stump(number, scores, draw)
+        )
+
+    def _stump(self, number: int, scores: Scores, draw: Draw) -> int:
+        """The place of the stump that a round draws."""
+        words = draw.words("select", ExponentialMechanism.WORDS, number)
+        return self._mechanism.sample(scores, words)
+
+    @cached_property
+    def _booster(self) -> Booster:
+        p = self.parameters
+        return Booster(needed(self.hypotheses.additive), p.rounds, p.step)
+
+    @cached_property
+    def _mechanism(self) -> ExponentialMechanism:
+        return ExponentialMechanism(self.parameters.rate / RESIDUAL_STEPS)
+
+
 _METHODS: dict[MethodName, type[Selection]] = {
     "dense": Dense,
     "histogram": Histogram,
     "proposals": Proposals,
     "closure": Closure,
     "teachers": Teachers,
+    "boosted": Boosted,
 }
 
 

@@ -11,7 +11,7 @@ from littled.budget.unit import USER_EXAMPLES_MAX
 from littled.learners.online.parameters import plain_values, stored_values
 from littled.written import write_exactly
 
-Method = Literal["dense", "histogram", "proposals", "closure", "teachers"]
+Method = Literal["dense", "histogram", "proposals", "closure", "teachers", "boosted"]
 
 # What a method needs above 0, and what it may have besides; it has none of the others.
 _NEEDED: dict[Method, tuple[str, ...]] = {
@@ -20,11 +20,14 @@ _NEEDED: dict[Method, tuple[str, ...]] = {
     "proposals": ("bottom_score", "list_cap"),
     "closure": ("bottom_score", "list_cap", "chunks"),
     "teachers": ("bottom_score", "list_cap", "chunks"),
+    "boosted": ("rounds", "step"),
 }
 _ALLOWED: dict[Method, tuple[str, ...]] = {"teachers": ("tolerance", "stage_rate")}
-_CHOSEN = ("bottom_score", "list_cap", "chunks", "tolerance", "stage_rate")
+_CHOSEN = ("bottom_score", "list_cap", "chunks", "tolerance", "stage_rate", "rounds", "step")
 _FRACTIONS = ("epsilon", "rate", "noise_rate", "tolerance", "stage_rate")
-_INTEGERS = ("horizon", "window", "bottom_score", "list_cap", "chunks")
+_INTEGERS = ("horizon", "window", "bottom_score", "list_cap", "chunks", "rounds", "step")
+# More rounds would make points that no rule can have.
+ROUNDS_MAX, STEP_MAX = 1024, 1000
 # Of so many examples nobody waits for the rule.
 WINDOW_MAX = 1 << 40
 
@@ -33,7 +36,7 @@ WINDOW_MAX = 1 << 40
 class BatchParameters:
     """Public parameters of the window learner.
 
-    Privacy-critical (they set prices): all but `noise_rate` and `tolerance`; but whether
+    Privacy-critical (they set prices): all but `noise_rate`, `tolerance` and `step`; but whether
     `noise_rate` is 0 decides whether examples of a histogram veto, and so its price.
 
     - `method`: how a window's rule is drawn.
@@ -42,6 +45,7 @@ class BatchParameters:
       - "proposals": over the rules that examples propose, and bottom.
       - "closure": over the smallest rules around the positive examples of chunks, and bottom.
       - "teachers": over the essential rules of chunks, and bottom (Lyu, Theorem 3).
+      - "boosted": a stump in each of several rounds, which add up to a scorecard.
     - `epsilon`: what is promised for all that is released about an example; finite precision is
       charged for it.
     - `horizon`: examples in a season. `window`: examples in a window, n.
@@ -53,6 +57,7 @@ class BatchParameters:
     - `tolerance`: alpha of the lists of teachers: with d the Littlestone dimension, a rule may err
       on a share of alpha (1 - 1/(2d))^j of its chunk at stage j. 0: on no example.
     - `stage_rate`: e of the stage tests of teachers; None where there is one stage.
+    - `rounds`: stumps of a scorecard. `step`: points of the first; the k-th has step / sqrt(k).
     - `user_examples_max`: c of "User-level privacy" (PRIVACY.md): the first c examples of each user
       and season are learned from, and everything is priced for them together; None where one
       example is protected.
@@ -73,6 +78,8 @@ class BatchParameters:
     tolerance: Fraction = Fraction(0)
     stage_rate: Fraction | None = None
     user_examples_max: int | None = None
+    rounds: int = 0
+    step: int = 0
 
     def __post_init__(self) -> None:
         """Say the first thing that is wrong, if anything is."""
@@ -138,6 +145,9 @@ def _wrong_values(p: BatchParameters) -> Iterator[str]:
         yield "window must be at most the horizon, or no window would ever be full"
     if p.tolerance >= 1:
         yield "tolerance must be below 1"
+    for name, greatest in (("rounds", ROUNDS_MAX), ("step", STEP_MAX)):
+        if getattr(p, name) > greatest:
+            yield f"{name} must be at most {greatest:,}"
     most = p.user_examples_max
     if most is not None and not (type(most) is int and 1 <= most <= USER_EXAMPLES_MAX):
         yield f"user_examples_max must be an integer from 1 to {USER_EXAMPLES_MAX:,}"

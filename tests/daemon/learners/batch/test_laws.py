@@ -17,12 +17,14 @@ import pytest
 
 from littled.budget.prices import price
 from littled.budget.rounding import exp_upper
-from littled.classes.base import DataSet
+from littled.classes.base import DataSet, Scores
 from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_name
-from littled.learners.batch import BatchLearner, BatchParameters, BatchState, methods
+from littled.learners.batch import BatchLearner, BatchParameters, BatchState, boosting, methods
+from littled.learners.batch.boosting import Booster, residuals
 from littled.learners.batch.methods import (
+    Boosted,
     Dense,
     Draw,
     Histogram,
@@ -50,6 +52,8 @@ VETOES = replace(HISTOGRAM, noise_rate=F(1, 10))
 PROPOSALS = replace(DENSE, method="proposals", rate=F(4), bottom_score=3, list_cap=3)
 CLOSURE = replace(DENSE, method="closure", rate=F(4), bottom_score=2, list_cap=1, chunks=4)
 TEACHERS = replace(CLOSURE, method="teachers", list_cap=4)
+BOOSTED = replace(DENSE, method="boosted", rate=F(3), rounds=2, step=4)
+LARGE_STEPS = replace(BOOSTED, rounds=3, step=600)
 # Of two examples a chunk one may be wrong at the stages 1 and 2, and none at stage 3.
 STAGES = replace(
     TEACHERS, rate=F(2), chunks=2, tolerance=F(9, 10), stage_rate=F(16), accounting="pure"
@@ -107,6 +111,13 @@ CASES: dict[str, tuple[BatchLearner, Sequence[Any], float, float]] = {
     "teachers, prefixes": (of("prefixes:2", replace(TEACHERS, bottom_score=3)), FOUR, 0, 0),
     "teachers, stages": (of("thresholds:3", STAGES), THREE, 0, 0),
     "teachers, stages of points": (of("points:2", replace(STAGES, chunks=1)), range(3), 0, 0),
+    # after steps of a few points nothing is decided, and residuals are as large as before
+    "boosted, small steps": (of("scorecard:2", BOOSTED), range(2), 1.02, 0),
+    # after large ones residuals are 0, or as large as they may be
+    "boosted, large steps": (of("scorecard:2", LARGE_STEPS), range(2), 1.45, 0),
+    "boosted, two columns": (
+        of("scorecard:2x2c", replace(BOOSTED, step=110)), ((0, 0), (1, 0), (1, 1)), 0, 0
+    ),
     # the two that are left are one and the same
     "teachers, lists that are too long": (
         of(Talkative(2), replace(TEACHERS, bottom_score=3, list_cap=2)), ONE_POINT, 0, 2.1
@@ -129,7 +140,9 @@ def test_laws_do_not_depend_on_the_order_of_chunks_or_of_their_examples(name: st
         assert case.law(sample) == case.law(in_any_order(learner.parameters.chunks or 1, sample))
 
 
-@pytest.mark.parametrize("name", ["dense, thresholds", "histogram, points", "proposals"])
+@pytest.mark.parametrize(
+    "name", ["dense, thresholds", "histogram, points", "proposals", "boosted, large steps"]
+)
 def test_a_window_booked_as_zcdp_costs_what_that_converts_to(name: str) -> None:
     learner, points, _, _ = CASES[name]
     booked = replace(learner, parameters=replace(learner.parameters, accounting="zcdp"))
@@ -301,16 +314,25 @@ def hockey_stick(here: Law, there: Law, ours: int, theirs: int, ratio: Fraction)
 
 def user_learner(**changes: Any) -> BatchLearner:
     """A window of two examples, and three windows a season."""
-    return of("thresholds:1", replace(USERS, horizon=6, **changes))
+    parameters = replace(USERS, horizon=6, **changes)
+    return of("scorecard:2" if parameters.rounds else "thresholds:1", parameters)
 
 
 SPARSE_USERS = {"method": "teachers", "chunks": 2, "list_cap": 2, "rate": F(2)}
+BOOSTED_USERS: dict[str, Any] = {"method": "boosted", "rate": F(1), "rounds": 2, "step": 600}
 USER_CASES: dict[str, UserCase] = {
     "dense, one example": UserCase(user_learner(), (0,)),
     "dense, one of each window": UserCase(user_learner(), (0, 2)),
     "dense, everything": UserCase(user_learner(), (0, 1, 2, 3)),
     "dense, two of each window": UserCase(user_learner(user_examples_max=2), (0, 1, 2, 3)),
     "dense, two": UserCase(user_learner(user_examples_max=2), (0, 2)),
+    "boosted, one of each window": UserCase(
+        user_learner(**BOOSTED_USERS, user_examples_max=2), (0, 2)
+    ),
+    "boosted, two of one window": UserCase(
+        user_learner(**BOOSTED_USERS, user_examples_max=2), (0, 1)
+    ),
+    "boosted, everything": UserCase(user_learner(**BOOSTED_USERS), (0, 1, 2, 3)),
     "teachers, one of each window": UserCase(
         user_learner(**SPARSE_USERS, bottom_score=2, user_examples_max=2), (0, 2)
     ),
@@ -337,6 +359,21 @@ class HalfTheNoise(Dense):
     @property
     def _mechanism(self) -> ExponentialMechanism:
         return ExponentialMechanism(2 * self.parameters.rate)
+
+
+class MoreRounds(Boosted):
+    """Draws in one round more than it books."""
+
+    @property
+    def _booster(self) -> Booster:
+        return replace(super()._booster, rounds=self.parameters.rounds + 1)
+
+
+class CountedTwice(Boosted):
+    """Counts an example in two cells of a column."""
+
+    def _stump(self, number: int, scores: Scores, draw: Draw) -> int:
+        return super()._stump(number, 2 * scores, draw)
 
 
 class VetoesForNothing(Histogram):
@@ -381,6 +418,8 @@ class Silent(BatchLearner):
 
 FAULTS: dict[str, tuple[type[Selection], str | HypothesisClass, BatchParameters, Any]] = {
     "half the noise": (HalfTheNoise, "thresholds:3", DENSE, THREE),
+    "a round that is not booked": (MoreRounds, "scorecard:2", BOOSTED, range(2)),
+    "examples in two cells": (CountedTwice, "scorecard:2", BOOSTED, range(2)),
     "lists that are too long": (
         LongLists, Talkative(2), replace(TEACHERS, bottom_score=3, list_cap=2), ONE_POINT
     ),
@@ -392,6 +431,19 @@ def test_planted_faults_exceed_what_is_charged(name: str, monkeypatch: pytest.Mo
     kind, hypotheses, parameters, points = FAULTS[name]
     monkeypatch.setitem(methods._METHODS, parameters.method, kind)
     case = WindowCase(of(hypotheses, parameters), points)
+    assert case.exceeds(laws_of(case))
+
+
+def test_residuals_without_a_limit_exceed_what_is_charged(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where what is decided is wrong a whole example counts, not half of one."""
+
+    def unlimited(scores: Any, y: Any) -> Any:
+        found = residuals(scores, y)
+        against = np.where(y == 1, scores, -scores) < 0
+        return np.where(against, 2 * found, found)
+
+    monkeypatch.setattr(boosting, "residuals", unlimited)
+    case = WindowCase(of("scorecard:2", LARGE_STEPS), range(2))
     assert case.exceeds(laws_of(case))
 
 

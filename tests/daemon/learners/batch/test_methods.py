@@ -17,7 +17,7 @@ from littled.classes.names import class_from_name
 from littled.learners.batch import BatchParameters
 from littled.learners.batch.methods import Draw, Teachers, Window, selection_of
 from littled.mechanisms.noise import Address
-from littled_protocol.rules import PointsRule, PrefixRule, Rule, ThresholdRule
+from littled_protocol.rules import PointsRule, PrefixRule, Rule, ScorecardRule, ThresholdRule
 from support.learning import HEAD, column
 from support.tape import TapeNoise
 
@@ -28,6 +28,7 @@ HISTOGRAM = replace(DENSE, method="histogram", bottom_score=6)
 PROPOSALS = replace(DENSE, method="proposals", bottom_score=6, list_cap=17)
 CLOSURE = replace(DENSE, method="closure", bottom_score=6, list_cap=1, chunks=8)
 TEACHERS = replace(CLOSURE, method="teachers", list_cap=300)
+BOOSTED = replace(DENSE, method="boosted", rounds=4, step=110)
 STAGES = replace(TEACHERS, tolerance=F(1, 4), stage_rate=F(40), window=80, horizon=80)
 
 Case = tuple[str, BatchParameters, Rule, Sequence[int]]
@@ -41,6 +42,7 @@ CASES: dict[str, Case] = {
     "closure": ("affine:8:2", CLOSURE, SUBSPACE, range(6, 15)),
     "teachers": ("thresholds:16", TEACHERS, ThresholdRule(16, 5), (4, 5, 6)),
     "teachers of points": ("points:16", TEACHERS, PointsRule(16, (7,)), (6, 7, 8)),
+    "boosted": ("scorecard:16", BOOSTED, ScorecardRule(0, ((-110,) * 5 + (110,) * 11,)), range(16)),
     "teachers with stages": ("thresholds:16", STAGES, ThresholdRule(16, 5), (4, 5, 6)),
 }
 
@@ -74,7 +76,7 @@ def test_a_window_of_a_rule_comes_to_a_rule_without_errors(name: str) -> None:
         np.testing.assert_array_equal(rule.evaluate(column(hypotheses, x.tolist())), y)
 
 
-@pytest.mark.parametrize("name", [each for each in CASES if each != "dense"])
+@pytest.mark.parametrize("name", [each for each in CASES if each not in ("dense", "boosted")])
 def test_a_window_without_examples_comes_to_bottom(name: str) -> None:
     class_name, parameters, _, _ = CASES[name]
     rule = selected(class_name, parameters, [], [])
@@ -142,7 +144,9 @@ def test_what_is_booked_grows_with_what_a_user_may_give(name: str, most: int | N
     selection = selection_of(class_from_name(class_name), p)
     total = sum(price(event).epsilon_pure for event in selection.season_events())
     tests = p.stage_rate or F(0)
-    assert total == (most or 1) * (1 + tests)  # two windows of three at the most, or c examples
+    assert total == (most or 1) * (
+        p.rounds or 1 + tests
+    )  # two windows of three at the most, or c examples
 
 
 @settings(max_examples=25)
@@ -164,4 +168,6 @@ def is_member(class_name: str, rule: Rule) -> bool:
         return len(rule.members) <= (1 if kind == "points" else int(numbers[1]))
     if kind == "affine":
         return len(rule.to_dict()["basis"]) <= int(numbers[1])
+    if isinstance(rule, ScorecardRule):
+        return [len(table) for table in rule.tables] == [int(size) for size in numbers]
     return isinstance(rule, ThresholdRule | PrefixRule)
