@@ -34,8 +34,8 @@ class Kind:
     - `status`: its facts for people (`littled.cli.watching.KindStatus`).
     - `audits`: what is audited of it (`littled.auditing.subjects.KindAudits`).
 
-    `classes`: the classes of rules that no other kind learns; a learner of one of these need not
-    say its kind.
+    `classes`: the classes of rules that are the kind's own; a learner of one of these need not say
+    its kind. `also`: classes of another kind that it learns as well.
     """
 
     name: str
@@ -48,10 +48,11 @@ class Kind:
     status: str
     audits: str
     classes: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()
 
     def parts(self) -> Iterator[str]:
         """Every part, as it is written here."""
-        others = ("name", "classes")
+        others = ("name", "classes", "also")
         return (getattr(self, field.name) for field in fields(self) if field.name not in others)
 
 
@@ -90,6 +91,7 @@ KINDS: dict[str, Kind] = {
             presentation="littled.cli.batch.plans:BatchPresentation",
             status="littled.cli.batch.status:BatchStatus",
             audits="littled.auditing.subjects.batch:BatchAudits",
+            also=("scorecard",),
         ),
         Kind(
             "leader",
@@ -173,6 +175,8 @@ def kind_for(class_name: object) -> str:
 def learns(kind: str, class_name: str) -> bool:
     """Whether learners of a kind may have this class, by the classes that are one kind's own."""
     owner = kind_for(class_name)
+    if class_name.partition(":")[0] in KINDS[kind].also:
+        return True
     return owner == kind or (owner == USUAL and not KINDS[kind].classes)
 
 

@@ -29,8 +29,8 @@ class BatchConfiguration(LearnerPart):
         default=Decimal(BETA.numerator) / BETA.denominator,
         description="The chance that a rule has a greater error.",
     )
-    method: Literal["auto", "dense", "histogram", "proposals", "closure", "teachers"] = Field(
-        default="auto", description="How a window's rule is drawn; the planner chooses."
+    method: Literal["auto", "dense", "histogram", "proposals", "closure", "teachers", "boosted"] = (
+        Field(default="auto", description="How a window's rule is drawn; the planner chooses.")
     )
     positives: Share = Field(
         default=Decimal(POSITIVES.numerator) / POSITIVES.denominator,

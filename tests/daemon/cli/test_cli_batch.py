@@ -1,13 +1,15 @@
 """Learners of windows through a real daemon: plan, serve, feed, follow, status, replay, audit."""
 
 import asyncio
+import random
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from littled_client import AsyncClient, Client
-from littled_protocol.rules import ThresholdRule
+from littled_protocol.rules import ScorecardRule, ThresholdRule
 from support.commands import Daemon, Littled, flights_csv, make_store, serve, start
 
 CONFIGURATION = """
@@ -147,3 +149,84 @@ def test_what_cannot_be_planned_is_said_in_one_sentence(
 def test_a_small_learner_of_windows_passes_its_audit(littled: Littled) -> None:
     said = littled("audit", "--learner", "window-dense", "--runs", "2000", "--seed", "1")
     assert said.status == 0, said.err
+
+
+CARDS = """
+[streams.requests]
+epsilon = 4.0
+delta = 1e-6
+horizon = 5_000
+
+[streams.requests.label]
+column = "slow"
+positive = "slow"
+negative = "quick"
+
+[streams.requests.columns]
+load = { kind = "number", from = 0, to = 9, steps = 9 }
+zone = { kind = "category", values = ["north", "south", "west"] }
+
+[streams.requests.learners.card]
+kind = "batch"
+class = "scorecard"
+window = 1_000
+"""
+
+
+def requests_csv(path: Path, count: int) -> Path:
+    """Slow are loads in the middle, and more of them in the south; each user sends two requests."""
+    rng = random.Random(4)
+    lines = ["load,zone,user,slow"]
+    for number in range(count):
+        load, zone = rng.randrange(9), rng.choice(("north", "south", "west"))
+        slow = 3 <= load < (8 if zone == "south" else 6)
+        lines.append(f"{load},{zone},{number // 2},{'slow' if slow else 'quick'}")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("unit", ["example", "user"])
+def test_a_scorecard_from_each_window_is_published_and_drawn_again(
+    unit: str, littled: Littled, tmp_path: Path
+) -> None:
+    text = CARDS
+    if unit == "user":
+        text = text.replace("5_000", '5_000\nunit = "user"\nuser_examples_max = 2')
+        text += '\n[streams.requests.user]\ncolumn = "user"\n'
+    make_store(tmp_path, text)
+    running = serve(tmp_path)
+    file = requests_csv(tmp_path / "requests.csv", 2_500)
+    process = start("feed", "requests", file, "-a", running.address)
+    assert process.wait(60) == 0, process.communicate()
+    with Client(running.address) as client:
+        found = client.subscribe("requests/card")
+        releases = [next(found) for _ in range(3)]
+        found.close()
+    assert [(each.kind, each.position) for each in releases] == [
+        ("rule", 0), ("rule", 1_000), ("rule", 2_000)
+    ]  # fmt: skip
+    for release in releases[1:]:
+        assert isinstance(release.rule, ScorecardRule)
+        load, _ = release.rule.tables
+        assert load[4] > max(load[0], load[8])
+    words = littled("rule", "show", "requests/card", "-a", running.address).out
+    assert "slow if points are above" in words
+    sql = littled("rule", "export", "requests/card", "--format", "sql", "-a", running.address).out
+    assert "CASE WHEN" in sql
+    assert running.stop() == 0
+    replayed = littled("verify", running.store, "--replay", "--json").json
+    assert (replayed["sound"], replayed["findings"]) == (True, [])
+    assert replayed["replay"]["requests"]["releases"] >= 3
+
+
+def test_a_plan_of_scorecards_says_how_many_rounds_there_are(littled: Littled) -> None:
+    options = [*PLAN, "--class", "scorecard:12x7x24"]
+    found = littled(*options, "--window", "5000", "--json").json
+    assert (found["method"], found["step"], found["papers"]) == ("boosted", 110, [])
+    assert found["rounds"] == found["plan"]["learners"]["learner"]["parameters"]["rounds"]
+    words = littled(*options, "--window", "5000").out
+    assert f"{found['rounds']}, each of which adds one stump" in words
+    said = littled(*options, "--window", "200")
+    assert said.status != 0
+    assert 'take class = "stumps", or a window of' in said.sentence
+    assert "give window instead of alpha" in littled(*options, "--alpha", "0.1").sentence

@@ -288,7 +288,9 @@ def test_what_does_not_belong_together(text: str, sentence: str) -> None:
         ('columns = ["grade"]', "conjunctions", ["grade"]),
         ('columns = ["income"]', "thresholds", ["income"]),
         ('columns = ["card"]', "sparse_sets:16", ["card"]),
-        ('kind = "batch"\nwindow = 5_000', "stumps", FEATURES),
+        ('kind = "batch"\nwindow = 5_000', "scorecard", FEATURES),
+        ('kind = "batch"\nwindow = 100', "stumps", FEATURES),
+        ('kind = "batch"\nalpha = 0.1', "stumps", FEATURES),
         (
             'kind = "prediction"\nwindow = 5_000\ncolumns = ["grade", "income"]',
             "stumps",

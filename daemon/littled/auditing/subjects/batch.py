@@ -15,10 +15,10 @@ from littled.planner.batch.plan import BatchPlan
 from littled.planner.batch.request import BatchRequest
 
 # Two windows, of which the first tells the streams apart.
-WINDOW, HORIZON = 8, 16
+WINDOW = 8
 NOISE_RATE = Fraction(1, 10)
 
-# Small learners by name: the class, and how a rule is drawn.
+# Small learners by name: the class, and how a rule is drawn; a window that is longer than usual.
 WINDOWS: dict[str, tuple[str, dict[str, Any]]] = {
     "window-dense": ("thresholds:2", {"method": "dense"}),
     "window-histogram": ("points:8", {"method": "histogram"}),
@@ -26,6 +26,7 @@ WINDOWS: dict[str, tuple[str, dict[str, Any]]] = {
     "window-proposals": ("prefixes:8", {"method": "proposals"}),
     "window-closure": ("conjunctions:3", {"method": "closure"}),
     "window-teachers": ("thresholds:2", {"method": "teachers"}),
+    "window-boosted": ("scorecard:2", {"method": "boosted", "window": 32}),
     "window-users": ("thresholds:2", {"method": "dense"}),
 }
 # Of which so many examples of one user are protected together, instead of single examples.
@@ -39,8 +40,8 @@ class BatchAudits:
         """The learners of `WINDOWS`."""
         return {
             name: alone(
-                BatchRequest(name, class_from_name(class_name), window=WINDOW, **asked),
-                HORIZON,
+                BatchRequest(name, class_from_name(class_name), **{"window": WINDOW, **asked}),
+                2 * asked.get("window", WINDOW),
                 OF_USERS.get(name, EXAMPLE),
             )
             for name, (class_name, asked) in WINDOWS.items()

@@ -10,7 +10,7 @@ from littled.cli.failures import WRONG_USE, Failure
 from littled.cli.kinds import Option, WordOption
 
 # What the planner knows, in its order; it is not imported for that.
-METHODS = ("auto", "dense", "histogram", "proposals", "closure", "teachers")
+METHODS = ("auto", "dense", "histogram", "proposals", "closure", "teachers", "boosted")
 
 
 class BatchOptions:

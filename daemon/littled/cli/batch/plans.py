@@ -26,6 +26,7 @@ METHODS = {
     "proposals": "among rules that examples propose",
     "closure": "among the smallest rules around chunks' examples",
     "teachers": "among essential rules of chunks (Lyu, Theorem 3)",
+    "boosted": "a stump in each of several rounds, which add up to a scorecard",
 }
 # An error at which the papers' constants are shown where none is asked for.
 PAPER_ERROR = 0.05
@@ -43,12 +44,16 @@ class BatchPresentation(KindPresentation):
         (planned,) = found.of(BatchPlan)
         (learner,) = request.learners
         assert isinstance(learner, BatchRequest)
-        sizes = paper_sizes(
-            learner.hypotheses,
-            float(learner.alpha or PAPER_ERROR),
-            float(learner.beta),
-            request.epsilon,
-            request.delta,
+        sizes = (
+            ()
+            if planned.parameters.method == "boosted"
+            else paper_sizes(
+                learner.hypotheses,
+                float(learner.alpha or PAPER_ERROR),
+                float(learner.beta),
+                request.epsilon,
+                request.delta,
+            )
         )
         facts = batch_facts(found, planned, learner, methods, sizes)
         return PlanReport(facts, batch_in_words(facts), methods_table(facts))
@@ -94,6 +99,8 @@ def batch_facts(
         "list_cap": parameters.list_cap,
         "chunks": parameters.chunks,
         "stage_rate": None if parameters.stage_rate is None else float(parameters.stage_rate),
+        "rounds": parameters.rounds,
+        "step": parameters.step,
         "essential": _essential_facts(learner),
         "seconds": draw_seconds(learner),
         "solved_for": wanted,
@@ -144,7 +151,8 @@ def _method_facts(method: BatchComparison) -> dict[str, Any]:
 
 def batch_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
     """The same for people."""
-    users = facts["user_examples_max"]
+    if facts["method"] == "boosted":
+        return _boosted_words(facts)
     share = f"{amount(100 * (1 - facts['beta']))} % of the windows"
     beyond = " beyond the best rule's" if facts["noise_rate"] else ""
     if facts["solved_for"] == "window":
@@ -157,11 +165,7 @@ def batch_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
         estimated = _known(facts["alpha_estimated"], "about {}")
     return {
         "class": f"{facts['class']}, Littlestone dimension {facts['littlestone_dimension']}",
-        **stream_words(facts),
-        **({"users": f"the first {number(users)} examples of each and season"} if users else {}),
-        "windows": f"{number(facts['window'])} examples each, "
-        f"{number(facts['windows_per_season'])} in a season; all of them cost what one does",
-        "method": f"{facts['method']}: {METHODS[facts['method']]}",
+        **_window_words(facts),
         **_essential_words(facts["essential"]),
         "error": error,
         "proven": proven,
@@ -172,6 +176,31 @@ def batch_in_words(facts: Mapping[str, Any]) -> dict[str, str]:
             f"{paper['reason']}"
             for paper in facts["papers"]
         },
+    }
+
+
+def _window_words(facts: Mapping[str, Any]) -> dict[str, str]:
+    """What is said of every window."""
+    users = facts["user_examples_max"]
+    return {
+        **stream_words(facts),
+        **({"users": f"the first {number(users)} examples of each and season"} if users else {}),
+        "windows": f"{number(facts['window'])} examples each, "
+        f"{number(facts['windows_per_season'])} in a season; all of them cost what one does",
+        "method": f"{facts['method']}: {METHODS[facts['method']]}",
+    }
+
+
+def _boosted_words(facts: Mapping[str, Any]) -> dict[str, str]:
+    """Of a scorecard, whose error nobody knows beforehand."""
+    points = 100 * facts["alpha_estimated"]
+    return {
+        "class": facts["class"],
+        **_window_words(facts),
+        "rounds": f"{number(facts['rounds'])}, each of which adds one stump",
+        "error": "not known beforehand",
+        "estimated": f"noise and few rounds cost about {points:.1f} points of it",
+        "a rule takes": f"about {duration(facts['seconds'])}",
     }
 
 

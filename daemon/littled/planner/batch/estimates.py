@@ -7,10 +7,14 @@ holds them against runs. A share `positives` of the examples is taken to have la
   dimension v is the class's VC dimension. The excess error of the rule that is drawn then has the
   law Gamma(v) / (g n) (g of `bounds`).
 - *proposals*: rules near h* are those of one example's list.
+- *boosted*: so many errors more than a scorecard of the same window without noise has, in the mean
+  of the tables that `python -m benchmarks.real.windows` measures: what too few rounds leave out,
+  and what a drawn stump is behind the best one, a multiple of ln m / (e n) among m candidates.
 - *closure*, *teachers*: a chunk with enough positive examples names h* and another one does not, so
   that h* has the score Bin(k, p); what competes with it is bottom.
 """
 
+import math
 from fractions import Fraction
 from functools import cache, lru_cache
 
@@ -23,6 +27,9 @@ from littled.portable import Floats, exp, exps, log, log1p, log1ps, logs, total
 
 # Errors at which the weight of rules is looked at.
 SHELLS = 400
+# Of k rounds a share of 1/25 sqrt(k) is left out, and of one stump by itself this; of what a drawn
+# stump is behind the best one, so much is left in the end.
+ROUNDS_LEFT_OUT, STUMP_LEFT_OUT, DRAW_SHARE = 0.04, 0.035, 0.2
 
 
 def dense_expected(
@@ -35,6 +42,16 @@ def dense_expected(
         term *= reached / order
         below += term
     return min(1.0, below * exp(-reached))
+
+
+def boosted_expected(rounds: int, candidates: int, n: int, rate: Fraction) -> float:
+    """Errors beyond a scorecard's without noise, as a share of examples."""
+    return ROUNDS_LEFT_OUT / math.sqrt(rounds) + DRAW_SHARE * log(candidates) / (float(rate) * n)
+
+
+def stump_expected(candidates: int, n: int, rate: Fraction) -> float:
+    """The same of one stump, drawn at this rate."""
+    return STUMP_LEFT_OUT + DRAW_SHARE * log(candidates) / (float(rate) * n)
 
 
 def proposals_expected(

@@ -54,6 +54,14 @@ def problem(request: BatchRequest, horizon: int) -> str | None:
             f"window must be from 1 to the stream's horizon of {horizon:,} examples, or no window "
             "would ever be full",
         ),
+        (
+            alpha is not None and request.hypotheses.additive is not None,
+            "what a scorecard errs is not known beforehand; give window instead of alpha",
+        ),
+        (
+            request.noise_rate > 0 and request.hypotheses.additive is not None,
+            "a scorecard does not need a noise_rate; leave it out",
+        ),
         (alpha is not None and not 0 < alpha < 1, "alpha must be between 0 and 1"),
         (not 0 < request.beta < 1, "beta must be between 0 and 1"),
         (

@@ -15,7 +15,7 @@ from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.learners.batch import BatchParameters, Method
 from littled.learners.batch.methods import selection_of
-from littled.planner.batch import bounds, estimates
+from littled.planner.batch import boosting, bounds, estimates
 from littled.planner.batch.costs import candidates_max, memory_bytes_max, snapshot_bytes_max
 from littled.planner.batch.plan import BatchPlan
 from littled.planner.batch.request import BATCH_METHODS, BatchRequest, problem
@@ -104,7 +104,13 @@ class BatchPlanning(Planning[BatchRequest, BatchEstimate, BatchPlan]):
     def is_worthwhile(
         self, request: BatchRequest, estimate: BatchEstimate, stream: StreamRequest
     ) -> bool:
-        """Whether rules err by at most 1/20, or a season has ten windows and more."""
+        """Whether rules err by at most 1/20, or a season has ten windows and more.
+
+        A scorecard is where it has a plan at all, except of one column, of which rules say more.
+        """
+        rules = request.hypotheses.additive
+        if rules is not None:
+            return len(rules.sizes) > 1
         _, least = estimate.preference
         if request.alpha is None:
             return least <= WORTHWHILE_ERROR
@@ -119,6 +125,8 @@ class BatchPlanning(Planning[BatchRequest, BatchEstimate, BatchPlan]):
         reasons = [why_not(request, method) for method in open_methods(request)]
         if all(reasons):
             return f"{request.method} does not apply: {reasons[0]}"
+        if request.hypotheses.additive is not None:
+            return _too_small(request, stream, budgets)
         if request.alpha is not None:
             return (
                 f"no window of a season of {stream.horizon:,} examples is enough for an error of "
@@ -134,6 +142,30 @@ class BatchPlanning(Planning[BatchRequest, BatchEstimate, BatchPlan]):
     def memory_bytes_max(self, plan: BatchPlan) -> int:
         """Memory of a window and of the draw from it."""
         return memory_bytes_max(plan)
+
+
+def _too_small(request: BatchRequest, stream: StreamRequest, budgets: tuple[Budget, ...]) -> str:
+    """What window a scorecard needs, or what to take in its place."""
+
+    def good(n: int) -> bool:
+        asked = replace(request, window=n)
+        return any(best_batch(asked, budget) for budget in budgets)
+
+    n = needed(request.window)
+    for budget in budgets:
+        p = drafted(request, budget, "boosted", n, 0.0, 0)
+        if p is not None and (found := misfit(_plan_of(request, p))) is not None:
+            return found
+    least = boosting.least_window(good, n, stream.horizon)
+    if least is None:
+        return (
+            f"no window of {n:,} examples or more in a season of {stream.horizon:,} is for a "
+            'scorecard at this budget; take class = "stumps", or raise epsilon or the horizon'
+        )
+    return (
+        f"in a window of {n:,} examples a scorecard would err more than one stump at this budget; "
+        f'take class = "stumps", or a window of {least:,} or more'
+    )
 
 
 def why_not(request: BatchRequest, method: Method) -> str | None:
@@ -158,6 +190,7 @@ def why_not(request: BatchRequest, method: Method) -> str | None:
             ),
             (noisy, "one wrong label spoils a list of essential rules: it needs noise_rate 0"),
         ),
+        "boosted": ((hypotheses.additive is None, "the rules do not add up points"),),
     }
     return next((reason for holds, reason in reasons[method] if holds), None)
 
@@ -180,9 +213,23 @@ def estimate(request: BatchRequest, budget: Budget, method: Method) -> BatchEsti
     """The plan of one method; None where it does not apply or no window fits into a season."""
     if why_not(request, method) is not None:
         return None
+    if method == "boosted":
+        return _boosted(request, budget)
     if request.window is not None:
         return _least_error(request, budget, method, request.window)
     return _least_window(request, budget, method)
+
+
+def _boosted(request: BatchRequest, budget: Budget) -> BatchEstimate | None:
+    """Of a scorecard, whose window is given; None where one stump is expected to err less."""
+    n, rules = needed(request.window), needed(request.hypotheses.additive)
+    parameters = drafted(request, budget, "boosted", n, 0.0, 0)
+    if parameters is None:
+        return None
+    expected = boosting.expected(rules, parameters)
+    if expected > boosting.stump_expected(rules, n, budget):
+        return None
+    return _estimated(request, parameters, None, expected)
 
 
 def _least_error(
@@ -219,8 +266,12 @@ def _estimated(
     request: BatchRequest, parameters: BatchParameters, proven: float | None, expected: float | None
 ) -> BatchEstimate | None:
     """The estimate of a plan; None where it exceeds a limit."""
-    plan = BatchPlan(request.name, request.hypotheses, parameters, request.words)
+    plan = _plan_of(request, parameters)
     return None if misfit(plan) is not None else BatchEstimate(plan, proven, expected)
+
+
+def _plan_of(request: BatchRequest, parameters: BatchParameters) -> BatchPlan:
+    return BatchPlan(request.name, request.hypotheses, parameters, request.words)
 
 
 def misfit(plan: BatchPlan) -> str | None:
@@ -339,6 +390,8 @@ def _with_method(
     """The parameters of one method."""
     if method == "dense":
         return base
+    if method == "boosted":
+        return boosting.with_rounds(needed(hypotheses.additive), base, prices.of_draws)
     if method == "histogram":
         rate = prices.of_histogram(2 if base.vetoes else 1)
         return replace(
@@ -409,6 +462,10 @@ class _Prices:
     def of_draw(self) -> Fraction:
         """e of one draw whose scores are counts of examples."""
         return self._untriggered.selection_rate(1)
+
+    def of_draws(self, draws: int) -> Fraction:
+        """The same of so many draws from one window."""
+        return self._untriggered.selection_rate(draws)
 
     def of_histogram(self, change: int) -> Fraction:
         """e of a histogram whose scores change so much."""
