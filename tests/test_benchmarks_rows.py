@@ -1,10 +1,11 @@
 """The benchmarks of rows and of parts of streams: what they send, where runs end, their tables."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from benchmarks.real import prefixes
+from benchmarks.real import prefixes, windows
 from benchmarks.real.prefixes import Pair
 from benchmarks.real.streams import stream_of
 from benchmarks.rows import COLUMNS, LEARNERS, Run, configuration, frames, last_figure, rows, table
@@ -86,3 +87,37 @@ def test_the_tables_say_on_how_many_streams_scorecards_are_ahead() -> None:
         "| 2,000 | 30.0 | 20.0 | 1 of 1 |",
     ]
     assert "| 500 | | no plan | |" in found["How many examples, epsilon 0.1"]
+
+
+def window_row(stream: str, method: str, error: float | None, size: int = 0) -> windows.Row:
+    return windows.Row(stream, method, 1_000, "1", size, error, method == "boosted")
+
+
+def test_teachers_are_chosen_on_the_other_streams() -> None:
+    errors = {("a", 20): 0.1, ("a", 60): 0.4, ("b", 20): 0.3, ("b", 60): 0.2, ("c", 20): 0.3}
+    rows = [window_row(name, "aggregate", error, size) for (name, size), error in errors.items()]
+    rows.append(window_row("c", "aggregate", 0.1, 60))
+    found = {row.stream: row.size for row in windows.chosen(rows)}
+    assert found == {"a": 60, "b": 20, "c": 20}
+
+
+def test_the_table_of_windows_marks_what_the_planner_would_refuse() -> None:
+    rows = [
+        *(window_row("a", "boosted", 0.1), window_row("b", "boosted", 0.3)),
+        *(window_row("a", "stumps", 0.2), window_row("b", "stumps", 0.2)),
+        *(window_row("a", "exponential", 0.25), window_row("c", "boosted", None)),
+    ]
+    (title,) = found = windows.tables(rows)
+    assert title == "A rule from a window, epsilon 1"
+    assert found[title].splitlines()[2:] == ["| 1,000 | 20.0* | 20.0 | 25.0 |  | 1 of 2 |"]
+
+
+@pytest.mark.parametrize(("epsilon", "refused"), [("1", False), ("0.1", True)])
+def test_a_rule_of_a_window_is_judged_on_the_next_one(epsilon: str, refused: bool) -> None:
+    task = windows.Task("diamonds", windows.BOOSTED, 1_000, epsilon, 1, 2)
+    row = windows.measured(task)
+    assert row.refused == refused
+    assert row.error is not None
+    assert 0 < row.error < 0.5
+    stump = windows.measured(replace(task, method=windows.STUMP, window=30_000))
+    assert stump.error is None  # no window has another one behind it
