@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 
 from cluster.life import AGAIN, Life, Served, Wrong
-from cluster.servers import url_by
 
 
 def kill_the_owner(life: Life, chance: random.Random) -> None:
@@ -175,7 +174,7 @@ def lose_the_mark(life: Life, chance: random.Random) -> None:
         lambda: any(refused in said for each in life.daemons for said in each.said[-2:]),
     )
     life.end()
-    life.command("restore", life.daemons[0].url, "--yes")
+    life.command("restore", life.url_of(life.schema), "--yes")
     for each in life.daemons:
         each.said.clear()
     life.supervising = True
@@ -189,7 +188,7 @@ def serve_an_old_copy(life: Life, chance: random.Random) -> None:
         return  # this season is over
     home = life.folder / schema
     home.mkdir()
-    copy = Served(-1, home, url_by(life.daemons[0].folder, schema), life.daemons[0].relay)
+    copy = Served(-1, home, life.url_of(schema), life.daemons[0].relay)
     copy.start(life.places)
     life.wait_for("an end of an old copy", lambda: copy.serves or not copy.runs)
     served = copy.serves

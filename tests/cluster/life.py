@@ -135,7 +135,7 @@ class Life:
         self.peers: list[subprocess.Popen[bytes]] = []
         configuration = folder / "littled.toml"
         configuration.write_text(CONFIGURATION)
-        self.command("init", self.daemons[0].url, "--config", configuration)
+        self.command("init", self.url_of(schema), "--config", configuration)
         sockets = [daemon.socket for daemon in self.daemons]
         self.feeders = self.peer("feed", PRODUCERS, sockets)
         self.peer("watch", map(str, range(DAEMONS)), sockets)
@@ -145,6 +145,10 @@ class Life:
     def places(self) -> tuple[str, ...]:
         """What every command needs to know beside the store."""
         return "--key", str(self.key), "--mark", self.mark
+
+    def url_of(self, schema: str) -> str:
+        """A schema by the server itself: a relay may still have a connection to lose."""
+        return url_by(self.servers.primary.sockets, schema)
 
     def command(self, *arguments: str | Path) -> str:
         """Run a command on the store that has to succeed."""
@@ -323,8 +327,7 @@ class Life:
             peer.kill()
             peer.wait()
         self.end()
-        self.daemons[0].relay.lose(0)  # nothing later, either
-        url = self.daemons[0].url
+        url = self.url_of(self.schema)
         report = json.loads(self.command("verify", url, "--replay", "--json"))
         if not report["sound"]:
             raise Wrong(f"the store does not verify: {report}")
