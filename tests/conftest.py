@@ -11,6 +11,7 @@ from hypothesis import settings
 
 if TYPE_CHECKING:
     from support.databases import Postgres
+    from support.etcd import Cluster
 
 # Fewer cases than the library's default: the same ones every time, so more would only repeat them.
 settings.register_profile("ci", derandomize=True, deadline=None, database=None, max_examples=20)
@@ -31,6 +32,15 @@ def postgresql() -> Iterator["Postgres | None"]:
     from support.databases import postgres
 
     with postgres() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Cluster"]:
+    """Three members of etcd, which every test leaves as they were; see `support.servers.needs`."""
+    from support.etcd import etcd_cluster
+
+    with etcd_cluster(tmp_path_factory.mktemp("etcd")) as running:
         yield running
 
 

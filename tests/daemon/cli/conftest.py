@@ -8,7 +8,6 @@ import pytest
 from littled.cli.entry import run
 from support.commands import Daemon, Littled, Said, kill_leftovers, make_store, serve
 from support.databases import NO_POSTGRESQL, Postgres, postgres
-from support.etcd import Cluster, etcd_cluster
 from support.postgres import SETTINGS
 
 
@@ -43,13 +42,6 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     running = serve(folder)
     yield running
     assert running.stop() == 0
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Three members of etcd, which every test leaves as they were."""
-    with etcd_cluster(tmp_path_factory.mktemp("etcd")) as running:
-        yield running
 
 
 @pytest.fixture(scope="module")

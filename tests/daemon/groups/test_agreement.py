@@ -19,20 +19,13 @@ from littled.groups.agreement import (
 from littled.groups.partitions import GroupRefused
 from littled.store.etcd import Patience
 from littled.store.etcd_place import MarkInEtcd
-from support.etcd import Cluster, etcd_cluster
+from support.etcd import Cluster
 from support.servers import needs
 
 pytestmark = needs("etcd")
 NAMES = itertools.count()
 STORES = ("postgresql://db/a", "postgresql://db/b")
 SECONDS = 2
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Three members of etcd."""
-    with etcd_cluster(tmp_path_factory.mktemp("etcd")) as running:
-        yield running
 
 
 @pytest.fixture

@@ -42,13 +42,6 @@ KEY = bytes(range(32))
 OPENED: list[EtcdRegister] = []
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Three members that every test leaves as they were."""
-    with etcd_cluster(tmp_path_factory.mktemp("etcd")) as running:
-        yield running
-
-
 NAMES = itertools.count()
 
 

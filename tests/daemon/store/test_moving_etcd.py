@@ -2,7 +2,7 @@
 
 import itertools
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from littled.store.restoring import Restoring
 from littled.store.store import Store
 from littled.store.verify import verify
 from support.databases import Postgres
-from support.etcd import Cluster, etcd_cluster
+from support.etcd import Cluster
 from support.moves import STEPS, killed_at, move, opened, opens, tables_of
 from support.postgres import asked, url_of
 from support.servers import needs
@@ -26,13 +26,6 @@ from support.stores import entry, fill, make_store
 
 pytestmark = needs("etcd")
 NAMES = itertools.count()
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """Three members that every test leaves as they were."""
-    with etcd_cluster(tmp_path_factory.mktemp("etcd")) as running:
-        yield running
 
 
 @pytest.fixture
