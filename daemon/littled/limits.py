@@ -285,6 +285,8 @@ GROUP_START_SECONDS = 120.0
 GROUP_STOP_SECONDS = 30.0
 GROUP_HURRY_SECONDS = 1.0
 GROUP_SILENT_SECONDS = 30.0
+# How long adding a partition may go on without a word; in half of it a member gives up another one.
+GROUP_ADDING_SECONDS = 60
 # How long a daemon may take to end whose member is gone: less than the shortest lease.
 GROUP_ORPHAN_SECONDS = 1.5
 

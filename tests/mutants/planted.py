@@ -2786,7 +2786,7 @@ SHARING = (
     Mutant(
         "a store that is served as another partition",
         "groups/partitions.py",
-        "if group != told_to_store(partition, partitions):",
+        "if group != told_to_store(partition, partitions, names):",
         "if group is None:",
         (f"{GROUPS}/test_partitions.py::test_a_store_is_held_against_what_etcd_says_of_it",),
     ),
@@ -2812,6 +2812,56 @@ SHARING = (
         (
             f"{GROUP}"
             "::test_daemons_end_with_a_member_that_is_killed_so_that_others_have_its_folders",
+        ),
+    ),
+    Mutant(
+        "a name that is given to a partition and not used up where its hash has it",
+        "cli/adding.py",
+        "            for former, its in names.items():\n                parts =",
+        "            for former, its in names.items() - names.items():\n                parts =",
+        (
+            "daemon/cli/test_cli_adding.py"
+            "::test_a_partition_is_added_while_members_run_and_served_without_a_restart",
+        ),
+    ),
+    Mutant(
+        "a name that has examples and is used up all the same",
+        "cli/adding.py",
+        "            if store.position(name):\n",
+        "            if store.position(name) < 0:\n",
+        (
+            "daemon/cli/test_cli_adding.py"
+            "::test_a_name_that_was_fed_before_it_was_used_up_stays_where_it_is",
+        ),
+    ),
+    Mutant(
+        "a stream that learns and whose name is given to another partition",
+        "cli/adding.py",
+        "known.get(name) != partition",
+        "known.get(name, partition) != partition",
+        (
+            "daemon/cli/test_cli_adding.py"
+            "::test_no_stream_of_an_added_partition_comes_to_be_in_another_one",
+        ),
+    ),
+    Mutant(
+        "a partition that was added and takes any stream",
+        "groups/partitions.py",
+        'if name not in group["streams"]:',
+        'if not group["streams"]:',
+        (
+            f"{GROUPS}/test_partitions.py"
+            "::test_a_partition_that_was_added_has_its_names_and_no_other_one",
+        ),
+    ),
+    Mutant(
+        "a partition that is served on while it is paused",
+        "groups/membership.py",
+        "[p for p in member.held if p in seen.paused]",
+        "[]",
+        (
+            f"{GROUPS}/test_membership.py"
+            "::test_after_whatever_happened_each_partition_is_served_once_and_fairly",
         ),
     ),
     Mutant(

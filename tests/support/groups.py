@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from littled.groups.agreement import Agreement, Present
-from littled.groups.partitions import label, partition_of
+from littled.groups.partitions import label
 from littled.store.etcd_place import MarkInEtcd
 from littled.store.store import Store
 from littled_client import Client
@@ -156,14 +156,30 @@ class Group:
             *("--partitions", str(self.partitions), "--store", store),
         )
 
-    def join(self, *options: str) -> Machine:
-        """Start a member."""
+    def told(self, *streams: str) -> Path:
+        """A configuration of these streams."""
+        config = self.folder / "more.toml"
+        config.write_text("".join(map(STREAM.format, streams)))
+        return config
+
+    def add(self, streams: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Add a partition with these streams."""
+        asked = ("group", "add", self.url, "--config", self.told(*streams), "--keys", self.keys)
+        said = self.run(*asked)
+        if said.returncode == 0:
+            self.partitions += 1
+            self.streams += streams
+        return said
+
+    def join(self, *options: str, bounded: bool = False) -> Machine:
+        """Start a member. bounded: with ports for no more partitions than there are."""
         name = f"m{len(self.machines)}"
         # Ports of members that were just started are not bound yet.
-        first = free_block(self.partitions, len(self.machines))
+        first = free_block(self.partitions + 1, len(self.machines))
         path = self.folder / f"{name}.log"
         arguments = ["group", "member", self.url, "--keys", str(self.keys), "--name", name]
-        arguments += ["--address", f"127.0.0.1:{first}", "--log", "json", *options]
+        ports = f"{first}-{first + self.partitions - 1}" if bounded else f"{first}"
+        arguments += ["--address", f"127.0.0.1:{ports}", "--log", "json", *options]
         with path.open("ab") as log:
             process = subprocess.Popen([*LITTLED, *arguments], stderr=log, cwd=self.folder)
         self.machines.append(Machine(name, process, path))
@@ -196,9 +212,15 @@ class Group:
 
     def address(self, stream: str, present: Present | None = None) -> str:
         """Where a stream is served."""
-        return (
-            (present or self.present()).tenures[partition_of(stream, self.partitions)].addresses[0]
-        )
+        return (present or self.present()).tenures[self.partition_of(stream)].addresses[0]
+
+    def partition_of(self, stream: str) -> int:
+        """The partition of a stream."""
+        agreement = Agreement(self.place)
+        try:
+            return agreement.directory().partition_of(stream)
+        finally:
+            agreement.close()
 
     def feed(self, stream: str, count: int = 1, address: str | None = None) -> None:
         """Feed examples, and wait until they are durable.

@@ -1,39 +1,32 @@
 """`littled group`: the streams of several stores, served by daemons on several machines."""
 
-import json
-import re
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 import click
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
+from littled.cli.adding import add
 from littled.cli.failures import FAILED, WRONG_USE, Failure, explained
-from littled.cli.grouping import group_argument, group_explained, key_of, keys_option
+from littled.cli.grouping import group_argument, group_explained, keys_option
 from littled.cli.members import member
 from littled.cli.output import console, listed, number, print_json
+from littled.cli.partitions import make_store, store_of
 from littled.cli.stores import planned, print_plans
 from littled.cli.tabling import print_table
 from littled.configuration import ConfigurationError, load_configuration
-from littled.groups.agreement import Agreement, Directory, Present, mark_of
+from littled.groups.agreement import Agreement, Directory, Present
 from littled.groups.partitions import (
     PARTITIONS_MAX,
     GroupRefused,
     divided,
     label,
-    partition_of,
     told_to_store,
 )
 from littled.store.etcd_place import MarkInEtcd
 from littled.store.files import PRIVATE_FOLDER
-from littled.store.place import Place, StorePath, is_url, make_schema
-from littled.store.store import Store
-
-_NOT_OF_SCHEMAS = re.compile(r"[^a-z0-9_]+")
 
 
 @click.group()
@@ -66,9 +59,10 @@ def init(
 ) -> None:
     """Make GROUP: the stores of its partitions with their marks, and then what names them.
 
-    A stream is in the partition that follows from its name, for ever; so the number of partitions
-    never changes. It is how many processes can serve the group at the most: take some for each
-    machine that you may ever have, such as 12 for three.
+    A stream is in the partition that follows from its name, for ever; so the streams are never
+    divided anew. It is how many processes can serve them at the most: take some for each machine
+    that you may ever have, such as 12 for three. More streams, in partitions of their own, come by
+    littled group add.
 
     Where it is stopped, no group is there; say the same again, and it goes on with what it has
     made. Noise keys are drawn into --keys: keep a copy of them somewhere safe, and give one to each
@@ -79,7 +73,7 @@ def init(
     whole = wanted.to_dict()
     with group_explained(), closing(Agreement(place)) as agreement:
         names = divided(wanted.streams, partitions)
-        stores = _stores(store, place, partitions, keys)
+        stores = [store_of(store, place, p, keys) for p in range(partitions)]
         if not agreement.is_free():
             raise GroupRefused(f"there is a group at {place} already: take another prefix")
         plans = {name: planned(stream) for name, stream in wanted.streams.items()}
@@ -92,59 +86,12 @@ def init(
                 "group": told_to_store(partition, partitions),
             }
             its_plans = {name: plans[name].to_dict() for name in its}
-            _make(place, partition, stores[partition], keys, part, its_plans)
+            make_store(place, partition, stores[partition], keys, part, its_plans)
         agreement.found([str(found) for found in stores])
     console().print(f"created {place} with {number(partitions)} partitions")
     print_plans(wanted.streams, plans)
     more = f" --keys {keys}" if keys is not None else ""
     console().print(f"next: littled group member '{place}'{more} --address HOST:PORT")
-
-
-def _stores(store: str, place: MarkInEtcd, partitions: int, keys: Path | None) -> list[StorePath]:
-    """Where the stores of all partitions are; GroupRefused for what cannot be."""
-    if not is_url(store):
-        folder = Path(store).absolute()
-        return [folder / label(partition) for partition in range(partitions)]
-    if keys is None:
-        raise GroupRefused("noise keys are not in PostgreSQL: say --keys FOLDER")
-    if "options=" in store:
-        raise GroupRefused(
-            "leave the options out of the database's URL: each partition gets its own"
-        )
-    # At most 63 characters, the first of them no digit.
-    base = "g_" + _NOT_OF_SCHEMAS.sub("_", place.prefix.rpartition("/")[2].lower())[:50]
-    between = "&" if "?" in store else "?"
-    return [
-        f"{store}{between}options={quote(f'-csearch_path={base}_{label(p)}', safe='')}"
-        for p in range(partitions)
-    ]
-
-
-def _make(
-    place: MarkInEtcd,
-    partition: int,
-    store: StorePath,
-    keys: Path | None,
-    part: Mapping[str, Any],
-    plans: Mapping[str, Mapping[str, Any]],
-) -> None:
-    """Make the store of a partition, unless a command that was stopped has made the same."""
-    key, mark = key_of(keys, partition), mark_of(place, partition)
-    if is_url(store):
-        make_schema(str(store), str(store).rpartition("%3D")[2])
-    if not Place.of(store, key, mark).database.exists():
-        if isinstance(store, Path):
-            store.parent.mkdir(PRIVATE_FOLDER, parents=True, exist_ok=True)
-        Store.create(store, part, plans, key_path=key, mark_path=mark)
-        return
-    with Store.open(store, key, mark, read_only=True) as opened:
-        if opened.configuration != json.loads(json.dumps(part)) or any(
-            map(opened.position, opened.plans)
-        ):
-            raise GroupRefused(
-                f"there is another store in {store}: name another place, or remove it if it was "
-                "made by a command like this one that was stopped, for other streams"
-            )
 
 
 # --- who serves what ------------------------------------------------------------------------------
@@ -163,7 +110,7 @@ def status(place: MarkInEtcd, stream: str | None, as_json: bool) -> None:
         directory, present = agreement.directory(), agreement.present()
     chosen = range(directory.partitions)
     if stream is not None:
-        only = partition_of(stream, directory.partitions)
+        only = directory.partition_of(stream)
         chosen = range(only, only + 1)
     rows = [_facts(partition, directory, present) for partition in chosen]
     unserved = [row["partition"] for row in rows if not row["addresses"]]
@@ -218,4 +165,5 @@ def _table(rows: list[dict[str, Any]]) -> Table:
     return table
 
 
+group.add_command(add)
 group.add_command(member)

@@ -15,7 +15,7 @@ from littled.cli.grouping import group_argument, group_explained, key_of, keys_o
 from littled.cli.serving import FILE, chosen_log, handed_over, log_option
 from littled.groups.agreement import Agreement, Directory, mark_of
 from littled.groups.partitions import label
-from littled.groups.running import Running, Settings
+from littled.groups.running import CannotServe, Running, Settings
 from littled.limits import (
     GROUP_LEASE_SECONDS,
     GROUP_LEASE_SECONDS_MAX,
@@ -44,7 +44,8 @@ class Ports:
         numeric = first.isdecimal() and (last.isdecimal() if dash else True)
         if not colon or not host or (":" in host and host[:1] != "[") or not numeric:
             raise Failure(f"{option} is HOST:PORT or HOST:PORT-PORT, not {text}", WRONG_USE)
-        found = cls(host, int(first), int(last) if dash else int(first) + partitions - 1)
+        # Without a last one, partitions that are added take the ports behind.
+        found = cls(host, int(first), int(last) if dash else PORT_MAX)
         if found.first < 1 or found.last > PORT_MAX or found.last - found.first + 1 < partitions:
             raise Failure(
                 f"{option} has no port for each of {partitions} partitions: they take "
@@ -54,7 +55,14 @@ class Ports:
         return found
 
     def of(self, partition: int, host: str | None = None) -> str:
-        """The address of a partition, perhaps at another host."""
+        """The address of a partition, perhaps at another host. Failure where there is no port."""
+        if self.first + partition > self.last:
+            raise Failure(
+                f"partition {label(partition)} takes the port {self.first + partition}, and those "
+                f"of this member end at {self.last}: start it again with more of them, such as "
+                f"{self.host}:{self.first}-{self.first + partition}",
+                WRONG_USE,
+            )
         return f"{host or self.host}:{self.first + partition}"
 
 
@@ -63,7 +71,6 @@ class Daemons:
     """How the daemons of a member are started. passed: options that go to each as they are."""
 
     place: MarkInEtcd
-    directory: Directory
     ports: Ports
     listen: str | None
     http: Ports | None
@@ -75,12 +82,12 @@ class Daemons:
         """Where clients reach a partition."""
         return ("tls://" if self.tls else "") + self.ports.of(partition)
 
-    def key(self, partition: int) -> Path | None:
+    def key(self, directory: Directory, partition: int) -> Path | None:
         """The noise key of a partition; None where it is in the store. Failure if it is missing."""
         found = key_of(self.keys, partition)
         if found is None:
             found = handed_over(os.environ, f"keys_{label(partition)}.key")
-        if found is None and is_url(self.directory.stores[partition]):
+        if found is None and is_url(directory.stores[partition]):
             raise Failure("noise keys are not in PostgreSQL: say --keys FOLDER", WRONG_USE)
         if found is not None and not found.exists():
             raise Failure(
@@ -89,12 +96,18 @@ class Daemons:
             )
         return found
 
-    def command(self, partition: int) -> list[str]:
-        """Arguments of `littled` that serve a partition."""
-        key = self.key(partition)
+    def command(self, directory: Directory, partition: int) -> list[str]:
+        """Arguments of `littled` that serve a partition. CannotServe where it cannot."""
+        try:
+            return self._command(directory, partition)
+        except Failure as failure:
+            raise CannotServe(failure.sentence) from None
+
+    def _command(self, directory: Directory, partition: int) -> list[str]:
+        key = self.key(directory, partition)
         http = [] if self.http is None else ["--http", self.http.of(partition)]
         return [
-            *("serve", self.directory.stores[partition]),
+            *("serve", directory.stores[partition]),
             *("--group", str(self.place), "--partition", str(partition)),
             *("--mark", str(mark_of(self.place, partition))),
             *([] if key is None else ["--key", str(key)]),
@@ -107,7 +120,8 @@ class Daemons:
 @group_argument
 @click.option(
     "--address", required=True, metavar="HOST:PORT[-PORT]",
-    help="Where clients reach the daemons here: partition 00 at the first port, 01 at the next.",
+    help="Where clients reach the daemons here: partition 00 at the first port, 01 at the next. "
+    "With a last port no other one is ever taken, so that a firewall may let in these alone.",
 )  # fmt: skip
 @click.option(
     "--listen", metavar="HOST", help="Where they listen, if that is not the host of --address."
@@ -163,7 +177,6 @@ def member(
         passed.append("--plaintext-beyond-loopback")
     daemons = Daemons(
         place,
-        directory,
         Ports.parse(address, "--address", partitions),
         listen,
         None if http is None else Ports.parse(http, "--http", partitions),
@@ -172,9 +185,9 @@ def member(
         passed=tuple(passed),
     )
     for partition in range(partitions):
-        daemons.key(partition)
+        daemons.key(directory, partition)
     own_name = f"{name or socket.gethostname()}-{secrets.token_hex(3)}"
-    settings = Settings(place, own_name, partitions, lease, daemons.address, daemons.command)
+    settings = Settings(place, own_name, directory, lease, daemons.address, daemons.command)
     asyncio.run(_run(settings, log))
 
 

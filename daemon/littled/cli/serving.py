@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from contextlib import closing
 from dataclasses import replace
 from functools import partial
@@ -24,7 +24,7 @@ from littled.cli.storing import StoreFiles, archive_option, store_argument, stor
 from littled.groups.agreement import Agreement
 from littled.groups.daemons import end_with_standard_input
 from littled.groups.directory import LiveDirectory
-from littled.groups.partitions import GroupRefused, check_store
+from littled.groups.partitions import GroupRefused, check_store, names_given
 from littled.limits import GROUP_ORPHAN_SECONDS
 from littled.service.access import Access, AccessError
 from littled.service.daemon import serve as serve_store
@@ -177,16 +177,24 @@ def _as_part_of(group: MarkInEtcd | None, partition: int | None) -> dict[str, An
             raise Failure("--group and --partition belong together", WRONG_USE)
         return {}
     with group_explained(), closing(Agreement(group)) as agreement:
-        partitions = agreement.directory().partitions
+        directory = agreement.directory()
+    if partition >= directory.partitions:
+        raise Failure(
+            f"the group has {directory.partitions} partitions, and none of number {partition}",
+            WRONG_USE,
+        )
     threading.Thread(
         target=end_with_standard_input, args=(GROUP_ORPHAN_SECONDS,), daemon=True
     ).start()
 
-    def check(store: Store) -> None:
-        check_store(store.plans, store.configuration.get("group"), partition, partitions)
+    def check(store: Store) -> Collection[str]:
+        configuration, names = store.configuration, directory.names(partition)
+        told = configuration.get("group")
+        check_store(store.plans, told, partition, directory.first, names)
+        return names_given(configuration)
 
     return {
-        "elsewhere": LiveDirectory(group, partition, partitions),
+        "elsewhere": LiveDirectory(group, partition, directory),
         "take_over": True,
         "check": check,
     }

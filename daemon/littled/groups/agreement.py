@@ -3,11 +3,14 @@
     PREFIX/group                 how many partitions there are; written last: without it there is no
                                  group
     PREFIX/stores/NN             where the store of a partition is
+    PREFIX/added/NN              the same of a partition that was added, and which streams it has
     PREFIX/partitions/NN/mark/   its high-water mark (`littled.store.etcd_register`)
     PREFIX/members/NAME          a member that lives, and whether it can serve
     PREFIX/tenures/NN            which member has a partition, and where it is served
+    PREFIX/paused/NN             a partition that no member is to serve for a moment
+    PREFIX/adding                that a partition is being added
 
-The last two are bound to a member's lease and end with it. A tenure is made only where there is
+The last four are bound to a lease and end with it. A tenure is made only where there is
 none, and changed or removed only by who made it, as its number says: etcd's revision at which the
 key was made. All of it is public, and none of it decides what may be shown.
 """
@@ -19,7 +22,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
-from littled.groups.partitions import PARTITIONS_MAX, GroupRefused, label
+from littled.groups.partitions import PARTITIONS_MAX, GroupRefused, label, partition_of
 from littled.limits import GROUP_ADDRESSES_MAX
 from littled.store.etcd import Etcd, EtcdRefused, EtcdSilent, Patience, encoded
 from littled.store.etcd_place import MarkInEtcd
@@ -28,6 +31,7 @@ from littled.store.registers import silent
 _FORMAT = 1
 _GROUP, _STORES, _PARTITIONS = "group", "stores", "partitions"
 _MEMBERS, _TENURES = "members", "tenures"
+_ADDED, _PAUSED, _ADDING = "added", "paused", "adding"
 
 
 class GroupUnreachable(Exception):
@@ -36,14 +40,35 @@ class GroupUnreachable(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Directory:
-    """What never changes of a group. stores: the place of each partition's store."""
+    """What only grows of a group.
+
+    stores: the place of each partition's store. added: the streams of each partition that was added
+    to those that the group was made with.
+    """
 
     stores: tuple[str, ...]
+    added: tuple[frozenset[str], ...] = ()
 
     @property
     def partitions(self) -> int:
         """How many there are."""
         return len(self.stores)
+
+    @property
+    def first(self) -> int:
+        """How many the group was made with."""
+        return len(self.stores) - len(self.added)
+
+    def names(self, partition: int) -> frozenset[str] | None:
+        """The streams of a partition that was added; None for one that the group was made with."""
+        return None if partition < self.first else self.added[partition - self.first]
+
+    def partition_of(self, stream: str) -> int:
+        """The partition of a stream, from 0 on."""
+        for number, names in enumerate(self.added, start=self.first):
+            if stream in names:
+                return number
+        return partition_of(stream, self.first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,10 +87,15 @@ class Served:
 
 @dataclass(frozen=True, slots=True)
 class Present:
-    """What changes. members: whether each can serve. tenures: by partition."""
+    """What changes. members: whether each can serve. tenures: by partition.
+
+    added: how many partitions were added. paused: those that no member is to serve now.
+    """
 
     members: Mapping[str, bool]
     tenures: Mapping[int, Served]
+    added: int = 0
+    paused: frozenset[int] = frozenset()
 
 
 def mark_of(group: MarkInEtcd, partition: int) -> MarkInEtcd:
@@ -89,7 +119,7 @@ class Agreement:
         """Close the connection."""
         self._etcd.close()
 
-    # -- what never changes --------------------------------------------------------------------
+    # -- what only grows -----------------------------------------------------------------------
 
     def is_free(self) -> bool:
         """Whether there is nothing yet below the prefix but stores' marks."""
@@ -104,7 +134,7 @@ class Agreement:
             raise GroupRefused(f"there is a group at {self.place} already: take another prefix")
 
     def directory(self) -> Directory:
-        """What never changes. GroupRefused where there is no group."""
+        """What only grows. GroupRefused where there is no group."""
         found = self._range(_GROUP)
         if not found:
             raise GroupRefused(
@@ -118,23 +148,40 @@ class Agreement:
                 raise ValueError
             stores = self._range(f"{_STORES}/", f"{_STORES}0")
             names = [f"{_STORES}/{label(p)}" for p in range(count)]
-            return Directory(tuple(str(stores[name].value["store"]) for name in names))
+            found_in = [stores[name].value for name in names]
+            later = self._range(f"{_ADDED}/", f"{_ADDED}0")
+            names = [f"{_ADDED}/{label(p)}" for p in range(count, count + len(later))]
+            added = [later[name].value for name in names]
+            return Directory(
+                tuple(str(each["store"]) for each in (*found_in, *added)),
+                tuple(frozenset(map(str, each["streams"])) for each in added),
+            )
+
+    def add(self, partition: int, store: str, streams: Sequence[str]) -> None:
+        """Write one more partition with these streams. GroupRefused where there is one."""
+        value = {"store": store, "streams": sorted(streams)}
+        if not self._put(f"{_ADDED}/{label(partition)}", value, made_at=0):
+            raise GroupRefused(f"there is a partition {label(partition)} already: look again")
 
     # -- what changes --------------------------------------------------------------------------
 
     def present(self) -> Present:
         """Who lives, and who has what."""
         # "0" follows "/".
-        ranges = [
+        ranges: list[dict[str, dict[str, Any]]] = [
             {"request_range": {"key": self._key(f"{each}/"), "range_end": self._key(f"{each}0")}}
-            for each in (_MEMBERS, _TENURES)
+            for each in (_MEMBERS, _TENURES, _PAUSED, _ADDED)
         ]
+        ranges[-1]["request_range"]["count_only"] = True
         answer = self._ask("/v3/kv/txn", {"success": ranges})
         with _understood(self.place):
-            members, tenures = (self._keys(each["response_range"]) for each in answer["responses"])
+            found = [each["response_range"] for each in answer["responses"]]
+            members, tenures, paused = map(self._keys, found[:3])
             return Present(
                 {name.partition("/")[2]: bool(key.value["fit"]) for name, key in members.items()},
                 {int(name.partition("/")[2]): key.served() for name, key in tenures.items()},
+                int(found[3].get("count", 0)),
+                frozenset(int(name.partition("/")[2]) for name in paused),
             )
 
     def grant(self, seconds: int) -> int:
@@ -155,6 +202,22 @@ class Agreement:
     def announce(self, member: str, lease: int, *, fit: bool) -> None:
         """Say that a member lives, and whether it can serve."""
         self._put(f"{_MEMBERS}/{member}", {"fit": fit}, lease)
+
+    def begin_adding(self, lease: int) -> None:
+        """Be the only one who adds a partition, for a lease. GroupRefused where another one is."""
+        if not self._put(_ADDING, {"lease": lease}, lease, made_at=0):
+            raise GroupRefused(
+                f"somebody else adds a partition to {self.place}: wait until that is done, or for "
+                "a minute if it was stopped"
+            )
+
+    def pause(self, partition: int, lease: int) -> None:
+        """Let no member serve a partition, for a lease."""
+        self._put(_paused(partition), {}, lease)
+
+    def resume(self, partition: int) -> None:
+        """Let members serve a partition again."""
+        self._ask("/v3/kv/deleterange", {"key": self._key(_paused(partition))})
 
     def acquire(self, partition: int, member: str, lease: int) -> int | None:
         """Take a partition; the number of the tenure, None where somebody has it."""
@@ -226,6 +289,10 @@ class Agreement:
 
 def _tenure(partition: int) -> str:
     return f"{_TENURES}/{label(partition)}"
+
+
+def _paused(partition: int) -> str:
+    return f"{_PAUSED}/{label(partition)}"
 
 
 @dataclass(frozen=True, slots=True)

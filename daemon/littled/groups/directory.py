@@ -4,8 +4,8 @@ import threading
 from collections.abc import Mapping
 from contextlib import suppress
 
-from littled.groups.agreement import Agreement, GroupUnreachable, Served
-from littled.groups.partitions import GroupRefused, partition_of
+from littled.groups.agreement import Agreement, Directory, GroupUnreachable, Served
+from littled.groups.partitions import GroupRefused
 from littled.limits import GROUP_DIRECTORY_SECONDS
 from littled.store.etcd_place import MarkInEtcd
 
@@ -16,9 +16,9 @@ class LiveDirectory:
     As old as `GROUP_DIRECTORY_SECONDS`, or as the last answer where etcd gives none.
     """
 
-    def __init__(self, place: MarkInEtcd, partition: int, partitions: int) -> None:
+    def __init__(self, place: MarkInEtcd, partition: int, directory: Directory) -> None:
         """Begin to ask."""
-        self._partition, self._partitions = partition, partitions
+        self._partition, self._directory = partition, directory
         self._agreement = Agreement(place)
         self._tenures: Mapping[int, Served] = {}
         self._over = threading.Event()
@@ -27,7 +27,7 @@ class LiveDirectory:
 
     def where(self, stream: str) -> tuple[str, ...] | None:
         """Where a stream is served that this daemon does not have; None if it were here."""
-        partition = partition_of(stream, self._partitions)
+        partition = self._directory.partition_of(stream)
         if partition == self._partition:
             return None
         served = self._tenures.get(partition)
@@ -40,6 +40,9 @@ class LiveDirectory:
     def _ask(self) -> None:
         while not self._over.is_set():
             with suppress(GroupUnreachable, GroupRefused):
-                self._tenures = self._agreement.present().tenures
+                present = self._agreement.present()
+                if present.added > len(self._directory.added):
+                    self._directory = self._agreement.directory()
+                self._tenures = present.tenures
             self._over.wait(GROUP_DIRECTORY_SECONDS)
         self._agreement.close()

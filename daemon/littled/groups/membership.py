@@ -68,13 +68,16 @@ class Seen:
     """What etcd has.
 
     fit: members that say that they can serve. tenures: the number of each partition taken.
-    published: partitions of which it says where they are served.
+    published: partitions of which it says where they are served. partitions: how many there are, 0
+    for as many as before; it never falls. paused: those that nobody is to serve for a moment.
     """
 
     now: float
     fit: frozenset[str]
     tenures: Mapping[int, int]
     published: frozenset[int]
+    partitions: int = 0
+    paused: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,8 +227,11 @@ def share(partitions: int, members: int) -> int:
 def _seen(member: Member, seen: Seen) -> tuple[Member, tuple[Action, ...]]:
     lost = [p for p, tenure in member.held.items() if seen.tenures.get(p) != tenure.number]
     member, actions = _stopped(member, lost, hurried=True)
+    member = replace(member, partitions=max(member.partitions, seen.partitions))
     if not member.leased or member.leaving:
         return member, actions
+    member, more = _stopped(member, [p for p in member.held if p in seen.paused])
+    actions += more
     # What could not be said when it happened.
     if (member.name in seen.fit) != member.fit:
         actions += (Announce(member.fit),)
@@ -250,7 +256,10 @@ def _seen(member: Member, seen: Seen) -> tuple[Member, tuple[Action, ...]]:
     free = [
         p
         for p in range(member.partitions)
-        if p not in member.held and p not in seen.tenures and member.rests.get(p, 0) <= seen.now
+        if p not in member.held
+        and p not in seen.tenures
+        and p not in seen.paused
+        and member.rests.get(p, 0) <= seen.now
     ]
     free.sort(key=lambda p: _preference(member.name, p))
     wanted = free[: max(most - len(member.held), 0)]

@@ -15,9 +15,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from littled.groups.agreement import Agreement, GroupUnreachable, Served
+from littled.groups.agreement import Agreement, Directory, GroupUnreachable, Present, Served
 from littled.groups.daemons import Daemon
 from littled.groups.membership import (
+    NEEDS_ATTENTION,
     Acquire,
     Acquired,
     Action,
@@ -50,20 +51,25 @@ _WATCH_SECONDS = 0.2
 _NOT_STARTED = 1
 
 
+class CannotServe(Exception):
+    """A partition cannot be served by this member, as it was started; one sentence."""
+
+
 @dataclass(frozen=True, slots=True)
 class Settings:
     """What a member is told.
 
     name: unlike that of any other. lease_seconds: how long its lease lasts. address: where clients
-    reach the daemon of a partition. command: arguments of `littled` that serve a partition.
+    reach the daemon of a partition. command: arguments of `littled` that serve a partition of a
+    directory; raises CannotServe.
     """
 
     place: MarkInEtcd
     name: str
-    partitions: int
+    directory: Directory
     lease_seconds: int
     address: Callable[[int], str]
-    command: Callable[[int], Sequence[str]]
+    command: Callable[[Directory, int], Sequence[str]]
 
 
 class Running:
@@ -80,7 +86,8 @@ class Running:
         self._agreement = Agreement(settings.place, patience)
         self._notifier = Notifier.from_environment(os.environ, os.getpid())
         self._events: asyncio.Queue[Event] = asyncio.Queue()
-        self._member = Member(settings.name, settings.partitions)
+        self._directory = settings.directory
+        self._member = Member(settings.name, settings.directory.partitions)
         self._lease: int | None = None
         self._lost: int | None = None
         self._lease_until = 0.0
@@ -147,6 +154,7 @@ class Running:
         held, name = self._member.held, self._member.name
         try:
             present = await asyncio.to_thread(self._agreement.present)
+            await self._grow(present)
             for p, served in present.tenures.items():
                 # Got or let go by a try whose answer was lost.
                 if served.member == name and p not in held:
@@ -159,7 +167,15 @@ class Running:
             frozenset(each for each, fit in present.members.items() if fit),
             {p: served.number for p, served in present.tenures.items()},
             frozenset(p for p, served in present.tenures.items() if served.addresses),
+            self._directory.partitions,
+            present.paused,
         )
+
+    async def _grow(self, present: Present) -> None:
+        """Get to know of partitions that were added."""
+        if present.added > len(self._directory.added):
+            self._directory = await asyncio.to_thread(self._agreement.directory)
+            self._log.info("partitions added", partitions=self._directory.partitions)
 
     async def _do(self, action: Action) -> Event | None:
         """Do one thing; what came of it. What etcd did not answer is done again when it is seen."""
@@ -206,9 +222,15 @@ class Running:
         daemon = Daemon(self._folder, partition, lambda p: self._events.put_nowait(Ready(p)))
         self._daemons[partition] = daemon
         try:
-            status = await daemon.run(settings.command(partition), os.environ)
+            arguments = settings.command(self._directory, partition)
+            status = await daemon.run(arguments, os.environ)
         except OSError:
             status = _NOT_STARTED
+        except CannotServe as error:
+            self._log.error(
+                "partition cannot be served here", partition=partition, reason=str(error)
+            )
+            status = NEEDS_ATTENTION
         del self._daemons[partition]
         tenure = self._member.held.get(partition)
         wanted = tenure is not None and tenure.phase is Phase.STOPPING
@@ -240,7 +262,7 @@ class Running:
             self._lease = await asyncio.to_thread(self._leasing.grant, seconds)
             self._lease_until = asked + seconds
             self._log.info("lease granted", member=self._settings.name)
-            self._notifier.ready(f"a member of a group of {self._settings.partitions} partitions")
+            self._notifier.ready(f"a member of a group of {self._directory.partitions} partitions")
             self._events.put_nowait(Leased())
         elif not await asyncio.to_thread(self._leasing.renew, lease):
             self._lose(lease, "etcd has ended it")

@@ -129,7 +129,7 @@ async def serve(
     build: BuildEngine = Engine,
     elsewhere: Elsewhere | None = None,
     take_over: bool = False,
-    check: Callable[[Store], None] = lambda _: None,
+    check: Callable[[Store], Collection[str]] = lambda _: (),
     trainings: Executor | None = None,
 ) -> None:
     """Serve a store until SIGTERM or SIGINT.
@@ -139,9 +139,8 @@ async def serve(
     http_names: by which HTTP on the loopback interface may be called, beside localhost. page:
     whether HTTP has the operator's page; None for on this machine alone. key_path, mark_path:
     where the store's key and mark are, if not in the store. build: makes the engines. elsewhere:
-    who serves other streams, None if nobody does. take_over: put off another process that serves
-    the store (`Store.open`). check: raises where an open store is not to be served. trainings: see
-    `Trainers`.
+    who serves other streams. take_over: put off another process (`Store.open`). check: raises for a
+    store that is not to be served, returns its streams that are others'. trainings: see `Trainers`.
 
     Raises ListenError and AccessError for addresses and rules that cannot be, StoreRefused when
     the store must not be served, StoreFailed or StoreDamaged when it failed or contradicted itself
@@ -166,12 +165,13 @@ async def serve(
             take_over=take_over,
         )
         try:
-            check(store)
+            others = check(store)
             access.check_streams(store.plans, elsewhere)
             daemon = Daemon(
                 *(store, listeners, Gate(access), _again(rules, tls, context), notifier, log),
                 *(build, http_names, page, trainings),
                 elsewhere=elsewhere or Nowhere(),
+                others=others,
             )
             await daemon.run()
         finally:
@@ -194,6 +194,11 @@ def _again(
         return rules()
 
     return read
+
+
+def _plans_of(store: Store, others: Collection[str]) -> list[StreamPlan]:
+    """The plans of a store's streams, but for those that are others'."""
+    return [StreamPlan.from_dict(plan) for name, plan in store.plans.items() if name not in others]
 
 
 class Listeners:
@@ -265,6 +270,7 @@ class Daemon:
         trainings: Executor | None = None,
         *,
         elsewhere: Elsewhere,
+        others: Collection[str] = (),
     ) -> None:
         """Put the rooms together; nothing runs yet except the thread that writes."""
         self._store = store
@@ -292,7 +298,7 @@ class Daemon:
         self._committed_at = self._notified_at = self._loop.time()
         self._status: dict[str, Status] = {}
         self._facts: dict[str, tuple[Status, int, dict[str, Any]]] = {}
-        self._plans = [StreamPlan.from_dict(plan) for plan in store.plans.values()]
+        self._plans = _plans_of(store, others)
         self._plan_of = {plan.stream: plan for plan in self._plans}
         self._closed = store.closed
         self.words = {

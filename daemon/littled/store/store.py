@@ -353,6 +353,11 @@ class Store:
         return frozenset(name for name, facts in streams if facts.closing is not None)
 
     @property
+    def lost(self) -> frozenset[str]:
+        """The streams that a restore has lost, whose names are not used again."""
+        return frozenset(self._facts.lost)
+
+    @property
     def noise_key(self) -> bytes:
         """The noise key, 32 bytes. Private."""
         return self._key

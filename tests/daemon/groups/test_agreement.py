@@ -78,6 +78,37 @@ def test_a_group_is_there_as_a_whole_or_not_at_all(place: MarkInEtcd) -> None:
     agreement.close()
 
 
+def test_a_partition_is_added_once_and_everybody_gets_to_know_of_it(agreement: Agreement) -> None:
+    assert agreement.present().added == 0
+    agreement.add(2, "postgresql://db/c", ["ships", "flights"])
+    assert agreement.present().added == 1
+    found = agreement.directory()
+    assert found == Directory((*STORES, "postgresql://db/c"), (frozenset({"flights", "ships"}),))
+    assert (found.partitions, found.first) == (3, 2)
+    assert [found.names(p) for p in range(3)] == [None, None, {"flights", "ships"}]
+    assert found.partition_of("ships") == 2
+    assert found.partition_of("trains") == Directory(STORES).partition_of("trains") < 2
+    with pytest.raises(GroupRefused, match="there is a partition 02 already"):
+        agreement.add(2, "postgresql://db/d", ["trains"])
+    agreement.add(3, "postgresql://db/d", ["trains"])
+    assert agreement.directory().partition_of("trains") == 3
+
+
+def test_partitions_are_paused_for_a_lease_and_added_by_one_at_a_time(agreement: Agreement) -> None:
+    one = agreement.grant(60)
+    agreement.begin_adding(one)
+    with pytest.raises(GroupRefused, match="somebody else adds a partition"):
+        agreement.begin_adding(agreement.grant(60))
+    agreement.pause(0, one)
+    agreement.pause(1, one)
+    assert agreement.present().paused == {0, 1}
+    agreement.resume(0)
+    assert agreement.present().paused == {1}
+    agreement.revoke(one)
+    assert agreement.present().paused == frozenset()
+    agreement.begin_adding(agreement.grant(60))
+
+
 def test_where_the_mark_of_a_partition_is(place: MarkInEtcd) -> None:
     assert mark_of(place, 7).prefix == f"{place.prefix}/partitions/07/mark"
 

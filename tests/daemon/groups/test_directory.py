@@ -39,7 +39,7 @@ def test_what_is_served_elsewhere_is_known_and_stays_known_without_etcd(cluster:
     agreement.found([f"store{n}" for n in range(PARTITIONS)])
     lease = agreement.grant(60)
     streams = {partition_of(name, PARTITIONS): name for name in "abcdefghijkl"}
-    live = LiveDirectory(place, 1, PARTITIONS)
+    live = LiveDirectory(place, 1, agreement.directory())
     directory: Elsewhere = live
     # Nobody serves it yet; and what would be here is nowhere else.
     assert [directory.where(streams[p]) for p in range(PARTITIONS)] == [(), None, ()]
@@ -59,6 +59,14 @@ def test_what_is_served_elsewhere_is_known_and_stays_known_without_etcd(cluster:
     agreement = Agreement(place)
     agreement.release(0, number)
     soon(lambda: directory.where(streams[0]) == ())
+    # A partition that is added has its streams, one of which would be here by its hash.
+    agreement.add(PARTITIONS, "more", [streams[0], streams[1]])
+    soon(lambda: directory.where(streams[1]) == ())
+    number = agreement.acquire(PARTITIONS, "a", lease)
+    assert number is not None
+    agreement.publish(PARTITIONS, lease, Served("a", number, ("h:3",)))
+    soon(lambda: directory.where(streams[1]) == ("h:3",))
+    assert [directory.where(streams[p]) for p in (0, 2)] == [("h:3",), ()]
     agreement.close()
     live.close()
     live.close()

@@ -217,6 +217,7 @@ class World:
     tenures: dict[int, tuple[str, int]] = field(default_factory=dict)
     fit: dict[str, bool] = field(default_factory=dict)
     published: set[int] = field(default_factory=set)
+    paused: set[int] = field(default_factory=set)
     revision: int = 0
     now: float = 0.0
 
@@ -242,6 +243,7 @@ class World:
                 self.fit[name] = fit
             case Acquire(p):
                 assert p not in node.daemons, "two daemons of one partition at one member"
+                assert p not in self.paused, "a partition is taken that is paused"
                 alive = {n for n, fit in self.fit.items() if fit} | {name}
                 most = share(self.partitions, len(alive)) if node.state.fit else 1
                 assert len(node.state.held) < most, "more than a share"
@@ -279,7 +281,10 @@ class World:
             return
         fit = frozenset(n for n, able in self.fit.items() if able)
         numbers = {p: number for p, (_, number) in self.tenures.items()}
-        self.tell(name, Seen(self.now, fit, numbers, frozenset(self.published)))
+        now = self.now, fit, numbers, frozenset(self.published)
+        self.tell(name, Seen(*now, self.partitions, frozenset(self.paused)))
+        held = self.nodes[name].state.held
+        assert {held[p].phase for p in self.paused & held.keys()} <= {STOPPING}, "none is paused"
 
     def daemons_go_on(self, name: str, status: int | None = None) -> None:
         """Those that start are ready, or end with a status; those that stop have ended."""
@@ -303,6 +308,12 @@ class World:
             self.daemons_go_on(name, 3)
         elif what == "join" and len(self.nodes) < 4:
             self.join()
+        elif what == "add" and self.partitions < 9:
+            self.partitions += 1
+        elif what == "pause":
+            self.paused.add(len(self.nodes) % self.partitions)
+        elif what == "resume":
+            self.paused.clear()
         elif what == "leave":
             self.tell(name, Leave())
         elif what == "kill":
@@ -318,7 +329,10 @@ class World:
             self.tell(name, Leased())
 
 
-THINGS = ["poll", "poll", "ready", "fail", "join", "leave", "kill", "cut off", "back"]
+THINGS = [
+    *("poll", "poll", "ready", "fail", "join", "leave", "kill", "cut off", "back"),
+    *("add", "pause", "resume"),
+]
 
 
 @settings(max_examples=200)
@@ -334,9 +348,11 @@ def test_after_whatever_happened_each_partition_is_served_once_and_fairly(
     world.join()
     for what, number in script:
         world.happen(what, f"n{number % len(world.nodes)}")
+    world.paused.clear()
     for name in list(world.nodes):
         world.happen("back", name)
     world.join()
+    partitions = world.partitions
     for _ in range(8 + 4 * partitions):
         world.now += 400
         for name in list(world.nodes):

@@ -9,7 +9,9 @@ from littled.groups.partitions import (
     check_store,
     check_streams,
     divided,
+    given_away,
     label,
+    names_given,
     partition_of,
     told_to_store,
 )
@@ -67,6 +69,25 @@ def test_a_store_is_held_against_what_etcd_says_of_it(
         check_store(["flights"], group, 11, 12)
     with pytest.raises(GroupRefused, match="a stream in two stores would have two budgets"):
         check_store(["flights", "addresses"], told_to_store(11, 12), 11, 12)
+
+
+def test_a_partition_that_was_added_has_its_names_and_no_other_one() -> None:
+    told = told_to_store(12, 12, ["ships", "flights"])
+    check_streams(["flights"], told)
+    check_store(["flights", "ships"], told, 12, 12, {"flights", "ships"})
+    with pytest.raises(GroupRefused, match="12 was added for other streams than trains"):
+        check_streams(["trains"], told)
+    for names in (None, ["flights"]):
+        with pytest.raises(GroupRefused, match="is partition 12 of 12 for its own streams"):
+            check_store(["flights"], told, 12, 12, names)
+    with pytest.raises(GroupRefused, match="that it is partition 12 of 12: see"):
+        check_store(["flights"], told_to_store(12, 12), 12, 12, ["flights"])
+
+
+def test_a_name_that_was_given_away_is_told_by_its_store() -> None:
+    streams = {"flights": {"epsilon": 1}, "ships": given_away({"epsilon": 1}, 12)}
+    assert names_given({"streams": streams}) == {"ships": 12}
+    assert names_given({}) == {}
 
 
 def test_labels_sort_as_numbers_do() -> None:
