@@ -42,7 +42,7 @@ limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kil
 PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 --dist=worksteal
 
 # What `make benchmarks` runs, and the service after them.
-BENCHMARKS := addresses batch engine evasion feeding groups journal learning marks moving postgres prediction real registers retrain rows separation streams tables users values
+BENCHMARKS := addresses batch engine evasion feeding groups journal learning marks moving postgres prediction real registers retrain rows separation sources streams tables users values
 
 # Tests start many processes: what these import is compiled once, even where the environment says not
 # to keep it. An empty value counts as none.

@@ -18,6 +18,7 @@
     python -m benchmarks.rows          # rows of ten columns with learning, beside a bare server
     python -m benchmarks.separation    # one-way sequences from a sample, and in order
     python -m benchmarks.service       # the daemon, beside a bare server and others
+    python -m benchmarks.sources       # examples from brokers, beside their bare clients
     python -m benchmarks.streams       # what thousands of idle streams cost, beside one
     python -m benchmarks.tables        # columns of tables: encoding, reading, backtests
     python -m benchmarks.users         # what the protection of users costs
