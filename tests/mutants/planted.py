@@ -362,8 +362,8 @@ WINDOWS = (
     Mutant(
         "rounds of boosting with the same words",
         "learners/batch/methods.py",
-        'draw.words("select", ExponentialMechanism.WORDS, number)',
-        'draw.words("select", ExponentialMechanism.WORDS)',
+        "first = number * ExponentialMechanism.WORDS",
+        "first = 0",
         (f"{WINDOWS_LAW}[boosted, small steps]",),
     ),
     Mutant(

@@ -399,15 +399,16 @@ class Boosted(Selection):
 
     def select(self, window: Window, draw: Draw) -> Rule:
         """One scorecard; never bottom."""
-
+        # all at one address, so that whoever trains elsewhere asks for it once
+        words = draw.words("select", ExponentialMechanism.WORDS * self.parameters.rounds)
         return self._booster.scorecard(
-            window.x, window.y, lambda number, scores: self._stump(number, scores, draw)
+            window.x, window.y, lambda number, scores: self._stump(number, scores, words)
         )
 
-    def _stump(self, number: int, scores: Scores, draw: Draw) -> int:
-        """The place of the stump that a round draws."""
-        words = draw.words("select", ExponentialMechanism.WORDS, number)
-        return self._mechanism.sample(scores, words)
+    def _stump(self, number: int, scores: Scores, words: NDArray[np.uint64]) -> int:
+        """The place of the stump that a round draws, by words of its own."""
+        first = number * ExponentialMechanism.WORDS
+        return self._mechanism.sample(scores, words[first : first + ExponentialMechanism.WORDS])
 
     @cached_property
     def _booster(self) -> Booster:

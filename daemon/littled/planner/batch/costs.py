@@ -21,7 +21,7 @@ STATE_BYTES = limits.frame_bytes_max + 4096
 # Seconds: an example that is sorted, a rule that is weighed, a chunk's list, a candidate.
 EXAMPLE_SECONDS, RULE_SECONDS, CHUNK_SECONDS, CANDIDATE_SECONDS = 1e-6, 20e-9, 1e-3, 1e-6
 # Of an example in a round, for each column.
-CELL_SECONDS = 5e-9
+CELL_SECONDS = 3e-9
 # Distances beyond so many multiples of 1/rate have no weight.
 DISTANCES = 89
 

@@ -22,7 +22,7 @@ from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_name
 from littled.learners.batch import BatchLearner, BatchParameters, BatchState, boosting, methods
-from littled.learners.batch.boosting import Booster, residuals
+from littled.learners.batch.boosting import residuals
 from littled.learners.batch.methods import (
     Boosted,
     Dense,
@@ -364,16 +364,16 @@ class HalfTheNoise(Dense):
 class MoreRounds(Boosted):
     """Draws in one round more than it books."""
 
-    @property
-    def _booster(self) -> Booster:
-        return replace(super()._booster, rounds=self.parameters.rounds + 1)
+    def season_events(self) -> Any:
+        event: Any = super().season_events()[0]
+        return (replace(event, draws=self.parameters.rounds - 1),)
 
 
 class CountedTwice(Boosted):
     """Counts an example in two cells of a column."""
 
-    def _stump(self, number: int, scores: Scores, draw: Draw) -> int:
-        return super()._stump(number, 2 * scores, draw)
+    def _stump(self, number: int, scores: Scores, words: Any) -> int:
+        return super()._stump(number, 2 * scores, words)
 
 
 class VetoesForNothing(Histogram):

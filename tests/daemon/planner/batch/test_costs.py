@@ -55,3 +55,14 @@ def test_costs_grow_with_what_a_draw_looks_at() -> None:
     assert memory_bytes_max(plan_of(DENSE)) > snapshot_bytes_max(plan_of(DENSE))
     assert not plan_of(DENSE).needs_process
     assert plan_of(lists).needs_process
+
+
+def test_boosting_takes_cells_of_a_window_and_a_table_of_weights() -> None:
+    boosted = replace(DENSE, method="boosted", rounds=16, step=110)
+    narrow, wide = (plan_of(boosted, f"scorecard:{'x'.join(['8'] * n)}") for n in (2, 20))
+    rare = plan_of(replace(boosted, rate=Fraction(1, 500)), "scorecard:8x8")
+    more = plan_of(replace(boosted, rounds=64), "scorecard:8x8")
+    assert memory_bytes_max(wide) - memory_bytes_max(narrow) >= 18 * 10 * DENSE.window
+    assert memory_bytes_max(rare) - memory_bytes_max(narrow) > 40_000_000
+    assert draw_seconds(narrow) < min(draw_seconds(wide), draw_seconds(more))
+    assert not narrow.needs_process
