@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any
 
 from littled.cli.entry import run
 from littled_client import Client, UnreachableError
+from support.copying import Copy
 
 CONFIGURATION = """
 [streams.flights]
@@ -61,12 +61,13 @@ Littled = Callable[..., Said]
 def start(*arguments: str | Path, **options: Any) -> subprocess.Popen[str]:
     """Start a command as a process of its own, without this machine's own settings.
 
-    options: of `subprocess.Popen`, and "environment", variables beside those of the tests.
+    options: those of `Copy`, and "environment", variables beside those of the tests.
     """
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("LITTLED_", "XDG_RUNTIME"))}
     environment = kept | {"NO_COLOR": "1"} | options.pop("environment", {})
-    process = subprocess.Popen(
-        [sys.executable, "-P", "-m", "littled.cli", *map(str, arguments)],
+    process = Copy(
+        "littled.cli.entry:main",
+        [str(each) for each in arguments],
         text=True,
         env=environment,
         **{"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options,

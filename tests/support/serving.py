@@ -1,7 +1,7 @@
 """The daemon as a process of its own, and a peer that speaks to it byte by byte.
 
-Run as a program (`python serving.py JSON`) this serves a store like `littled serve`, with limits
-scaled down and with engines that misbehave, as the JSON says; see `Serving.start`.
+`main` serves a store like `littled serve`, with limits scaled down and with engines that misbehave,
+as its argument in JSON says; see `Serving.start`.
 """
 
 import asyncio
@@ -15,7 +15,6 @@ import resource
 import signal
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -55,6 +54,7 @@ from littled_protocol.messages import (
     Subscribe,
     Welcome,
 )
+from support.copying import Copy, anew
 
 WAIT_SECONDS = 60.0
 CANARY = "canary-0815"
@@ -134,13 +134,18 @@ class Serving:
         """
         unix = unix or store.parent / f"{store.name}.sock"
         arguments = json.dumps({"store": str(store), "unix": str(unix), **how})
-        process = subprocess.Popen(
-            [*prefix, sys.executable, __file__, arguments],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, **(environment or {})},
-            pass_fds=how.get("inherit", ()),
+        options: dict[str, Any] = {
+            "stdout": subprocess.PIPE,
+            "stderr": subprocess.STDOUT,
+            "text": True,
+            "env": {**os.environ, **(environment or {})},
+            "pass_fds": how.get("inherit", ()),
+        }
+        # Libraries may read the environment while they are imported.
+        process = (
+            subprocess.Popen([*prefix, *anew("support.serving:main"), arguments], **options)
+            if prefix or environment
+            else Copy("support.serving:main", [arguments], **options)
         )
         atexit.register(process.kill)  # whatever becomes of the test; does nothing after the end
         serving = cls(process, unix)
@@ -525,7 +530,3 @@ def main(arguments: Sequence[str]) -> int:
         log.critical("store", reason=str(error))
         return STORE_STATUS
     return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
