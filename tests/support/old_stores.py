@@ -6,9 +6,9 @@ makes files of `tests/fixtures/stores` with the program that is imported, and is
 environment of the older one: `git worktree add OLD 17e11b0`, and the three packages of OLD before
 those of this version. Nothing here may need more than that version had. "columns" is of da941a9,
 "windows" of f8874e1, the first with window learners; "quality" of the first version that says how
-good rules are; "scorecards" of 84a95e3; "sequences" of the
-first with one-way sequences; "grown" of the first to which streams can be added; "places" of
-10fe5c0, with places of producers' sources; all others are of 17e11b0.
+good rules are; "scorecards" of 84a95e3; "boosted" of 9e2c4c6, with scorecards from windows;
+"sequences" of the first with one-way sequences; "grown" of the first to which streams can be added;
+"places" of 10fe5c0, with places of producers' sources; all others are of 17e11b0.
 """
 
 import json
@@ -103,6 +103,7 @@ WINDOWS = {
     "teachers": "thresholds:16",
 }
 WINDOW = 'kind = "batch"\npositives = 0.5\nwindow = '
+CARD = 'kind = "batch"\nwindow = '
 SHORT: Any = {"epsilon": 2, "horizon": 1_300}
 
 CONFIGURATIONS = {
@@ -150,6 +151,10 @@ CONFIGURATIONS = {
     "scorecards": stream("cold", "scorecard:16x16x16c", epsilon=2, horizon=1_000)
     + stream("warm", "scorecard:16x16x16", "columns_max = 2", epsilon=20, horizon=1_300)
     + stream("members", "scorecard:16x16", unit=USERS, epsilon=8),
+    # few rounds, booked pure, and many; what is left over at the end of a season is in no window
+    "boosted": stream("few", "scorecard:16x16x16c", f"{CARD}200", epsilon=2, horizon=1_300)
+    + stream("many", "scorecard:16x16", f"{CARD}400", epsilon=20, horizon=1_300)
+    + stream("members", "scorecard:16x16", f"{CARD}400", unit=USERS, epsilon=20),
 }
 """By name of a store: what it was made with."""
 # What is added to "grown", where another stream is closed: the first that protects users.
