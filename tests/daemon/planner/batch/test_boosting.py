@@ -48,6 +48,23 @@ def test_longer_windows_and_larger_budgets_have_more_rounds() -> None:
     assert planned().method == "boosted"
 
 
+@pytest.mark.parametrize(
+    ("epsilon", "window", "has_a_plan"),
+    [
+        *((1, 1_000, True), (1, 5_000, True), (1, 20_000, True)),
+        *(("0.1", 1_000, False), ("0.1", 20_000, True)),
+    ],
+)
+def test_there_are_plans_where_scorecards_were_better_than_stumps(
+    epsilon: Any, window: int, has_a_plan: bool
+) -> None:
+    """What was measured on eleven tables: docs/which-class.md."""
+    if has_a_plan:
+        assert planned(epsilon=epsilon, window=window).method == "boosted"
+    else:
+        assert "would err more than one stump" in refused(epsilon=epsilon, window=window)
+
+
 def test_few_rounds_are_booked_pure_and_many_as_zcdp() -> None:
     assert planned(window=500).accounting == "pure"
     assert planned(window=20_000).accounting == "zcdp"
