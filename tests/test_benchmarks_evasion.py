@@ -325,6 +325,7 @@ def sentences() -> Iterator[tuple[str, str]]:
     yield "--classes lines:3", "there are no streams for the class 'lines:3'"
     yield "--classes thresholds:0", "thresholds needs a size from 1"
     yield "--plans best", "'best' is no plan: it is default, an adversary"
+    yield "--plans users/users", "'users/users' is no plan"
     yield "--plans adaptive/none", "'adaptive/none' is no plan"
     yield "--classes points:64 --policies middle", "no class here has a policy 'middle'"
     yield "--seeds 0", "--seeds must be at least 1, not 0"

@@ -15,7 +15,8 @@ of them knows how the learner selects. Beside them run streams that are fixed be
 
 The learner is the engine's own, with every call admitted and noise of the run's seed, as it is
 planned at (1, 1e-6). `--plans` names plans: `default`, `adaptive` (the adversary that is asked
-for), a way of selection, or both, `adaptive/dense`. A run ends at `--most` mistakes, as an evader
+for), a way of selection, `users` (whom it protects, each with one example), or some of these,
+`adaptive/users`. A run ends at `--most` mistakes, as an evader
 whom nothing stops errs to the end of the stream; its figures are then shown with ">=".
 
 `--search N` tries N policies whose parameters are chosen at random, seeded, for each class and

@@ -16,6 +16,7 @@ from benchmarks.learning.baselines import DELTA, EPSILON
 from benchmarks.learning.runs import hypotheses_of
 from benchmarks.learning.streams import parsed
 from benchmarks.pool import Pool
+from littled.budget.unit import EXAMPLE, Unit
 from littled.classes.base import ClassError
 from littled.planner import OnlinePlan, OnlineRequest, PlanError, StreamRequest, plan_stream
 from littled.planner.online.request import Adversary
@@ -36,6 +37,8 @@ CLASSES = (
     "table:1000x500",
 )
 DEFAULT, SEARCHED = "default", "searched"
+# The word of plans that protect users.
+USERS = "users"
 PLANS = (DEFAULT, "adaptive")
 # The seeds of a search, which no other run has.
 SEARCH_SEED = 3_000_000
@@ -84,12 +87,13 @@ def asked(name: str) -> dict[str, Any]:
         key = {
             **dict.fromkeys(get_args(Adversary), "adversary"),
             **dict.fromkeys(get_args(Asked), "selection"),
+            USERS: "unit",
         }.get(word)
         if key is None or key in found:
             raise ValueError(
                 f"{name!r} is no plan: it is default, an adversary "
                 f"({', '.join(get_args(Adversary))}), a selection ({', '.join(get_args(Asked))}), "
-                "or both with a slash between"
+                f"{USERS}, or some of these with slashes between"
             )
         found[key] = word
     return found
@@ -98,8 +102,10 @@ def asked(name: str) -> dict[str, Any]:
 def planned(class_name: str, name: str, horizon: int) -> Planned:
     """The planner's plan for a class alone on a stream, with its own figures."""
     try:
-        learner = OnlineRequest("l", hypotheses_of(class_name), **asked(name))
-        request = StreamRequest("bench", EPSILON, DELTA, horizon, (learner,))
+        options = asked(name)
+        unit = Unit(1) if options.pop("unit", None) else EXAMPLE
+        learner = OnlineRequest("l", hypotheses_of(class_name), **options)
+        request = StreamRequest("bench", EPSILON, DELTA, horizon, (learner,), unit=unit)
         (plan,) = plan_stream(request).of(OnlinePlan)
     except (ClassError, PlanError) as error:
         return Planned(class_name, name, None, None, None, str(error))

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from benchmarks.evasion.fixed import FixedStream
 from benchmarks.evasion.game import Choice, Game, Rows
@@ -88,8 +89,18 @@ class Prepared:
         return Rows(self._rows.x[part], self._rows.y[part])
 
 
+def users_from(position: int, count: int) -> NDArray[np.uint64]:
+    """A user of its own for each of so many positions, (count, 2)."""
+    numbers = np.arange(position, position + count, dtype=np.uint64)
+    return np.stack((np.zeros_like(numbers), numbers), axis=1)
+
+
 def play(learner: OnlineLearner, opponent: Opponent, horizon: int, seed: int, most: int) -> Outcome:
-    """A season of `horizon` examples, or up to so many mistakes; every call is admitted."""
+    """A season of `horizon` examples, or up to so many mistakes; every call is admitted.
+
+    Where users are protected each example is one of another user.
+    """
+    protects_users = learner.parameters.user_examples_max is not None
     noise = KeyedNoise(hashlib.blake2b(f"{seed}".encode(), digest_size=32).digest())
     state = learner.step(learner.initial(), SeasonOpened(0, 0), noise).state
     opponent.released(state.rule)
@@ -101,7 +112,9 @@ def play(learner: OnlineLearner, opponent: Opponent, horizon: int, seed: int, mo
         records += 1
         wrong = state.rule.evaluate(rows.x) != rows.y
         wrong[: max(0, opponent.counted - position)] = False
-        step = learner.step(state, Examples(Place(head, position, position), rows.x, rows.y), noise)
+        users = users_from(position, len(rows)) if protects_users else None
+        place = Place(head, position, position)
+        step = learner.step(state, Examples(place, rows.x, rows.y, users), noise)
         mistakes += int(np.count_nonzero(wrong[: step.consumed]))
         position += step.consumed
         version, state = state.version, step.state

@@ -254,6 +254,8 @@ USERS: dict[str, tuple[str, OnlineParameters]] = {
     "lengths, users 1": of_users("lengths", 1),
     "chain, users 2": of_users("chain", 2),
     "chain halving, users 1": of_users("chain halving", 1),
+    "chain background, users 1": of_users("chain", 1, **TWO_RATES, background_max=3),
+    "chain halving mistakes, users 2": of_users("chain halving", 2, buffer="mistakes"),
     "dense background, users 1": of_users("dense fresh", 1, **TWO_RATES, background_max=2),
     "dense background, users 2": of_users("dense fresh", 2, **TWO_RATES, background_max=5),
     "dense capped, users 2": of_users("dense capped", 2),

@@ -3,7 +3,8 @@
 **Halving, proven.** Let some rule fit all examples, chosen by whoever sees all releases. N rules,
 F = floor(log2 N), T steps, rates e_t of the trigger and e_s of the draw, and x = ln(T / p_1) / e_t,
 y = ln(F / p_2) / e_t, z = ln(F / p_3) / e_s, U = ceil(x + y + z). Then but for p_1 + p_2 + p_3 +
-p_4 the mistakes of a memory's first season are at most F U + 2 (F ln 3 - ln p_4) / e_t.
+p_4 the mistakes of a memory's first season are at most F U + 2 (F ln 3 - ln p_4) / e_t. (With two
+rates of the trigger y has that of the threshold's noise, and the last term the lower one.)
 
 1. No step has noise of x or more, but for p_1: a union over T steps. No threshold is lowered by
    more than y in the first F epochs, but for p_2. So every fire of theirs has seen more than

@@ -168,6 +168,13 @@ CASES: dict[str, tuple[Any, OnlineParameters]] = {
     "halving": (
         Thresholds(3), replace(CHAIN, memory=ChainSettings(0, 5, 0, 1000, 10, 0), ladder=())
     ),
+    "rules of a chain by mistakes and a background": (
+        Thresholds(3), replace(CHAIN, buffer="both", background_max=1, **SPLIT)
+    ),
+    "halving by mistakes": (
+        Thresholds(3),
+        replace(CHAIN, buffer="mistakes", memory=ChainSettings(0, 5, 0, 1000, 10, 0), ladder=()),
+    ),
     "proposals": (
         PREFIXES,
         replace(TRIGGERED, selection="sparse", list_cap=2, buffer="both", background_max=1),
@@ -243,6 +250,9 @@ FACTORS: dict[tuple[str, int], tuple[float, float]] = {
     ("fresh lengths", 1): (0, 3.98), ("fresh paths", 2): (0, 3.66), ("fresh lengths", 2): (0, 4.63),
     ("rules of a chain", 1): (1.55, 0), ("rules of a chain", 2): (1.88, 0),
     ("halving", 1): (2.41, 0), ("halving", 2): (4.81, 0),
+    ("rules of a chain by mistakes and a background", 1): (1.6, 0),
+    ("rules of a chain by mistakes and a background", 2): (2.4, 0),
+    ("halving by mistakes", 1): (2.5, 0), ("halving by mistakes", 2): (5.0, 0),
     ("fires at two rates", 1): (1.72, 0),
     ("fires at two rates", 2): (3.45, 0),
     ("fresh rules by mistakes and a background", 1): (1.54, 0),

@@ -8,6 +8,10 @@ offsets convict the rules on the other side of the published rule. From call J o
 middle of a public interval is published, and one draw between two candidates, the epoch's false
 positives and its false negatives, says which half is left. An interval that is empty contradicts
 what was drawn before; then the memory begins anew.
+
+Where single examples are protected all of an epoch's examples are counted. Where users are, what is
+kept of them would be used up by that; so an epoch may keep its mistakes and a background, or, as a
+draw between two counts looks at nothing else, its mistakes alone.
 """
 
 from collections.abc import Iterator
@@ -21,7 +25,9 @@ from littled.classes.capabilities import NestedRules, needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import Place
 from littled.learners.online.chain_memory import ChainMemory, ChainSettings, Weights
+from littled.learners.online.keeping import Buffers, Keeping
 from littled.learners.online.noise import LearnerNoise
+from littled.learners.online.selections.base import Load, columns
 from littled.learners.online.selections.dense import Weighing
 from littled.learners.online.state import OnlineState
 from littled.learners.online.values import EpochSettings
@@ -41,8 +47,12 @@ class Chain(Weighing):
         """What a function of releases goes with: one fresh draw a call, no teachers, no noise."""
         p = self.parameters
         yield from super().wrong()
-        if not p.fresh or p.draws != 1 or p.buffer != "examples" or p.background_max:
-            yield "chain selection is fresh, with one draw, and counts all examples"
+        counts_all = p.buffer == "examples" and not p.background_max
+        if not p.fresh or p.draws != 1 or not (counts_all or p.user_examples_max):
+            yield (
+                "chain selection is fresh, with one draw, and counts all examples, unless users "
+                "are protected"
+            )
         if p.noise_rate or p.schedule_first is not None:
             yield "chain selection needs a trigger, and a noise_rate of 0"
         if isinstance(p.memory, ChainSettings) and len(p.ladder) != min(p.memory.direct_calls, 1):
@@ -70,6 +80,9 @@ class Chain(Weighing):
     ) -> tuple[OnlineState, Rule | None]:
         """The rule that was drawn, or the middle of what is left."""
         rules, memory = needed(hypotheses.nested), _memory(state).fired()
+        if self.keeps_rows:
+            found = rules.add(rules.empty_statistics(), *columns(state.archive))
+            state = replace(state, statistics=found)  # which the next epoch forgets
         published, direct_calls = rules.number(state.rule), self._memory.direct_calls
         if memory.fires < direct_calls:
             memory, rule = self._direct(rules, published, memory, state, place, noise)
@@ -137,6 +150,22 @@ class Chain(Weighing):
     @cached_property
     def _weights(self) -> Weights:
         return Weights(self.parameters.selection_rate)
+
+    @property
+    def keeps_rows(self) -> bool:
+        """With a background only."""
+        return self.parameters.background_max > 0
+
+    def keeping(self, hypotheses: HypothesisClass) -> Keeping:
+        """Counts, or examples."""
+        if self.keeps_rows:
+            return Buffers(hypotheses, self.parameters)
+        return super().keeping(hypotheses)
+
+    def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
+        """Of all rules, and of the examples that are kept."""
+        rows = self._rows_bytes(hypotheses, load.rows) if self.keeps_rows else 0
+        return super().memory_bytes(hypotheses, load) + rows
 
     @property
     def draws_rules(self) -> bool:

@@ -24,6 +24,9 @@ BACKGROUND_EXAMPLES_NOISY = 1 << 16
 BACKGROUND_OF_USERS = 1 << 10
 BACKGROUND_OF_USERS_NOISY = 1 << 13
 BACKGROUND_BOTTOMS = 8
+# Of what the trigger costs a user, the part that is for its threshold where rules are drawn among
+# all: it is drawn a few times, and steps are many.
+THRESHOLD_SHARE = Fraction(1, 4)
 CALLS_MAX = 256
 # Steps of a season whose noise alone may be expected to fire; each needs a spare call.
 EXCEEDANCES = (0.01, 0.3, 2.0)

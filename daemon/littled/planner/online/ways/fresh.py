@@ -3,7 +3,6 @@
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from itertools import product
 from typing import Any, ClassVar
 
@@ -23,16 +22,14 @@ from littled.planner.online.ways.draft import (
     BACKGROUND_OF_USERS,
     EXCEEDANCES,
     MARGINS,
+    THRESHOLD_SHARE,
     Draft,
     TriggeredWay,
     short_rate,
 )
 from littled.planner.online.ways.scheduled import ScheduledDraft, ScheduledWay
-from littled.portable import LN2, exp, log, log1p
+from littled.portable import LN2, exp, expm1, log, log1p
 
-# Of what the trigger costs a user, the part that is for its threshold: it is drawn a few times, and
-# steps are many.
-THRESHOLD_SHARE = Fraction(1, 4)
 # Of a pool: its slots, the fewest that are worth while, and the bytes that it may take.
 POOL_SLOTS, POOL_SLOTS_MIN, POOL_BYTES_MAX = 16, 8, 1 << 25
 # One in so many is held back: the more, the longer after a drift does the pool speak for what was.
@@ -109,7 +106,8 @@ class FreshWay(ScheduledWay):
         each is longer than the last.
 
         Where single examples are protected a pool remembers other regions, if it is not too large.
-        Of users only the mistakes are kept, and a background that says where the rule is right.
+        Of users only the mistakes are kept, and a background that says where the rule is right. It
+        is a sample, so in a long chain it does not tell rules apart that are nearly alike.
         """
         slots = pool_slots(draft.request.hypotheses)
         if slots and not draft.budget.user_examples_max:
@@ -136,6 +134,10 @@ class FreshWay(ScheduledWay):
             parameters = draft.parameters(1, first, fresh=True, ladder=ladder, **keep)
             parameters = replace(parameters, calls_max=draft.fresh_calls)
             expected = first + (calls - 1) * threshold
+            if parameters.background_max and draft.request.hypotheses.nested is not None:
+                expected += mistakes_unresolved(
+                    exp(rules), parameters.background_max * float(rate), threshold, draft.endless
+                )
             yield draft.made(parameters, expected, None, draft.endless)
 
     def scheduled(self, draft: ScheduledDraft) -> Estimate:
@@ -152,6 +154,19 @@ def first_threshold(rules: float, decay: float) -> int:
     all examples needs to be drawn no longer, whichever it is.
     """
     return math.ceil((rules + 1) / (2 * (LN2 - log1p(exp(-decay)))))
+
+
+def mistakes_unresolved(rules: float, resolved: float, threshold: int, horizon: float) -> float:
+    """Mistakes of rules of a chain that a sample of examples does not tell from the right one.
+
+    A sample of b examples tells about b e_s rules apart. So a drawn rule errs on a share of
+    examples that is exponential of mean 1 / (b e_s), and is the right one with a chance that makes
+    1 / chance calls. Or the season ends before: of n such epochs of U mistakes the longest takes as
+    long as all others together, which saves a logarithm.
+    """
+    until_found = threshold * (1 / -expm1(-resolved / rules) - 1)
+    season = horizon / resolved
+    return min(until_found, season / max(1.0, log(season / threshold)))
 
 
 def pool_slots(hypotheses: HypothesisClass) -> int:

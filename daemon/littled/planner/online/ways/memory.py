@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from littled.classes.capabilities import needed
-from littled.learners.online.chain_memory import ChainSettings
+from littled.learners.online.chain_memory import OFFSET_MAX, ChainSettings
 from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.path_memory import PathSettings
@@ -26,8 +26,10 @@ from littled.planner.online.lengths import LENGTHS_AT_ONCE, searched
 from littled.planner.online.request import OnlineRequest
 from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.draft import (
+    BACKGROUND_OF_USERS,
     EXCEEDANCES,
     MARGINS,
+    THRESHOLD_SHARE,
     Draft,
     TriggeredWay,
     short_rate,
@@ -51,6 +53,12 @@ PATH_EXCEEDANCES = 2.0
 LONGER = 0.25
 # The call from which on short epochs are answered by a median.
 MEDIAN_AFTER = 4
+# Of users an epoch keeps its mistakes and a sample. In a chain that the sample resolves draws are
+# given as many calls as they nearly always need; in a longer one they find the right rule by luck
+# alone. Then a median answers epochs of any length, and takes as much weight as few mistakes say.
+MEDIAN_AFTER_OF_USERS = 12
+RESOLVED = 2
+EVIDENCE_OF_USERS = 0.45
 # An epoch of up to so many times U examples has hardly been ended by noise.
 FULL_LENGTH = 4
 
@@ -88,7 +96,7 @@ class MemoryWay(TriggeredWay):
 
     def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """No chain, noise, or a stream for which another way is made."""
-        yield from reasons_against_memory(request, users=users)
+        yield from reasons_against_memory(request)
         if request.adversary == "adaptive" and not request.asks_for(self.name):
             yield "halving has the smaller bound where rules are seen before examples are chosen"
 
@@ -123,7 +131,7 @@ class HalvingWay(TriggeredWay):
 
     def reasons(self, request: OnlineRequest, *, users: bool) -> Iterator[str]:
         """No chain, noise, or a stream for which another way is made."""
-        return reasons_against_memory(request, users=users)
+        return reasons_against_memory(request)
 
     def drafts(self, draft: Draft) -> Iterator[Estimate]:
         """Of a chain, or of the lengths of blocks."""
@@ -135,14 +143,20 @@ class HalvingWay(TriggeredWay):
 def chain_parameters(
     draft: Draft, threshold: int, memory: ChainSettings, ladder: tuple[EpochSettings, ...]
 ) -> OnlineParameters:
-    """Fresh selections in a chain: one is paid for, any number can be made."""
-    parameters = draft.parameters(
-        1, threshold, buffer="examples", fresh=True, memory=memory, ladder=ladder
-    )
+    """Fresh selections in a chain: one is paid for, any number can be made.
+
+    What is kept of a user is not used up by what no draw needs.
+    """
+    keep: dict[str, Any] = {"buffer": "examples"}
+    if draft.budget.user_examples_max:
+        keep = {"buffer": "mistakes"}
+        if memory.direct_calls:
+            keep = {"buffer": "both", "background_max": BACKGROUND_OF_USERS}
+    parameters = draft.parameters(1, threshold, fresh=True, memory=memory, ladder=ladder, **keep)
     return replace(parameters, calls_max=draft.fresh_calls)
 
 
-def reasons_against_memory(request: OnlineRequest, *, users: bool) -> Iterator[str]:
+def reasons_against_memory(request: OnlineRequest) -> Iterator[str]:
     """Why no public memory applies, whatever the budget."""
     if not _has_chains(request):
         yield NO_CHAIN
@@ -150,11 +164,6 @@ def reasons_against_memory(request: OnlineRequest, *, users: bool) -> Iterator[s
         yield "where labels are noisy they convict the right rules as well"
     if request.adversary == "none":
         yield "where examples are independent a schedule needs no memory"
-    if users and request.leaves_open and request.hypotheses.nested is not None:
-        yield (
-            "users who have given all that is kept leave later epochs empty; ask for it where "
-            "they give no more"
-        )
 
 
 def no_chain(request: OnlineRequest, way: str) -> str | None:
@@ -170,6 +179,9 @@ def _has_chains(request: OnlineRequest) -> bool:
 
 def _drawn(draft: Draft) -> Iterator[Estimate]:
     """Direct calls as many as somebody who sees each rule may need, then halving."""
+    users = bool(draft.budget.user_examples_max)
+    if users:
+        draft = replace(draft, threshold_share=THRESHOLD_SHARE)
     rules = needed(draft.request.hypotheses.nested).rule_count
     rate = draft.budget.selection_rate(1)
     if rate <= 0:
@@ -180,22 +192,45 @@ def _drawn(draft: Draft) -> Iterator[Estimate]:
         proven = halving(
             rules, draft.trigger, float(rate), draft.whole_failure, direct=direct, calls=calls
         )
-        usual = fires_beyond(logarithm, short_rate(float(rate)), direct, draft.trigger.rate)
-        parameters = chain_parameters(
-            draft,
-            direct,
-            ChainSettings(
-                direct_calls=calls,
-                evidence=math.ceil(EVIDENCE * direct),
-                fading=round(LN2 / draft.trigger.rate),
-                full_length=FULL_LENGTH * direct,
-                floor=max(0, math.ceil(log(rules / AT_FLOOR) / float(rate))),
-                median_after=MEDIAN_AFTER,
-            ),
-            (EpochSettings(proven.threshold),),
+        usual = fires_beyond(
+            logarithm, short_rate(float(rate)), direct, draft.trigger.threshold_rate
         )
+        memory = _of_users if users else _of_examples
+        parameters = chain_parameters(
+            draft, direct, memory(draft, rules, float(rate), calls, direct),
+            (EpochSettings(proven.threshold),),
+        )  # fmt: skip
         expected = calls_expected(usual) * direct
         yield draft.made(parameters, expected, proven.mistakes, drawn_calls(rules) * direct)
+
+
+def _of_examples(draft: Draft, rules: int, rate: float, calls: int, direct: int) -> ChainSettings:
+    """All examples of an epoch are counted; so the longer it is, the more a draw says."""
+    return ChainSettings(
+        direct_calls=calls,
+        evidence=math.ceil(EVIDENCE * direct),
+        fading=round(LN2 / draft.trigger.rate),
+        full_length=FULL_LENGTH * direct,
+        floor=_floor(rules, rate),
+        median_after=MEDIAN_AFTER,
+    )
+
+
+def _of_users(draft: Draft, rules: int, rate: float, calls: int, direct: int) -> ChainSettings:
+    """Long epochs say no more than short ones."""
+    resolves = rules <= RESOLVED * BACKGROUND_OF_USERS * rate
+    return ChainSettings(
+        direct_calls=calls,
+        evidence=math.ceil(EVIDENCE_OF_USERS * direct),
+        fading=0,
+        full_length=min(draft.budget.horizon, OFFSET_MAX),
+        floor=_floor(rules, rate),
+        median_after=MEDIAN_AFTER_OF_USERS if resolves else MEDIAN_AFTER,
+    )
+
+
+def _floor(rules: int, rate: float) -> int:
+    return max(0, math.ceil(log(rules / AT_FLOOR) / rate))
 
 
 def _halved(draft: Draft) -> Iterator[Estimate]:

@@ -126,6 +126,7 @@ def test_a_class_that_a_selection_cannot_use_is_refused(
         ("chain", {"fresh": False}, "is fresh, with one draw, and counts all examples"),
         ("chain", {"draws": 3}, "is fresh, with one draw, and counts all examples"),
         ("chain", {"buffer": "mistakes"}, "is fresh, with one draw, and counts all examples"),
+        ("chain", {"background_max": 3}, "counts all examples, unless users are protected"),
         ("chain", {"noise_rate": Fraction(1, 10)}, "needs a trigger, and a noise_rate of 0"),
         ("chain", {"ladder": ()}, "one threshold, for halving after direct calls"),
         ("chain halving", {"ladder": LADDER}, "one threshold, for halving after direct calls"),

@@ -75,14 +75,21 @@ def test_what_is_proven(name: str, adversary: Any, at_most: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("adversary", "way", "expected", "at_most"),
-    [("oblivious", "memory", 500, None), ("adaptive", "halving", 1400, 1450)],
+    ("name", "adversary", "way", "expected", "at_most"),
+    [
+        ("prefixes:128", "oblivious", "memory", 500, None),
+        ("prefixes:128", "adaptive", "halving", 1400, 1450),
+        ("thresholds:256", "oblivious", "memory", 245, 2200),
+        ("thresholds:256", "adaptive", "halving", 910, 1000),
+        ("thresholds:65536", "oblivious", "memory", 460, 4800),
+        ("thresholds:65536", "adaptive", "halving", 1900, 2060),
+    ],
 )
-def test_blocks_are_remembered_for_users_too(
-    adversary: Any, way: str, expected: float, at_most: float | None
+def test_rules_are_remembered_for_users_too(
+    name: str, adversary: Any, way: str, expected: float, at_most: float | None
 ) -> None:
-    """They keep mistakes and a background, so that users do not run out early."""
-    request = replace(stream(asked("prefixes:128", adversary=adversary)), unit=Unit(1))
+    """They keep mistakes, or a background as well, so that users do not run out early."""
+    request = replace(stream(asked(name, adversary=adversary)), unit=Unit(1))
     (chosen, *_) = compare_ways(request)
     assert chosen.way == way
     assert chosen.expected_mistakes is not None
@@ -113,9 +120,7 @@ def test_when_they_do_not_apply(way: MemoryWay | HalvingWay) -> None:
     assert "form a chain" in str(why_not("stumps:2:4"))
     assert "labels are noisy" in str(why_not("thresholds:8", noise_rate=Fraction(1, 9)))
     assert "schedule" in str(why_not("thresholds:8", adversary="none"))
-    assert "users" in str(why_not("thresholds:8", users=True))
-    assert why_not("prefixes:8", users=True) is None
-    assert why_not("thresholds:8", users=True, selection=way.name) is None
+    assert why_not("thresholds:8", users=True) is why_not("prefixes:8", users=True) is None
 
 
 def test_memory_gives_way_to_halving_where_rules_are_seen_unless_it_is_asked_for() -> None:
