@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from model.replaying import Replay, held_up
+from model.protocol import Bounds
+from model.replaying import BOUNDS, FAILOVERS, Replay, held_up
 from support.databases import NO_POSTGRESQL, Postgres, postgres
 from support.etcd import Cluster, etcd_cluster
 from support.postgres import SETTINGS
@@ -30,16 +31,20 @@ def etcd(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         yield running
 
 
+@pytest.mark.parametrize("bounds", [BOUNDS, FAILOVERS], ids=["copies", "failovers"])
 @pytest.mark.parametrize("part", range(5))
 def test_real_stores_go_the_ways_of_the_model(
-    part: int, server: Postgres, etcd: Cluster, tmp_path: Path
+    part: int, bounds: Bounds, server: Postgres, etcd: Cluster, tmp_path: Path
 ) -> None:
-    taken = tried = 0
+    taken = tried = met = 0
     with held_up():
         for way in range(WAYS):
             chance = random.Random(f"{part} {way}")
-            replay = Replay(server, etcd.url(f"p{part}w{way}"), tmp_path, f"{part}_{way}")
+            name = f"{bounds.faults}_{part}_{way}"
+            replay = Replay(server, etcd.url(name), tmp_path, name, bounds)
             taken += len(replay.take(chance))
             tried += replay.tried
+            met += sum(any(kind in step for kind in bounds.kinds) for step in replay.way)
     assert taken > 15 * WAYS
     assert tried
+    assert met > WAYS / 2

@@ -2,8 +2,10 @@
 
 Each owner is a `Store` on a thread of its own, held up before each step of a takeover and before
 each replacement of the mark, so that it does what the model does when the model does it. Every
-commit is durable at once here: standbys have tests of their own. What holds owners apart beside the
-guards is switched off: the server's lock, and what reserves numbers of producers ahead.
+commit is durable at once here: standbys have tests of their own. Where a standby is promoted that
+lags, the server's tables are those after an earlier commit, and all connections are ended. What
+holds owners apart beside the guards is switched off: the server's lock, and what reserves numbers
+of producers ahead.
 
 After each step the database, the mark, and whether the owner lives have to be as in the model; and
 what the model says cannot be done is tried, and has to fail.
@@ -36,8 +38,11 @@ from support.postgres import asked, url_of
 from support.stores import LEARNER, STREAM, entry, plan_values, release
 
 BOUNDS = Bounds(openings=4, commits=6, faults=1, kinds=("copied",))
+_LAGS = "that lags is promoted"
+FAILOVERS = BOUNDS._replace(faults=2, kinds=(_LAGS,))
 WAIT_SECONDS = 20.0
 RATE = Fraction(1, 64)
+_KEPT = 100  # numbers of schemas from which a standby is promoted
 # Where an owner is held up after a step, and which step comes next where it is held up.
 _ARRIVES = {"reads the mark": "store", "claims the mark": "put"}
 _NEXT = {"store": "reads the store", "claim": "claims the mark", "put": "puts the mark, and shows"}
@@ -144,9 +149,13 @@ def _held(owner: Any, name: str, before: str) -> Iterator[None]:
 class Replay:
     """One way through the model, and through the real thing beside it."""
 
-    def __init__(self, server: Postgres, mark: str, folder: Path, name: str) -> None:
+    def __init__(
+        self, server: Postgres, mark: str, folder: Path, name: str, bounds: Bounds = BOUNDS
+    ) -> None:
         """Make a store. tried: how often an owner was let do what it may not do."""
         self.way: list[str] = []
+        self._bounds = bounds
+        self._kept: set[int] = set()
         self._server, self._name = server, name
         self._files = folder / f"key-{name}", mark
         self.processes: dict[int, Process] = {}
@@ -163,22 +172,31 @@ class Replay:
         """Take one way to its end; its steps. AssertionError where the two differ."""
         state, way = State(), self.way
         try:
+            self._keep(state)
             while choices := self._choices(state):
-                weights = [0.1 if name.endswith("is killed") else 1.0 for name, _ in choices]
+                lags = sum(name.endswith(_LAGS) for name, _ in choices)
+                rare = {"is killed": 0.1, _LAGS: 0.5 / max(lags, 1)}
+                weights = [
+                    min((rare[end] for end in rare if name.endswith(end)), default=1.0)
+                    for name, _ in choices
+                ]
                 ((name, after),) = chance.choices(choices, weights)
                 way.append(name)
-                if self._do(name, state):
+                if self._do(name, state, after):
                     state = after
                     self._compare(state, way)
+                    self._keep(state)
         finally:
             for process in self.processes.values():
                 process.kill()
         return tuple(way)
 
-    def _do(self, name: str, state: State) -> bool:
+    def _do(self, name: str, state: State, after: State) -> bool:
         """Take a step; whether it was, as a real store may see sooner that it was put off."""
         if name == "the store is copied":
-            self._copy()
+            self._copy(0, 1)
+        if name.endswith(_LAGS):
+            self._promote(len(after.databases[0].log))
         if not name.startswith("owner "):
             return True
         number, what = int(name.split()[1]), name.split(maxsplit=2)[2]
@@ -193,7 +211,8 @@ class Replay:
                 self._try_what_is_forbidden(state, owner)
             self.processes.pop(number).kill()
         elif what == "reads the store" and process.step() == "ended":
-            assert epoch_of(state.databases[owner.database].log) != owner.epoch
+            database = state.databases[owner.database]
+            assert (epoch_of(database.log), database.life) != (owner.epoch, owner.life)
             return False
         else:
             self._step(process, owner, what)
@@ -221,23 +240,53 @@ class Replay:
         ended = tuple(f"owner {number} " for number, each in self.processes.items() if each.over)
         found = [
             (name, after)
-            for name, after in steps(state, ALL, BOUNDS)
+            for name, after in steps(state, ALL, self._bounds)
             if name.endswith("is killed") or not name.startswith(ended)
         ]
-        ending = [each for each in found if each[0].startswith("standby of")]
+        ending = [each for each in found if each[0].endswith("has everything")]
         told = [each for each in found if each[0].endswith("is told of its commit")]
         return ending or told or found
 
-    def _copy(self) -> None:
-        self.urls.append(self._schema(1))
+    def _copy(self, source: int, target: int) -> None:
+        self.urls.append(self._schema(target))
+        self._fill(source, target)
+
+    def _fill(self, source: int, target: int) -> None:
+        """Let a schema have the tables of another one."""
+        there, here = f"m{self._name}_{source}", f"m{self._name}_{target}"
         for (table,) in asked(
-            self.urls[0], "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+            self.urls[0],
+            f"SELECT tablename FROM pg_tables WHERE schemaname = '{there}'",  # noqa: S608
         ):
             asked(
                 self.urls[0],
-                f"CREATE TABLE m{self._name}_1.{table} (LIKE {table} INCLUDING ALL);"  # noqa: S608
-                f"INSERT INTO m{self._name}_1.{table} SELECT * FROM {table}",
+                f"CREATE TABLE {here}.{table} (LIKE {there}.{table} INCLUDING ALL);"  # noqa: S608
+                f"INSERT INTO {here}.{table} SELECT * FROM {there}.{table}",
             )
+
+    def _keep(self, state: State) -> None:
+        """Remember what a standby has that comes no further, where one may be promoted."""
+        length = len(state.databases[0].log)
+        if self._bounds is not FAILOVERS or state.databases[0].waiting or length in self._kept:
+            return
+        self._kept.add(length)
+        self._schema(_KEPT + length)
+        self._fill(0, _KEPT + length)
+
+    def _promote(self, length: int) -> None:
+        """Be a server that has no more than so many commits, to which nobody is connected."""
+        asked(
+            self.urls[0],
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+            "WHERE application_name = 'littled'",
+        )
+        schema = f"m{self._name}_0"
+        asked(self.urls[0], f"DROP SCHEMA {schema} CASCADE; CREATE SCHEMA {schema}")
+        self._fill(_KEPT + length, 0)
+        for later in [each for each in self._kept if each > length]:
+            self._kept.remove(later)
+            kept = f"m{self._name}_{_KEPT + later}"
+            asked(self.urls[0], f"DROP SCHEMA {kept} CASCADE")
 
     def _compare(self, state: State, way: list[str]) -> None:
         """The databases and the mark are as in the model."""
@@ -265,7 +314,7 @@ class Replay:
         more = state._replace(used=state.used._replace(commits=0))
         may = {
             name.split(maxsplit=2)[2]
-            for name, _ in steps(more, ALL, BOUNDS)
+            for name, _ in steps(more, ALL, self._bounds)
             if name.startswith(f"owner {owner.opening} ")
         }
         if process.at == "serving" and "appends an example" not in may:

@@ -2964,6 +2964,13 @@ OWNERS = (
         (f"{STORE}/test_store.py::test_nobody_is_shown_what_the_mark_does_not_have_yet",),
     ),
     Mutant(
+        "a standby without the last commits that is served behind its mark",
+        "store/store.py",
+        "        findings = self._history.behind(mark)\n        if findings:",
+        "        findings = self._history.behind(mark)\n        if findings and not findings:",
+        ("test_model_replayed.py::test_real_stores_go_the_ways_of_the_model[3-failovers]",),
+    ),
+    Mutant(
         "an error of the server that goes into a message",
         "store/postgres.py",
         "code = error.sqlstate or type(error).__name__",
