@@ -7,8 +7,9 @@ environment of the older one: `git worktree add OLD 17e11b0`, and the three pack
 those of this version. Nothing here may need more than that version had. "columns" is of da941a9,
 "windows" of f8874e1, the first with window learners; "quality" of the first version that says how
 good rules are; "scorecards" of 84a95e3; "boosted" of 9e2c4c6, with scorecards from windows;
-"sequences" of the first with one-way sequences; "grown" of the first to which streams can be added;
-"places" of 10fe5c0, with places of producers' sources; all others are of 17e11b0.
+"damped" of 167dd7b, the last whose scorecards have one rate; "sequences" of the first with one-way
+sequences; "grown" of the first to which streams can be added; "places" of 10fe5c0, with places of
+producers' sources; all others are of 17e11b0.
 """
 
 import json
@@ -155,6 +156,10 @@ CONFIGURATIONS = {
     "boosted": stream("few", "scorecard:16x16x16c", f"{CARD}200", epsilon=2, horizon=1_300)
     + stream("many", "scorecard:16x16", f"{CARD}400", epsilon=20, horizon=1_300)
     + stream("members", "scorecard:16x16", f"{CARD}400", unit=USERS, epsilon=20),
+    # the same with damped noise, a stump, judged candidates, and one rate for the whole season
+    "damped": stream("cold", "scorecard:16x16x16c", epsilon=2, horizon=1_000)
+    + stream("warm", "scorecard:16x16x16", "columns_max = 2", epsilon=20, horizon=1_300)
+    + stream("members", "scorecard:16x16", unit=USERS, epsilon=8),
 }
 """By name of a store: what it was made with."""
 # What is added to "grown", where another stream is closed: the first that protects users.

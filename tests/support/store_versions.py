@@ -22,6 +22,7 @@ WRITTEN_BY = {
     "windows": "f8874e1",
     "quality": "ac0f058",
     "scorecards": "84a95e3",
+    "damped": "167dd7b",
     "sequences": "ca54681",
 }
 HOLDS = {
@@ -34,6 +35,7 @@ HOLDS = {
     "quality": "how good rules are, measured from the budget",
     "restored": "a store that was restored from an older copy",
     "scorecards": "scorecards",
+    "damped": "scorecards with damped noise, a stump and judged candidates",
     "seasons": "several [seasons](glossary.md#season)",
     "selections": "every way of selection",
     "sequences": "one-way sequences",
