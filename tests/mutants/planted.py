@@ -2235,8 +2235,15 @@ LEADERS = (
     Mutant(
         "decaying sums of batches before noise",
         "learners/leader/working.py",
-        "level = learner.level(sequence, heard)",
-        "level = learner.level(sequence, summed)",
+        "learner.following(sequence, heard, batches)",
+        "learner.following(sequence, summed, batches)",
+        (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
+    ),
+    Mutant(
+        "a change of a stream found in sums before noise",
+        "learners/leader/learner.py",
+        "if is_longer_than_noise(recent, self",
+        "if is_longer_than_noise(recent + (sequence.summed.cells.sum(axis=1) << 9), self",
         (f"{LEADER_LAW}::test_what_is_published_follows_from_the_releases_alone",),
     ),
     Mutant(

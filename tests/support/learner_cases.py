@@ -349,6 +349,10 @@ SCORECARDS: dict[str, tuple[str, LeaderParameters]] = {
         "scorecard",
         replace(COMPARED, damping=Fraction(4, 5), judging_lead=2, short_share=Fraction(4, 5)),
     ),
+    "scorecard falling": (
+        "scorecard",
+        replace(COMPARED, damping=Fraction(4, 5), falling_after=3, drift_batches=2, drift_lead=1),
+    ),
 }
 # A name ends with c.
 SCORECARD_USERS: dict[str, tuple[str, LeaderParameters]] = {

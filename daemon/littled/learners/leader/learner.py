@@ -48,11 +48,13 @@ from littled.learners.contract import (
     Step,
 )
 from littled.learners.leader.columns import Columns
+from littled.learners.leader.drift import is_longer_than_noise, recent_noise
 from littled.learners.leader.features import SCORE_BITS, WEIGHT_BITS, FeatureMap
 from littled.learners.leader.judging import COUNTED, Candidate, Judgement
 from littled.learners.leader.parameters import (
     LENGTH_MAX,
     POINTS,
+    RATE_BITS,
     ROOT_BITS,
     LeaderParameters,
 )
@@ -362,10 +364,13 @@ class LeaderLearner:
         return state.card.constant, points_of_cells(state.card)
 
     def _sequence(self, start: Integers, centre: Integers, bound: int) -> Sequence:
-        rows = self.features.dimensions
+        p, rows = self.parameters, self.features.dimensions
         nothing = np.zeros(rows, dtype=np.int64)
-        level = nothing if self.parameters.damping else None
-        return Sequence(Columns(rows), Columns(rows), nothing, start, centre, bound, level)
+        return Sequence(
+            Columns(rows), Columns(rows), nothing, start, centre, bound,
+            level=nothing if p.damping else None,
+            recent=nothing if p.drift_batches else None,
+        )  # fmt: skip
 
     @cached_property
     def _powers(self) -> tuple[int, ...]:
@@ -397,17 +402,31 @@ class LeaderLearner:
     def _reversed_roots(self) -> Integers:
         return np.array(self.parameters.roots[::-1], dtype=np.int64)
 
-    def level(self, sequence: Sequence, released: Columns) -> Integers | None:
-        """The decaying sum of a damped sequence with one more release, the last one; public.
+    @cached_property
+    def _recent_noise(self) -> tuple[int, ...]:
+        return recent_noise(self.parameters)
 
-        What is added are the releases convolved with what undoes their coefficients: the batch's
-        sum, in units of 2^-16, and noise.
+    def following(self, sequence: Sequence, released: Columns, batches: int) -> Sequence:
+        """A sequence with one more release, the last one, after so many batches of it; public.
+
+        What a damped one adds to its decaying sum are the releases convolved with what undoes their
+        coefficients: the batch's sum, in units of 2^-16, and noise; times the learning rate, where
+        that falls.
         """
         if sequence.level is None:
-            return None
+            return replace(sequence, released=released)
+        p, since, recent = self.parameters, sequence.since, sequence.recent
         coefficients = self._reversed_roots[-released.count :]
         added: Integers = np.einsum("ij,j->i", released.cells, coefficients)
-        return sequence.level - sequence.level // self._lasting + added
+        if p.falling_after:
+            added = np.minimum(np.maximum(added, -_ROW_MAX), _ROW_MAX)
+            if recent is not None:
+                recent = recent - recent // p.drift_batches + added
+                if is_longer_than_noise(recent, self._recent_noise[batches - 1], p.drift_lead):
+                    since = 0
+            added, since = added * p.falling(since) >> RATE_BITS, since + 1
+        level = sequence.level - sequence.level // self._lasting + added
+        return replace(sequence, released=released, level=level, since=since, recent=recent)
 
     def after(self, sequence: Sequence, batches: int, *, warming: bool) -> Integers:
         """The weights that follow from the releases of so many batches of a sequence; public."""

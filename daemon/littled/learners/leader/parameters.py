@@ -1,5 +1,6 @@
 """Public parameters of the scorecard learner: fixed before any data, recorded in the store."""
 
+import math
 from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -32,7 +33,9 @@ DAMPED_BATCHES_MAX = 1 << 14
 DROPPED_BITS = 14
 # Those of damped sequences, and the bits of the numbers that their releases are multiplied by.
 DAMPED_DROPPED_BITS, ROOT_BITS = 24, 16
-JUDGING_LEAD_MAX = 100
+JUDGING_LEAD_MAX, DRIFT_LEAD_MAX = 100, 100
+# Rates that fall are multiples of 2^-14 of the first one.
+RATE_BITS = 14
 
 # Points of a scorecard for one unit of the logarithm of the odds of a usual row.
 POINTS = 100
@@ -43,6 +46,7 @@ _INTEGERS = (
     *("horizon", "batch_examples", "warmup", "warmup_scale", "moments_scale", "scale"),
     *("cosines", "average_batches", "publish_every", "stump_batches", "stump_points", "stump_fade"),
     *("judging_scale", "judging_first", "judging_last", "least_change", "judging_lead"),
+    *("falling_after", "drift_batches", "drift_lead"),
 )
 # What later versions added: not stored where it has its default, so that plans stay as they were.
 _LATER = (
@@ -50,6 +54,7 @@ _LATER = (
     *("stump_batches", "stump_rate", "stump_points", "stump_fade"),
     *("judging_scale", "judging_first", "judging_last", "least_change"),
     *("damping", "judging_lead", "short_share"),
+    *("falling_after", "drift_batches", "drift_lead"),
 )
 
 
@@ -59,7 +64,7 @@ class LeaderParameters:
 
     Privacy-critical (they set prices): all but `learning_rate`, `columns_max`, `monotone`,
     `average_batches`, `publish_every`, `stump_points`, `stump_fade`, `least_change`,
-    `judging_lead` and `short_share`.
+    `judging_lead`, `short_share`, `falling_after`, `drift_batches` and `drift_lead`.
 
     - `epsilon`: what is promised for all that is released about an example; finite precision is
       charged for it.
@@ -90,6 +95,10 @@ class LeaderParameters:
     - `judging_lead`: a scorecard is left for what leads by so many standard deviations of a lead.
     - `short_share`: of the usual length of rows less their mean; shorter ones are not stretched to
       a common length, all others are.
+    - `falling_after`: f, in batches: t batches after a sequence began the learning rate is
+      (1 + t/f)^(-3/4) of `learning_rate`; 0 where it stays what it is. Damped sequences only.
+    - `drift_batches`: m, of a decaying sum of releases, 1 - 1/m from batch to batch. Where it is
+      longer than noise by `drift_lead` standard deviations, t begins anew; 0 where it never does.
     - `least_change`: a scorecard is published again when rows score differently by so many points,
       as a root mean square over rows whose buckets are all as likely; 0 for any change.
 
@@ -122,6 +131,9 @@ class LeaderParameters:
     damping: Fraction = Fraction(0)
     judging_lead: int = 1
     short_share: Fraction = Fraction(1)
+    falling_after: int = 0
+    drift_batches: int = 0
+    drift_lead: int = 0
 
     def __post_init__(self) -> None:
         """Say the first thing that is wrong, if anything is."""
@@ -182,6 +194,15 @@ class LeaderParameters:
         """What undoes the coefficients of damped sequences, in units of 2^-16; as many of them."""
         count = max(len(self.coefficients), len(self.warmup_coefficients))
         return roots(count, self.decay * (1 - self.damping))
+
+    def falling(self, batches: int) -> int:
+        """The learning rate so many batches after the first, in units of 2^-14 of that one.
+
+        2^14 (1 + batches / f)^(-3/4), rounded down.
+        """
+        f = self.falling_after
+        power = (f << RATE_BITS) ** 3 << RATE_BITS
+        return math.isqrt(math.isqrt(power // (f + batches) ** 3)) if f else 1 << RATE_BITS
 
     @property
     def dropped_bits(self) -> int:
@@ -274,6 +295,14 @@ def _wrong_damping(p: LeaderParameters) -> Iterator[str]:
         yield "short_share must be above 0 and at most 1"
     if not 0 <= p.damping < 1 or (p.damping and (1 - p.decay).numerator != 1):
         yield "damping must be from 0 to below 1, and decay 1 - 1/k for an integer k with it"
+    if p.falling_after and not p.damping:
+        yield "falling_after needs damping"
+    if bool(p.drift_batches) != bool(p.drift_lead) or p.drift_lead > DRIFT_LEAD_MAX:
+        yield f"drift_batches needs drift_lead, from 1 to {DRIFT_LEAD_MAX}"
+    if max(p.falling_after, p.drift_batches) > DAMPED_BATCHES_MAX:
+        yield f"falling_after and drift_batches must be at most {DAMPED_BATCHES_MAX}"
+    if p.drift_batches and not p.falling_after:
+        yield "drift_batches needs falling_after"
     if any(_is_too_long(p, each) for each in (p.coefficients, p.warmup_coefficients)):
         yield "batches this long have sums that would not fit into 64 bits; shorten the horizon"
 

@@ -21,7 +21,9 @@ class Sequence:
     Public: `released` (O without its lowest bits), `start` (the weights that it began with),
     `centre` and `bound`. Private: `summed` (G), `partial`, the sum of the batch that is not full.
     Where a plan is damped, of `summed` and `released` only the last ones are kept, and `level` is
-    the decaying sum that the weights follow, public; else it is None.
+    the decaying sum that the weights follow, public; else it is None. Where its learning rate
+    falls, `since` are batches since the first rate, and where that begins anew after a change,
+    `recent` is the decaying sum by which a change is found; both public.
     """
 
     summed: Columns
@@ -31,6 +33,8 @@ class Sequence:
     centre: Integers
     bound: int
     level: Integers | None = None
+    since: int = 0
+    recent: Integers | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +154,17 @@ def _sequence_to_dict(sequence: Sequence) -> dict[str, Any]:
     values = {one.name: getattr(sequence, one.name) for one in fields(sequence)}
     if sequence.level is None:  # as it always was
         del values["level"]
+    if sequence.recent is None:
+        del values["recent"]
+    if not sequence.since:
+        del values["since"]
     for name in ("summed", "released"):
         values[name] = np.ascontiguousarray(values[name].cells)
     return values
 
 
 def _sequence_from_dict(values: dict[str, Any]) -> Sequence:
-    if set(values) | {"level"} != {one.name for one in fields(Sequence)}:
+    if set(values) | {"level", "since", "recent"} != {one.name for one in fields(Sequence)}:
         raise SnapshotUnusable("the snapshot has the fields of another version")
     grown = {name: Columns(len(values[name]), values[name]) for name in ("summed", "released")}
     return Sequence(**{**values, **grown})

@@ -61,8 +61,8 @@ class Core(Protocol):
     def row(self, columns: Columns, *, warming: bool) -> Integers:
         """The sum of columns that is released."""
 
-    def level(self, sequence: Sequence, released: Columns) -> Integers | None:
-        """The decaying sum of a damped sequence with one more release."""
+    def following(self, sequence: Sequence, released: Columns, batches: int) -> Sequence:
+        """A sequence with one more release."""
 
     def after(self, sequence: Sequence, batches: int, *, warming: bool) -> Integers:
         """The weights that follow from the releases of so many batches of a sequence."""
@@ -169,10 +169,9 @@ class Working:
         row = learner.row(summed, warming=warming)
         released = learner.release(row, self.source, place, "scorecard")
         heard = sequence.released.plus(released >> p.dropped_bits, kept)
-        level = learner.level(sequence, heard)
-        self.sequence = replace(sequence, summed=summed, released=heard, level=level)
-        self.partial = np.zeros_like(self.partial)
         batches = self.batches + 1 - p.stump_batches - (0 if warming else p.warmup)
+        self.sequence = replace(learner.following(sequence, heard, batches), summed=summed)
+        self.partial = np.zeros_like(self.partial)
         self.weights = learner.after(self.sequence, batches, warming=warming)
         self.average = self.average + (self.weights - self.average) // p.average_batches
         self.batches += 1

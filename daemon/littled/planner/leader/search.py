@@ -14,6 +14,8 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar
 
+import numpy as np
+
 from littled.classes.capabilities import AdditiveRules, needed
 from littled.learners.leader import LeaderParameters
 from littled.learners.leader.judging import COUNTED
@@ -22,6 +24,7 @@ from littled.learners.leader.parameters import (
     DAMPED_BATCHES_MAX,
     LENGTH_MAX,
     NOISE_VARIANCE,
+    RATE_BITS,
     ROOT_BITS,
     SCALE_MAX,
     coefficients,
@@ -44,6 +47,14 @@ BATCH_SPEED_MAX = 8.0
 RATE_MAX = 0.2
 # Batches have at least so many examples, and a season at least so many batches, where it can.
 BATCH_MIN, BATCHES_MIN = 8, 40
+# Seasons of at least so many batches begin with a higher rate, which falls: so many times that of
+# others, from a tenth of the season's batches on. Their batches are half as long, but have as many
+# examples at least. Smaller budgets learn all season long, and noise hides changes.
+FALLING_BATCHES, FALLING_RATE, FALLING_OVER = 300, 2, 10
+FALLING_SPEED, FALLING_BATCH_MIN = BATCH_SPEED / 2, 24
+# It begins anew where the latest releases, over some hundreds of examples, are longer than noise by
+# five standard deviations: on streams that do not change this happens a few times a season.
+DRIFT_BATCHES, DRIFT_LEAD = 32, 5
 # Of longer seasons batches have more examples, since each takes its time.
 SEASON_LONG, BATCH_LONG = 1 << 19, 256
 # Noise that is spread over some hundred batches costs less than over all of a season, and learning
@@ -184,7 +195,11 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
     share = judging_share(n, own)
     rows = own * (1 - share)
     cosines = cosines_of(rules)
-    batch, decay, rate = _batch(n, rows)
+    batch, decay, rate = _batch(n, rows, BATCH_SPEED, BATCH_MIN)
+    falls = n // batch >= FALLING_BATCHES and n <= SEASON_LONG
+    if falls:
+        batch, decay, rate = _batch(n, rows, FALLING_SPEED, min(batch, FALLING_BATCH_MIN))
+        rate = min(FALLING_RATE * rate, BATCH_SPEED_MAX / batch)
     stump, stump_rate = _stump(rules, n, own, batch)
     warmup = _warmup(rules.features(cosines).dimensions, n, rows, batch)
     batches = n // batch - stump - warmup
@@ -222,6 +237,9 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
             damping=damping,
             short_share=SHORT_SHARE,
             judging_lead=LEAD if share < JUDGING_MAX else LEAD_NOISY,
+            falling_after=n // batch // FALLING_OVER if falls else 0,
+            drift_batches=DRIFT_BATCHES if falls else 0,
+            drift_lead=DRIFT_LEAD if falls else 0,
         )
     except ValueError:  # a season so long that sums would not fit into 64 bits
         return None
@@ -277,13 +295,13 @@ def _multiple(rho: float, squares: int) -> int:
     return math.isqrt(int(2 * rho * (1 - 1e-9) * NOISE_VARIANCE / squares))
 
 
-def _batch(n: int, rho: float) -> tuple[int, Fraction, float]:
+def _batch(n: int, rho: float, least_speed: float, least: int) -> tuple[int, Fraction, float]:
     """The size of a batch, the decay and the learning rate that fit each other."""
     deviation, rate, batch, decay = math.sqrt(1 / (2 * rho)), RATE_LOW, 1, Fraction(1)
     usual = batch
     for _ in range(STEPS):
-        speed = BATCH_SPEED * max(1.0, min(FASTER_MAX, math.sqrt(RATE_LOW / rate)))
-        usual = max(BATCH_MIN, min(round(speed / rate), max(BATCH_MIN, n // BATCHES_MIN)))
+        speed = least_speed * max(1.0, min(FASTER_MAX, math.sqrt(RATE_LOW / rate)))
+        usual = max(least, min(round(speed / rate), max(least, n // BATCHES_MIN)))
         longer = max(-(-n // DAMPED_BATCHES_MAX), BATCH_LONG if n > SEASON_LONG else 1)
         batch = min(max(usual, longer), n, BATCH_MAX)
         decay = 1 - Fraction(1, max(2, round(2 * n / batch)))
@@ -306,17 +324,34 @@ def scale_of(count: int, decay: Fraction, rho: float) -> int:
     return min(SCALE_MAX, int(length * (1 - 1e-9)) // (2 * LENGTH_MAX))
 
 
+@lru_cache(maxsize=256)
 def score_noise(p: LeaderParameters) -> float:
     """Standard deviation of the noise in the last weights along a vector of length 1.
 
-    As far as learning does not make up for it.
+    As far as learning does not make up for it, and if the rate never begins anew.
     """
     unit = 2 * LENGTH_MAX * p.scale
     if not p.damping:
         squares = sum(c * c for c in p.coefficients) / (p.scale * p.scale)
+    elif p.falling_after:
+        squares = _falling_squares(p)
     else:  # of decaying sums of the series that undoes the coefficients
         squares, current, roots = 0.0, 0.0, p.roots
         for k in range(p.batches):
             current = current * float(p.decay) + (roots[k] / 2**ROOT_BITS if k < len(roots) else 0)
             squares += current * current
     return float(p.learning_rate) * math.sqrt(NOISE_VARIANCE * squares) / unit
+
+
+def _falling_squares(p: LeaderParameters) -> float:
+    """The squares of what releases are multiplied by in the last weights, at rates that fall."""
+    rates, power = [], 1 << ROOT_BITS
+    for batch in reversed(range(p.batches)):
+        rates.append(p.falling(batch) * power >> ROOT_BITS)
+        power = power * p.decay.numerator // p.decay.denominator
+    last_first = np.array(rates, dtype=np.int64)
+    multiples = np.zeros(p.batches, dtype=np.int64)
+    for k, root in enumerate(p.roots[: p.batches]):
+        multiples[k:] += root * last_first[: p.batches - k]
+    squares: int = sum(each * each for each in multiples.tolist())
+    return squares / (1 << 2 * (ROOT_BITS + RATE_BITS))

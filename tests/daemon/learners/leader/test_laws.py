@@ -46,6 +46,8 @@ DAMPED = replace(
     COMPARED, horizon=16, damping=F(7, 9), judging_lead=2, short_share=F(4, 5), scale=40,
     warmup_scale=36,
 )  # fmt: skip
+# The learning rate falls, and begins anew after what is longer than noise.
+FALLING = replace(DAMPED, falling_after=2, drift_batches=2, drift_lead=1)
 # A row of buckets and a label; None for an example of a user that is not there.
 Example = tuple[tuple[int, int], int]
 EXTREMES: tuple[Example, ...] = (((0, 0), 0), ((0, 0), 1), ((2, 1), 0), ((2, 1), 1), ((1, 0), 1))
@@ -140,7 +142,9 @@ def neighbours(length: int) -> Iterator[tuple[list[Example], list[Example]]]:
 
 
 @pytest.mark.parametrize(
-    "parameters", [COLD, WARM, COMPARED, DAMPED], ids=["cold", "warm", "compared", "damped"]
+    "parameters",
+    [COLD, WARM, COMPARED, DAMPED, FALLING],
+    ids=["cold", "warm", "compared", "damped", "falling"],
 )
 def test_all_releases_of_a_season_cost_what_is_charged(parameters: LeaderParameters) -> None:
     most = F(0)
@@ -210,9 +214,21 @@ def test_all_that_one_user_gives_costs_what_is_charged(
     ]
 
 
+def test_transcripts_let_rates_fall_and_begin_anew() -> None:
+    """So that what follows from releases is seen to follow from them alone."""
+    began = set()
+    for transcript in TRANSCRIPTS:
+        learner = Transcribed("s/l", CLASS, FALLING, transcript)
+        sides = next(neighbours(FALLING.horizon))
+        began.add(rules_of(learner, sides[0])[-1].split("], ")[2])
+    assert len(began) > 1
+
+
 def test_the_event_of_a_damped_sequence_has_its_own_coefficients() -> None:
     assert (DAMPED.coefficients, DAMPED.batches) == ((40, 3), 4)
     assert season_event(DAMPED).rest == (2 << 22) ** 2 * (40**2 + 3**2)
+    # what a learning rate does has no price
+    assert season_event(FALLING) == season_event(DAMPED)
 
 
 def test_the_event_is_what_the_proof_says() -> None:
@@ -274,8 +290,8 @@ SHAPED_SELDOM = replace(SELDOM, monotone="rf")
 
 @pytest.mark.parametrize(
     "parameters",
-    [COLD, WARM, SHAPED, COMPARED, DAMPED, SELDOM, SHAPED_SELDOM],
-    ids=["cold", "warm", "shaped", "compared", "damped", "seldom", "shaped-seldom"],
+    [COLD, WARM, SHAPED, COMPARED, DAMPED, FALLING, SELDOM, SHAPED_SELDOM],
+    ids=["cold", "warm", "shaped", "compared", "damped", "falling", "seldom", "shaped-seldom"],
 )
 def test_what_is_published_follows_from_the_releases_alone(parameters: LeaderParameters) -> None:
     """Neighbours whose releases are the same publish the same rules, and ask for the same words."""
@@ -303,5 +319,8 @@ def rules_of(learner: Transcribed, examples: Sequence[Example]) -> list[str]:
             assert isinstance(effect, CallRequested)
             state = learner.step(state, CallAdmitted(effect.place), NOISE).state
             out.append(state.rule.to_json())
-    public = (state.weights.tolist(), state.average.tolist(), state.batches)
+    sequence = state.sequence
+    assert sequence is not None
+    found = None if sequence.recent is None else sequence.recent.tolist()
+    public = (state.weights.tolist(), state.average.tolist(), state.batches, sequence.since, found)
     return [*out, str((*public, state.base, state.stump, state.judgement, state.card))]

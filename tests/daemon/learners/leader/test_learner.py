@@ -57,6 +57,7 @@ COMPARED = {
     "portfolio": PORTFOLIO,
     "damped": DAMPED,
     "members": replace(PORTFOLIO, user_examples_max=1),
+    "falling": replace(DAMPED, falling_after=3, drift_batches=2, drift_lead=1),
 }
 ALL = CASES | COMPARED
 FEATURES = CLASS.features(4)

@@ -92,6 +92,7 @@ PORTFOLIO = replace(
     WARM, cosines=16, average_batches=3, publish_every=1, stump_batches=4, stump_rate=F(1, 4),
     stump_points=100, stump_fade=80, judging_scale=10**6, judging_first=3, judging_last=12,
     least_change=20, damping=F(1, 20), judging_lead=2, short_share=F(4, 5),
+    falling_after=10, drift_batches=16, drift_lead=4,
 )  # fmt: skip
 
 
@@ -100,9 +101,17 @@ def test_what_came_later_is_stored_where_it_is_not_what_it_was_before() -> None:
         *("cosines", "average_batches", "publish_every", "stump_batches", "stump_rate"),
         *("stump_points", "stump_fade", "judging_scale", "judging_first", "judging_last"),
         *("least_change", "damping", "judging_lead", "short_share"),
+        *("falling_after", "drift_batches", "drift_lead"),
     }
     assert LeaderParameters.from_dict(PORTFOLIO.to_dict()) == PORTFOLIO
     assert PORTFOLIO.batches == 92
+
+
+def test_a_rate_that_falls_is_rounded_down_from_a_power_of_the_batches() -> None:
+    for batches in (0, 1, 9, 10, 50, 10_000):
+        exact = 2**14 * (1 + batches / 10) ** -0.75
+        assert exact - 1.001 < PORTFOLIO.falling(batches) <= exact
+    assert PORTFOLIO.falling(0) == WARM.falling(0) == WARM.falling(99) == 2**14
 
 
 def test_periods_double_up_to_the_longest_and_begin_after_the_first_scorecards() -> None:
@@ -132,6 +141,13 @@ def test_periods_double_up_to_the_longest_and_begin_after_the_first_scorecards()
         ({"judging_lead": 101}, "judging_lead must be from 1 to 100"),
         ({"short_share": F(0)}, "short_share must be above 0 and at most 1"),
         ({"short_share": F(2)}, "short_share must be above 0 and at most 1"),
+        ({"damping": F(0)}, "falling_after needs damping"),
+        ({"falling_after": 0}, "drift_batches needs falling_after"),
+        ({"drift_lead": 0}, "drift_batches needs drift_lead, from 1 to 100"),
+        ({"drift_batches": 0}, "drift_batches needs drift_lead, from 1 to 100"),
+        ({"drift_lead": 101}, "drift_batches needs drift_lead, from 1 to 100"),
+        ({"falling_after": 1 << 15}, "falling_after and drift_batches must be at most 16384"),
+        ({"drift_batches": 1 << 15}, "falling_after and drift_batches must be at most 16384"),
         ({"damping": F(1)}, "damping must be from 0 to below 1"),
         ({"decay": F(1)}, "decay 1 - 1/k for an integer k with it"),
         ({"decay": F(197, 200)}, "decay 1 - 1/k for an integer k with it"),

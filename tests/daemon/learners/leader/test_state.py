@@ -27,10 +27,11 @@ LATER = replace(
     judgement=Judgement((1 << 70, -(1 << 70), 3), 1 << 80, 1 << 66, Candidate.NEVER),
 )  # fmt: skip
 DAMPED = replace(LATER, sequence=replace(SEQUENCE, level=NUMBERS))
+FALLING = replace(LATER, sequence=replace(SEQUENCE, level=NUMBERS, since=3, recent=NUMBERS))
 ADDED = {"card", "base", "stump", "judgement", "judged", "cell_sums"}
 
 
-@pytest.mark.parametrize("state", [FIRST, LATER, DAMPED])
+@pytest.mark.parametrize("state", [FIRST, LATER, DAMPED, FALLING])
 def test_a_state_is_read_as_it_was(state: LeaderState) -> None:
     data = pack(state_to_dict(state))
     assert pack(state_to_dict(state_from_dict(unpack(data)))) == data
@@ -41,6 +42,7 @@ def test_what_came_later_is_left_out_where_nothing_is_there() -> None:
     assert state_to_dict(LATER).keys() - state_to_dict(FIRST).keys() == ADDED
     sums = [state_to_dict(each)["sequence"].keys() for each in (DAMPED, LATER)]
     assert sums[0] - sums[1] == {"level"}
+    assert state_to_dict(FALLING)["sequence"].keys() - sums[0] == {"since", "recent"}
 
 
 def test_half_of_what_came_later_is_of_no_version() -> None:

@@ -55,14 +55,54 @@ def test_a_plan_keeps_its_promise_and_uses_it(epsilon: Fraction, horizon: int, u
 
 
 def test_the_noise_of_a_score_is_what_was_chosen() -> None:
-    p = parameters()
+    p = parameters(horizon=20_000)
     # as it would be if it were spread over the season; learning makes up for the difference
-    spread = replace(p, damping=Fraction(0), scale=p.scale * 17 // 20)
+    squares = [sum((c / p.scale) ** 2 for c in each.coefficients) for each in (p, undamped(p))]
+    spread = replace(undamped(p), scale=int(p.scale * (squares[0] / squares[1]) ** 0.5))
     assert abs(score_noise(spread) / SCORE_NOISE - 1) < 0.1
     assert 1 < score_noise(p) / SCORE_NOISE < 1.5
+    p = parameters()
     # more budget, and longer seasons, let it learn faster at the same noise
     assert parameters(epsilon=Fraction(4)).learning_rate > p.learning_rate
     assert parameters(epsilon=Fraction(4)).batch_examples < p.batch_examples
+
+
+def undamped(p: LeaderParameters) -> LeaderParameters:
+    return replace(p, damping=Fraction(0))
+
+
+def test_a_high_rate_falls_where_there_are_batches_enough_and_not_too_many() -> None:
+    p = parameters()
+    assert (p.falling_after, p.drift_batches, p.drift_lead) == (p.all_batches // 10, 32, 5)
+    for changes in (
+        {"epsilon": Fraction(1, 10)}, {"horizon": 10_000}, {"horizon": 1_000_000},
+    ):  # fmt: skip
+        q = parameters(**changes)
+        assert (q.falling_after, q.drift_batches, q.drift_lead) == (0, 0, 0)
+
+
+def test_the_noise_of_a_score_with_a_falling_rate_is_that_of_all_releases() -> None:
+    """Of each release: what undoes coefficients, times the rates and decays that follow it."""
+    p = replace(
+        parameters(), horizon=60 * parameters().batch_examples, falling_after=10, warmup=0,
+        warmup_scale=0, moments_scale=0, judging_scale=0, judging_first=0, judging_last=0,
+    )  # fmt: skip
+    end, squares = p.batches, 0.0
+    for first in range(end):
+        entry = 0.0
+        for batch in range(first, end):
+            rate = (1 + batch / 10) ** -0.75 * float(p.decay) ** (end - 1 - batch)
+            entry += rate * p.roots[batch - first] / 2**16
+        squares += entry**2
+    one = replace(p, falling_after=0, drift_batches=0, drift_lead=0)
+    constant = 0.0
+    current = 0.0
+    for root in p.roots[:end]:
+        current = current * float(p.decay) + root / 2**16
+        constant += current**2
+    found = score_noise(p) / score_noise(one)
+    assert found == pytest.approx((squares / constant) ** 0.5, rel=0.01)
+    assert found < 1
 
 
 def test_the_warmup_is_a_small_part_and_left_out_where_its_mean_would_be_noise() -> None:
