@@ -22,11 +22,13 @@ WRITTEN_BY = {
     "windows": "f8874e1",
     "quality": "ac0f058",
     "scorecards": "84a95e3",
+    "boosted": "9e2c4c6",
     "damped": "167dd7b",
     "sequences": "ca54681",
 }
 HOLDS = {
     "answers": "learners that answer questions, by every method",
+    "boosted": "scorecards from windows",
     "classes": "a learner of each of ten classes",
     "columns": "large batches, whose columns lie in files beside the database",
     "grown": "a stream that was added, and one that was closed",
