@@ -230,6 +230,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(payload)
 
 
+@pytest.mark.no_cover
 @given(damaged())
 @settings(max_examples=500)
 def test_damaged_messages_end_in_a_message_or_an_error(payload: bytes) -> None:
@@ -248,6 +249,7 @@ def test_any_tags_end_in_a_message_or_an_error(payload: bytes) -> None:
     assert isinstance(outcome(payload), Message | ErrorCode)
 
 
+@pytest.mark.no_cover
 @given(examples.map(encode) | damaged())
 @settings(max_examples=250)
 def test_the_quick_way_agrees_with_the_general_way(payload: bytes) -> None:
@@ -304,6 +306,7 @@ def scan_code(payload: bytes) -> ErrorCode | None:
     return None
 
 
+@pytest.mark.no_cover
 @given(st.dictionaries(texts, values, max_size=5))
 @settings(max_examples=250)
 def test_the_scan_accepts_exactly_what_nests_few_enough(body: dict[str, Any]) -> None:
@@ -311,6 +314,7 @@ def test_the_scan_accepts_exactly_what_nests_few_enough(body: dict[str, Any]) ->
     assert scan_code(msgpack.packb(body)) == (ErrorCode.DEPTH_EXCEEDED if deep else None)
 
 
+@pytest.mark.no_cover
 @given(st.dictionaries(texts, values, max_size=5), st.data())
 @settings(max_examples=250)
 def test_the_scan_refuses_every_cut_and_every_tail(

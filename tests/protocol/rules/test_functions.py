@@ -50,6 +50,7 @@ def held(rule: Rule, words: Words, points: Sequence[Point]) -> list[Value]:
     return [value_of(rule, words, point) for point in points]
 
 
+@pytest.mark.no_cover
 @given(cases_with_points(cases), st.integers(-999, 999))
 @settings(max_examples=100, deadline=None)
 def test_sqlite_and_duckdb_label_values_as_the_rule_labels_points(
@@ -123,6 +124,7 @@ def some_points(rule: Rule) -> list[Point]:
     return [point for point in [*points, most] if point <= most]
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("rule", RULES, ids=repr)
 @pytest.mark.parametrize("words", [Words(), DELAY, Words(offset=40_000)], ids=["0", "-30", "+"])
 def test_postgresql_labels_values_as_the_rule_labels_points(

@@ -105,6 +105,7 @@ def test_the_vectors_hold_every_kind() -> None:
 # --- Labels ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 @given(cases_with_points(every_case))
 @settings(max_examples=600)
 def test_labels_equal_brute_force(case: tuple[Rule, Brute, list[Point]]) -> None:
@@ -272,6 +273,7 @@ def test_rules_that_cannot_be(make: Callable[[], object]) -> None:
 # --- SQL and sentences ----------------------------------------------------------------------------
 
 
+@pytest.mark.no_cover
 @given(cases_with_points(cases), st.integers(-1000, 1000))
 @settings(max_examples=400)
 def test_sqlite_agrees(case: tuple[Rule, Brute, list[Point]], offset: int) -> None:

@@ -58,6 +58,7 @@ from support.tables import (
 )
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 @pytest.mark.parametrize("name", CASES)
 @given(data=st.data())
@@ -96,6 +97,7 @@ def test_a_row_has_the_same_label_in_postgresql(
     assert labels_of_answers(server.ask(script(rule, words, table, "postgresql"))) == labels
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize("name", CASES)
 @given(data=st.data())
 @settings(max_examples=25, deadline=None)
