@@ -83,11 +83,12 @@ def _panel(axis: Any, found: Sequence[Figures], plans: Sequence[str], most: int)
     if 0 < evaders < len(policies):
         axis.axvline(evaders - 0.5, color="#999999", linewidth=0.8)
         axis.text(
-            evaders - 0.45, 0.02, "fixed streams", fontsize=8, color="#555555",
+            evaders - 0.45, 0.86, "fixed streams", fontsize=8, color="#555555",
             transform=axis.get_xaxis_transform(),
         )  # fmt: skip
     axis.set_yscale("log")
     axis.set_xticks(range(len(policies)), policies, rotation=30, ha="right", fontsize=9)
+    axis.set_xlabel("policy of the evader, or fixed stream", fontsize=9)
     axis.set_xlim(-0.55, len(policies) - 0.45)
     axis.grid(axis="y", color="#eeeeee", zorder=0)
     axis.set_axisbelow(True)

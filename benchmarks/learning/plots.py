@@ -26,7 +26,9 @@ LOOKS: dict[str, tuple[str, str]] = {
     "aggregate": ("#D55E00", "X"),
     "gradient": ("#CC79A7", "*"),
 }
-COLUMNS = 5
+COLUMNS, LEGEND_COLUMNS = 5, 4
+# Inches, so that the legend and the title are whole where there are few panels.
+WIDTH_LEAST = 7.6
 # No mistake at all has no place on a logarithmic axis; it is drawn here.
 LEAST = 0.5
 
@@ -39,8 +41,9 @@ def overview(
     shown = [fact for fact in facts if any(each.class_name == fact.name for each in found)]
     columns = min(COLUMNS, len(shown))
     rows = math.ceil(len(shown) / columns)
+    width = max(3.4 * columns + 0.6, WIDTH_LEAST)
     figure, axes = plt.subplots(
-        rows, columns, figsize=(3.4 * columns + 0.6, 3.6 * rows + 1.3), sharey=True, squeeze=False
+        rows, columns, figsize=(width, 3.6 * rows + 1.3), sharey=True, squeeze=False
     )
     present = [m for m in METHODS if any(each.method == m for each in found)]
     handles: dict[str, Any] = {}
@@ -55,9 +58,11 @@ def overview(
     ordered = [name for name in (*(TITLES[m] for m in present), *handles) if name in handles]
     labels = list(dict.fromkeys(ordered))
     figure.legend(
-        [handles[name] for name in labels], labels, loc="lower center", ncols=4, frameon=False
-    )
-    figure.tight_layout(rect=(0, 0.9 / figure.get_figheight(), 1, 1))
+        [handles[name] for name in labels], labels, loc="lower center",
+        ncols=LEGEND_COLUMNS if columns > 2 else 2, frameon=False,
+    )  # fmt: skip
+    lines = math.ceil(len(labels) / (LEGEND_COLUMNS if columns > 2 else 2))
+    figure.tight_layout(rect=(0, (0.15 + 0.25 * lines) / figure.get_figheight(), 1, 1))
     figure.savefig(path, dpi=130)
     plt.close(figure)
 
