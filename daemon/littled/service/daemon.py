@@ -365,6 +365,8 @@ class Daemon:
                 self._loop.remove_signal_handler(number)
             for worker in self._workers:
                 worker.stop()
+            for host in self._hosts:
+                host.abandon()
             trainers.close()
             await asyncio.to_thread(self._writer.close)
             for courses in (self._engine_courses, self._answering_courses):

@@ -15,8 +15,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import Executor, Future
-from contextlib import suppress
+from concurrent.futures import CancelledError, Executor, Future
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -231,6 +231,7 @@ class Host:
         self._waiting: deque[Record] = deque()
         self._interrupted = threading.Event()
         self._stopping = threading.Event()
+        self._abandoned = threading.Event()
         self._engine: HostedEngine | None = None
         self._first = First()
         self._saved_number = -1
@@ -293,6 +294,10 @@ class Host:
         if self._course is not None:
             self._course.wake()
 
+    def abandon(self) -> None:
+        """Say that no training will begin or end any more: the record in hand is for the replay."""
+        self._abandoned.set()
+
     def interrupt_replay(self) -> None:
         """Ask `replay` to end after the turn in hand, when nobody will need the rest."""
         self._interrupted.set()
@@ -319,7 +324,7 @@ class Host:
 
     def _steps(self) -> Iterator[Next]:
         """Take turns until the stop; WriterStopped ends it, as the daemon knows already."""
-        with suppress(WriterStopped):
+        with suppress(WriterStopped), self._until_abandoned():
             # What was replayed at the start need not be replayed once more, whatever comes.
             self._save()
             while not self._stopping.is_set():
@@ -331,6 +336,15 @@ class Host:
                 busy = self._waiting or self._stopping.is_set()
                 yield None if busy else Rest(ENGINE_REST_SECONDS)
             self._save()
+
+    @contextmanager
+    def _until_abandoned(self) -> Iterator[None]:
+        """End quietly where a training was refused or cancelled because the daemon is over."""
+        try:
+            yield
+        except (RuntimeError, CancelledError):
+            if not self._abandoned.is_set():
+                raise
 
     def _turn(self) -> list[Record]:
         """Take so many waiting records as are worth one turn."""

@@ -375,6 +375,25 @@ def test_a_host_that_is_stopped_in_a_training_ends_with_the_record(bench: Bench)
     assert shown.errors == []
 
 
+@pytest.mark.parametrize("abandoned", [True, False])
+def test_a_host_whose_training_is_refused_at_the_end_of_a_daemon_ends_quietly(
+    bench: Bench, abandoned: bool
+) -> None:
+    """A stop waits for so long, then nothing trains any more; what is in hand is replayed."""
+    host, shown = bench.host()
+    host.start()
+    if abandoned:
+        host.abandon()
+    bench.executor.shutdown()
+    for seed in range(4):
+        host.put(bench.append(*flights(3_000, seed)))
+    host.join(20)
+    assert shown.over.wait(0 if abandoned else 20) != abandoned
+    assert [type(each) for each in shown.errors] == [RuntimeError] * (not abandoned)
+    saved = bench.store.snapshot(STREAM)
+    assert saved is None or saved[0] < 3
+
+
 def test_a_writer_that_stopped_ends_a_host_quietly(bench: Bench) -> None:
     host, shown = bench.host()
     host.start()
