@@ -32,6 +32,7 @@ from littled.classes.table import Table
 from littled.classes.thresholds import Thresholds
 from littled.engine import replay
 from littled.learners.online import OnlineLearner
+from littled.learners.online.chain_memory import ChainSettings
 from littled.learners.online.parameters import OnlineParameters
 from littled.mechanisms.noise import KeyedNoise
 from littled.planner import OnlineRequest, StreamPlan, StreamRequest, plan_stream
@@ -126,10 +127,13 @@ def test_what_is_planned_for_users_is_charged_as_planned(
     (each,) = stream.publishing
     for calls in {0, 1, each.parameters.calls_max}:
         assert problems(stream, ledger(stream, calls, seasons=2)) == []
-    # what an example is charged does not do
-    parameters = replace(each.parameters, user_examples_max=None, threshold_rate=None)
-    single = replace(stream, plans=(replace(each, parameters=parameters),))
-    assert problems(stream, ledger(single)) != []
+    # what an example is charged does not do; a chain counts all examples then
+    single: dict[str, Any] = {"user_examples_max": None, "threshold_rate": None}
+    if isinstance(each.parameters.memory, ChainSettings):
+        single |= {"buffer": "examples", "background_max": 0}
+    parameters = replace(each.parameters, **single)
+    examples = replace(stream, plans=(replace(each, parameters=parameters),))
+    assert problems(stream, ledger(examples)) != []
 
 
 METHODS = ["dense", "stability", "relabelling", "realizable", "averaging", "majority"]
