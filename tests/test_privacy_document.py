@@ -25,6 +25,7 @@ from littled.budget.rounding import exp_upper, ln_upper
 from littled.budget.unit import Unit
 from littled.classes.capabilities import needed
 from littled.classes.names import class_from_name
+from littled.learners.online.chain_memory import ChainSettings
 from littled.learners.online.selections.proposals import CANDIDATE_BYTES
 from littled.mechanisms.above_threshold import AboveThreshold
 from littled.mechanisms.cohen_lyu import CohenLyuTest
@@ -150,12 +151,14 @@ def test_the_worked_example_of_users_is_what_the_planner_takes_and_the_code_comp
 
 def test_the_worked_example_of_two_rates_is_what_the_planner_takes_and_the_code_computes() -> None:
     said = one_line(r"\*With two rates:\*(.*?)\n\n")
-    (name,) = re.findall(r"for `(\S+)` at the same budget it takes a fresh dense learner", said)
+    takes = r"for `(\S+)` at the same budget it takes a chain with a public memory"
+    (name,) = re.findall(takes, said)
     learner = OnlineRequest("l", class_from_name(name))
     budget = Fraction(1), Fraction(1, 10**6)
     stream = plan_stream(StreamRequest("s", *budget, HORIZON, (learner,), Unit(1)))
     p = stream.publishing[0].parameters
-    assert (p.selection, p.fresh, p.selection_accounting) == ("dense", True, "pure")
+    assert (p.selection, p.fresh, p.selection_accounting) == ("chain", True, "pure")
+    assert isinstance(p.memory, ChainSettings)
     e_t, e_r, e_s = p.trigger_rate, p.threshold_rate, p.selection_rate
     assert f"with e_t = {e_t}, e_r = {e_r} and e_s = {e_s}: " in said
     (pure,) = re.findall(r"epsilon_pure = e_r \+ e_t \+ 2 e_s = (\S+),", said)

@@ -54,6 +54,7 @@ ALLOWED_KEYS = frozenset(
         "library",  # name of a library's own logger
         "member",  # of a group
         "partition",  # of a group
+        "partitions",  # how many a group has
         "position",
         "reason",  # one of the daemon's own sentences, without values
         "season",

@@ -189,13 +189,14 @@ def test_a_plan_for_users_says_what_is_used_of_them(littled: Littled) -> None:
 def test_a_plan_says_whether_users_may_run_out(littled: Littled) -> None:
     users = ["plan", "--class", "thresholds:256", *BUDGET, *FITS, "--unit", "user"]
     plain = littled(*users, "--json").json
-    assert (plain["selection"], plain["users_expected"]) == ("fresh", None)
+    assert (plain["selection"], plain["users_expected"]) == ("memory", None)
     assert 5000 < plain["users_needed"] < 20_000
     assert 0 < plain["threshold_rate"] < plain["trigger_rate"]
     few = littled(*users, "--users-expected", "1500", "--json").json
-    assert (few["selection"], few["users_expected"]) == ("dense", 1500)
+    assert (few["selection"], few["users_expected"]) == ("halving", 1500)
     assert few["users_needed"] < 1500
-    assert few["ways"][1]["remark"] == "users may run out"
+    remarks = {way["way"]: way["remark"] for way in few["ways"]}
+    assert remarks["memory"] == remarks["fresh"] == "users may run out"
     fewer = " ".join(littled(*users, "--users-expected", "300").out.split())
     assert "users, more than the 300 expected: they may run out" in fewer
     for more in ((), ("--users-expected", "100000")):
