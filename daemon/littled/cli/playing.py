@@ -198,16 +198,22 @@ def columns_that_matter(rule: ScorecardRule, words: Words) -> tuple[ColumnPoints
 def write_demo(folder: Path) -> tuple[Path, Path]:
     """Write the demo's configuration and stream into `folder`, to be run by hand.
 
-    Returns the two new files. Raises DemoError when one exists already or cannot be written.
+    Returns the two new files. Raises DemoError when the flights are not there, when one of the
+    files exists already, or when they cannot be written; then there is no new file.
     """
+    year, made = read_year(), []
     configuration, stream = folder / "littled.toml", folder / "flights.csv"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with configuration.open("x", encoding="utf-8") as file:
-            file.write(CONFIGURATION)
-        with stream.open("x", encoding="utf-8") as file:
-            read_year().write(file)
+        for path in (configuration, stream):
+            path.touch(exist_ok=False)
+            made.append(path)
+        configuration.write_text(CONFIGURATION, encoding="utf-8")
+        with stream.open("w", encoding="utf-8") as file:
+            year.write(file)
     except OSError as error:
+        for path in made:
+            path.unlink(missing_ok=True)
         raise DemoError(f"cannot write {error.filename}: {error.strerror}") from None
     return configuration, stream
 

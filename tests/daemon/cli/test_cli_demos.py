@@ -1,10 +1,12 @@
 """What the demo shows, without running it: the view, the lines, the summary and the JSON."""
 
+import importlib.util
 import io
 import json
 from pathlib import Path
 
 import numpy as np
+import pytest
 from rich.console import Console, RenderableType
 
 from littled.cli.demos import release_line, summary, view
@@ -146,3 +148,17 @@ def test_the_demo_can_be_written_down(littled: Littled, tmp_path: Path) -> None:
     again = littled("demo", "--export", tmp_path / "work")
     assert again.status == 1
     assert "littled.toml: File exists" in again.sentence
+
+
+def test_a_demo_that_cannot_be_written_down_leaves_nothing(
+    littled: Littled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "flights.csv").write_text("mine")
+    said = littled("demo", "--export", tmp_path)
+    assert (said.status, [each.name for each in tmp_path.iterdir()]) == (1, ["flights.csv"])
+    assert "flights.csv: File exists" in said.sentence
+    assert (tmp_path / "flights.csv").read_text() == "mine"
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)  # as where it is not installed
+    said = littled("demo", "--export", tmp_path / "new")
+    assert (said.status, (tmp_path / "new").exists()) == (1, False)
+    assert "pip install 'littled[demo]'" in said.sentence
