@@ -8,9 +8,9 @@ import pytest
 
 from model.protocol import Bounds
 from model.replaying import BOUNDS, FAILOVERS, Replay, held_up
-from support.databases import NO_POSTGRESQL, Postgres, postgres
+from support.databases import Postgres
 from support.etcd import Cluster, etcd_cluster
-from support.postgres import SETTINGS
+from support.postgres import lasting_server
 from support.servers import needs
 
 pytestmark = needs("etcd")
@@ -19,9 +19,7 @@ WAYS = 6
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
-    with postgres(*SETTINGS) as found:
-        if found is None:
-            pytest.skip(NO_POSTGRESQL)
+    with lasting_server() as found:
         yield found
 
 

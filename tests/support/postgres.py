@@ -2,16 +2,19 @@
 
 import hashlib
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 import psycopg
+import pytest
 
 from littled.store.database import Undo
 from littled.store.files import PRIVATE_FOLDER
 from littled.store.postgres import PostgresDatabase, translated_statement
-from support.databases import Postgres
+from support.databases import NO_POSTGRESQL, Postgres, postgres
 from support.stores import PLACES
 
 # A server that keeps what it has acknowledged, with room for all connections of a test.
@@ -28,6 +31,15 @@ ZEROBLOB = """
 CREATE OR REPLACE FUNCTION zeroblob(size bigint) RETURNS bytea
 LANGUAGE sql AS $$ SELECT decode(repeat('00', size::int), 'hex') $$
 """
+
+
+@contextmanager
+def lasting_server() -> Iterator[Postgres]:
+    """A server that keeps what it has acknowledged; whoever asks is skipped where none can run."""
+    with postgres(*SETTINGS) as found:
+        if found is None:
+            pytest.skip(NO_POSTGRESQL)
+        yield found
 
 
 def url_of(server: Postgres, schema: str, database: str = "postgres") -> str:

@@ -7,8 +7,8 @@ import pytest
 
 from littled.cli.entry import run
 from support.commands import Daemon, Littled, Said, kill_leftovers, make_store, serve
-from support.databases import NO_POSTGRESQL, Postgres, postgres
-from support.postgres import SETTINGS
+from support.databases import Postgres
+from support.postgres import lasting_server
 
 
 @pytest.fixture(scope="package", autouse=True)
@@ -47,9 +47,7 @@ def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
 @pytest.fixture(scope="module")
 def server() -> Iterator[Postgres]:
     """A server of PostgreSQL that keeps what it has acknowledged."""
-    with postgres(*SETTINGS) as found:
-        if found is None:
-            pytest.skip(NO_POSTGRESQL)
+    with lasting_server() as found:
         yield found
 
 

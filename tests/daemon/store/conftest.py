@@ -9,8 +9,8 @@ from littled.store.database import read_facts
 from littled.store.history import History
 from littled.store.place import Place
 from littled.store.store import Store
-from support.databases import NO_POSTGRESQL, Postgres, postgres
-from support.postgres import SETTINGS, FolderOnServer
+from support.databases import Postgres
+from support.postgres import FolderOnServer, lasting_server
 from support.stores import STREAM, fill, make_store
 
 
@@ -25,9 +25,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @pytest.fixture(scope="session")
 def server() -> Iterator[Postgres]:
     """A server of PostgreSQL that keeps what it has acknowledged."""
-    with postgres(*SETTINGS) as found:
-        if found is None:
-            pytest.skip(NO_POSTGRESQL)
+    with lasting_server() as found:
         yield found
 
 

@@ -10,17 +10,15 @@ import pytest
 from littled.store.errors import StoreFailed
 from littled.store.store import Store
 from littled.store.verify import verify
-from support.databases import NO_POSTGRESQL, Postgres, Standbys, postgres
-from support.postgres import SETTINGS, asked, url_of
+from support.databases import Postgres, Standbys
+from support.postgres import asked, lasting_server, url_of
 from support.stores import LEARNER, STREAM, entry, feed, plan_values, release
 
 
 @pytest.fixture(scope="module")
 def primary() -> Iterator[Postgres]:
     """A server with room for standbys."""
-    with postgres(*SETTINGS) as found:
-        if found is None:
-            pytest.skip(NO_POSTGRESQL)
+    with lasting_server() as found:
         yield found
 
 

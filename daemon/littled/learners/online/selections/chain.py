@@ -25,9 +25,8 @@ from littled.classes.capabilities import NestedRules, needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import Place
 from littled.learners.online.chain_memory import ChainMemory, ChainSettings, Weights
-from littled.learners.online.keeping import Buffers, Keeping
 from littled.learners.online.noise import LearnerNoise
-from littled.learners.online.selections.base import Load, columns
+from littled.learners.online.selections.base import columns
 from littled.learners.online.selections.dense import Weighing
 from littled.learners.online.state import OnlineState
 from littled.learners.online.values import EpochSettings
@@ -150,22 +149,6 @@ class Chain(Weighing):
     @cached_property
     def _weights(self) -> Weights:
         return Weights(self.parameters.selection_rate)
-
-    @property
-    def keeps_rows(self) -> bool:
-        """With a background only."""
-        return self.parameters.background_max > 0
-
-    def keeping(self, hypotheses: HypothesisClass) -> Keeping:
-        """Counts, or examples."""
-        if self.keeps_rows:
-            return Buffers(hypotheses, self.parameters)
-        return super().keeping(hypotheses)
-
-    def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
-        """Of all rules, and of the examples that are kept."""
-        rows = self._rows_bytes(hypotheses, load.rows) if self.keeps_rows else 0
-        return super().memory_bytes(hypotheses, load) + rows
 
     @property
     def draws_rules(self) -> bool:

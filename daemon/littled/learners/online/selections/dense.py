@@ -40,8 +40,8 @@ class Weighing(Selection):
 
     @property
     def keeps_rows(self) -> bool:
-        """Not unless a way says so: examples are counted."""
-        return False
+        """With a background only; otherwise examples are counted."""
+        return self.parameters.background_max > 0
 
     def wrong(self) -> Iterator[str]:
         """No teachers."""
@@ -63,7 +63,9 @@ class Weighing(Selection):
         return draws * self._mechanism.total_variation(needed(hypotheses.dense).rule_count)
 
     def keeping(self, hypotheses: HypothesisClass) -> Keeping:
-        """Counts."""
+        """Counts, or examples."""
+        if self.keeps_rows:
+            return Buffers(hypotheses, self.parameters)
         return Counts(hypotheses, self.parameters, needed(hypotheses.dense))
 
     def _drawn(self, scores: Scores, place: Place, noise: LearnerNoise) -> list[int]:
@@ -87,8 +89,9 @@ class Weighing(Selection):
         return Work(rules=rules.rule_count, cells=rules.cells)
 
     def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
-        """Of all rules."""
-        return RULE_BYTES * needed(hypotheses.dense).rule_count
+        """Of all rules, and of the examples that are kept."""
+        rows = self._rows_bytes(hypotheses, load.rows) if self.keeps_rows else 0
+        return RULE_BYTES * needed(hypotheses.dense).rule_count + rows
 
 
 @dataclass(frozen=True)
@@ -167,24 +170,16 @@ class Dense(Weighing):
         offsets[memory.number] = settings.offset
         return scores + offsets
 
-    @property
-    def keeps_rows(self) -> bool:
-        """With a background only."""
-        return self.parameters.background_max > 0
-
     def keeping(self, hypotheses: HypothesisClass) -> Keeping:
-        """Counts, or examples."""
-        if self.keeps_rows:
-            return Buffers(hypotheses, self.parameters)
-        if self.parameters.pool is not None:
-            rules = needed(hypotheses.dense)
-            return PooledCounts(hypotheses, self.parameters, rules, self.parameters.pool)
-        return super().keeping(hypotheses)
+        """Counts with a pool, if there is one."""
+        if self.parameters.pool is None or self.keeps_rows:
+            return super().keeping(hypotheses)
+        rules = needed(hypotheses.dense)
+        return PooledCounts(hypotheses, self.parameters, rules, self.parameters.pool)
 
     def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
-        """Of all rules, and of the examples that are kept or the pool of those held back."""
-        rows = self._rows_bytes(hypotheses, load.rows) if self.keeps_rows else 0
-        pool = self.parameters.pool
+        """And of the pool of those held back."""
+        found, pool = super().memory_bytes(hypotheses, load), self.parameters.pool
         if pool is not None:
-            rows += POOL_COPIES * pool.slots * needed(hypotheses.dense).empty_statistics().nbytes
-        return super().memory_bytes(hypotheses, load) + rows
+            found += POOL_COPIES * pool.slots * needed(hypotheses.dense).empty_statistics().nbytes
+        return found
