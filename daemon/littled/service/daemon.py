@@ -669,11 +669,23 @@ class Daemon:
 
     def _learners(self, stream: str) -> dict[str, Any]:
         """Facts about the stream's learners of both kinds."""
-        learners: dict[str, Any] = self._status[stream]["learners"]
+        learners: dict[str, Any] = {
+            name: self._with_newest_version(f"{stream}/{name}", facts)
+            for name, facts in self._status[stream]["learners"].items()
+        }
         answering = self._answering.get(stream)
         if answering is None:
             return learners
         return learners | answering.status(self.intake.position(stream))
+
+    def _with_newest_version(self, learner: str, facts: Status) -> Status:
+        """Facts about a learner, whose version is never behind what its subscribers have seen.
+
+        An engine tells its facts when it has learned all that it took, which may be a while later.
+        """
+        if "version" not in facts or self.releases.version(learner) <= facts["version"]:
+            return facts
+        return {**facts, "version": self.releases.version(learner)}
 
     def metrics(self, accepted: str) -> tuple[bytes, str]:
         """Return all metrics in a format that is accepted, and the type of the content."""
@@ -720,6 +732,7 @@ class Daemon:
         """Show durable releases to subscribers; of rules, and of how good they were."""
         rules = [each for each in releases if measured_by(each.learner) is None]
         for release in self.releases.announce(rules):
+            self._facts.pop(release.learner.partition("/")[0], None)
             self._log.info(
                 "released", learner=release.learner, version=release.version, kind=release.kind
             )

@@ -197,11 +197,17 @@ def test_a_scorecard_from_each_window_is_published_and_drawn_again(
     running = serve(tmp_path)
     file = requests_csv(tmp_path / "requests.csv", 2_500)
     process = start("feed", "requests", file, "-a", running.address)
-    assert process.wait(60) == 0, process.communicate()
     with Client(running.address) as client:
         found = client.subscribe("requests/card")
-        releases = [next(found) for _ in range(3)]
+        releases = []
+        for _ in range(3):
+            releases.append(next(found))
+            # a status is never behind what a subscriber has seen
+            latest = client.latest("requests/card")
+            assert latest is not None
+            assert latest.version >= releases[-1].version
         found.close()
+    assert process.wait(60) == 0, process.communicate()
     assert [(each.kind, each.position) for each in releases] == [
         ("rule", 0), ("rule", 1_000), ("rule", 2_000)
     ]  # fmt: skip
