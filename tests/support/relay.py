@@ -6,6 +6,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
+from support.listening import stop_accepting
+
 _READ_BYTES = 64 * 1024
 
 
@@ -46,10 +48,13 @@ class Relay:
         self._loop.close()
 
     async def _end(self) -> None:
-        self._server.close()
-        self._lose(0)
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        await asyncio.gather(*others, return_exceptions=True)
+        await stop_accepting(self._server)
+        self._open.set()
+        # For connections whose task begins when they are made.
+        await asyncio.sleep(0)
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:
+            self._lose(0)
+            await asyncio.wait(others, timeout=0.01)
 
     def _lose(self, after_bytes: int) -> None:
         self._losing_after = after_bytes or None

@@ -2,15 +2,15 @@
 
 It has no learner of rules: tests publish by hand, and make it drop connections, hold
 acknowledgements or refuse. Its learners of predictions say whether the sum of a point's features is
-odd. Run as a program (`python small_daemon.py PATH`) it serves one stream "flights" of u8 points
-on a Unix socket until its standard input ends, for measurements from another process.
+odd. Run as a program (`python -m support.small_daemon PATH`) it serves one stream "flights" of u8
+points on a Unix socket until its standard input ends, for measurements from another process.
 """
 
 import asyncio
 import contextlib
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -48,6 +48,7 @@ from littled_protocol.messages import (
     error_message,
     fields_of,
 )
+from support.listening import stop_accepting
 
 Result = TypeVar("Result")
 
@@ -116,6 +117,8 @@ class SmallDaemon:
         self.answered: dict[tuple[str, bytes], tuple[bytes, bytes]] = {}
         self.requests: list[Predict] = []
         self.peers: set[_Peer] = set()
+        # Those too whose connection is only being made; it is not said to be there yet.
+        self.all_peers: set[_Peer] = set()
         self.greetings = 0
         self.agents: list[str] = []
         self.tokens: list[str | None] = []
@@ -137,32 +140,42 @@ class SmallDaemon:
         async def call() -> Result:
             return function()
 
-        return asyncio.run_coroutine_threadsafe(call(), self._loop).result(10)
+        return self._await(call())
+
+    def _await(self, work: Coroutine[Any, Any, Result]) -> Result:
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(10)
 
     def listen(self, path: str) -> None:
         """Listen on a Unix socket."""
         self.path = path
 
-        async def start() -> asyncio.Server:
-            return await self._loop.create_unix_server(lambda: _Peer(self), path)
+        async def start() -> None:
+            self._server = await self._loop.create_unix_server(lambda: _Peer(self), path)
 
-        self._server = asyncio.run_coroutine_threadsafe(start(), self._loop).result(10)
+        self._await(start())
 
     def listen_tcp(self) -> int:
         """Listen on a free port of the loopback and return it."""
 
-        async def start() -> asyncio.Server:
-            return await self._loop.create_server(lambda: _Peer(self), "127.0.0.1", 0)
+        async def start() -> int:
+            self._server = await self._loop.create_server(lambda: _Peer(self), "127.0.0.1", 0)
+            return int(self._server.sockets[0].getsockname()[1])
 
-        self._server = asyncio.run_coroutine_threadsafe(start(), self._loop).result(10)
-        return int(self._server.sockets[0].getsockname()[1])
+        return self._await(start())
 
     def stop_listening(self) -> None:
-        """Refuse new connections and drop all present ones."""
-        if self._server is not None:
-            self.on_loop(self._server.close)
-            self._server = None
-        self.drop()
+        """Refuse new connections and drop all present ones; wait until they are gone."""
+
+        async def stop() -> None:
+            if self._server is not None:
+                await stop_accepting(self._server)
+                self._server = None
+            while self.all_peers:
+                for peer in self.peers:
+                    peer.transport.abort()
+                await asyncio.sleep(0)
+
+        self._await(stop())
 
     def drop(self) -> None:
         """Drop every connection without a word."""
@@ -258,6 +271,7 @@ class _Peer(asyncio.Protocol):
         self._behind = False
         self._answers: list[Message] = []
         self.learners: set[str] = set()
+        daemon.all_peers.add(self)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -266,6 +280,7 @@ class _Peer(asyncio.Protocol):
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._daemon.peers.discard(self)
+        self._daemon.all_peers.discard(self)
 
     def send(self, message: Message) -> None:
         if not self.transport.is_closing():
