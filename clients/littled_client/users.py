@@ -17,13 +17,17 @@ from hashlib import blake2b
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from littled_client.errors import ExampleError
+from littled_client.user_table import UserTable, Words, cell_words, integer_words, text_words
 from littled_protocol import limits
 from littled_protocol.columns import Users, decode_users
 
-# Digests kept after a batch, and bytes of the ids that they are of: some 20 MB for short ids, and
-# several times as fast for users that come again soon.
+# From so many users on a batch is looked up as a whole.
+LARGE_BATCH_MIN = 256
+# Digests of users of small batches, and of ids that do not go into a table, kept after a batch, and
+# bytes of the ids that they are of: some 20 MB for short ids.
 REMEMBERED_USERS_MAX = 1 << 17
 REMEMBERED_BYTES_MAX = 1 << 24
 
@@ -45,10 +49,15 @@ def user_digest(user: Any) -> bytes:
 
 
 class UserDigests:
-    """Makes the digests of batches, and remembers those of users that it has seen."""
+    """Makes the digests of batches, and remembers those of users that it has seen.
+
+    Large batches of short texts, or of integers, are looked up as a whole (`UserTable`).
+    """
 
     def __init__(self) -> None:
         """Know nobody."""
+        self._texts = UserTable()
+        self._integers = UserTable()
         self._known: dict[str | bytes | int, bytes] = {}
         self._known_bytes = 0
 
@@ -65,11 +74,47 @@ class UserDigests:
         if isinstance(users, np.ndarray):
             if users.ndim == 2 and users.shape[1] == 2 and users.dtype == np.uint64:
                 return users
+            if users.ndim == 1 and len(users) >= LARGE_BATCH_MIN:
+                found = self._found_in_array(users)
+                if found is not None:
+                    return found
             users = users.tolist() if users.ndim == 1 else None
         if not isinstance(users, Iterable) or isinstance(users, str | bytes):
             raise ExampleError("users needs one user for each example")
         ids = list(users)
+        words = _words_of(ids) if len(ids) >= LARGE_BATCH_MIN else None
+        if words is not None:
+            return self._found(self._table_of(isinstance(ids[0], int)), words, ids)
         return decode_users(b"".join(self._digests(ids)), len(ids))
+
+    def _found_in_array(self, users: NDArray[Any]) -> Users | None:
+        """Return the digests of ids in an array, None where they have to be looked at singly."""
+        words = None
+        if users.dtype.kind == "S":
+            words = cell_words(users)
+        elif users.dtype.kind in "iu" and np.can_cast(users.dtype, np.int64):
+            words = integer_words(users)
+        if words is None:
+            return None
+        return self._found(self._table_of(users.dtype.kind != "S"), words, users)
+
+    def _table_of(self, integers: bool) -> UserTable:
+        return self._integers if integers else self._texts
+
+    def _found(self, table: UserTable, words: Words, ids: list[str] | NDArray[Any]) -> Users:
+        """Return the digests of ids, all of one kind, and remember those that are new."""
+        digests, missing = table.find(words)
+        if len(missing):
+            places = missing.tolist()
+            asked = [ids[at] for at in places] if isinstance(ids, list) else ids[missing].tolist()
+            # The last place of each new id.
+            new = dict(zip(asked, places, strict=True))
+            texts = _texts(list(new), set(map(type, new)))
+            made = decode_users(b"".join(_digests_of(texts)), len(new))
+            numbers = dict(zip(new, range(len(new)), strict=True))
+            digests[missing] = made[list(map(numbers.__getitem__, asked))]
+            table.add(words[list(new.values())], made)
+        return digests
 
     def _digests(self, ids: list[Any]) -> list[bytes]:
         kinds = set(map(type, ids))
@@ -92,6 +137,21 @@ class UserDigests:
             self._known = {}
             self._known_bytes = 0
         return digests
+
+
+def _words_of(ids: list[Any]) -> Words | None:
+    """Return the rows of ids, None where they are not of one kind or too long for a table."""
+    kind = type(ids[0])
+    try:
+        if issubclass(kind, str):
+            return text_words(("\0".join(ids) + "\0").encode(), len(ids))
+        if kind not in _ID_TYPES or set(map(type, ids)) != {kind}:
+            return None
+        if kind is bytes:
+            return text_words(b"\0".join(ids) + b"\0", len(ids))
+        return integer_words(np.array(ids, dtype=np.int64))
+    except (TypeError, UnicodeEncodeError, OverflowError):
+        return None
 
 
 def _texts(ids: list[Any], kinds: set[type]) -> list[bytes]:

@@ -49,6 +49,61 @@ def test_every_way_to_give_users_comes_to_the_same(users: list[Any]) -> None:
     assert encode_users(seen.array(hash_users(users))) == expected
 
 
+KINDS: dict[str, st.SearchStrategy[Any]] = {
+    "texts": st.text(st.characters(exclude_categories=["Cs"]), min_size=1),
+    "with zeros": st.text("ab\0", min_size=1, max_size=3),
+    "long": st.text("abc", min_size=60, max_size=70),
+    "bytes": st.binary(min_size=1),
+    "large": st.integers(-(2**65), 2**65),
+    "small": st.integers(-2, 2),
+    "mixed": ids,
+}
+
+
+@given(st.sampled_from([*KINDS.values()]).flatmap(lambda kind: st.lists(st.lists(kind))))
+def test_a_batch_that_is_looked_up_as_a_whole_gives_the_same(batches: list[list[Any]]) -> None:
+    seen = UserDigests()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "LARGE_BATCH_MIN", 1)
+        for batch in (*batches, *batches, *[[*batch, *batch] for batch in batches]):
+            expected = b"".join(map(user_digest, batch))
+            assert encode_users(seen.array(batch)) == expected
+            array = np.array(batch if len(set(map(type, batch))) == 1 else [], dtype=None)
+            # Numpy takes zero bytes off the ends of texts, and floats for some integers.
+            if array.dtype.kind in "iuSU" and array.tolist() == batch:
+                assert encode_users(seen.array(array)) == expected
+
+
+def test_large_batches_of_one_kind_are_remembered_in_a_table() -> None:
+    """Bytes and texts of the same user are one, and digits another key than the integer."""
+    numbers = list(range(1000))
+    texts = [f"{number}" for number in numbers]
+    digests, expected = UserDigests(), b"".join(map(user_digest, numbers))
+    ways: list[Any] = [texts, np.array(texts), [text.encode() for text in texts]]
+    for users in (*ways, np.array(texts, dtype="S")):
+        assert encode_users(digests.array(users)) == expected
+        assert (digests._texts.count, digests._integers.count) == (1000, 0)
+    ways = [numbers, np.array(numbers), np.array(numbers, np.uint16)]
+    for users in ways:
+        assert encode_users(digests.array(users)) == expected
+        assert (digests._texts.count, digests._integers.count) == (1000, 1000)
+    assert not digests._known
+
+
+@pytest.mark.parametrize("nobody", ["", b"", True, 1.0, None, "\ud800"], ids=range(6))
+def test_one_who_is_nobody_among_many_is_refused(nobody: Any) -> None:
+    many: list[Any]
+    for many in (["ann"] * 1000, [b"ann"] * 1000, [1] * 1000):
+        digests = UserDigests()
+        digests.array(many)
+        with pytest.raises(ExampleError, match="needs a name"):
+            digests.array([*many, nobody])
+    with pytest.raises(ExampleError, match="needs a name"):
+        hash_users(np.array([b"ann", b""] * 1000))
+    with pytest.raises(ExampleError, match="needs a name"):
+        hash_users(np.array([True] * 1000))
+
+
 def test_an_integer_and_its_digits_are_one_user() -> None:
     for user in (17, "17", b"17", np.uint8(17), np.int64(17), np.str_("17"), np.bytes_(b"17")):
         assert user_digest(user) == digest(b"17")
