@@ -1,5 +1,7 @@
 """Subscribers that keep what a daemon shows them, for tests that stop and freeze daemons."""
 
+import fcntl
+import termios
 import threading
 import time
 from pathlib import Path
@@ -37,6 +39,15 @@ class Watcher:
             assert time.monotonic() < deadline, f"version {version} was not shown"
             time.sleep(0.01)
         return self
+
+    def settled(self) -> dict[int, bytes]:
+        """What a daemon has shown that is frozen; what was on its way is taken first."""
+        deadline = time.monotonic() + SECONDS_MAX
+        while any(fcntl.ioctl(self._peer.socket, termios.FIONREAD, bytes(4))):
+            assert time.monotonic() < deadline, "what was shown is not taken"
+            time.sleep(0.01)
+        time.sleep(0.2)  # for the thread, which has taken the last of it
+        return dict(self.shown)
 
     def end(self) -> dict[int, bytes]:
         """What was shown, once the daemon has ended."""

@@ -43,7 +43,7 @@ def test_a_feeder_that_is_interrupted_goes_on_where_it_stopped(
     before = position(daemon)
     file = flights_csv(tmp_path / "flights.csv", 5_000)
     feed = ["feed", "flights", str(file), *COLUMNS, "-a", daemon.address, "--batch", "50"]
-    process = start(*feed, "--rate", "1000")
+    process = start(*feed, "--rate", "300")
     deadline = time.monotonic() + START_SECONDS
     while position(daemon) < before + 100 and time.monotonic() < deadline:
         time.sleep(0.02)
@@ -256,7 +256,7 @@ def test_a_feeder_that_was_killed_goes_on_exactly_and_checks_what_it_fed(
     before = position(daemon)
     file = flights_csv(tmp_path / "flights.csv", 5_000)
     feed = ["feed", "flights", str(file), *COLUMNS, "-a", daemon.address, "--batch", "50"]
-    process = start(*feed, "--rate", "1000")
+    process = start(*feed, "--rate", "300")
     deadline = time.monotonic() + START_SECONDS
     while position(daemon) < before + 100 and time.monotonic() < deadline:
         time.sleep(0.02)

@@ -94,11 +94,15 @@ def log(daemon: Daemon, tmp_path: Path) -> Log:
 def test_a_file_that_grows_is_followed(log: Log) -> None:
     log.follow()
     log.arrive()
+    taken = []
     for count in (1, 2, 30):
         began = time.monotonic()
         log.write(count)
         log.arrive()
-        assert time.monotonic() - began < 1.0
+        taken.append(time.monotonic() - began)
+    # A busy machine holds up some; a feeder that looks too seldom would hold up each, for it has
+    # just looked.
+    assert min(taken) < 1.0
     with log.path.open("a") as file:
         file.write("7,")
     time.sleep(0.5)

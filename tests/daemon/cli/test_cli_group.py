@@ -217,7 +217,7 @@ def test_a_member_that_was_frozen_shows_nothing_more_and_comes_back(group: Group
     time.sleep(0.5)
     daemons = first.daemons
     first.signal_all(signal.SIGSTOP, daemons)
-    before = dict(watching.shown)
+    before = watching.settled()
     second = group.join()
     group.wait(m1=4)
     later = group.present()

@@ -103,7 +103,7 @@ def test_a_zombie_shows_nothing(littled: Littled, cluster: Cluster, tmp_path: Pa
     watching.wait(2)
     time.sleep(0.5)
     one.process.send_signal(signal.SIGSTOP)
-    before = dict(watching.shown)
+    before = watching.settled()
     other = serve(copied(folder, tmp_path / "two"), "--mark", url)
     also = subscriber(other).wait(max(before))
     feed(other, 4, 150)
