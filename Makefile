@@ -29,40 +29,45 @@ ROOM_TESTS := $(addprefix tests/,$(ROOMS))
 PROCESS_ROOM_TESTS := $(addprefix tests/,$(PROCESS_ROOMS))
 
 # Tests run in so many processes, one for each core, and one more where many wait for daemons; each
-# half is stopped at its limit.
+# part is stopped at its limit.
 TEST_PROCESSES := 2
 OTHER_TEST_PROCESSES := 3
 PURE_TEST_SECONDS ?= 600
 ROOM_TEST_SECONDS ?= 900
 OTHER_TEST_SECONDS ?= 1200
+LONG_TEST_SECONDS ?= 1800
 PROCESS_TEST_SECONDS ?= 3600
 CLUSTER_TEST_SECONDS ?= 1500
 SLOWEST_TESTS := 15
 limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kill-after=15 $(1))
 PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 --dist=worksteal
+# `make test` leaves out what takes seconds: a tenth of the tests, and more than half of the time.
+QUICK := -m "not long and not campaign and not cluster"
+LONG := -m "long and not campaign and not cluster"
 
 # What `make benchmarks` runs, and the service after them.
 BENCHMARKS := addresses batch engine evasion feeding groups journal learning marks moving postgres prediction real registers retrain rows separation sources streams tables users values
 
 # Tests start many processes: what these import is compiled once, even where the environment says not
 # to keep it. An empty value counts as none.
-coverage rooms other-tests test-cluster floors: export PYTHONDONTWRITEBYTECODE :=
+coverage rooms other-tests test-long test-cluster floors: export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help venv demo test lint types docs coverage rooms other-tests test-cluster floors campaign pythons mutants benchmarks dist sbom audit-dependencies test-container clean
+.PHONY: help venv demo test lint types docs coverage rooms other-tests test-long test-cluster floors campaign pythons mutants benchmarks dist sbom audit-dependencies test-container clean
 
 help:
 	@echo "make demo        a daemon on a real stream, in a temporary folder"
-	@echo "make test        lint, types, all tests (lint, types, docs, coverage, rooms, other-tests)"
+	@echo "make test        lint, types, most tests (lint, types, docs, coverage, rooms, other-tests)"
+	@echo "make test-long   the tests that take seconds each: laws, tutorials, whole programs"
 	@echo "make lint        ruff: rules and format"
 	@echo "make types       mypy, strict"
 	@echo "make docs        the pages as a site, in build/site; ends where a link or a name is wrong"
 	@echo "make coverage    tests of the rooms without I/O, with a floor on their coverage"
 	@echo "make rooms       tests of some other rooms, with a floor on the coverage of each"
-	@echo "make other-tests every other test"
+	@echo "make other-tests every other test that is not long"
 	@echo "make test-cluster  tests that need servers of their own, such as etcd; says which are missing"
 	@echo "make floors      the floors of all rooms, also where tests start processes; takes longer"
 	@echo "make campaign    the long runs; goes on where it was killed; CAMPAIGNS='simulation=500 tests'"
-	@echo "make pythons     make test with every Python from 3.11 on that is found here"
+	@echo "make pythons     make test and test-long with every Python from 3.11 on that is found here"
 	@echo "make mutants     plants faults in a copy, one by one, and shows which test notices each"
 	@echo "make benchmarks  every benchmark, one after the other"
 	@echo "make sbom        dist/littled.cdx.json: what an installation consists of, as CycloneDX"
@@ -99,19 +104,23 @@ docs: venv
 
 coverage: venv
 	$(call limit,$(PURE_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
-	  --numprocesses=$(TEST_PROCESSES) --cov --cov-report=term \
+	  --numprocesses=$(TEST_PROCESSES) $(QUICK) --cov --cov-report=term \
 	  --cov-report=json:.coverage.pure.json --cov-fail-under=$(PURE_COVERAGE_PERCENT_MIN) $(PURE_TESTS)
 	PYTHONPATH=tests $(BIN)/python -m floors pure
 
 rooms: venv
 	$(call limit,$(ROOM_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
-	  --numprocesses=$(TEST_PROCESSES) --cov --cov-config=tests/floors/rooms.ini \
+	  --numprocesses=$(TEST_PROCESSES) $(QUICK) --cov --cov-config=tests/floors/rooms.ini \
 	  --cov-report=json $(ROOM_TESTS)
 	PYTHONPATH=tests $(BIN)/python -m floors rooms
 
 other-tests: venv
 	$(call limit,$(OTHER_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
-	  --numprocesses=$(OTHER_TEST_PROCESSES) $(addprefix --ignore=,$(PURE_TESTS) $(ROOM_TESTS))
+	  --numprocesses=$(OTHER_TEST_PROCESSES) $(QUICK) $(addprefix --ignore=,$(PURE_TESTS) $(ROOM_TESTS))
+
+test-long: venv
+	$(call limit,$(LONG_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) $(LONG) \
+	  --numprocesses=$(OTHER_TEST_PROCESSES) tests
 
 test-cluster: venv
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cluster]'
@@ -136,7 +145,7 @@ pythons:
 	  version=$$($$python -c 'import sys; print("%d.%d" % sys.version_info[:2])' 2>/dev/null) || continue; \
 	  case " $$seen " in *" $$version "*) continue;; esac; seen="$$seen $$version"; \
 	  echo "== $$python, Python $$version"; \
-	  $(MAKE) test PYTHON="$$python" VENV=".pythons/$$version" || exit 1; \
+	  $(MAKE) test test-long PYTHON="$$python" VENV=".pythons/$$version" || exit 1; \
 	done
 
 mutants: venv

@@ -17,6 +17,8 @@ from littled.cli.entry import COMMANDS
 from littled_client import Client, UnreachableError
 from support.bare import BareEnvironment, needed, requirements_in, wheel_of
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parent.parent
 START_SECONDS = 30
 CONFIGURATION = """

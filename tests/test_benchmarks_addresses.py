@@ -35,6 +35,7 @@ def test_a_stream_that_moves_is_of_two_countries() -> None:
     assert (moving[half:] == after[half:]).all()
 
 
+@pytest.mark.long
 def test_more_blocks_are_better_in_hindsight_and_one_is_the_best_block(small: Stream) -> None:
     errors = [sets_in_hindsight(small, blocks) for blocks in (1, 2, 8, 64)]
     assert errors == sorted(errors, reverse=True)

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parent.parent
 FOLDER = ROOT / "benchmarks"
 # Packages with a command, and modules that end in one.

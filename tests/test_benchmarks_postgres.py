@@ -11,6 +11,7 @@ from support.databases import NO_POSTGRESQL, postgres
 from support.postgres import SETTINGS, url_of
 
 
+@pytest.mark.long
 def test_a_store_is_measured_beside_bare_commits_and_a_folder() -> None:
     with postgres(*SETTINGS) as server:
         if server is None:

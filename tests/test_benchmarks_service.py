@@ -16,6 +16,7 @@ from benchmarks.service import measuring, peers, plots, pumping, report, work
 ROOT = Path(__file__).parent.parent
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180)  # two servers and eleven runs on a busy machine
 def test_a_quick_run_of_the_command_ends_with_its_tables(tmp_path: Path) -> None:
     path = tmp_path / "samples.json"

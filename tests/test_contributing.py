@@ -14,6 +14,8 @@ from littled.kinds import KINDS
 from littled.learners.online.selections.register import SELECTIONS
 from littled_protocol.messages import MESSAGE_CLASSES
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
 ALWAYS, SOMETIMES = "In every case:", "Where it applies:"

@@ -69,6 +69,7 @@ def check_schema(path: Path) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.long
 def test_compose_is_valid(tmp_path: Path) -> None:
     checked = check_schema(PACKAGING / "compose.yaml")
     assert checked.returncode == 0, checked.stdout

@@ -27,6 +27,8 @@ from littled_protocol.rules import Rule, RuleError, SequenceRule, rule_from_dict
 from support.batches import pair
 from support.documents import load
 
+pytestmark = pytest.mark.long
+
 ROOT = Path(__file__).parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))

@@ -24,6 +24,8 @@ from littled.cli.entry import run
 from littled_client import Rule
 from support.pages import run_scripts
 
+pytestmark = pytest.mark.long
+
 PAGE = Path(__file__).parent.parent / "docs" / "gallery.md"
 SECTION_SECONDS_MAX = 100
 BLOCK = re.compile(

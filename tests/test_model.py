@@ -14,6 +14,7 @@ from model.explore import CASES, LONG, Case, explore, main, wander
 from model.protocol import ALL, GUARDS, Bounds
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bounds", [Bounds(2, 3, 1), Bounds(2, 2, 2)], ids=str)
 def test_whatever_happens_in_whatever_order_the_promises_are_kept(bounds: Bounds) -> None:
     found = explore(ALL, bounds)

@@ -30,6 +30,8 @@ from littled.service.samples import METRICS
 from littled.store.store import Store
 from support.serving import Peer, Serving, make_store, serving
 
+pytestmark = pytest.mark.long
+
 FOLDER = Path(str(files("littled"))) / "monitoring"
 ALERTS = FOLDER / "alerts.yml"
 PROMTOOL, PROMETHEUS = shutil.which("promtool"), shutil.which("prometheus")

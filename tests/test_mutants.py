@@ -19,6 +19,7 @@ def test_there_are_enough_and_no_name_twice() -> None:
     assert len(names) == len(set(names)) >= FEWEST
 
 
+@pytest.mark.long
 def test_the_tests_that_are_to_notice_them_are_collected() -> None:
     """Cases by their names as well: a case that is renamed takes its faults along."""
     named = {f"tests/{test}" for mutant in MUTANTS for test in mutant.tests if "::" in test}

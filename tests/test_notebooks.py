@@ -37,6 +37,7 @@ def shown_by(name: str) -> str:
     return said(run)
 
 
+@pytest.mark.long
 def test_flights_go_from_feed_to_sql() -> None:
     shown = shown_by("flights")
     assert "327,346 examples acknowledged" in shown
@@ -56,6 +57,7 @@ def test_flights_go_from_feed_to_sql() -> None:
     assert "sound: the chain is whole and no budget was exceeded" in shown
 
 
+@pytest.mark.long
 def test_a_budget_buys_fewer_mistakes() -> None:
     shown = shown_by("budget")
     by_epsilon = re.findall(r"^epsilon ([\d.]+) +expected +(\d+) .*: mean +(\d+)$", shown, re.M)
@@ -75,6 +77,7 @@ def test_a_budget_buys_fewer_mistakes() -> None:
     assert few[2:] == many[2:]
 
 
+@pytest.mark.long
 def test_the_guarantee_is_checked_and_faults_are_found() -> None:
     shown = shown_by("guarantee")
     assert "64 streams, 9 histories of each; all add up to 1 exactly" in shown

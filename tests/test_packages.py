@@ -138,6 +138,7 @@ def contents(distribution: Path) -> Mapping[str, bytes]:
     return wheel_contents(distribution)
 
 
+@pytest.mark.long
 def test_the_source_archive_holds_what_git_holds(distribution: Path) -> None:
     with tarfile.open(only(distribution, "*.tar.gz")) as archive:
         found = {member.name.partition("/")[2]: archive.extractfile(member) for member in archive}

@@ -8,6 +8,8 @@ import pytest
 
 from support.pages import run_scripts
 
+pytestmark = pytest.mark.long
+
 DOCS = Path(__file__).parent.parent / "docs"
 PAGE_SECONDS_MAX = 200
 PORT = "8080"

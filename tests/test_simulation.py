@@ -24,6 +24,7 @@ def simulate(*arguments: object, **environment: str) -> subprocess.CompletedProc
     )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("first", [0, 10])
 def test_the_service_keeps_its_promises_whatever_happens(first: int) -> None:
     done = simulate(first, SEEDS)

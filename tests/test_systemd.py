@@ -136,6 +136,7 @@ def test_the_command_of_what_forwards_is_understood(tmp_path: Path) -> None:
     assert "no daemon can be reached at unix:" in said.stdout
 
 
+@pytest.mark.long
 def test_the_command_of_a_member_is_understood() -> None:
     service = Unit("littled-member.service")["Service"]
     command = service["ExecStart"]
@@ -209,6 +210,7 @@ def command_line(tmp_path: Path) -> list[str]:
     return shlex.split(command.replace(INSTALLED, COMMAND).replace("/var/lib", str(tmp_path)))
 
 
+@pytest.mark.long
 @needs_systemd
 def test_the_command_of_the_unit_serves_under_socket_activation(
     command_line: list[str], tmp_path: Path

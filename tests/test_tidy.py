@@ -745,6 +745,7 @@ def test_banned_names_are_found_however_they_are_imported(text: str, tmp_path: P
     assert any(is_banned(name) for name in found)
 
 
+@pytest.mark.long
 def test_no_exception_is_caught_without_a_name() -> None:
     bare = [
         f"{relative(path)}:{node.lineno}"

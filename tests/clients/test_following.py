@@ -58,6 +58,7 @@ def test_who_waits_can_be_told_to_stop(log: Path) -> None:
     blocks.close()
 
 
+@pytest.mark.long
 def test_a_renamed_file_is_read_until_it_is_quiet(log: Path) -> None:
     blocks = FollowedBlocks(str(log), never)
     assert blocks.read(None) == b"one\n"

@@ -24,6 +24,8 @@ from littled_client.waits import Waits
 from support.feeding import KINDS, client_of
 from support.relay import Relay, relaying
 
+pytestmark = pytest.mark.long
+
 CONFIGURATION = """\
 [streams.examples]
 epsilon = 1.0

@@ -162,6 +162,7 @@ async def test_an_older_daemon_is_used_as_ever(kind: str, daemons: list[SmallDae
 # --- Streams that move ----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("acknowledged", [True, False])
 async def test_a_feeder_follows_and_every_example_is_learned_once(
     kind: str, daemons: list[SmallDaemon], acknowledged: bool

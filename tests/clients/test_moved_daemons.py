@@ -42,6 +42,7 @@ def learned(store: Path) -> dict[str, list[tuple[int, int]]]:
     return dict(found)
 
 
+@pytest.mark.long
 def test_streams_move_while_both_clients_feed_and_follow(tmp_path: Path) -> None:
     """Killed and stopped in turns: each example is learned once, each release is seen once."""
     x, y = examples()

@@ -57,6 +57,7 @@ def daemon(tmp_path: Path) -> Iterator[Serving]:
         assert running.stop() == 0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["blocking", "asynchronous"])
 def test_a_client_waits_for_a_place_in_the_queue(daemon: Serving, kind: str) -> None:
     found: list[dict[str, Any]] = []

@@ -9,8 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from littled_client import AsyncClient, Client, Waits
+
+pytestmark = pytest.mark.long
 
 CONFIGURATION = """\
 [streams.flights]

@@ -95,6 +95,7 @@ def is_own(path: Path, kind: str) -> bool:
     return kind in path.relative_to(DAEMON).with_suffix("").parts
 
 
+@pytest.mark.long
 def test_only_the_register_and_its_own_modules_spell_a_kind() -> None:
     spelled: dict[str, set[Path]] = {kind: set() for kind in KINDS}
     for path in SOURCES:

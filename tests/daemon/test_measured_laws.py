@@ -21,6 +21,8 @@ from littled.planner.online.plan import OnlinePlan
 from littled_protocol.rules import Words
 from support.enumeration import Case, anything, of_user, online_plan, stream_of
 
+pytestmark = pytest.mark.long
+
 F = Fraction
 ONE_POINT, THRESHOLDS = class_from_name("thresholds:1"), class_from_name("thresholds:2")
 # Draws with rates so small that what a season costs is mostly what its figures cost.

@@ -154,6 +154,7 @@ def check(ears: Ears, streams: int, seed: int) -> int:
     return whole.pairs
 
 
+@pytest.mark.long
 def test_twins_draw_the_same_and_ask_nearly_the_same(ears: Ears) -> None:
     assert check(ears, 1, seed=0) >= 500
 
@@ -192,6 +193,7 @@ def check_users(ears: Ears, streams: int, seed: int) -> int:
     return whole.pairs
 
 
+@pytest.mark.long
 def test_twins_of_users_draw_the_same_and_ask_nearly_the_same(ears: Ears) -> None:
     assert check_users(ears, 1, seed=4) >= 170
 
@@ -513,6 +515,7 @@ FAULTS_OF_USERS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
 ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("plant", "name", "sentence"), FAULTS_OF_USERS)
 def test_a_planted_fault_of_users_is_found(
     plant: Callable[[pytest.MonkeyPatch], None],

@@ -579,6 +579,7 @@ conversation = st.lists(
 conversation = conversation.filter(len)
 
 
+@pytest.mark.long
 @pytest.mark.no_cover
 @given(conversation, st.lists(st.integers(1, 40), min_size=1, max_size=10), st.booleans())
 @settings(max_examples=800)

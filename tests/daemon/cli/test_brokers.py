@@ -38,6 +38,8 @@ from support.brokers import (
 )
 from support.serving import Serving, make_store
 
+pytestmark = pytest.mark.long
+
 WAIT_SECONDS = 60.0
 COUNT = 3_000
 

@@ -53,6 +53,7 @@ def fed(littled: Littled, running: Daemon, folder: Path, count: int) -> None:
     assert facts["acknowledged"] == count
 
 
+@pytest.mark.long
 def test_a_store_goes_on_without_what_was_archived(littled: Littled, folder: Path) -> None:
     store, archive = folder / "store", folder / "archive"
     before = littled("verify", store, "--replay", "--json").json

@@ -52,6 +52,7 @@ def test_an_audit_is_told_in_words(littled: Littled) -> None:
     assert "no store is opened" in said.out
 
 
+@pytest.mark.long
 def test_a_seed_repeats_an_audit_and_without_one_its_keys_are_new(littled: Littled) -> None:
     said = littled(*SMALLEST, "--json")
     facts = said.json
@@ -68,6 +69,7 @@ def test_a_seed_repeats_an_audit_and_without_one_its_keys_are_new(littled: Littl
     assert (first["hits"], first["false_hits"]) != (second["hits"], second["false_hits"])
 
 
+@pytest.mark.long
 def test_learners_of_a_configuration_are_audited(littled: Littled, configuration: Path) -> None:
     said = littled("audit", configuration, *QUICK, "--json")
     assert said.status == 0
@@ -121,6 +123,7 @@ def test_without_scipy_an_audit_says_what_to_install(
     assert littled("audit", "--help").status == 0
 
 
+@pytest.mark.long
 def test_nothing_but_the_bounds_of_an_audit_needs_scipy() -> None:
     program = (
         "import sys, littled.cli.auditing; assert 'scipy' not in sys.modules; "

@@ -12,6 +12,8 @@ import pytest
 
 from support.commands import CONFIGURATION, Littled, Said, flights_csv
 
+pytestmark = pytest.mark.long
+
 COLUMNS = ["--x", "delay", "--y", "late", "--clip", "-30", "225", "--offset", "-30"]
 TWO = CONFIGURATION + '[streams.flights.learners.other]\nclass = "thresholds:200"\nnoise_rate = 0\n'
 PREFIXES = """\

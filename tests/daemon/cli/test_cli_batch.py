@@ -54,6 +54,7 @@ def fed(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     assert running.stop() == 0
 
 
+@pytest.mark.long
 def test_each_window_has_one_release(fed: Daemon) -> None:
     with Client(fed.address) as client:
         found = client.subscribe("flights/late")
@@ -98,6 +99,7 @@ def test_the_status_shows_windows_and_what_they_cost(fed: Daemon, littled: Littl
     assert "teachers" in words
 
 
+@pytest.mark.long
 def test_the_store_is_sound_and_every_rule_is_drawn_again(
     littled: Littled, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -146,6 +148,7 @@ def test_what_cannot_be_planned_is_said_in_one_sentence(
     assert sentence in said.sentence
 
 
+@pytest.mark.long
 def test_a_small_learner_of_windows_passes_its_audit(littled: Littled) -> None:
     said = littled("audit", "--learner", "window-dense", "--runs", "2000", "--seed", "1")
     assert said.status == 0, said.err

@@ -49,6 +49,7 @@ def loans(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 def test_a_good_configuration_and_file(littled: Littled, loans: Path, tmp_path: Path) -> None:
     file = tmp_path / "loans.csv"
     file.write_text(HEAD + GOOD)
@@ -96,6 +97,7 @@ def test_a_category_that_refuses_others(littled: Littled, loans: Path, tmp_path:
     assert "problem: 1 cell of column 'grade': other" in said.err
 
 
+@pytest.mark.long
 def test_a_season_that_is_too_short_is_a_problem_and_a_note(
     littled: Littled, loans: Path, tmp_path: Path
 ) -> None:

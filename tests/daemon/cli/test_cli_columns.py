@@ -122,6 +122,7 @@ def loans(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Daemon]:
     assert running.stop() == 0
 
 
+@pytest.mark.long
 def test_rules_are_told_and_evaluated_by_columns(
     littled: Littled, loans: Daemon, tmp_path: Path
 ) -> None:
@@ -306,6 +307,7 @@ noise_rate = 0
 """
 
 
+@pytest.mark.long
 def test_a_bucket_that_no_learner_has_is_refused_with_its_column(
     littled: Littled, tmp_path: Path
 ) -> None:

@@ -42,6 +42,7 @@ def completed(*words: str) -> list[str]:
     return [line.partition(",")[2] for line in done.stdout.splitlines()]
 
 
+@pytest.mark.long
 def test_commands_options_and_choices_are_completed() -> None:
     offered = completed("littled", "st")
     assert offered == [name for name in COMMANDS if name.startswith("st")] != []

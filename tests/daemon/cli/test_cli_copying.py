@@ -36,6 +36,7 @@ def made(littled: Littled, folder: Path) -> Path:
     return folder / "store"
 
 
+@pytest.mark.long
 def test_a_store_goes_to_a_server_and_back_and_is_served_on(
     littled: Littled, url: str, tmp_path: Path
 ) -> None:

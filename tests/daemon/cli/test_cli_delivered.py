@@ -108,6 +108,7 @@ def test_a_pause_that_is_asked_for_is_read(said: str | None, seconds: float) -> 
     assert retry_after({} if said is None else {"Retry-After": said}, NOW) == seconds
 
 
+@pytest.mark.long
 @settings(max_examples=50)
 @given(st.text())
 def test_nothing_that_is_asked_for_stops_it(said: str) -> None:

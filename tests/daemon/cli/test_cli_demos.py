@@ -16,6 +16,8 @@ from littled_protocol.encodings import Reading
 from littled_protocol.rules import ScorecardRule, ThresholdRule, Words
 from support.commands import Littled
 
+pytestmark = pytest.mark.long
+
 FEATURES = tuple(feature for column in schema().columns for feature in column.features)
 WORDS = Words("departure delay", "min", -30, "late", "not late")
 

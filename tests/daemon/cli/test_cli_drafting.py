@@ -89,6 +89,7 @@ KINDS: dict[str, Sequence[Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("suffix", ["csv", "jsonl", "parquet"])
 def test_a_draft_of_every_kind_loads_and_reads_its_file(
     littled: Littled, tmp_path: Path, suffix: str

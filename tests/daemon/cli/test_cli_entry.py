@@ -173,6 +173,7 @@ def test_a_daemon_starts_without_what_most_never_need() -> None:
     assert modules.isdisjoint({"aiohttp", "cryptography.x509", "prometheus_client", "scipy"})
 
 
+@pytest.mark.long
 def test_a_plan_is_made_by_what_help_leaves_out() -> None:
     budget = ["--epsilon", "1", "--delta", "1e-6", "--horizon", "1000"]
     assert {"littled.planner", "numpy"} <= loaded("plan", "--class", "thresholds:4", *budget)

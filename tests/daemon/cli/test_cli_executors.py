@@ -25,6 +25,8 @@ from littled_protocol.messages import Release
 from support.certificates import Authority, Issued
 from support.commands import Daemon, Littled, make_store, serve
 
+pytestmark = pytest.mark.long
+
 STARTED_SECONDS_MAX = 60
 DASK = (sys.executable, "-m", "dask")
 

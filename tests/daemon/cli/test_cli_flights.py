@@ -73,6 +73,7 @@ def test_the_error_of_a_rule_is_the_share_of_flights_it_errs_on() -> None:
     assert few.best_rule() == ThresholdRule(256, 1)
 
 
+@pytest.mark.long
 def test_the_table_is_that_of_the_flights_with_their_weather(flights: Flights) -> None:
     year = read_year()
     assert len(year) == EXAMPLES

@@ -117,6 +117,7 @@ def test_a_file_that_grows_is_followed(log: Log) -> None:
     assert log.rows == 74
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["rename", "cut"])
 def test_a_log_that_is_put_aside_is_followed(log: Log, how: str) -> None:
     log.follow()
@@ -184,6 +185,7 @@ def test_a_log_whose_old_part_is_gone_is_followed_and_that_is_said(log: Log) -> 
     assert "what was fed of the old one is not beside it" in log.stop()
 
 
+@pytest.mark.long
 def test_feeders_that_are_killed_at_any_time_feed_every_row_once(log: Log) -> None:
     """Rows, renames, cuts and kills in a random order, the same every time."""
     dice = random.Random(5)

@@ -62,6 +62,7 @@ def kept(path: Path) -> dict[str, int]:
     return found
 
 
+@pytest.mark.long
 def test_killed_again_and_again_it_sends_every_version_in_order(
     chatty: Serving, tmp_path: Path
 ) -> None:

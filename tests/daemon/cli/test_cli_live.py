@@ -251,6 +251,7 @@ def test_a_pipe_goes_on_where_its_producer_stopped(daemon: Daemon) -> None:
     assert "standard input does not begin with what was fed under this producer's name" in err
 
 
+@pytest.mark.long
 def test_rows_arrive_after_the_daemon_was_away(tmp_path: Path) -> None:
     make_store(tmp_path)
     daemon = serve(tmp_path)

@@ -38,6 +38,8 @@ from support.rules import Case, Point, column, sequences, strings
 from support.serving import Serving
 from support.ways import LEARNER, Ways, event, got, latest, littled, open_ways
 
+pytestmark = pytest.mark.long
+
 SQLITE_MOST = 2**63 - 10**7
 NUMBERS = [
     *range(10),

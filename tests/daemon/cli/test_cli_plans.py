@@ -21,6 +21,7 @@ def test_options_offer_what_the_planner_knows() -> None:
     assert known == (METHODS, WORDS, USER_EXAMPLES_MAX)
 
 
+@pytest.mark.long
 def test_a_plan_keeps_its_promise(littled: Littled) -> None:
     facts = littled("plan", "--class", "thresholds:256", *BUDGET, *FITS, "--json").json
     assert (facts["class"], facts["littlestone_dimension"]) == ("thresholds:256", 8)

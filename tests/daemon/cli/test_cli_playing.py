@@ -11,6 +11,8 @@ import pytest
 from littled.cli.flights import CONFIGURATION, HORIZON, DemoError, Flights, Year, read_year
 from littled.cli.playing import Sight, run_demo
 
+pytestmark = pytest.mark.long
+
 # A run in a test has every so many flights, in a season that fits them; the whole year takes half a
 # minute where nothing else is at work.
 EVERY, EXAMPLES, HORIZON_OF_PART = 6, 54_558, 60_000

@@ -24,6 +24,7 @@ def url(server: Postgres) -> str:
     return url_of(server, "public")
 
 
+@pytest.mark.long
 def test_a_store_on_a_server_does_what_a_folder_does(
     littled: Littled, url: str, tmp_path: Path
 ) -> None:

@@ -73,6 +73,7 @@ def facts(littled: Littled, daemon: Daemon, learner: str = "flights/ask") -> dic
     return learner_facts
 
 
+@pytest.mark.long
 def test_answers_are_labels_and_cost_one_each(littled: Littled, asked: Daemon) -> None:
     before = facts(littled, asked)
     said = littled("predict", "flights/ask", "-a", asked.address, "--", "-30", "225")

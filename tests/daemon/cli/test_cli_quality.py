@@ -65,6 +65,7 @@ def test_learners_that_are_not_measured_have_no_table() -> None:
     assert error_words({"period_examples": 5, "next_position": 5}) == "-"
 
 
+@pytest.mark.long
 def test_plans_say_what_it_takes_and_can_do_without(littled: Littled) -> None:
     usual = ["--horizon", "100000"]
     found = json.loads(littled(*PLAN, *usual, "--json").out)

@@ -20,6 +20,8 @@ from support.databases import Postgres
 from support.readings import CASES, drawn, labels_by_sql, labels_of_answers, script
 from support.ways import LEARNER, Ways, event, got, latest, littled, open_ways
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def ways(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ways]:

@@ -14,6 +14,8 @@ from littled_client import Client
 from support.commands import make_store, serve, start
 from support.pages import environment
 
+pytestmark = pytest.mark.long
+
 README = Path(__file__).parents[3] / "README.md"
 SECONDS_MAX = 150
 EXAMPLES = 20_000

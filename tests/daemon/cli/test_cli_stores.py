@@ -34,6 +34,7 @@ def test_a_store_is_made_and_says_what_comes_next(littled: Littled, tmp_path: Pa
     assert stat.S_IMODE((store / "noise.key").stat().st_mode) == 0o600
 
 
+@pytest.mark.long
 def test_streams_that_differ_in_their_names_are_shown_once(
     littled: Littled, tmp_path: Path
 ) -> None:

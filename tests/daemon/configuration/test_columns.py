@@ -313,6 +313,7 @@ def test_a_learner_without_a_class_is_as_if_it_had_named_one(
     assert open_.streams["loans"].request() == wanted.streams["loans"].request()
 
 
+@pytest.mark.long
 def test_each_of_several_is_chosen_for_its_part_of_the_budget() -> None:
     """Half of epsilon pays for fewer members."""
     cards = 'columns = ["card"]\n'

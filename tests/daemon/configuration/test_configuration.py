@@ -292,6 +292,7 @@ def test_learners_of_both_kinds_stand_beside_each_other() -> None:
     )
 
 
+@pytest.mark.long
 def test_answers_are_as_many_as_there_can_be_if_nothing_is_said() -> None:
     (_, asked) = parsed(GOOD + ASKING).streams["flights"].request().learners
     assert isinstance(asked, PredictionRequest)

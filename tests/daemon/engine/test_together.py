@@ -35,6 +35,8 @@ from support.learning import Inline
 from support.plain import use_plain_forms
 from support.twins import random_stream, records_of, with_users
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = 4 * HORIZON + 7
 CASES = [*ONLINE, *USERS, "a small budget", "one stream for all", *POOLS]
 CASES += [*BATCH, *BATCH_USERS, *SCORECARDS, *SCORECARD_USERS, *PARTITIONS, *PARTITION_USERS]

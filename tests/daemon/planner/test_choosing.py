@@ -14,6 +14,8 @@ from littled.planner.batch.request import BatchRequest
 from littled.planner.leader.request import LeaderRequest
 from littled.planner.prediction.request import PredictionRequest
 
+pytestmark = pytest.mark.long
+
 SETS = ("sparse_sets:64:64", "sparse_sets:64:16", "sparse_sets:64:4", "points:64")
 
 

@@ -110,6 +110,7 @@ def test_nothing_of_a_plan_changes_where_nothing_is_measured() -> None:
     assert "quality" not in str(plan_stream(plain).to_dict())
 
 
+@pytest.mark.long
 def test_learners_that_publish_rules_each_pay_a_share() -> None:
     answers = PredictionRequest("answers", THRESHOLDS, window=5000)
     both = (KINDS["dense"], answers)

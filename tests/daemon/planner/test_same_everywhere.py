@@ -49,6 +49,7 @@ def rows(environment: dict[str, str], every: int) -> list[str]:
     return done.stdout.splitlines()
 
 
+@pytest.mark.long
 def test_plans_are_the_same_on_other_processors() -> None:
     found = rows({}, EVERY)
     assert len(found) > 6

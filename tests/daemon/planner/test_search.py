@@ -23,6 +23,8 @@ from littled.planner import (
 from littled.planner.online.sizes import CANDIDATES_MAX
 from littled_protocol.rules import Words
 
+pytestmark = pytest.mark.long
+
 TINY = Fraction(1, 10**6)
 
 

@@ -130,6 +130,7 @@ WAYS: dict[str, dict[str, Any]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("users", [1, 5])
 @pytest.mark.parametrize("name", WAYS)
 def test_every_way_keeps_the_promise_for_users(name: str, users: int) -> None:

@@ -59,6 +59,7 @@ def test_what_is_excepted_is_refused(check: Any) -> None:
         check(PrivateRiverClassifier(**PUBLIC).clone())
 
 
+@pytest.mark.long
 def test_it_is_evaluated_as_a_stream_goes() -> None:
     learned = model()
     assert isinstance(learned, Classifier)

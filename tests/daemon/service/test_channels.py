@@ -44,6 +44,7 @@ def labels(text: str) -> bytes:
 # --- Feeding --------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_columns_and_lists_are_acknowledged(peer: Peer) -> None:
     opened = peer.open("flights", "lists")
     assert (opened.x_type, opened.next_sequence) == ("u8", 0)

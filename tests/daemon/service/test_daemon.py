@@ -354,6 +354,7 @@ def messages(manager: socket.socket, seconds: float) -> list[str]:
     return found
 
 
+@pytest.mark.long
 def test_readiness_and_a_watchdog_fed_by_commits(store: Path, manager: socket.socket) -> None:
     environment = {"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "300000"}
     with serving(store, environment=environment) as daemon:

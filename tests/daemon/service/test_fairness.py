@@ -23,6 +23,8 @@ from littled_protocol.messages import Pong
 from support.attacks import ATTACKS, attacking, outcome
 from support.serving import Peer, Serving, serving
 
+pytestmark = pytest.mark.long
+
 # What the watchdog of the tests expects.
 WATCHDOG_SECONDS = 3.0
 # How much longer acknowledgements may take beside anybody, and what one counts as at least at rest.

@@ -460,6 +460,7 @@ async def test_too_many_streams_of_events(site: Site, monkeypatch: pytest.Monkey
         await asyncio.sleep(0.02)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", ["/rules/flights/late/events", f"/events?after={LEARNER}:0"])
 async def test_a_reader_that_does_not_read_is_dropped(
     site: Site, monkeypatch: pytest.MonkeyPatch, path: str

@@ -501,6 +501,7 @@ async def test_a_lone_small_run_is_committed_on_the_loop(
     assert quick.store.position("flights") == 20
 
 
+@pytest.mark.long
 async def test_a_small_run_is_committed_on_the_loop_while_others_rest(
     quick: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -74,6 +74,7 @@ async def told_of(daemon: Serving) -> list[str]:
         return [*(await client.status())["streams"]]
 
 
+@pytest.mark.long
 def test_six_hundred_streams_need_no_more_threads_than_the_unit_allows(store: Path) -> None:
     service = Unit("littled.service")["Service"]
     most = int(service["MemoryMax"].removesuffix("G")) * GIB

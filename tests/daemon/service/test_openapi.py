@@ -18,6 +18,8 @@ from littled.service.http_routes import ROUTES, SCHEMAS
 from support.schemas import closed
 from support.serving import Serving
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture(scope="module")
 def daemon(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:

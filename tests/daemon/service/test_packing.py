@@ -7,6 +7,7 @@ from itertools import pairwise
 from pathlib import Path
 
 import apsw
+import pytest
 
 from littled.service.packing import Packer
 from littled.service.writer import Writer
@@ -61,6 +62,7 @@ async def test_the_writer_rests_between_segments() -> None:
     assert sum(pauses) > 2 * worked * len(pauses)
 
 
+@pytest.mark.long
 async def test_a_backlog_is_packed_without_rest() -> None:
     store = Counting(80)
     worked, pauses = await packed(store)

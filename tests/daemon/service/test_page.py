@@ -123,6 +123,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Daemon, str
         yield daemon, url
 
 
+@pytest.mark.long
 def test_a_scorecard_is_said_drawn_and_tried(browser: Browser, site: tuple[Daemon, str]) -> None:
     with watched(browser) as seen:
         page = seen.page
@@ -173,6 +174,7 @@ def test_a_threshold_moves_while_somebody_looks(browser: Browser, site: tuple[Da
         expect(card.locator(".rule")).to_have_text(got(f"{url}rules/delays/late?format=text"))
 
 
+@pytest.mark.long
 def test_what_another_budget_buys(browser: Browser, site: tuple[Daemon, str]) -> None:
     with watched(browser) as seen:
         page = seen.page
@@ -186,6 +188,7 @@ def test_what_another_budget_buys(browser: Browser, site: tuple[Daemon, str]) ->
         )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
 def test_anybody_can_read_it(
     browser: Browser, site: tuple[Daemon, str], width: int, dark: bool
@@ -234,6 +237,7 @@ def test_it_comes_back_with_the_daemon(browser: Browser, tmp_path: Path) -> None
         daemon.process.kill()
 
 
+@pytest.mark.long
 def test_many_streams_and_many_learners(browser: Browser, tmp_path: Path) -> None:
     with serving(tmp_path, MANY) as (_, url), watched(browser) as seen:
         page = seen.page
@@ -252,6 +256,7 @@ def test_many_streams_and_many_learners(browser: Browser, tmp_path: Path) -> Non
         expect(page.get_by_role("heading", name="s290")).to_be_visible()
 
 
+@pytest.mark.long
 def test_the_address_names_the_stream_and_nothing_else_does(
     browser: Browser, site: tuple[Daemon, str]
 ) -> None:

@@ -14,6 +14,7 @@ from littled.service.planning import PlanError, Plans
 ASKED = {"class": "thresholds:16", "epsilon": "1", "delta": "1e-6", "horizon": "1000"}
 
 
+@pytest.mark.long
 async def test_a_plan_is_what_the_command_prints(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(planning, "PLAN_SECONDS", 300)  # on whatever machine
     plans = Plans()

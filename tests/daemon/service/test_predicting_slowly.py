@@ -75,6 +75,7 @@ def test_a_stop_waits_for_an_answer(slow: tuple[Serving, Peer], store: Path) -> 
     assert check(store) == 1
 
 
+@pytest.mark.long
 def test_a_stop_does_not_wait_for_ever(store: Path) -> None:
     soon = {"littled.service.daemon.STOP_SECONDS": 1.0}
     with serving(store, answers="slow", limits=soon) as daemon:

@@ -45,6 +45,7 @@ def greeting_seconds(daemon: Serving, transport: str, count: int = 7) -> float:
     return statistics.median(seconds)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("transport", ["unix", "tcp"])
 @pytest.mark.parametrize(
     ("kind", "peers"),

@@ -397,6 +397,7 @@ def test_a_status_costs_more_than_a_ping(daemon: Serving, peer: Peer) -> None:
     assert answers <= allowed / price + 1
 
 
+@pytest.mark.long
 def test_long_frames_get_through_beside_many_that_are_never_finished(store: Path) -> None:
     with serving(store) as daemon, Peer.greet(daemon.unix) as honest:
         honest.open("ids", "honest")

@@ -152,6 +152,7 @@ def replayed(path: Path) -> Transcript:
 # --- Which executor -------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_only_lists_of_teachers_need_a_process(own_trainers: Trainers) -> None:
     trainers, before = own_trainers, multiprocessing.active_children()
     dense, sparse = plan("thresholds:64", None), plan("points:16", None)
@@ -243,6 +244,7 @@ def test_a_daemon_trains_in_a_process(store: Path) -> None:
         assert opened.snapshot("flights") is not None
 
 
+@pytest.mark.long
 def test_whichever_process_dies_the_other_ends_and_nothing_is_lost(store: Path) -> None:
     first = Serving.start(store)
     os.kill(training_process(first.process.pid), signal.SIGKILL)

@@ -417,6 +417,7 @@ def lived(new_store: Path) -> Lived:
     return Lived(key, live(new_store, originals, key), others)
 
 
+@pytest.mark.long
 def test_twin_daemons_show_the_same_bytes_everywhere(new_store: Path, lived: Lived) -> None:
     for courses in lived.others:
         assert_same(lived.shown, live(new_store, courses, lived.key))
@@ -440,14 +441,17 @@ def check_twins_over_http(new_store: Path, days: int, twins: int, seed: int) -> 
     return pairs
 
 
+@pytest.mark.long
 def test_twin_daemons_fed_over_http_show_the_same_bytes_everywhere(new_store: Path) -> None:
     assert check_twins_over_http(new_store, days=1, twins=1, seed=3) == 16
 
 
+@pytest.mark.long
 def test_twin_daemons_of_users_fed_over_http_show_the_same_bytes(user_store: Path) -> None:
     assert check_user_twins(user_store, days=1, twins=1, seed=5, over_http=True) == 15
 
 
+@pytest.mark.long
 def test_twin_daemons_whose_streams_are_closed_show_the_same_bytes(new_store: Path) -> None:
     """What the command says, pages and events of the next life, and what is refused in it."""
     key, originals, others = choose(list(STREAMS), 1, (8, 0))
@@ -464,6 +468,7 @@ def test_twin_daemons_whose_streams_are_closed_show_the_same_bytes(new_store: Pa
     assert b'"closed": true' in whole
 
 
+@pytest.mark.long
 def test_twin_daemons_of_users_whose_streams_are_closed_show_the_same_bytes(
     user_store: Path,
 ) -> None:
@@ -496,6 +501,7 @@ def test_a_thousand_twin_daemons_show_the_same_bytes_everywhere(new_store: Path)
     assert check_twins(new_store, days=20, twins=10, seed=1) == 1600
 
 
+@pytest.mark.long
 def test_twin_daemons_of_users_show_the_same_bytes_everywhere(user_store: Path) -> None:
     assert check_user_twins(user_store, days=1, twins=1, seed=1) == 15
 

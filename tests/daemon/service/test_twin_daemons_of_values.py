@@ -52,6 +52,8 @@ from support.twins import (
     with_users,
 )
 
+pytestmark = pytest.mark.long
+
 F = Fraction
 EXAMPLES, HORIZON, WINDOW, TRIES = 30, 22, 7, 60
 SIZES: dict[str, Any] = {"horizon": HORIZON, "window": WINDOW}

@@ -96,6 +96,7 @@ def hashed(path: Path, stream: str, column: bytes) -> bytes:
 # --- What comes in --------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_only_a_stream_of_users_asks_for_them(peer: Peer) -> None:
     assert peer.open("visits", "asked", 0).users is True
     assert peer.open("flights", "asked", 1).users is None

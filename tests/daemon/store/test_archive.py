@@ -136,6 +136,7 @@ def test_without_it_a_store_serves_and_says_what_it_believes(whole: Path, tmp_pa
     assert verify(path).findings == verify(path, archive=folder).findings == ()
 
 
+@pytest.mark.long
 def test_the_next_archiving_goes_on(whole: Path, tmp_path: Path) -> None:
     path, folder = copied(whole), tmp_path / "archive"
     first = archived(path, folder)
@@ -252,6 +253,7 @@ HARMS: dict[str, tuple[Harm, str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", HARMS)
 def test_each_harm_has_its_sentence(tmp_path: Path, name: str) -> None:
     path, folder = fill(tmp_path / "store"), tmp_path / "archive"
@@ -284,6 +286,7 @@ def test_a_file_that_was_there_already_is_in_the_way(tmp_path: Path) -> None:
         archived(path, tmp_path / "file")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("statement", "archive_finds", "alone"),
     [
@@ -358,6 +361,7 @@ def stops(path: Path, folder: Path) -> Iterator[int]:
         yield moment
 
 
+@pytest.mark.long
 @pytest.mark.in_a_folder
 def test_an_archiving_may_be_killed_at_any_moment(tmp_path: Path) -> None:
     whole, folder = fill(tmp_path / "whole"), tmp_path / "archive"
@@ -375,6 +379,7 @@ def test_an_archiving_may_be_killed_at_any_moment(tmp_path: Path) -> None:
     assert not list(folder.glob("*.new"))
 
 
+@pytest.mark.long
 def test_a_copy_from_before_the_archiving_goes_on_without_and_with_it(tmp_path: Path) -> None:
     """A restore of a copy that has its records still, and of one that has them in the archive."""
     path, folder = fill(tmp_path / "store"), tmp_path / "archive"

@@ -30,6 +30,8 @@ from support.crashing import small_columns
 from support.predictions import STREAM, Bench, make_store
 from support.segments import pack_all, small_segments
 
+pytestmark = pytest.mark.long
+
 # In the store's folder here, so that a copy has it too.
 ARCHIVE = "archive"
 FILES = ("store.sqlite", "noise.key", "high-water-mark", "columns-000001", "columns-000002")

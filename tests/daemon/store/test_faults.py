@@ -111,6 +111,7 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
     small_segments(monkeypatch, records=2)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("often")
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_first_fault_is_the_end_wherever_it_strikes(tmp_path: Path, name: str) -> None:

@@ -173,6 +173,7 @@ def test_a_copy_from_before_is_behind_its_mark(path: Path, mark: Path) -> None:
         Store.open(path, mark_path=mark, read_only=True)
 
 
+@pytest.mark.long
 def test_many_streams_have_configurations_of_their_own(tmp_path: Path) -> None:
     names = [f"s{number}" for number in range(STREAMS_TOGETHER_MAX + 1)]
     Store.create(tmp_path / "few", configuration(*names[1:]), plans(*names[1:]))

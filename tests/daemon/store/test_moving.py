@@ -34,6 +34,8 @@ from support.old_stores import said as said_of
 from support.postgres import asked, url_of
 from support.stores import STREAM, change, entry, feed, fill, plan_values
 
+pytestmark = pytest.mark.long
+
 SAID = json.loads((FIXTURES / "said.json").read_text())
 Places = Callable[[], Place]
 

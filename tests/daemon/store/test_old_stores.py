@@ -21,6 +21,8 @@ from support.old_stores import (
     verified,
 )
 
+pytestmark = pytest.mark.long
+
 SAID = json.loads((FIXTURES / "said.json").read_text())
 
 

@@ -145,6 +145,7 @@ def test_what_stays_where_it_is_is_looked_at_seldom(
         assert looks == ["store.sqlite", "store.sqlite-wal"]
 
 
+@pytest.mark.long
 def test_a_daemon_whose_store_is_removed_ends_with_an_error(tmp_path: Path) -> None:
     """Busy, idle, and when it is about to stop."""
     for name, limits, stops in (

@@ -114,6 +114,7 @@ def restore_many_times(folder: Path, clock: Clock, seed: int, times: int, commit
     return lives
 
 
+@pytest.mark.long
 def test_whatever_copy_is_restored_nothing_is_taken_twice(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,6 +135,7 @@ def test_whatever_copies_are_restored_nothing_is_taken_twice(
     restore_many_times(tmp_path, clock, seed, times=8, commits=60)
 
 
+@pytest.mark.long
 def test_many_producers_need_few_marks(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:

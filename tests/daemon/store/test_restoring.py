@@ -123,6 +123,7 @@ def versions(path: Path, mark: Path) -> list[int]:
 # --- what a restore does --------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_copy_goes_on_above_all_that_was_lost(path: Path, mark: Path, tmp_path: Path) -> None:
     live(path, mark, 1)
     copy = backup(path, tmp_path / "copy")
@@ -407,6 +408,7 @@ def test_a_restore_that_was_never_served_is_no_way_back(
     assert read_mark(mark).versions == {}
 
 
+@pytest.mark.long
 def test_an_older_mark_beside_a_restored_store_forgets_nothing(
     path: Path, mark: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -625,6 +627,7 @@ def check_forks(tmp_path: Path, seeds: range) -> int:
     return compared
 
 
+@pytest.mark.long
 def test_forked_histories_share_no_draw(tmp_path: Path) -> None:
     assert check_forks(tmp_path, range(1, 3)) > 200
 

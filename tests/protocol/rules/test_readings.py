@@ -58,6 +58,7 @@ from support.tables import (
 )
 
 
+@pytest.mark.long
 @pytest.mark.no_cover
 @pytest.mark.parametrize("dialect", ["sqlite", "duckdb"])
 @pytest.mark.parametrize("name", CASES)

@@ -125,6 +125,7 @@ CASES: dict[str, tuple[BatchLearner, Sequence[Any], float, float]] = {
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_a_window_costs_what_it_is_charged(name: str) -> None:
     learner, points, factor, delta_factor = CASES[name]
@@ -345,6 +346,7 @@ USER_CASES: dict[str, UserCase] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", USER_CASES)
 def test_all_that_one_user_gives_costs_what_it_is_charged(name: str) -> None:
     assert USER_CASES[name].worst() <= Fraction(1, 1 << 100)
@@ -465,6 +467,7 @@ def test_vetoes_that_are_not_paid_for_exceed_what_is_charged() -> None:
     assert 1.5 * less < reached <= paid
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", [BatchLearner, Sorted])
 def test_a_split_that_moves_other_examples_exceeds_what_is_charged(kind: Any) -> None:
     parameters = replace(TEACHERS, list_cap=1, chunks=2)

@@ -462,11 +462,13 @@ def test_learners_with_triggers_cost_what_they_are_charged(name: str) -> None:
     TRIGGERS[name].check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", TALLIES)
 def test_tallies_cost_what_they_are_charged(name: str) -> None:
     TALLIES[name].check()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in CLOSURE_TALLIES if name not in LONG_TALLIES])
 @pytest.mark.timeout(300)  # a minute alone on a busy machine
 def test_tallies_of_closures_cost_what_they_are_charged(name: str) -> None:
@@ -655,6 +657,7 @@ BLOCKS = (
 )  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", BLOCKS)
 def test_public_memory_of_blocks_costs_nothing(name: str) -> None:
     """What the learners with it are charged, as one selection from proposals is, holds."""
@@ -664,6 +667,7 @@ def test_public_memory_of_blocks_costs_nothing(name: str) -> None:
 Kind = tuple[str, bool]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "kinds"),
     [

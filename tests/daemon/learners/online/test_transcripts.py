@@ -28,6 +28,8 @@ from littled.learners.online.values import EpochSettings
 from support.enumeration import Case, Example, Turn, fixed, online_plan, stream_of
 from support.small_classes import Cubes, Sets
 
+pytestmark = pytest.mark.long
+
 F = Fraction
 PARAMETERS = OnlineParameters(
     epsilon=F(8), horizon=8, noise_rate=F(0), trigger_rate=F(1, 2), trigger_threshold=1,

@@ -274,6 +274,7 @@ def check_season(
     case.holds(transitions, converted.epsilon, converted.delta)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "most"), FACTORS)
 def test_seasons_cost_at_most_what_they_are_charged(name: str, most: int) -> None:
     check_season(name, most, SHORT, *FACTORS[name, most])
@@ -294,6 +295,7 @@ BLOCKS_OF_USERS: dict[
 }  # fmt: skip
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("name", "most"), BLOCKS_OF_USERS)
 def test_seasons_on_a_path_cost_at_most_what_they_are_charged(name: str, most: int) -> None:
     kind, bottom_score, pattern, factor, delta_factor = BLOCKS_OF_USERS[name, most]

@@ -11,6 +11,8 @@ from littled.budget.unit import EXAMPLE, Unit
 from littled.classes.names import class_from_name
 from littled.planner import Comparison, OnlineRequest, StreamRequest, compare_ways
 
+pytestmark = pytest.mark.long
+
 HORIZON = 1_000_000
 
 

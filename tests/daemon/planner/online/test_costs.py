@@ -28,6 +28,8 @@ from littled_protocol.rules import AffineRule, Rule, Words
 from support.learning import HEAD
 from support.memory import peak_bytes
 
+pytestmark = pytest.mark.long
+
 
 def plan(name: str, teachers: int | None = None) -> OnlinePlan:
     learner = OnlineRequest("l", class_from_name(name), teachers=teachers)

@@ -214,6 +214,7 @@ def test_a_schedule_spends_the_whole_budget_on_one_selection(
     assert parameters.selection == "dense" or kept * per_example <= CANDIDATES_MAX
 
 
+@pytest.mark.long
 def test_independent_examples_cost_fewer_mistakes() -> None:
     for name in ("thresholds:256", "conjunctions:8", "conjunctions:64", "prefixes:128"):
         none, some = (

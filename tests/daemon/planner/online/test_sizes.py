@@ -154,6 +154,7 @@ def test_learners_that_fit_alone_may_be_too_much_together(monkeypatch: pytest.Mo
         plan_stream(request)
 
 
+@pytest.mark.long
 def test_windows_count_as_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     online = OnlineRequest("rules", class_from_name("thresholds:256"))
     windows = PredictionRequest("answers", class_from_name("thresholds:256"), 100_000)

@@ -88,6 +88,7 @@ def test_relabelling_needs_many_more_examples_for_errors_of_this_size(
     assert relabelling_error(by_stability * times * 10) <= error
 
 
+@pytest.mark.long
 def test_its_disadvantage_shrinks_with_the_error() -> None:
     """d / x^2 against d^2 / x: the quotient of the windows falls about as the error does."""
     quotients = []

@@ -104,6 +104,7 @@ def test_plans_survive_storage(ask: PredictionRequest) -> None:
     assert found.learner("s").name == "s/l"
 
 
+@pytest.mark.long
 def test_learners_of_both_kinds_share_a_budget() -> None:
     """Evenly: the answers of half the budget are what a mixed stream is planned for."""
     online = OnlineRequest("rules", class_from_name("thresholds:256"))
