@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.service.contenders import Bare, Contender, Daemon, Rate
 from benchmarks.service.peers import peers
 from benchmarks.service.pumping import Silent
-from benchmarks.service.work import Work, columns, digests, ids, part
+from benchmarks.service.work import THRESHOLD, Work, columns, digests, ids, part
 from littled.limits import ENGINE_QUEUE_BYTES_MAX, STREAM_PENDING_BYTES_MAX
 from littled_client import AsyncClient, Client
 
@@ -262,15 +262,31 @@ def growth(plan: Plan, field: Field) -> Iterator[Sample]:
 def one(plan: Plan, folder: Path, place: str) -> Iterator[Sample]:
     """One example at a time, each acknowledged before the next, on servers of their own."""
     with running(replace(plan, parts=("one",)), folder) as field:
-        entrants: list[tuple[str, Contender]] = [("daemon", field.daemon)]
-        entrants += [(name, other) for name, other in field.others.items() if name != SAME_POINTS]
+        entrants: list[tuple[str, Callable[[int], list[float]]]] = [
+            ("daemon", field.daemon.trips),
+            ("blocking client", partial(_sent_and_awaited, field.daemon.address)),
+        ]
+        others = ((name, other) for name, other in field.others.items() if name != SAME_POINTS)
+        entrants += [(name, other.trips) for name, other in others]
         for turn in range(plan.rounds):
             first = turn % len(entrants)
-            for name, contender in (*entrants[first:], *entrants[:first]):
-                seen = sorted(contender.trips(plan.trips))
+            for name, trips in (*entrants[first:], *entrants[:first]):
+                seen = sorted(trips(plan.trips))
                 if seen:
                     half, most = seen[len(seen) // 2], seen[len(seen) * 99 // 100]
                     yield Sample("one", name, turn, place, p50_us=half, p99_us=most)
+
+
+def _sent_and_awaited(address: str, number: int) -> list[float]:
+    """Microseconds of calls of `send_one` that are each waited for, as `Contender.trips`."""
+    seen = []
+    with Client(address) as client, client.feed("u8-0") as feeder:
+        for _ in range(number + number // 10):
+            begun = time.perf_counter_ns()
+            feeder.send_one(THRESHOLD, 1)
+            feeder.flush()
+            seen.append((time.perf_counter_ns() - begun) / 1e3)
+    return seen[number // 10 :]
 
 
 def _facts(rate: Rate) -> dict[str, Any]:

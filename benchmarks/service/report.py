@@ -104,6 +104,10 @@ def _one_at_a_time(samples: Sequence[Sample], place: str, base: str) -> list[Seq
         times = _number(ratio(ours, bare, value))
         micros = _micros(middle(ours, value)), _micros(middle(bare, value))
         rows.append((title, *micros, times, _most(GOALS_ONE.get((place, percentile))), ""))
+    sent = chosen(found, contender="blocking client")
+    title = f"one at a time by `send_one`, {place}, p50, beside frames made before"
+    times = _number(ratio(sent, ours, _p50))
+    rows.append((title, *(_micros(middle(some, _p50)) for some in (sent, ours)), times, "", ""))
     return rows
 
 
