@@ -4,12 +4,9 @@ Attackers are processes of their own; everything is compared with rest in the sa
 campaign` runs every attack and prints one table.
 """
 
-import itertools
 import shutil
-import socket
 import statistics
 import sys
-import threading
 import time
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,12 +18,11 @@ from littled.limits import ALLOWANCE_UNITS_MAX, ALLOWANCE_UNITS_PER_SECOND
 from littled_protocol.codec import encode_frame
 from littled_protocol.messages import Pong
 from support.attacks import ATTACKS, attacking, outcome
+from support.managers import WATCHDOG_SECONDS, Manager
 from support.serving import Peer, Serving, serving
 
 pytestmark = pytest.mark.long
 
-# What the watchdog of the tests expects.
-WATCHDOG_SECONDS = 3.0
 # How much longer acknowledgements may take beside anybody, and what one counts as at least at rest.
 # Alone a round trip finds both processors idle, and half of it takes less than a millisecond; a
 # process that uses one of them up, as every attack does, is interrupted for others at ticks of the
@@ -76,40 +72,6 @@ class Honest:
             taken.append(time.monotonic() - started)
         taken.sort()
         return Waits(statistics.median(taken), taken[int(0.99 * len(taken))], len(taken))
-
-
-class Manager:
-    """A service manager that notes when it hears from the watchdog."""
-
-    def __init__(self, folder: Path) -> None:
-        """Listen in a folder."""
-        path = folder / "notify.sock"
-        self._socket = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._socket.bind(str(path))
-        self.environment = {
-            "NOTIFY_SOCKET": str(path),
-            "WATCHDOG_USEC": str(int(WATCHDOG_SECONDS * 1e6)),
-        }
-        self._heard: list[float] = []
-        self._thread = threading.Thread(target=self._listen, daemon=True)
-        self._thread.start()
-
-    def _listen(self) -> None:
-        while message := self._socket.recv(4096):
-            if b"WATCHDOG=1" in message or b"READY=1" in message:
-                self._heard.append(time.monotonic())
-
-    def longest_silence(self) -> float:
-        """The longest time from one message to the next so far."""
-        heard = [*self._heard, time.monotonic()]
-        return max(later - sooner for sooner, later in itertools.pairwise(heard))
-
-    def close(self) -> None:
-        """Listen no more."""
-        with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as end:
-            end.sendto(b"", self.environment["NOTIFY_SOCKET"])
-        self._thread.join()
-        self._socket.close()
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ import pytest
 
 from littled.limits import HURRIED_BYTES_MAX
 from littled_protocol.messages import Ack
+from support.managers import WATCHDOG_SECONDS, Manager
 from support.serving import Peer, Serving, serving
 
 LOUD = """
@@ -38,11 +39,16 @@ HEADING = " batch stream   alone p50      p99  beside p50   p99 (ms) | ratios"
 
 
 @pytest.fixture(scope="module")
-def daemon(module_store: Path) -> Iterator[Serving]:
-    """A daemon whose engine is quick enough for anybody."""
-    with serving(module_store) as running:
-        yield running
-        assert running.stop() == 0
+def daemon(module_store: Path, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Serving]:
+    """A daemon whose engine is quick enough for anybody; its watchdog never waits for too long."""
+    manager = Manager(tmp_path_factory.mktemp("manager"))
+    try:
+        with serving(module_store, environment=manager.environment) as running:
+            yield running
+            assert manager.longest_silence() < WATCHDOG_SECONDS
+            assert running.stop() == 0
+    finally:
+        manager.close()
 
 
 @contextmanager
