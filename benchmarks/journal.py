@@ -7,7 +7,7 @@ Each line is one JSON object. First bytes an example on disk, after all was pack
 is to the bytes of the examples themselves. Then a store of so many examples in batches of 10,000
 is served, learned, killed (SIGKILL), and started again, three times with its snapshots and three
 times without: the median time from the start of the process to its line "ready", and its ratio to
-reading the store's file once with BLAKE2b-256, which is taken in turns.
+reading the store's files once with BLAKE2b-256, which is taken in turns.
 """
 
 import argparse
@@ -68,7 +68,7 @@ def sizes(folder: Path, examples: int, singles: int) -> None:
                 store.append(some)
                 while store.pack():
                     pass
-        taken = (path / "store.sqlite").stat().st_size / count
+        taken = sum(file.stat().st_size for file in files(path)) / count
         print(
             json.dumps({
                 "examples": count,
@@ -81,13 +81,19 @@ def sizes(folder: Path, examples: int, singles: int) -> None:
         )  # fmt: skip
 
 
+def files(path: Path) -> list[Path]:
+    """The database of a store, and the columns of large records beside it."""
+    return [path / "store.sqlite", *sorted(path.glob("columns-*"))]
+
+
 def read_once(path: Path) -> float:
-    """Seconds for reading a store's file with the hash of its chain."""
+    """Seconds for reading a store's files with the hash of its chain."""
     begun = time.perf_counter()
     digest = blake2b(digest_size=32)
-    with (path / "store.sqlite").open("rb") as file:
-        while part := file.read(1 << 20):
-            digest.update(part)
+    for each in files(path):
+        with each.open("rb") as file:
+            while part := file.read(1 << 20):
+                digest.update(part)
     return time.perf_counter() - begun
 
 
