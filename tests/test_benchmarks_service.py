@@ -37,6 +37,18 @@ def test_a_quick_run_of_the_command_ends_with_its_tables(tmp_path: Path) -> None
     assert list(tmp_path.glob("*")) == [path], "every folder is taken away"
 
 
+@pytest.mark.timeout(180)
+def test_one_example_at_a_time_is_asked_of_all_in_turns(tmp_path: Path) -> None:
+    plan = measuring.Plan(rounds=1, trips=5, with_peers=False)
+    samples = list(measuring.one(plan, tmp_path, "memory"))
+    names = [sample.contender for sample in samples]
+    assert names == ["daemon", "blocking client", "bare server", measuring.ON_ITS_LOOP]
+    assert all(sample.p99_us >= sample.p50_us > 0 for sample in samples)
+    text = report.markdown(samples, [])
+    for row in ("one at a time, memory, p50", "one at a time by `send_one`, memory, p50"):
+        assert f"\n| {row}" in text
+
+
 def test_a_peer_that_is_not_installed_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(peers, "found_program", lambda _: None)
     monkeypatch.setattr(peers, "find_spec", lambda _: None)
