@@ -37,6 +37,7 @@ def test_a_quick_run_of_the_command_ends_with_its_tables(tmp_path: Path) -> None
     assert list(tmp_path.glob("*")) == [path], "every folder is taken away"
 
 
+@pytest.mark.long
 @pytest.mark.timeout(180)
 def test_one_example_at_a_time_is_asked_of_all_in_turns(tmp_path: Path) -> None:
     plan = measuring.Plan(rounds=1, trips=5, with_peers=False)
