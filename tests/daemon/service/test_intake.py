@@ -28,6 +28,7 @@ from littled.service.writer import Writer, WriterStopped
 from littled.store.records import NewRecord, Record, SourcePlace
 from littled.store.store import Store
 from littled_protocol.errors import ErrorCode, ProtocolError
+from support.feeding import until
 
 
 class Feeder:
@@ -43,6 +44,9 @@ class Feeder:
         self.acks.append((next_sequence, position))
         if self._said is not None:
             self._said.append(f"ack {self._name}{next_sequence}")
+
+    def is_acknowledged(self) -> bool:
+        return bool(self.acks)
 
     def superseded(self) -> None:
         self.lost = True
@@ -64,7 +68,7 @@ class Bench:
         self.failures: list[BaseException] = []
         self.delivered: dict[str, list[Record]] = {"flights": [], "ids": []}
         self.slowness_seconds = 0.0
-        self.open = threading.Event()
+        self.open, self.begun = threading.Event(), threading.Event()
         self.open.set()
         self.writer = Writer(self.failures.append)
         self.rounds = 0
@@ -73,6 +77,7 @@ class Bench:
             self.intake.add_stream(stream, store.position(stream), records.append)
 
     def append(self, records: Sequence[NewRecord]) -> list[Record]:
+        self.begun.set()
         assert self.open.wait(10)
         self.commits.append(list(records))
         self.threads.append(threading.get_ident())
@@ -90,6 +95,13 @@ class Bench:
 
     def feed(self, queue: ProducerQueue, points: bytes) -> None:
         self.intake.add(queue, Run(queue.next_sequence, len(points), points, bytes(len(points))))
+
+    async def hold_up(self, queue: ProducerQueue, points: bytes) -> None:
+        """Feed what begins a commit, which lasts until the gate is open."""
+        self.open.clear()
+        self.begun.clear()
+        self.feed(queue, points)
+        assert await asyncio.to_thread(self.begun.wait, 10)
 
     def feed_waiting(self, queue: ProducerQueue, points: bytes) -> None:
         """Feed as somebody who has waited for the acknowledgements of some messages before."""
@@ -121,9 +133,7 @@ async def bench(opened: Store, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator
 async def test_examples_are_acknowledged_when_they_are_durable(bench: Bench) -> None:
     feeder = Feeder()
     queue = await bench.intake.attach("flights", "p", feeder)
-    bench.open.clear()
-    bench.feed(queue, b"abc")
-    await asyncio.sleep(0.05)
+    await bench.hold_up(queue, b"abc")
     assert feeder.acks == []
     assert bench.store.position("flights") == 0
     bench.open.set()
@@ -139,9 +149,7 @@ async def test_what_arrives_during_a_commit_shares_the_next(bench: Bench) -> Non
     first = await bench.intake.attach("flights", "one", one)
     second = await bench.intake.attach("flights", "two", two)
     third = await bench.intake.attach("ids", "one", one)
-    bench.open.clear()
-    bench.feed(first, b"0")
-    await asyncio.sleep(0.05)
+    await bench.hold_up(first, b"0")
     for number in range(50):  # producers take turns, and still each has one record
         bench.feed(first, bytes([number]))
         bench.feed(second, bytes([100 + number]))
@@ -161,9 +169,7 @@ async def test_acknowledgements_come_before_anything_is_learned(bench: Bench) ->
     bench.intake.add_stream("flights", 0, lambda record: said.append(f"learn {record.number}"))
     one = await bench.intake.attach("flights", "a", Feeder(said, "a"))
     two = await bench.intake.attach("flights", "b", Feeder(said, "b"))
-    bench.open.clear()
-    bench.feed(one, b"x")
-    await asyncio.sleep(0.05)
+    await bench.hold_up(one, b"x")
     bench.feed(one, b"y")
     bench.feed(two, b"z")
     bench.open.set()
@@ -214,8 +220,8 @@ async def test_the_newest_of_many_wins(bench: Bench) -> None:
 
 
 async def test_an_attachment_given_up_leaves_nothing_behind(bench: Bench) -> None:
-    bench.writer.submit(lambda: wait_for(bench.open))
     bench.open.clear()
+    bench.writer.submit(lambda: wait_for(bench.open))
     attaching = asyncio.ensure_future(bench.intake.attach("flights", "p", Feeder()))
     await asyncio.sleep(0.01)
     attaching.cancel()
@@ -253,12 +259,10 @@ async def test_commits_wait_for_an_engine_that_is_behind(
         bench.feed(queue, b"ab")
         await asyncio.sleep(0.01)
         await bench.writer.ask(lambda: None)
-    await asyncio.sleep(0.01)
-    assert len(bench.delivered["flights"]) == 2
+    await until(lambda: len(bench.delivered["flights"]) >= 2)
     bench.feed(other, b"x")
-    await asyncio.sleep(0.01)
-    await bench.writer.ask(lambda: None)
-    await asyncio.sleep(0.01)
+    await until(lambda: bool(free.acks))
+    assert len(bench.delivered["flights"]) == 2
     assert free.acks == [(1, 1)]  # another stream's engine is not behind
     while len(feeder.acks) == 0 or feeder.acks[-1][0] < 20:
         for record in bench.delivered["flights"]:
@@ -275,9 +279,7 @@ async def test_feeders_wait_for_commits_that_are_behind(
     busy, idle = Feeder(), Feeder()
     queue = await bench.intake.attach("flights", "p", busy)
     await bench.intake.attach("flights", "q", idle)
-    bench.open.clear()
-    bench.feed(queue, b"0")
-    await asyncio.sleep(0.02)
+    await bench.hold_up(queue, b"0")
     for _ in range(9):
         bench.feed(queue, b"a")
     assert not busy.paused
@@ -301,9 +303,7 @@ async def test_a_small_run_does_not_stand_behind_anothers_backlog(
     loud, quiet = Feeder(), Feeder()
     busy = await bench.intake.attach("flights", "loud", loud)
     lone = await bench.intake.attach(stream, "quiet", quiet)
-    bench.open.clear()
-    bench.feed(busy, b"0")
-    await asyncio.sleep(0.02)
+    await bench.hold_up(busy, b"0")
     for _ in range(40):
         bench.feed(busy, bytes(100_000))
     bench.feed_waiting(lone, b"x")
@@ -400,9 +400,7 @@ async def test_who_waits_is_seen_by_messages_that_come_by_themselves(bench: Benc
 
 async def test_commits_are_long_while_nobody_waits_beside_them(bench: Bench) -> None:
     busy = await bench.intake.attach("flights", "loud", Feeder())
-    bench.open.clear()
-    bench.feed(busy, b"0")
-    await asyncio.sleep(0.02)
+    await bench.hold_up(busy, b"0")
     for _ in range(30):
         bench.feed(busy, bytes(100_000))
     bench.open.set()
@@ -423,10 +421,8 @@ async def test_a_small_run_is_stored_while_the_engine_is_behind_with_others(
     await bench.writer.ask(lambda: None)
     for number in range(1, 4):
         bench.feed(lone, b"x")
-        await asyncio.sleep(0.02)
-        await bench.writer.ask(lambda: None)
-        await asyncio.sleep(0.02)
-        assert quiet.acks[-1][0] == number
+        await until(quiet.is_acknowledged)
+        assert quiet.acks.pop()[0] == number
     assert loud.acks[-1][0] < 800_000  # the others wait
     while loud.acks[-1][0] < 800_000:
         for record in bench.delivered["flights"]:
@@ -462,7 +458,7 @@ async def test_a_commit_that_fails_is_not_acknowledged(bench: Bench) -> None:
     feeder = Feeder()
     queue = await bench.intake.attach("flights", "p", feeder)
     bench.intake.add(queue, Run(5, 1, b"a", b"\0"))  # not the next number: the store refuses
-    await asyncio.sleep(0.05)
+    await until(lambda: bool(bench.failures))
     bench.feed(queue, b"b")
     await asyncio.sleep(0.05)
     assert feeder.acks == []
@@ -586,9 +582,14 @@ async def test_larger_runs_and_crowds_are_committed_by_the_writer(quick: Bench) 
 
 async def test_a_busy_writer_keeps_commits_off_the_loop(quick: Bench) -> None:
     queue = await quick.intake.attach("flights", "p", Feeder())
-    gate = threading.Event()
-    quick.writer.submit(lambda: wait_for(gate))
-    await asyncio.sleep(0.02)
+    begun, gate = threading.Event(), threading.Event()
+
+    def busy() -> None:
+        begun.set()
+        wait_for(gate)
+
+    quick.writer.submit(busy)
+    assert await asyncio.to_thread(begun.wait, 10)
     quick.feed(queue, b"a")
     await asyncio.sleep(0.02)
     assert quick.threads == []
@@ -618,7 +619,7 @@ async def test_a_failure_on_the_loop_is_the_writers_last_as_well(
     feeder.acks.clear()
     wrong = queue.next_sequence + 5  # not the next number: the store refuses
     quick.intake.add(queue, Run(wrong, 1, b"a", b"\0"), lone=alone)
-    await asyncio.sleep(0.05)
+    await until(lambda: bool(quick.failures))
     assert [type(each) for each in quick.failures] == [ValueError]
     assert feeder.acks == []
     with pytest.raises(WriterStopped):
