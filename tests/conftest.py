@@ -18,6 +18,19 @@ settings.register_profile("ci", derandomize=True, deadline=None, database=None, 
 settings.load_profile("ci")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Refuse time that a test asks for and would not get, as the whole run ends before.
+
+    Campaigns are run with longer limits by what runs them.
+    """
+    run_seconds = float(config.getini("faulthandler_timeout"))
+    for item in items:
+        limit = item.get_closest_marker("timeout")
+        if limit and limit.args[0] >= run_seconds and not item.get_closest_marker("campaign"):
+            message = f"{item.nodeid}: its timeout is not less than faulthandler_timeout"
+            raise pytest.UsageError(message)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _state_of_tests(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """What commands remember of files stays out of the home of who runs the tests."""
