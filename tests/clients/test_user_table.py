@@ -62,6 +62,20 @@ def test_what_is_found_is_what_was_put_in(batches: list[list[int]], colliding: b
             assert table.count == len(there) if not colliding else table.count <= module.PROBES
 
 
+def test_ids_that_begin_alike_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also at one and the same place."""
+    monkeypatch.setattr(module, "_FACTORS", np.zeros_like(module._FACTORS))
+    table = UserTable()
+    words = text_words(b"someone 1\0someone 2\0someone\0", 3)
+    assert words is not None
+    table.add(words[:1], digests_of(1))
+    assert table.find(words)[1].tolist() == [1, 2]
+    table.add(words[1:], digests_of(2, 2))
+    found, missing = table.find(words)
+    assert not len(missing)
+    assert (found == np.concatenate((digests_of(1), digests_of(2, 2)))).all()
+
+
 def test_longer_ids_make_the_rows_wider_and_nothing_is_forgotten() -> None:
     table = UserTable()
     short, long = (b"ab\0" * 1, b"ab" * 30 + b"\0" + b"b\0")

@@ -1262,6 +1262,20 @@ USERS = (
         "digest_size=_SUBKEY_BYTES, key=key[:0], person=_PERSON",
         (f"{SERVICE}/test_users.py::test_streams_and_keys_keep_users_apart",),
     ),
+    Mutant(
+        "ids that begin alike are one user",
+        "../../clients/littled_client/user_table.py",
+        "    for index in range(words.shape[1]):\n        same &=",
+        "    for index in range(1):\n        same &=",
+        ("clients/test_user_table.py::test_ids_that_begin_alike_are_told_apart",),
+    ),
+    Mutant(
+        "ids taken for the one whose place they come to",
+        "../../clients/littled_client/user_table.py",
+        "same &= rows[:, 2 + index] == words[:, index]",
+        "same |= rows[:, 2 + index] == words[:, index]",
+        ("clients/test_user_table.py::test_what_is_found_is_what_was_put_in",),
+    ),
 )
 
 RESTORES = (
