@@ -64,7 +64,8 @@ export class StreamView {
       this.budget,
       h("h3", {}, "Budget"),
       gauge(`epsilon ${short(spent)} of ${short(epsilon)} is spent`, parts),
-      h("p", { class: "number" }, `epsilon ${short(spent)} of ${short(epsilon)} spent, ${short(left)} left; delta ${short(delta)}`),
+      h("p", { class: "number" }, `epsilon ${short(spent)} of ${short(epsilon)} spent, ${short(left)} left; `,
+        h("span", { class: "together" }, `delta ${short(delta)}`)),
       h(
         "ul",
         { class: "key" },
