@@ -38,7 +38,15 @@ from littled_protocol.messages import (
     Status,
     StatusRequest,
 )
-from support.serving import CANARY, STORE_STATUS, Peer, Serving, serving, wait_for_file
+from support.serving import (
+    CANARY,
+    STORE_STATUS,
+    WAIT_SECONDS,
+    Peer,
+    Serving,
+    serving,
+    wait_for_file,
+)
 
 LOOPBACK = ["127.0.0.1", 0]
 BATCH = 500
@@ -354,29 +362,37 @@ def messages(manager: socket.socket, seconds: float) -> list[str]:
     return found
 
 
+def messages_up_to(manager: socket.socket, last: str) -> list[str]:
+    """What arrives up to this message, first lines only."""
+    manager.settimeout(WAIT_SECONDS)
+    found: list[str] = []
+    while last not in found:
+        found.append(manager.recv(500).decode().partition("\n")[0])
+    return found
+
+
 @pytest.mark.long
 def test_readiness_and_a_watchdog_fed_by_commits(store: Path, manager: socket.socket) -> None:
     environment = {"NOTIFY_SOCKET": manager.getsockname(), "WATCHDOG_USEC": "300000"}
     with serving(store, environment=environment) as daemon:
-        first = messages(manager, 0.1)
+        first = messages_up_to(manager, "READY=1")
         assert first[0].startswith("EXTEND_TIMEOUT_USEC=")
-        assert "READY=1" in first
-        assert messages(manager, 0.7).count("WATCHDOG=1") >= 3
+        # Twice in each period that the manager gives, unless the machine is busy for all of it.
+        assert any(messages(manager, 0.7).count("WATCHDOG=1") >= 3 for _ in range(5))
         # Commits stop while another process holds the database's lock: so must the messages,
         # although the daemon still answers.
         held = apsw.Connection(str(store / "store.sqlite"))
         held.set_busy_timeout(5_000)
         held.execute("BEGIN IMMEDIATE")
-        messages(manager, 0.3)
-        assert messages(manager, 0.7) == []
+        assert any(messages(manager, 0.7) == [] for _ in range(3))
         with Peer.greet(daemon.unix) as peer:
             peer.send(Ping(1))
             assert peer.expect(Pong) == Pong(1)
         held.execute("ROLLBACK")
         held.close()
-        assert "WATCHDOG=1" in messages(manager, 0.7)
+        messages_up_to(manager, "WATCHDOG=1")
         assert daemon.stop() == 0
-        assert "STOPPING=1" in messages(manager, 0.2)
+        messages_up_to(manager, "STOPPING=1")
 
 
 def test_sockets_from_the_service_manager(store: Path, tmp_path: Path) -> None:

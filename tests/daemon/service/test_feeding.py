@@ -294,7 +294,7 @@ async def site() -> Any:
 async def test_a_body_that_does_not_come_is_not_waited_for(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_bodies, "HTTP_QUESTION_SECONDS", 0.3)
+    monkeypatch.setattr(http_bodies, "HTTP_QUESTION_SECONDS", 1.0)
     monkeypatch.setattr(http_asking, "HTTP_FEEDS_MAX", 1)
     head = "POST /feed/s?producer=p&sequence=0 HTTP/1.1\r\nHost: a\r\n"
     head += f"Content-Type: {JSON}\r\nContent-Length: 50\r\nConnection: close\r\n\r\n["

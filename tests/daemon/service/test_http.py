@@ -399,7 +399,7 @@ async def test_bodies_are_for_questions_only(site: Site) -> None:
 async def test_a_question_that_does_not_come_is_not_waited_for(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_bodies, "HTTP_QUESTION_SECONDS", 0.3)
+    monkeypatch.setattr(http_bodies, "HTTP_QUESTION_SECONDS", 1.0)
     monkeypatch.setattr(http_asking, "HTTP_QUESTIONS_MAX", 1)
     sent = b"POST /predict HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n"
     half = asyncio.ensure_future(
