@@ -400,6 +400,9 @@ class AsyncClient:
     async def _greeted(self, place: Place, deliver: Callable[[Message | None], None]) -> _Link:
         """Return a link after one try; raise ConnectionLostError or ProtocolError."""
         link = await _Link.connect(place, self.waits, deliver)
+        if self._closed:  # meanwhile, by whoever closed all others
+            link.end()
+            raise ClientError("the client is closed")
         self._links.add(link)
         link.forget = self._links.discard
         try:

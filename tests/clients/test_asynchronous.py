@@ -76,6 +76,22 @@ async def test_memory_stays_bounded_while_the_daemon_is_away(
     assert daemon.examples("flights") == numbers(50_000)
 
 
+async def test_a_client_that_is_closed_leaves_no_connection_that_was_being_made(
+    daemon: SmallDaemon, address: str
+) -> None:
+    async with AsyncClient(address, waits=QUICK) as client:
+        daemon.drop()
+        await until(lambda: not daemon.peers)
+        asking = asyncio.create_task(client.status())
+        feeding = asyncio.create_task(client.feed("flights").__aenter__())
+        await asyncio.sleep(0)  # both have begun to connect
+    for task in (asking, feeding):
+        with pytest.raises(ClientError, match="the client is closed"):
+            await task
+    await until(lambda: not daemon.all_peers)
+    assert daemon.greetings == 1
+
+
 async def test_cancelled_sending_keeps_the_order(daemon: SmallDaemon, address: str) -> None:
     changed(daemon, credit_bytes=limits.credit_bytes_min, hold_acks=True)
     x, y = numbers(30_000)
