@@ -1,6 +1,7 @@
 """The style of this project as tests: who may import whom, what is banned, what must be said."""
 
 import ast
+import gc
 import hashlib
 import re
 import sys
@@ -450,7 +451,11 @@ def relative(path: Path) -> str:
 @cache
 def tree_of(path: Path) -> ast.Module:
     """The parsed module, once for all tests."""
-    return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    gc.disable()  # it would look through all trees again and again, which takes most of the time
+    try:
+        return ast.parse(path.read_text(encoding="utf-8"), filename=str(path))
+    finally:
+        gc.enable()
 
 
 def module_name(path: Path) -> str:
