@@ -118,9 +118,10 @@ other-tests: venv
 	$(call limit,$(OTHER_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) \
 	  --numprocesses=$(OTHER_TEST_PROCESSES) $(QUICK) $(addprefix --ignore=,$(PURE_TESTS) $(ROOM_TESTS))
 
+# Half a minute each on two busy cores; a slower machine needs several times as long.
 test-long: venv
 	$(call limit,$(LONG_TEST_SECONDS)) $(BIN)/python -m pytest $(PYTEST_OPTIONS) $(LONG) \
-	  --numprocesses=$(OTHER_TEST_PROCESSES) tests
+	  --timeout=300 --numprocesses=$(OTHER_TEST_PROCESSES) tests
 
 test-cluster: venv
 	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cluster]'
