@@ -83,6 +83,8 @@ class UserTable:
     def find(self, words: Words) -> tuple[Users, NDArray[np.int64]]:
         """Return the digests (n, 2) of n ids, and which of them are not known."""
         words = self._fitted(words)
+        if not self.count:
+            return np.zeros((len(words), 2), dtype=np.uint64), np.arange(len(words))
         at = self._first_places(words)
         rows = self._rows.take(at, axis=0)
         found = rows[:, :2].copy()
@@ -126,15 +128,16 @@ class UserTable:
 
     def _put(self, rows: Words) -> None:
         at = self._first_places(rows[:, 2:])
-        left = np.arange(len(rows))
         for probe in range(PROBES):
-            places = self._later(at[left], probe)
-            # One of those that come to the same place gets it.
-            _, firsts = np.unique(places, return_index=True)
-            firsts = firsts[self._rows[places[firsts], 0] == 0]
-            self._rows[places[firsts]] = rows[left[firsts]]
-            self.count += len(firsts)
-            left = np.delete(left, firsts)
+            places = self._later(at, probe)
+            free = self._rows[places, 0] == 0
+            # Of those that come to one place the last one gets it, and all see who did.
+            self._rows[places[free]] = rows[free]
+            others = ~_equal(self._rows[places], rows[:, 2:])
+            self.count += int(np.count_nonzero(free & ~others))
+            if not others.any():
+                return
+            at, rows = at[others], rows[others]
 
     def _fitted(self, words: Words) -> Words:
         """Return rows as wide as those of the table, which are made wider where that is needed."""

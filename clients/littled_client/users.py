@@ -58,6 +58,7 @@ class UserDigests:
         """Know nobody."""
         self._texts = UserTable()
         self._integers = UserTable()
+        self._asked: set[UserTable] = set()
         self._known: dict[str | bytes | int, bytes] = {}
         self._known_bytes = 0
 
@@ -107,13 +108,18 @@ class UserDigests:
         if len(missing):
             places = missing.tolist()
             asked = [ids[at] for at in places] if isinstance(ids, list) else ids[missing].tolist()
-            # The last place of each new id.
+            # Their last places.
             new = dict(zip(asked, places, strict=True))
-            texts = _texts(list(new), set(map(type, new)))
+            texts = _texts(list(new), {type(asked[0])})
             made = decode_users(b"".join(_digests_of(texts)), len(new))
-            numbers = dict(zip(new, range(len(new)), strict=True))
-            digests[missing] = made[list(map(numbers.__getitem__, asked))]
-            table.add(words[list(new.values())], made)
+            if len(new) == len(asked):
+                digests[missing] = made
+            else:
+                numbers = dict(zip(new, range(len(new)), strict=True))
+                digests[missing] = made[list(map(numbers.__getitem__, asked))]
+            if table in self._asked:  # after a single batch, as HTTP has them, nobody asks again
+                table.add(words[list(new.values())], made)
+        self._asked.add(table)
         return digests
 
     def _digests(self, ids: list[Any]) -> list[bytes]:

@@ -79,6 +79,9 @@ def test_large_batches_of_one_kind_are_remembered_in_a_table() -> None:
     numbers = list(range(1000))
     texts = [f"{number}" for number in numbers]
     digests, expected = UserDigests(), b"".join(map(user_digest, numbers))
+    for users in (texts, numbers):  # the first time each table is asked
+        assert encode_users(digests.array(users)) == expected
+        assert (digests._texts.count, digests._integers.count) == (0, 0)
     ways: list[Any] = [texts, np.array(texts), [text.encode() for text in texts]]
     for users in (*ways, np.array(texts, dtype="S")):
         assert encode_users(digests.array(users)) == expected
