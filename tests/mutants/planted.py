@@ -582,6 +582,24 @@ NOISE = (
         (f"{LAWS}::test_tallies_cost_what_they_are_charged[sets]",),
     ),
     Mutant(
+        "the threshold of a published id has no noise",
+        "learners/online/tallies.py",
+        "gap = threshold + tests.threshold_noise(words)",
+        "gap = threshold",
+        (f"{LAWS}::test_tallies_cost_what_they_are_charged[points, published]",),
+    ),
+    Mutant(
+        "a published id is tested from its first vote on, at its lower threshold",
+        "learners/online/tallies.py",
+        "Watched(gap, passes_after(tests.wait(gap, words), position))",
+        "Watched(gap, NEVER)",
+        (
+            f"{LAWS}::test_tallies_cost_what_they_are_charged[points, published]",
+            "daemon/learners/online/selections/test_tally.py"
+            "::test_a_published_id_is_tested_without_votes",
+        ),
+    ),
+    Mutant(
         "the failure of tallies is booked for one step",
         "budget/events.py",
         "round_up(self.steps * bound)",

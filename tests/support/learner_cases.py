@@ -138,6 +138,7 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     "histogram schedule": ("points", replace(SETS, **KEPT)),
     "tally": ("all sets", TALLY),
     "tally of wide ids": ("wide sets", replace(TALLY, bottom_score=5)),
+    "tally, published": ("all sets", replace(TALLY, published_score=3)),
     "closure tally": ("conjunctions", CLOSURE_TALLY),
     "closure tally of affine spaces": ("affine", CLOSURE_TALLY),
     "path": ("prefixes", PATH),
@@ -399,7 +400,7 @@ LEARNERS: dict[str, tuple[str, Any]] = {
 # as long as these are the same, are in `tests/daemon/learners/leader/test_laws.py`. Those of values
 # of windows, which are drawn among all numbers, are in `tests/daemon/learners/values`.
 # A case's streams follow from its place: what is new stands at the end.
-NEW = ["majority", "path, elsewhere"]
+NEW = ["majority", "path, elsewhere", "tally, published"]
 OLD = [name for name in ONLINE if name not in NEW]
 CASES = [
     *OLD, *PREDICTIONS, *BATCH, "a small budget", "one stream for all", *POOLS, *WITH_A_CAP, *NEW,

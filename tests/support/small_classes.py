@@ -210,3 +210,7 @@ class Sets(_Small, IdSets):
         assert isinstance(published, PointsRule)
         passed = {int(key) for key in flips.keys[passing, 0]}
         return self.published(frozenset(published.members) ^ passed)
+
+    def ids_of(self, published: Rule) -> tuple[int, ...]:
+        assert isinstance(published, PointsRule)
+        return published.members

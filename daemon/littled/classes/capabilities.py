@@ -193,6 +193,10 @@ class IdSets(ABC):
         members than the class allows.
         """
 
+    @abstractmethod
+    def ids_of(self, published: Rule) -> tuple[int, ...]:
+        """The ids that a rule of the class says 1 to, rising."""
+
 
 class IntersectionClosed(ABC):
     """Any set of points has a smallest rule around it, its closure, or none of the class."""

@@ -92,6 +92,11 @@ class PointFunctions(HypothesisClass, IdSets, Items, VersionSpaces, WindowLabeli
         """
         return flipped_ids(flips, passing, published, members_max=1)
 
+    def ids_of(self, published: Rule) -> tuple[int, ...]:
+        """The members."""
+        assert isinstance(published, PointsRule)
+        return published.members
+
     @property
     def item_bits(self) -> int:
         """Every id is an item."""

@@ -102,6 +102,11 @@ class SparseSets(HypothesisClass, IdSets, VersionSpaces, WindowLabelings):
         """The published ids with those that pass added or taken away: `flipped_ids`."""
         return flipped_ids(flips, passing, published, members_max=self.members)
 
+    def ids_of(self, published: Rule) -> tuple[int, ...]:
+        """The members."""
+        assert isinstance(published, PointsRule)
+        return published.members
+
     def version_space(self, data_sets: Sequence[DataSet], tolerance: Fraction) -> SetVersionSpace:
         """The sets that err little enough on every data set."""
         return SetVersionSpace.of(self.bits, self.members, data_sets, tolerance)

@@ -26,14 +26,10 @@ from littled.learners.online.closure_tallies import (
 from littled.learners.online.groups import GroupSettings
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.state import OnlineState
-from littled.learners.online.tallies import NEVER
+from littled.learners.online.tallies import CALL_DRAW, NEVER, SEASON_DRAW
 from littled.learners.online.values import ParameterValues
 from littled.mechanisms.tallies import TallyTests
 from littled_protocol.rules import Rule
-
-# What is drawn at one position besides its own vote: when the tests of a season begin, and when
-# those of the epoch after a call do.
-SEASON_DRAW, CALL_DRAW = 0, 1
 
 
 @dataclass(frozen=True)

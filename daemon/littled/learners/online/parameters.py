@@ -27,7 +27,9 @@ from littled_protocol.limits import majority_members_max
 # Thresholds of a trigger, either way: with every count and noise added, 63 bits hold them.
 THRESHOLD_MAX = 1 << 62
 # Parameters that are not written where they are None: there were plans before there were these.
-LEFT_OUT = frozenset({"memory", "threshold_rate", "pool", "groups", "schedule_cap"})
+LEFT_OUT = frozenset(
+    {"memory", "threshold_rate", "pool", "groups", "schedule_cap", "published_score"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,9 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
     most = p.user_examples_max
     if most is not None and not (type(most) is int and 1 <= most <= USER_EXAMPLES_MAX):
         yield f"user_examples_max must be an integer from 1 to {USER_EXAMPLES_MAX:,}"
+    score = p.published_score
+    if score is not None and not (type(score) is int and 1 <= score <= THRESHOLD_MAX):
+        yield "published_score must be an integer from 1 to 2^62"
     if p.calls_max < 0 or p.background_max < 0 or p.noise_rate < 0:
         yield "calls_max, background_max and noise_rate must not be negative"
     if not (1 <= p.draws <= majority_members_max and p.draws % 2):
@@ -181,6 +186,8 @@ def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
     yield from selection_of(p).wrong()
     yield from selection_of(p).wrong_pool()
     yield from selection_of(p).wrong_groups()
+    if p.published_score is not None and p.selection != "tally":
+        yield "only tallies of ids have a published_score"
     if p.tests == "cohen_lyu" and not 0 < p.tests_failure < 1:
         yield "cohen_lyu tests need a tests_failure above 0 and below 1"
     if p.tests != "cohen_lyu" and p.tests_failure:

@@ -3,18 +3,22 @@
 PRIVACY.md, section 4, "Lemma T". All of it is private: what leaves is which ids pass, and when.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 import numpy as np
 
 from littled.classes.wide import Pairs, to_int
+from littled.learners.contract import Place
+from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.values import ParameterValues
 from littled.mechanisms.tallies import TallyTests
 
 # No position comes so far: of what never passes.
 NEVER = (1 << 63) - 1
+# What is drawn at one position besides a vote: when a season begins, and after a call.
+SEASON_DRAW, CALL_DRAW = 0, 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +70,38 @@ class Tallies:
         ids = [to_int(pair) for pair in values["ids"]]
         columns = zip(ids, values["gaps"].tolist(), values["passes"].tolist(), strict=True)
         return cls.of({id_: Watched(gap, passes) for id_, gap, passes in columns})
+
+
+def published_spells(
+    parameters: ParameterValues,
+    ids: Sequence[int],
+    position: int,
+    place: Place,
+    noise: LearnerNoise,
+) -> dict[int, Watched]:
+    """The spells of ids that are published, which begin without votes at this position.
+
+    A rho of its own is drawn for each of them, and how long it waits, at `place`: where a season's
+    first example is, or the one after which the ids were published. None of them where published
+    ids have no threshold of their own.
+    """
+    threshold = parameters.published_score
+    if threshold is None or not ids:
+        return {}
+    tests = tests_of(parameters)
+    draw = CALL_DRAW if position > place.position else SEASON_DRAW
+    address = noise.address(place, "tally-spell", draw)
+    rows = noise.source.words(address, tests.words * len(ids)).reshape(-1, tests.words)
+    spells = {}
+    for id_, words in zip(ids, rows, strict=True):
+        gap = threshold + tests.threshold_noise(words)
+        spells[id_] = Watched(gap, passes_after(tests.wait(gap, words), position))
+    return spells
+
+
+def passes_after(wait: int | None, position: int) -> int:
+    """The position after which an id passes that waits so many steps, this one being the first."""
+    return NEVER if wait is None else position + wait - 1
 
 
 def tests_of(parameters: ParameterValues) -> TallyTests:

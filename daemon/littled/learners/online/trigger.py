@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from littled.budget.events import CohenLyuTrigger, PrivacyEvent, TriggerSeason
+from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.wide import as_pairs, to_int
 from littled.learners.contract import Examples, Place
@@ -25,7 +26,13 @@ from littled.learners.online.closure_votes import ClosureVotes
 from littled.learners.online.keeping import admitted, plus
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.state import OnlineState
-from littled.learners.online.tallies import NEVER, Tallies, Watched, tests_of
+from littled.learners.online.tallies import (
+    Tallies,
+    Watched,
+    passes_after,
+    published_spells,
+    tests_of,
+)
 from littled.learners.online.values import ParameterValues
 from littled.mechanisms.above_threshold import AboveThreshold, Gaps
 from littled.mechanisms.cohen_lyu import CohenLyuTest
@@ -372,7 +379,12 @@ class Tallied(Trigger):
 
 @dataclass(frozen=True)
 class Tallying(Tallied):
-    """Every id on which the published rule errs is watched by itself: Lemma T."""
+    """Every id on which the published rule errs is watched by itself: Lemma T.
+
+    With a `published_score` every published id is, from when it is published.
+    """
+
+    hypotheses: HypothesisClass
 
     @cached_property
     def _tests(self) -> TallyTests:
@@ -390,7 +402,7 @@ class Tallying(Tallied):
 
         The noise of a vote is drawn at its own position, from one address.
         """
-        tallies = state.tallies or Tallies()
+        tallies = state.tallies or self._begun(state, part.place, noise)
         assert isinstance(tallies, Tallies)
         first = part.place.position
         watched, passes = dict(tallies.watched), tallies.first
@@ -409,6 +421,15 @@ class Tallying(Tallied):
         consumed = passes + 1 - first if fires else len(part.y)
         return Looked(mistake, consumed, fires, tallies=Tallies(watched, passes))
 
+    def _begun(self, state: OnlineState, place: Place, noise: LearnerNoise) -> Tallies:
+        """The tallies where nothing is watched: at a season's first example, or of an empty rule.
+
+        For what a call publishes is watched from then on (`Tally.select`).
+        """
+        ids = needed(self.hypotheses.id_sets).ids_of(state.rule)
+        spells = published_spells(self.parameters, ids, place.position, place, noise)
+        return Tallies.of(spells)
+
     def _voted(self, watched: Watched | None, place: Place, noise: LearnerNoise) -> Watched:
         """The id with one vote more, given by the example at this place."""
         words = noise.source.words(noise.address(place, "tally"), self._tests.words)
@@ -418,7 +439,7 @@ class Tallying(Tallied):
             gap = watched.gap
         gap -= 1
         wait = self._tests.wait(gap, words)
-        return Watched(gap, NEVER if wait is None else place.position + wait - 1)
+        return Watched(gap, passes_after(wait, place.position))
 
 
 @dataclass(frozen=True)
@@ -476,7 +497,7 @@ def trigger_of(parameters: ParameterValues, hypotheses: HypothesisClass) -> Trig
     if parameters.groups is not None:
         return ClosureTallying(parameters, hypotheses)
     if parameters.has_tallies:
-        return Tallying(parameters)
+        return Tallying(parameters, hypotheses)
     if parameters.schedule_first is not None:
         return Schedule(parameters)
     if parameters.tests == "cohen_lyu":

@@ -32,8 +32,8 @@ class ParameterValues:
     `selection_rate`, `selection_accounting`, `draws`, `list_cap`, `bottom_score`, `teachers`,
     `stage_rate`, `calls_max`, `fresh`, `tests`, `tests_failure`, `user_examples_max`,
     `threshold_rate`, `groups.tested_every`. Utility only: `noise_rate`, `trigger_threshold`,
-    `buffer`, `background_max`, `ladder`, `schedule_first`, `mistakes_max`, `memory`, `pool` and the
-    rest of `groups`; but where a histogram is booked as
+    `buffer`, `background_max`, `ladder`, `schedule_first`, `mistakes_max`, `memory`, `pool`,
+    `published_score` and the rest of `groups`; but where a histogram is booked as
     zCDP, whether `noise_rate` is 0 sets its price.
 
     - `horizon`: examples in a season.
@@ -75,6 +75,9 @@ class ParameterValues:
       `selection_rate` is e_2.
     - `pool`: how fresh dense selections hold examples back for later calls; None if they do not.
       Plans that have none are stored without it.
+    - `published_score`: for tallies of ids, the threshold B' of an id that is published, which is
+      tested from then on without any votes; None where published ids have `bottom_score` too, and
+      are tested from their first vote on. Plans that have none are stored without it.
     - `groups`: who votes for closures, and when they are tested; None for other ways of selection.
       Plans that have none are stored without it.
     """
@@ -107,6 +110,7 @@ class ParameterValues:
     pool: PoolSettings | None = None
     groups: GroupSettings | None = None
     schedule_cap: int | None = None
+    published_score: int | None = None
 
     @property
     def has_tallies(self) -> bool:

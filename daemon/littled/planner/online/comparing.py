@@ -18,6 +18,12 @@ from littled.planner.online.ways.base import Estimate, Way, preference
 from littled.planner.online.ways.register import WAYS
 from littled.planner.requests import PlanError, StreamRequest
 
+# Why a plan was chosen, where the planner did: `littled.planner.online.ways.base.preference`.
+FEWEST = "chosen: fewest expected mistakes"
+PROVEN = "chosen: proven, and hardly more expected mistakes than the fewest"
+LASTING = "chosen: fewest expected mistakes of those whose users last"
+TOGETHER = "chosen: goes best with the other learners"
+
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
@@ -51,13 +57,29 @@ def compared(
     The last row is the baseline "experts" of Asi, Feldman, Koren and Talwar (2023).
     """
     asked = not learner.leaves_open or learner.teachers is not None
-    remark = "chosen: asked for" if asked else "chosen: fewest expected mistakes"
+    remark = "chosen: asked for" if asked else FEWEST
     if WAYS[best.way].is_usual(learner):
         remark = "chosen: noise_rate is not given"
-    others = (
+    others = [
         _other(request, learner, way, budgets) for way in WAYS.values() if way.name != best.way
-    )
+    ]
+    if remark == FEWEST and any(_fewer(row, best, learner) for row in others):
+        remark = _other_reason(request, best)
     return (_row(best, chosen=True, remark=remark), *others, _experts_row(request, learner))
+
+
+def _fewer(row: Comparison, best: Estimate, learner: OnlineRequest) -> bool:
+    """Whether a way that could have been chosen is expected to make fewer mistakes."""
+    expected = row.expected_mistakes
+    is_open = WAYS[row.way].is_open(learner)
+    return is_open and expected is not None and expected < best.expected_mistakes
+
+
+def _other_reason(request: StreamRequest, best: Estimate) -> str:
+    """Why a plan is preferred to one that is expected to make fewer mistakes."""
+    if best.guaranteed_mistakes is not None:
+        return PROVEN
+    return LASTING if request.unit.is_user else TOGETHER
 
 
 def _row(estimate: Estimate, *, chosen: bool, remark: str = "") -> Comparison:

@@ -260,6 +260,16 @@ TALLIES: dict[str, Case] = {
         )),
         examples(3), 2.1, 1.1, 16,
     ),
+    # published ids are tested without votes
+    "points, published": Case(
+        one("points:1", replace(
+            TALLY, horizon=4, published_score=1, threshold_rate=F(3), selection_rate=F(3)
+        )),
+        examples(4, ONE_POINT), 2.5, 1.14, 16,
+    ),
+    "sets, published": Case(
+        one("sparse_sets:1:2", replace(TALLY, published_score=1)), examples(3), 1.2, 1.31, 16
+    ),
 }  # fmt: skip
 
 # Closures that are tested; positions vote by themselves (1) or in the one group there is (0).
@@ -296,8 +306,8 @@ CLOSURE_TALLIES: dict[str, Case] = {
         ), 0, 1.51, 16,
     ),
 }  # fmt: skip
-# Those of them that only `make campaign` has time for.
-LONG_TALLIES = ("two that become one",)
+# Those of both that only `make campaign` has time for.
+LONG_TALLIES = ("sets, published", "two that become one")
 
 # Four teachers of five have an example each, and the fifth has one or none.
 FOUR = tuple(Turn((Example(0, 1, teacher),)) for teacher in range(4))
@@ -463,7 +473,7 @@ def test_learners_with_triggers_cost_what_they_are_charged(name: str) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", TALLIES)
+@pytest.mark.parametrize("name", [name for name in TALLIES if name not in LONG_TALLIES])
 def test_tallies_cost_what_they_are_charged(name: str) -> None:
     TALLIES[name].check()
 
@@ -477,8 +487,8 @@ def test_tallies_of_closures_cost_what_they_are_charged(name: str) -> None:
 
 @pytest.mark.campaign
 @pytest.mark.parametrize("name", LONG_TALLIES)
-def test_more_tallies_of_closures_cost_what_they_are_charged(name: str) -> None:
-    CLOSURE_TALLIES[name].check()
+def test_more_tallies_cost_what_they_are_charged(name: str) -> None:
+    {**TALLIES, **CLOSURE_TALLIES}[name].check()
 
 
 @pytest.mark.campaign

@@ -19,7 +19,7 @@ from littled.learners.online.keeping import Keeping, Nothing
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.selections.base import Load, Selection, Work
 from littled.learners.online.state import OnlineState
-from littled.learners.online.tallies import Tallies, pairs_of, tests_of
+from littled.learners.online.tallies import Tallies, pairs_of, published_spells, tests_of
 from littled_protocol.columns import point_type
 from littled_protocol.rules import Rule
 
@@ -87,8 +87,14 @@ class Tally(Tallied):
         )
 
     def precision_error(self, hypotheses: HypothesisClass) -> Fraction:
-        """That of a vote for each example of a season."""
-        return tests_of(self.parameters).total_variation(self.parameters.horizon)
+        """That of a vote for each example of a season, and of what begins without votes.
+
+        Whatever is published had a vote, or was published when the season began.
+        """
+        p, spells = self.parameters, 0
+        if p.published_score is not None:
+            spells = p.horizon + hypotheses.littlestone_dimension
+        return tests_of(p).total_variation(p.horizon + spells)
 
     def keeping(self, hypotheses: HypothesisClass) -> Keeping:
         """No example is kept: its vote is in the tallies."""
@@ -109,6 +115,9 @@ class Tally(Tallied):
         changed = rule.evaluate(points) != state.rule.evaluate(points)
         ended = {id_ for id_, now in zip(watched, changed.tolist(), strict=True) if now}
         left = tallies.without({*passing, *ended})
+        ids = [id_ for id_ in needed(hypotheses.id_sets).ids_of(rule) if id_ not in left.watched]
+        spells = published_spells(self.parameters, ids, place.position + 1, place, noise)
+        left = Tallies.of({**left.watched, **spells})
         return replace(state, tallies=left if left.watched else None), rule
 
     def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:

@@ -20,6 +20,9 @@ from littled.portable import exp, expm1, log
 
 # Shares of epsilon that are tried for the noise of a spell.
 THRESHOLD_SHARES = (0.15, 0.2, 0.25, 0.3, 0.4)
+# The part of the failure probability for noise that takes a published id away. Each that it takes
+# costs as many mistakes as one that comes, and a larger part saves few: a vote for a factor of 2.
+TAKEN_AWAY_SHARE = 0.1
 # Noise of a spell beyond this many multiples of 1/rate does not occur in the model.
 NOISE_RANGE = 30
 
@@ -36,8 +39,11 @@ class TallyWay(Way):
         return isinstance(selection, Tally)
 
     def mistakes_a_change(self, estimate: Estimate) -> float | None:
-        """An id that goes makes as many mistakes as one that comes; d is how many a set has."""
-        return estimate.expected_mistakes / estimate.plan.hypotheses.littlestone_dimension
+        """The mean of an id that comes and one that goes: as many come as go."""
+        p = estimate.plan.parameters
+        rates = float(p.selection_rate), float(p.threshold_rate or 0)
+        goes = p.bottom_score if p.published_score is None else p.published_score
+        return (mistakes_of_one(*rates, p.bottom_score) + mistakes_of_one(*rates, goes)) / 2
 
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class of other rules than sets."""
@@ -63,9 +69,10 @@ class TallyWay(Way):
         What it costs is pure, so it shares a budget of pure sums.
 
         What is proven is for realizable streams, whoever chooses them, from the empty set on. Only
-        members that the published set lacks are ever wrong, and nothing else passes. One with
-        B + rho mistakes passes at once, and rho is above ln(members / f) / e_1 for none of them
-        except with probability f.
+        members that the published set lacks are ever wrong, and nothing else passes, but for a
+        published one that noise alone takes away: none does except with probability f / 10. One
+        with B + rho mistakes passes at once, and rho is above ln(members / (0.9 f)) / e_1 for none
+        of them except with probability 0.9 f.
         """
         if budget.accounting != "pure":
             return []
@@ -86,6 +93,10 @@ def _planned(
     request: OnlineRequest, budget: Budget, rate: Fraction, threshold_rate: Fraction, bottom: int
 ) -> Estimate:
     members = request.hypotheses.littlestone_dimension
+    failure = float(request.failure_probability)
+    published = published_threshold(
+        rate, threshold_rate, members, budget.horizon, failure * TAKEN_AWAY_SHARE
+    )
     parameters = OnlineParameters(
         epsilon=budget.epsilon,
         horizon=budget.horizon,
@@ -101,8 +112,9 @@ def _planned(
         buffer="mistakes",
         bottom_score=bottom,
         fresh=True,
+        published_score=published,
     )
-    failure = float(request.failure_probability)
+    failure *= 1 - TAKEN_AWAY_SHARE
     most = math.ceil(log(members / failure) / float(threshold_rate))
     expected = members * mistakes_of_one(float(rate), float(threshold_rate), bottom)
     horizon = float(budget.horizon)
@@ -110,6 +122,19 @@ def _planned(
     expected = min(expected, horizon)
     plan = OnlinePlan(request.name, request.hypotheses, parameters, request.words)
     return estimated("tally", plan, expected, guaranteed, budget, expected)
+
+
+def published_threshold(
+    rate: Fraction, threshold_rate: Fraction, members: int, steps: int, failure: float
+) -> int:
+    """Least B' with which noise alone takes none of so many published ids away in so many steps.
+
+    Except with probability `failure`, at the most. Who is published is no secret, so it hides
+    nothing: it is about mistakes alone.
+    """
+    hiding, own = float(rate), float(threshold_rate)
+    mean = -expm1(-own) / -expm1(-own - hiding)
+    return max(1, math.ceil(log(members * steps * mean / failure) / hiding))
 
 
 def least_threshold(

@@ -46,10 +46,13 @@ def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def run(
-    stream: list[tuple[int, int]], name: str = "sparse_sets:8:2", batch: int = 1
+    stream: list[tuple[int, int]],
+    name: str = "sparse_sets:8:2",
+    batch: int = 1,
+    parameters: OnlineParameters = P,
 ) -> tuple[OnlineState, list[tuple[int, tuple[int, ...]]]]:
     """The last state, and each new rule with the position of the call that it is from."""
-    learner = OnlineLearner("s/l", class_from_name(name), P)
+    learner = OnlineLearner("s/l", class_from_name(name), parameters)
     state = learner.step(learner.initial(), SeasonOpened(0, 0), NOISE).state
     calls = []
     position = 0
@@ -117,6 +120,52 @@ def test_the_spell_of_an_id_ends_when_the_rule_changes_its_label() -> None:
     assert dict(state.tallies.watched) == {7: Watched(2, NEVER)}
 
 
+def test_a_published_id_has_a_threshold_of_its_own() -> None:
+    """Two votes take a member away, and three bring it back."""
+    stream = [*[(7, 1)] * 3, *[(7, 0)] * 2, *[(7, 1)] * 3, (0, 0)]
+    for batch in (1, 2, 9):
+        state, calls = run(stream, batch=batch, parameters=replace(P, published_score=2))
+        assert calls == [(2, (7,)), (4, ()), (7, (7,))]
+        assert state.tallies is not None
+        assert dict(state.tallies.watched) == {7: Watched(2, NEVER)}
+
+
+def test_a_published_id_is_tested_without_votes() -> None:
+    """It passes three steps after it came; what waits with votes of its own is none of these."""
+    stream = [*[(7, 1)] * 3, (5, 1), *[(0, 0)] * 3]
+    for batch in (1, 2, 7):
+        state, calls = run(stream, batch=batch, parameters=replace(P, published_score=1))
+        assert calls == [(2, (7,)), (5, ())]
+        assert state.tallies is not None
+        assert dict(state.tallies.watched) == {5: Watched(2, NEVER)}
+    assert run(stream)[1] == [(2, (7,))]
+
+
+def test_an_id_that_loses_its_place_is_tested_by_votes_alone() -> None:
+    stream = [*[(5, 1)] * 3, *[(7, 1)] * 3, *[(9, 1)] * 3]
+    state, calls = run(stream, parameters=replace(P, published_score=2))
+    assert calls[-1] == (8, (7, 9))
+    assert state.tallies is not None
+    assert dict(state.tallies.watched) == {7: Watched(2, NEVER), 9: Watched(2, NEVER)}
+
+
+def test_what_was_published_before_a_season_is_tested_from_its_first_example() -> None:
+    parameters = replace(P, published_score=1)
+    learner = OnlineLearner("s/l", class_from_name("sparse_sets:8:2"), parameters)
+    state, _ = run([*[(7, 1)] * 3, *[(9, 1)] * 3], parameters=replace(P, published_score=2))
+    state = learner.step(state, SeasonOpened(1, 40), NOISE).state
+    assert state.tallies is None
+    x, y = np.array([0, 0, 7, 0], dtype=np.uint8), np.array([0, 0, 0, 0], dtype=np.uint8)
+    for parts in ([4], [1, 3], [1, 1, 1, 1]):
+        at, now = 0, state
+        for count in parts:
+            place = Place(HEAD, 40, 40 + at)
+            now = learner.step(now, Examples(place, x[:count], y[:count]), NOISE).state
+            at += count
+        assert now.tallies is not None
+        assert now.tallies.first == 42
+
+
 def test_a_new_season_knows_no_votes() -> None:
     learner = OnlineLearner("s/l", class_from_name("sparse_sets:8:2"), P)
     state, _ = run([(7, 1), (5, 1)])
@@ -148,6 +197,12 @@ def test_ids_are_points_of_the_class(kind: str) -> None:
         ({"selection_accounting": "zcdp"}, "booked as pure"),
         ({"noise_rate": Fraction(1, 10)}, "noise_rate 0"),
         ({"user_examples_max": 1}, "single examples"),
+        ({"published_score": 0}, "published_score must be an integer from 1"),
+        ({"published_score": 1.5}, "published_score must be an integer from 1"),
+        (
+            {"selection": "histogram", "threshold_rate": None, "published_score": 3},
+            "only tallies of ids have a published_score",
+        ),
     ],
 )
 def test_parameters_that_do_not_go_together_are_refused(values: Any, said: str) -> None:

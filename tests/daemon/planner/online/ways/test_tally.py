@@ -12,7 +12,13 @@ from littled.budget.unit import Unit
 from littled.classes.names import class_from_name
 from littled.planner import OnlinePlan, OnlineRequest, PlanError, StreamRequest, plan_stream
 from littled.planner.budgets import Budget
-from littled.planner.online.ways.tally import TallyWay, least_threshold, mistakes_of_one
+from littled.planner.online.ways.base import estimated
+from littled.planner.online.ways.tally import (
+    TallyWay,
+    least_threshold,
+    mistakes_of_one,
+    published_threshold,
+)
 
 DELTA = Fraction(1, 10**6)
 
@@ -52,6 +58,37 @@ def test_mistakes_of_an_id_are_those_of_its_tests_one_by_one() -> None:
         gaps = gaps - 1
         waits &= rng.random(runs) >= np.exp(-rate * np.maximum(gaps, 0))
     assert abs(mistakes.mean() - mistakes_of_one(rate, own, bottom)) < 0.15
+
+
+def test_noise_alone_takes_hardly_any_published_id_away() -> None:
+    rate, own, members, steps = Fraction(4, 5), Fraction(1, 5), 4, 10**6
+    falls, stays = np.exp(-float(rate)), np.exp(-float(own))
+    rho = np.arange(400)
+
+    def taken(threshold: int) -> float:
+        """Expected number, in a season; each of them is tested at each step."""
+        waits = -np.expm1(steps * np.log1p(-(falls ** (threshold + rho))))
+        return float(members * ((1 - stays) * stays**rho * waits).sum())
+
+    for failure in (0.05, 0.005):
+        found = published_threshold(rate, own, members, steps, failure)
+        assert taken(found) <= failure < taken(found - 1) * 1.01
+    assert published_threshold(Fraction(20), own, 1, 1, 1.0) == 1
+
+
+def test_a_change_costs_what_an_id_that_comes_and_one_that_goes_cost() -> None:
+    (plan,) = plan_stream(request(asked("sparse_sets:64:4"))).of(OnlinePlan)
+    p = plan.parameters
+    assert p.published_score is not None
+    assert p.published_score < p.bottom_score - 8
+    rates = float(p.selection_rate), float(p.threshold_rate or 0)
+    comes, goes = (mistakes_of_one(*rates, each) for each in (p.bottom_score, p.published_score))
+    estimate = estimated(
+        "tally", plan, 4 * comes, None, Budget(Fraction(1), DELTA, 10**6, 1, "pure", 0.1)
+    )
+    assert TallyWay().mistakes_a_change(estimate) == (comes + goes) / 2
+    before = replace(plan, parameters=replace(p, published_score=None))
+    assert TallyWay().mistakes_a_change(replace(estimate, plan=before)) == comes
 
 
 def test_learners_share_a_budget_of_pure_sums() -> None:
