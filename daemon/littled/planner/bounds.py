@@ -28,6 +28,7 @@ weight makes c M of them (reverse Markov, as in Claim 6.4), so every fire lowers
 """
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -82,6 +83,27 @@ class TriggerNoise:
         more by 3^n exp(-e x / 2).
         """
         return 2 * (epochs * log(3) - log(failure)) / min(self.rate, self.threshold_rate)
+
+    def early(self, failure: float) -> int:
+        """By how many mistakes no epoch of a season fires before U, except with this probability.
+
+        A step fires with q >= U + rho - nu, and nu - rho is k or more with at most T times the
+        chance of one step. Rho beyond `NOISE_RANGE` counts as if it always fired.
+        """
+        reach = math.ceil(NOISE_RANGE / self.threshold_rate)
+        rho = np.arange(-reach, reach + 1)
+        weights = exps(-self.threshold_rate * np.abs(rho))
+        weights *= -expm1(-self.threshold_rate) / (1 + exp(-self.threshold_rate))
+        beyond = exp(-self.threshold_rate * (reach + 1)) / (1 + exp(-self.threshold_rate))
+
+        def chance(margin: int) -> float:
+            gaps = margin + rho
+            tails = exps(-self.rate * np.where(gaps > 0, gaps, 1 - gaps)) / (1 + exp(-self.rate))
+            passed = float(total(weights * np.where(gaps > 0, tails, 1 - tails)))
+            return self.horizon * (passed + beyond)
+
+        most = math.ceil(self.reach(failure) + reach)
+        return bisect_left(range(most), -failure, key=lambda margin: -chance(margin))
 
     def undershoot(self, epochs: int, failure: float) -> float:
         """How far below 0 rho falls in no epoch, except with this probability."""

@@ -2,6 +2,7 @@
 
 import math
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import pytest
@@ -134,3 +135,22 @@ def test_adaptive_lowering_follows_reverse_markov() -> None:
     assert adaptive_lowering(1.0, 1e6, 0.0) == pytest.approx(-math.log(1 - 0.49 / 0.99), rel=0.02)
     assert adaptive_lowering(1.0, 0.0, 0.1) == 0.0
     assert adaptive_lowering(0.1, 20, 0.1) == pytest.approx(adaptive_lowering(0.2, 10, 0.1))
+
+
+@pytest.mark.parametrize("own", [None, 0.2, 1.5])
+def test_no_epoch_of_a_season_fires_so_early(own: float | None) -> None:
+    """Whatever the epochs are: of one step each, so that each has a threshold of its own."""
+    noise, rng, failure = TriggerNoise(0.5, 1000, own), np.random.default_rng(8), 0.1
+
+    def laplace(rate: float, shape: tuple[int, int]) -> Any:
+        geometric = [rng.geometric(1 - np.exp(-rate), shape) for _ in range(2)]
+        return geometric[0] - geometric[1]
+
+    shape = (4000, noise.horizon)
+    early = (laplace(noise.rate, shape) - laplace(noise.threshold_rate, shape)).max(axis=1)
+    margin = noise.early(failure)
+    assert np.mean(early >= margin) <= failure + 0.015
+    assert np.mean(early >= margin - 3) > failure
+    if own is None:  # less than each of the two at its worst
+        assert margin < noise.undershoot(1, failure / 2) + noise.reach(failure / 2)
+    assert noise.early(failure / 100) > margin

@@ -26,7 +26,7 @@ from functools import lru_cache
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.portable import Floats, exp, exps, interpolated, logs, powers, total
+from littled.portable import Floats, exp, exps, interpolated, log, logs, powers, total
 
 # Steps from one mistake to the next: at once, and so slowly that noise has many chances between.
 PACES = (1, 1000)
@@ -133,23 +133,45 @@ class Setting:
         climbed = np.cumprod([1.0, *(1 - stay for stay in stays)])
         return np.array([*(climbed[:-1] * stays), climbed[-1]])
 
-    def climbs(self, needed: float, below: float, thresholds: tuple[int, ...]) -> list[int]:
-        """How many rungs are climbed until one of n missing members is found for sure, n = 1, 2...
+    def needed(self, failure: float) -> list[int]:
+        """Mistakes in an epoch of which one of n missing members is found, n = 1, 2, ...
 
-        It is found where an epoch has n times `needed` mistakes, and `below` is what it may lack.
+        Except with this probability for each n. Of n m mistakes or more none is found with the
+        greatest chance if all have m: ln P[nu < B - m] is concave in m, as is ln of the cumulative
+        distribution of any law that is log-concave.
         """
-        return [
-            next(
-                (
-                    rung
-                    for rung, threshold in enumerate(thresholds)
-                    if threshold >= number * needed + below
-                ),
+        return [number * self._each(failure, number) for number in range(1, self.members + 1)]
+
+    def _each(self, failure: float, number: int) -> int:
+        """The least m for which P[nu < B - m] to the power of `number` is at most this."""
+        most = self.bottom + math.ceil(-log(failure) / self.rate) + 1
+        missed = log(failure) / number
+
+        def found(each: int) -> bool:
+            rest = self.bottom - each
+            passed = float(passes(self.rate, np.array([float(rest)]))[0])
+            return passed >= 1 or log(1 - passed) <= missed
+
+        return bisect_left(range(most), True, key=found)
+
+    def most_mistakes(
+        self, needed: Sequence[int], early: float, thresholds: tuple[int, ...]
+    ) -> tuple[float, int]:
+        """Mistakes of a season at the most, but for the delays of its epochs, and these epochs.
+
+        With n missing, an epoch of needed[n - 1] mistakes or more finds one: so one that finds none
+        has fewer. It does not come to a rung whose threshold is above that by as much as an epoch
+        may fire `early`.
+        """
+        mistakes, epochs = 0, 0
+        for enough in needed:
+            last = next(
+                (rung for rung, each in enumerate(thresholds) if each >= enough + early),
                 len(thresholds) - 1,
             )
-            + 1
-            for number in range(1, self.members + 1)
-        ]
+            mistakes += sum(min(each, enough) for each in thresholds[:last]) + thresholds[last]
+            epochs += last + 1
+        return float(mistakes), epochs
 
 
 def group_sizes(members: int) -> list[int]:

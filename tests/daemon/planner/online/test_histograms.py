@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -112,6 +113,26 @@ def test_groups_of_all_sizes_are_looked_at() -> None:
 def test_a_climb_ends_where_one_member_must_be_found() -> None:
     thresholds = (60, 100, 200, 320)
     # 1 to 4 missing members need 70, 120, 170 and 220 mistakes, 20 of them for early fires
-    assert SETTING.climbs(50, 20, thresholds) == [2, 3, 3, 4]
+    mistakes = [50 + 100, 60 + 100 + 200, 60 + 100 + 200, 60 + 100 + 200 + 320]
+    assert SETTING.most_mistakes([50, 100, 150, 200], 20, thresholds) == (sum(mistakes), 12)
     # what the last rung does not reach is not climbed any further
-    assert SETTING.climbs(90, 20, thresholds) == [3, 3, 4, 4]
+    assert SETTING.most_mistakes([50, 400], 20, thresholds) == (50 + 100 + 60 + 100 + 200 + 320, 6)
+
+
+def test_with_so_many_mistakes_one_is_found_however_they_are_shared_out() -> None:
+    setting = replace(SETTING, members=3, rate=0.5, bottom=12)
+
+    def none(counts: tuple[int, ...]) -> float:
+        gaps = np.array(counts) * -1.0 + setting.bottom
+        return float(np.prod(1 - passes(setting.rate, gaps)))
+
+    for failure in (0.2, 0.01):
+        for number, enough in enumerate(setting.needed(failure), start=1):
+            shares = [
+                counts
+                for counts in product(range(enough + 1), repeat=number)
+                if sum(counts) == enough
+            ]
+            assert max(map(none, shares)) <= failure
+            each = enough // number
+            assert none((each - 1,) * number) > failure

@@ -15,7 +15,7 @@ from littled.planner.online.schedules import QUANTILES, Share, always, planned
 from littled.planner.online.ways.base import Estimate, Small
 from littled.planner.online.ways.draft import EXCEEDANCES, Draft
 from littled.planner.online.ways.scheduled import ScheduledDraft, ScheduledWay
-from littled.portable import log, total
+from littled.portable import total
 
 
 class HistogramWay(ScheduledWay):
@@ -59,12 +59,12 @@ class HistogramWay(ScheduledWay):
         The ladder is the best of those that `littled.planner.online.histograms` tries. What is
         proven is for realizable streams, whoever chooses them, from the empty set on. Only members
         that the published set lacks are candidates then, so a call is never wrong. Let n be
-        missing, and let a call come at a rung with U >= n s + b, where s = B + ln(1/f) / e and b is
-        by how much a fire may come early: one missing member has s mistakes of the epoch, and
-        passes except with the chance P[nu < B - s] <= f. A call that finds something is followed by
-        the first rung. So with n missing the ladder is climbed no further than to this rung, and
-        for every n there is one such climb at the most, each epoch of which takes U mistakes and
-        the trigger's delay.
+        missing. An epoch of s_n mistakes or more finds one of them except with probability f, and
+        by more than b an epoch fires early with probability f + m at the most: so one is found at a
+        rung with U >= s_n + b, or before, and epochs that find none have fewer than s_n mistakes. A
+        call that finds something is followed by the first rung. So for every n there is one such
+        climb at the most, each epoch of which takes min(U, s_n) mistakes and the trigger's delay,
+        and the last one U.
 
         With noise nothing is proven. Noise alone climbs the ladder then, so the last rung is
         reckoned with, and that honest noise strays by its standard deviation over a season.
@@ -78,12 +78,16 @@ class HistogramWay(ScheduledWay):
             return
         trigger, failure = draft.trigger, draft.failure / members
         bottom = draft.budget.histogram_threshold(rate, apart=not noise)
-        needed = bottom + log(1 / failure) / float(rate)
-        below = trigger.undershoot(members, failure) + trigger.reach(EXCEEDANCES[0])
         setting = Setting(
-            trigger.rate, float(rate), bottom, members, draft.budget.horizon,
-            last=math.ceil(members * needed + below),
+            trigger.rate, float(rate), bottom, members, draft.budget.horizon, last=0
         )  # fmt: skip
+        needed = setting.needed(failure)
+        # threshold's and step's noise together, as far as any step may be, or each at its worst
+        early = min(
+            trigger.early(failure + EXCEEDANCES[0]),
+            math.ceil(trigger.undershoot(members, failure) + trigger.reach(EXCEEDANCES[0])),
+        )
+        setting = replace(setting, last=needed[-1] + early)
         expected, thresholds = setting.best_ladder()
         if noise:
             strays = math.sqrt(noise * (1 - noise) * draft.budget.horizon)
@@ -91,9 +95,8 @@ class HistogramWay(ScheduledWay):
                 draft, rate, bottom, thresholds, members * (thresholds[-1] + strays), None
             )
             return
-        climbs = setting.climbs(needed, below, thresholds)
-        most = float(sum(sum(thresholds[:rungs]) for rungs in climbs))
-        most += trigger.delays(sum(climbs), failure)
+        most, epochs = setting.most_mistakes(needed, early, thresholds)
+        most += trigger.delays(epochs, failure)
         yield _flipping(draft, rate, bottom, thresholds, expected, most)
 
     def scheduled(self, draft: ScheduledDraft) -> Estimate:
