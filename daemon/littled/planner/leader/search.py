@@ -61,13 +61,13 @@ SEASON_LONG, BATCH_LONG = 1 << 19, 256
 # makes up for what is left of it later: over an eighth of a season's, within these limits.
 DAMPED_OVER, DAMPED_MIN, DAMPED_MAX = 8, 100, 300
 # The warm-up has so many examples as make the noise of the mean a fifth of a usual row, but at most
-# a twentieth of a season; where that leaves more noise than 0.7 of a row, there is none.
-WARMUP_PRECISION, WARMUP_SHARE, WARMUP_NOISE = 5.0, 20, 0.7
+# a tenth of a season; where that leaves more noise than 0.7 of a row, there is none.
+WARMUP_PRECISION, WARMUP_SHARE, WARMUP_NOISE = 5.0, 10, 0.7
 # The stump before it: a draw that loses one example in so many, within a tenth of a season; what it
-# adds to scores, in points, and in how many times its own batches that fades. Where less than a
-# 64th of a season is enough for such a draw, a scorecard has as soon learned more.
+# adds to scores, in points, and in how many times its own batches that fades. Where less than an
+# 80th of a season is enough for such a draw, a scorecard has as soon learned more.
 STUMP_LOSS, STUMP_SHARE, STUMP_POINTS, STUMP_FADE = 16, 10, 100, 20
-STUMP_LEAST = 64
+STUMP_LEAST = 80
 # Periods of judging, in parts of a season, and the noise in a lead that is wanted, in parts of the
 # longest; within limits of the budget's share.
 PERIOD_FIRST, PERIOD_LAST, LEAD_NOISE = 32, 8, 0.007

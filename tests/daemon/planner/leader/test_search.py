@@ -108,6 +108,8 @@ def test_the_noise_of_a_score_with_a_falling_rate_is_that_of_all_releases() -> N
 def test_the_warmup_is_a_small_part_and_left_out_where_its_mean_would_be_noise() -> None:
     p = parameters()
     assert 0 < p.warmup * p.batch_examples <= 100_000 / 20
+    low = parameters(epsilon=Fraction(1, 10), horizon=50_000)
+    assert 50_000 / 20 < low.warmup * low.batch_examples <= 50_000 / 10
     assert parameters(horizon=500).warmup == 0
     assert parameters(epsilon=Fraction(1, 100)).warmup == 0
 
@@ -129,11 +131,12 @@ def test_the_stump_and_judging_are_paid_from_the_budget(epsilon: Fraction, unit:
 
 
 def test_only_a_small_budget_for_the_season_begins_with_a_stump() -> None:
-    """Where a stump needs a larger part of the season than a 64th."""
+    """Where a stump needs a larger part of the season than an 80th."""
     for epsilon, horizon, begins in [
         (Fraction(1), 20_000, True),
         (Fraction(1), 100_000, False),
         (Fraction(1, 10), 100_000, True),
+        (Fraction(1, 10), 330_000, True),
         (Fraction(1, 10), 10_000_000, False),
     ]:
         p = parameters(epsilon=epsilon, horizon=horizon)
