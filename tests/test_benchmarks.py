@@ -301,6 +301,7 @@ def test_mistakes_are_where_they_are_counted() -> None:
 # --- The whole ------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_small_run_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = "--classes thresholds:256 --kinds uniform --seeds 2 --horizon 4000 --jobs 1"
     arguments = command.parsed_arguments([*options.split(), "--output", str(tmp_path)])

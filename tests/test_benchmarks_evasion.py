@@ -271,6 +271,7 @@ def arguments_for(folder: Path, options: str) -> argparse.Namespace:
     return command.parsed_arguments([*options.split(), *fixed.split(), str(folder)])
 
 
+@pytest.mark.long
 def test_a_small_run_end_to_end(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     arguments = arguments_for(
         tmp_path, "--classes thresholds:256 points:64 --plans default dense --search 4"

@@ -258,6 +258,7 @@ def test_the_stable_learner_errs_as_expected_and_above_the_bound(stability: floa
 # --- The whole ------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_small_run_end_to_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -69,6 +69,7 @@ def test_long_ways_at_random_come_to_a_violation_without_a_guard() -> None:
     assert any(each.violation for each in found)
 
 
+@pytest.mark.long
 def test_the_command_prints_the_ways(capsys: pytest.CaptureFixture[str]) -> None:
     assert main("guards") == 0
     printed = capsys.readouterr().out

@@ -9,6 +9,8 @@ import pytest
 
 from mutants.planted import MUTANTS, Mutant
 
+pytestmark = pytest.mark.long
+
 TESTS = Path(__file__).parent
 PACKAGE = TESTS.parent / "daemon" / "littled"
 FEWEST = 60

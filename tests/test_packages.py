@@ -151,6 +151,7 @@ def test_the_source_archive_holds_what_git_holds(distribution: Path) -> None:
     assert {name for name, mode in modes.items() if mode & 0o111} == {".ci/run"}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("pattern", ["*.tar.gz", "*.whl"])
 def test_the_same_bytes_come_from_anywhere(
     distribution: Path, built_elsewhere: Path, pattern: str

@@ -32,12 +32,14 @@ def test_the_service_keeps_its_promises_whatever_happens(first: int) -> None:
     assert f"{SEEDS} seeds held" in done.stdout
 
 
+@pytest.mark.long
 def test_seeds_that_once_failed_hold() -> None:
     for seed in KEPT:
         done = simulate(seed)
         assert done.returncode == 0, done.stdout + done.stderr
 
 
+@pytest.mark.long
 def test_a_seed_tells_the_same_story_each_time() -> None:
     stories = [simulate(5, PYTHONHASHSEED=seed).stdout for seed in "12"]
     assert stories[0] == stories[1]
@@ -51,6 +53,7 @@ def test_a_disk_that_does_not_sync_is_noticed() -> None:
     assert "failing seed" in done.stdout
 
 
+@pytest.mark.long
 def test_a_few_lives_of_the_soak() -> None:
     """Kills, a full disk and a power cut, in the order of the campaign; memory after each hour."""
     program = "from sim import soak; soak.HOUR_SECONDS = 60.0; print(soak.soak(2))"

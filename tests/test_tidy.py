@@ -584,6 +584,7 @@ def forbidden_arrows(path: Path) -> list[str]:
     return [f"{relative(path)}: {room} -> {each}" for each in sorted(used - ARROWS[room])]
 
 
+@pytest.mark.long
 def test_imports_between_rooms_run_one_way() -> None:
     wrong = [arrow for path in SOURCES for arrow in forbidden_arrows(path)]
     assert wrong == []
@@ -761,6 +762,7 @@ def test_no_exception_is_caught_without_a_name() -> None:
     assert bare == []
 
 
+@pytest.mark.long
 def test_no_module_changes_another_one_when_it_is_imported() -> None:
     """Tests share a process, so what one import sets would hold for all others."""
     changing = []
@@ -897,6 +899,7 @@ def reach_of_the_commands() -> Reach:
     return reach
 
 
+@pytest.mark.long
 def test_everything_is_reached_by_a_command_or_by_programs_of_users() -> None:
     """What only tests use belongs to `tests/oracle` or to `tests/support`."""
     reach = reach_of_the_commands()

@@ -114,6 +114,7 @@ def test_streams_move_while_both_clients_feed_and_follow(tmp_path: Path) -> None
     assert len(seen["blocking"]) == len(everything)
 
 
+@pytest.mark.long
 def test_a_stream_that_stays_away_is_given_up(tmp_path: Path) -> None:
     with moving(tmp_path) as (store, address):
         store.leave(killed=False)

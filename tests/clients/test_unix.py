@@ -70,6 +70,7 @@ def test_a_client_waits_for_a_place_in_the_queue(daemon: Serving, kind: str) -> 
     assert "streams" in found[0]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", ["blocking", "asynchronous"])
 def test_it_waits_no_longer_than_for_any_answer(daemon: Serving, kind: str) -> None:
     with full_queue(daemon):

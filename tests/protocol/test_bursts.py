@@ -373,6 +373,7 @@ def same(data: bytes, cuts: Sequence[int]) -> None:
     assert server.frame_bytes == other.frame_bytes
 
 
+@pytest.mark.long
 @pytest.mark.no_cover
 @settings(max_examples=300)
 @given(feeds(), st.lists(st.integers(0, 20_000), max_size=8))

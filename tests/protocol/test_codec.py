@@ -230,6 +230,7 @@ def damaged(draw: st.DrawFn) -> bytes:
     return bytes(payload)
 
 
+@pytest.mark.long
 @pytest.mark.no_cover
 @given(damaged())
 @settings(max_examples=500)
@@ -306,6 +307,7 @@ def scan_code(payload: bytes) -> ErrorCode | None:
     return None
 
 
+@pytest.mark.long
 @pytest.mark.no_cover
 @given(st.dictionaries(texts, values, max_size=5))
 @settings(max_examples=250)
@@ -314,6 +316,7 @@ def test_the_scan_accepts_exactly_what_nests_few_enough(body: dict[str, Any]) ->
     assert scan_code(msgpack.packb(body)) == (ErrorCode.DEPTH_EXCEEDED if deep else None)
 
 
+@pytest.mark.long
 @pytest.mark.no_cover
 @given(st.dictionaries(texts, values, max_size=5), st.data())
 @settings(max_examples=250)

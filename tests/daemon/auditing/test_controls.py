@@ -52,6 +52,7 @@ def check_variants(runs: int) -> None:
     assert findings["variant 4"].epsilon < 13 / 4
 
 
+@pytest.mark.long
 def test_exactly_the_broken_variants_are_found() -> None:
     check_variants(QUICK_RUNS)
 

@@ -102,6 +102,7 @@ def test_a_selection_without_noise_is_found() -> None:
     assert finding.exceeded
 
 
+@pytest.mark.long
 def test_a_learner_with_other_parameters_than_its_claim_is_found() -> None:
     """As planned nothing is found; of a tenth of the epsilon everything is."""
     plan = small_plan("histogram-scheduled")

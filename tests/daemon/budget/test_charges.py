@@ -108,6 +108,7 @@ WAYS = [
 SINGLE = {"adversary": "none", "noise_rate": Fraction(1, 100)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("class_name", "how"), WAYS)
 def test_what_the_planner_plans_is_charged_as_planned(class_name: str, how: dict[str, Any]) -> None:
     stream = plan(class_name, **how)

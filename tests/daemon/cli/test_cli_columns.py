@@ -155,6 +155,7 @@ def test_rules_are_told_and_evaluated_by_columns(
     assert labels.count("yes") in range(1, 40)
 
 
+@pytest.mark.long
 def test_questions_are_asked_by_columns(littled: Littled, loans: Daemon) -> None:
     said = littled("predict", "loans/ask", "--words", "-a", loans.address, "--", "10", "190000")
     assert (said.status, said.out.split()) == (0, ["no", "yes"])

@@ -91,6 +91,7 @@ def log(daemon: Daemon, tmp_path: Path) -> Log:
     return made
 
 
+@pytest.mark.long
 def test_a_file_that_grows_is_followed(log: Log) -> None:
     log.follow()
     log.arrive()
@@ -144,6 +145,7 @@ def test_rows_that_were_written_just_before_a_log_was_cut_are_in_its_copy(log: L
     log.stop()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["rename", "cut"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_a_log_that_is_put_aside_while_nobody_follows_loses_nothing(

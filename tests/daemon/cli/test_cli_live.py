@@ -83,6 +83,7 @@ def started(process: subprocess.Popen[str], daemon: Daemon, before: int) -> None
     seconds_until(lambda: position(daemon) == before + 2)
 
 
+@pytest.mark.long
 def test_a_row_of_a_pipe_is_durable_within_a_second(daemon: Daemon) -> None:
     before = position(daemon)
     process = feeding(daemon)

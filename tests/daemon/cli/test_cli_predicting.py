@@ -86,6 +86,7 @@ def test_answers_are_labels_and_cost_one_each(littled: Littled, asked: Daemon) -
     assert after["next_window"] == 12_000
 
 
+@pytest.mark.long
 def test_a_named_request_is_repeated_at_no_charge(littled: Littled, asked: Daemon) -> None:
     ask = ["predict", "flights/ask", "--request", NAME, "--json", "-a", asked.address]
     first = littled(*ask, "200", "100").json

@@ -123,6 +123,7 @@ def test_options_of_questions_are_for_questions(littled: Littled) -> None:
         assert (said.status, said.sentence) == (2, f"{option} is for --kind {kinds} only")
 
 
+@pytest.mark.long
 def test_a_new_store_tells_of_learners_of_both_kinds(
     capfd: pytest.CaptureFixture[str], tmp_path: Path
 ) -> None:

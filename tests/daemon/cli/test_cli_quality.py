@@ -94,6 +94,7 @@ def test_wrong_shares_are_refused(littled: Littled, tmp_path: Path) -> None:
         assert not (tmp_path / "store").exists()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("off", ["quality = false", "quality = 0"])
 def test_stores_say_what_it_takes_unless_it_is_off(
     littled: Littled, tmp_path: Path, off: str

@@ -94,6 +94,7 @@ def refused(littled: Littled, folder: Path) -> Said:
     return said
 
 
+@pytest.mark.long
 def test_a_backup_is_refused_restored_and_served_again(littled: Littled, folder: Path) -> None:
     running = serve(folder, *marked(folder))
     fed(littled, running, 4_000)

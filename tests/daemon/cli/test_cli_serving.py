@@ -35,6 +35,7 @@ def test_a_daemon_ends_well_and_logs_lines_of_json(tmp_path: Path) -> None:
     assert "ready" in events
 
 
+@pytest.mark.long
 def test_a_daemon_that_is_killed_goes_on_exactly(littled: Littled, tmp_path: Path) -> None:
     make_store(tmp_path)
     file = flights_csv(tmp_path / "flights.csv", 20_000)

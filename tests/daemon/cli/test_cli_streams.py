@@ -38,6 +38,7 @@ def verified(littled: Littled, store: Path) -> dict[str, dict[str, object]]:
     return streams
 
 
+@pytest.mark.long
 def test_streams_are_added_fed_and_closed(littled: Littled, folder: Path) -> None:
     store = folder / "store"
     said = littled("stream", "add", store, more(folder, "trains", "ships"))

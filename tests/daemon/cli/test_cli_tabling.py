@@ -40,6 +40,7 @@ def on_a_screen(columns: int, *arguments: str) -> list[str]:
     return [line.rstrip() for line in text.replace("\r", "").split("\n")]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("columns", [80, 200])
 def test_a_plan_fits_on_a_screen_and_its_advice_is_whole(columns: int) -> None:
     lines = on_a_screen(columns, *PLAN)

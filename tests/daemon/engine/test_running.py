@@ -126,6 +126,7 @@ def test_examples_that_do_not_fit_change_nothing(x: Any, y: Any) -> None:
     assert runner.transcript == clean.transcript
 
 
+@pytest.mark.long
 def test_learners_see_points_of_their_columns() -> None:
     """One learner reads the second column of a row, another one both."""
     columns = (

@@ -172,6 +172,7 @@ def test_floats_are_rates_as_they_are_written_and_text_is_none() -> None:
         DiscreteLaplace("0.1")  # type: ignore[arg-type]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rate", [*RATES, Fraction(20), Fraction(1, 2**16)])
 def test_many_samples_are_those_of_single_ones(rate: Fraction) -> None:
     """Also where the highest word is next to an entry of the tail, or has no entry at all."""

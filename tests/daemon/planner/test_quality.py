@@ -59,6 +59,7 @@ def entries(stream: StreamPlan) -> list[LedgerEntry]:
     return found
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_kind_pays_for_its_figures_within_the_budget(kind: str) -> None:
     stream = plan_stream(request(KINDS[kind]))

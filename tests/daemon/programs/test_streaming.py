@@ -33,6 +33,7 @@ def model(**settings: Any) -> PrivateRiverClassifier:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "check", [one for one in CHECKS if one.__name__ not in EXCEPTIONS],
     ids=lambda check: check.__name__,

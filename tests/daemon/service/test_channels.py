@@ -271,6 +271,7 @@ def test_a_gap_in_a_burst_is_refused_and_what_came_before_it_is_kept(daemon: Ser
 # --- Domains --------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_a_door_looks_at_points_only_where_some_are_outside() -> None:
     def schema(name: str) -> ExampleSchema:
         learner = OnlineRequest("rule", class_from_name(name), noise_rate=Fraction(0))

@@ -13,6 +13,8 @@ from littled_protocol.codec import encode_frame
 from littled_protocol.messages import Hello, Open, Ping, Pong, Release, Welcome
 from support.serving import Peer, make_store, serving
 
+pytestmark = pytest.mark.long
+
 CONNECTIONS = 16
 OF_ONE_USER = 8
 OTHER_USER = 12345

@@ -265,6 +265,7 @@ def test_an_engine_that_fails_ends_the_daemon_and_loses_nothing(store: Path) -> 
     assert journal(store)[0] == CANARY.encode()
 
 
+@pytest.mark.long
 def test_a_full_disk_ends_the_daemon_without_a_false_acknowledgement(store: Path) -> None:
     size = 1 << 20
     with serving(store, file_bytes_max=size) as daemon, Peer.greet(daemon.unix) as peer:

@@ -304,6 +304,7 @@ def test_a_page_of_a_stream_elsewhere_is_misdirected(
     assert said == {"stream": stream, "addresses": PLACES[stream]}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", pages("near"))
 def test_a_page_does_not_say_where_a_stream_is_to_who_may_not_use_it(
     daemon: Serving, page: str

@@ -171,6 +171,7 @@ def test_users_are_hashed_before_they_are_stored(tmp_path: Path) -> None:
 # --- Crashes and stops ----------------------------------------------------------------------------
 
 
+@pytest.mark.long
 def test_an_end_at_any_moment_loses_and_repeats_nothing(store: Path) -> None:
     """A producer that sends again what was not acknowledged; two kills and a stop."""
     x = np.random.default_rng(1).integers(0, 256, 40_000).astype(np.uint8)

@@ -128,6 +128,7 @@ def beside(daemon: Serving, batch: int, rounds: int) -> tuple[list[int], list[Wa
     return stored_between, waits
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("batch", [250, 10_000])
 def test_single_examples_wait_for_short_commits_only(daemon: Serving, batch: int) -> None:
     stored_between, _ = beside(daemon, batch, rounds=1)

@@ -265,6 +265,7 @@ def test_a_joint_training_is_followed_by_a_snapshot(
     stop(host)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("length", [60, 240])
 def test_a_start_reads_the_end_of_a_journal_once_however_long_it_is(
     store: Path, monkeypatch: pytest.MonkeyPatch, length: int

@@ -149,6 +149,7 @@ def test_a_scorecard_is_said_drawn_and_tried(browser: Browser, site: tuple[Daemo
     assert seen.hosts == {site[1].split("/")[2]}
 
 
+@pytest.mark.long
 def test_a_threshold_moves_while_somebody_looks(browser: Browser, site: tuple[Daemon, str]) -> None:
     daemon, url = site
     with watched(browser) as seen:

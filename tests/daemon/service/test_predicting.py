@@ -22,6 +22,8 @@ from support.predicting import NEAR, ask, check, fed, feed
 from support.predictions import STREAM, make_store, question, stream_plan
 from support.serving import CANARY, Peer, serving
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def store(prediction_store: Path) -> Path:

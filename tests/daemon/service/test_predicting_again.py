@@ -45,6 +45,7 @@ def filled(path: Path) -> Path:
     return path
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_a_kill_around_the_commit_gives_the_same_bytes_and_one_charge(
     store: Path, tmp_path: Path, moment: str

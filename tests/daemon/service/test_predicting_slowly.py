@@ -32,6 +32,7 @@ def slow(store: Path) -> Iterator[tuple[Serving, Peer]]:
         peer.socket.close()
 
 
+@pytest.mark.long
 def test_nobody_waits_for_a_long_answer(slow: tuple[Serving, Peer], store: Path) -> None:
     daemon, peer = slow
     with Peer.greet(daemon.unix) as other:
@@ -50,6 +51,7 @@ def test_nobody_waits_for_a_long_answer(slow: tuple[Serving, Peer], store: Path)
     assert daemon.stop() == 0
 
 
+@pytest.mark.long
 def test_so_many_requests_may_wait_and_no_more(slow: tuple[Serving, Peer], store: Path) -> None:
     daemon, peer = slow
     most = limits.predict_requests_max

@@ -17,6 +17,8 @@ from littled_protocol.messages import Ping, Pong
 from support.attacks import attacking, outcome
 from support.serving import Peer, Serving, serving
 
+pytestmark = pytest.mark.long
+
 TOKEN = "0123456789abcdef" * 2
 ATTACK_SECONDS = 3.0
 # A greeting may take so many times what it takes at rest, and at rest it counts as at least this.

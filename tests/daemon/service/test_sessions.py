@@ -348,6 +348,7 @@ def test_idle_guests_make_room_and_others_do_not(daemon: Serving) -> None:
             guest.socket.close()
 
 
+@pytest.mark.long
 def test_an_idle_guest_is_dropped_after_a_time_unless_it_pings(store: Path) -> None:
     short = SHORT | {"littled_protocol.limits.idle_seconds": 1.0}
     with (
@@ -366,6 +367,7 @@ def test_an_idle_guest_is_dropped_after_a_time_unless_it_pings(store: Path) -> N
         assert feeder.acknowledged(1)
 
 
+@pytest.mark.long
 def test_a_peer_that_asks_without_end_is_read_from_as_its_allowance_allows(daemon: Serving) -> None:
     with Peer.greet(daemon.unix) as greedy, Peer.greet(daemon.unix) as honest:
         before, started = daemon.resident_bytes(), time.monotonic()
@@ -476,6 +478,7 @@ def test_examples_beyond_the_credit(store: Path) -> None:
         (store / "go").touch()
 
 
+@pytest.mark.long
 def test_an_engine_that_is_behind_holds_its_feeders_up_in_bounded_memory(store: Path) -> None:
     with serving(store, engine="slow") as daemon, Peer.greet(daemon.unix) as peer:
         peer.open("flights", "held")

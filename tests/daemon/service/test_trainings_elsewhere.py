@@ -105,6 +105,7 @@ def replayed(plan: StreamPlan, elsewhere: Executor | None) -> Transcript:
         trainers.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", [name for name in SMALL if not name.startswith("answers")])
 def test_another_machine_comes_to_the_same_bytes_without_the_key(name: str, wire: Wire) -> None:
     plan = small_plan(name)

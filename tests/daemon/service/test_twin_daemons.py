@@ -516,6 +516,7 @@ def test_hundreds_of_twin_daemons_of_users_fed_over_http(user_store: Path) -> No
     assert check_user_twins(user_store, days=20, twins=3, seed=6, over_http=True) == 900
 
 
+@pytest.mark.long
 def test_a_day_shows_every_surface(lived: Lived) -> None:
     """What is compared holds releases, answers, refusals, halts, and errors of wrong frames."""
     shown = lived.shown

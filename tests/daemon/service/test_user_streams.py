@@ -102,6 +102,7 @@ def test_only_a_stream_of_users_asks_for_them(peer: Peer) -> None:
     assert peer.open("flights", "asked", 1).users is None
 
 
+@pytest.mark.long
 def test_users_are_hashed_before_they_are_stored(peer: Peer, shared_store: Path) -> None:
     columns = digests("ann", "bob", "ann")
     for stream, channel in (("visits", 0), ("clicks", 1)):

@@ -95,6 +95,7 @@ def everything(path: Path, folder: Path | None = None) -> Any:
         return contents(store), records, parts, places, answers
 
 
+@pytest.mark.long
 def test_with_its_archive_a_store_says_what_it_said(whole: Path, tmp_path: Path) -> None:
     path, folder = copied(whole), tmp_path / "archive"
     names = archived(path, folder)

@@ -366,6 +366,7 @@ def state(path: Path, mark: Path) -> Mapping[str, bool]:
         return {name: name in store.closed for name in store.plans}
 
 
+@pytest.mark.long
 @pytest.mark.in_a_folder
 @pytest.mark.parametrize("what", ["add", "close"])
 def test_killed_at_any_moment_it_is_done_or_not(path: Path, mark: Path, what: str) -> None:

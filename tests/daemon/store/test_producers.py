@@ -177,6 +177,7 @@ def test_a_damaged_mark_of_producers_is_told_apart(stores: dict[str, Path], tmp_
     assert read_mark(copy / "high-water-mark") == before
 
 
+@pytest.mark.long
 @pytest.mark.in_a_folder
 def test_a_daemon_does_not_serve_producers_that_begin_anew(tmp_path: Path) -> None:
     path = make_served_store(tmp_path / "store")

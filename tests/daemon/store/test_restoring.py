@@ -661,6 +661,7 @@ def go_on(path: Path, mark: Path, seed: int, backups: int, times: int) -> None:
         shutil.rmtree(copy)
 
 
+@pytest.mark.long
 def test_copies_go_on_one_after_the_other(path: Path, mark: Path) -> None:
     go_on(path, mark, seed=1, backups=3, times=6)
 

@@ -104,6 +104,7 @@ def test_the_log_is_bounded_while_much_is_written(
     writing.close()
 
 
+@pytest.mark.long
 def test_the_log_is_bounded_while_others_read_all_the_time(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,7 @@ class Call(threading.Thread):
             self.error = error  # type: ignore[assignment]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("how", ["cancel", "terminate"])
 def test_a_cancelled_wait_is_fatal_and_shows_nothing(
     primary: Postgres, standbys: Standbys, places: tuple[str, Path, Path], how: str
@@ -142,6 +143,7 @@ def test_taking_over_waits_until_the_standbys_have_it(
     assert verify(*places).sound
 
 
+@pytest.mark.long
 def test_a_server_that_is_started_again_has_what_it_acknowledged(
     primary: Postgres, standbys: Standbys, places: tuple[str, Path, Path]
 ) -> None:

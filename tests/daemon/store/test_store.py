@@ -563,6 +563,7 @@ ACTIONS = st.one_of(
 )
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(st.lists(ACTIONS, min_size=1, max_size=14))
 def test_a_store_is_what_was_put_into_it(

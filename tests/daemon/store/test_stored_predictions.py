@@ -181,6 +181,7 @@ def test_answers_do_not_count_as_spent(store: Store) -> None:
 ORDERS = st.lists(st.booleans(), min_size=1, max_size=12)
 
 
+@pytest.mark.long
 @settings(max_examples=15)
 @given(ORDERS)
 def test_entries_keep_their_places_in_any_order(
@@ -308,6 +309,7 @@ def test_every_change_is_found_and_says_where(path: Path, name: str) -> None:
     assert any(sentence in each for each in report.findings), report.findings
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("column", ["x", "y", "request"])
 def test_no_byte_of_a_prediction_can_be_changed(path: Path, tmp_path: Path, column: str) -> None:
     with Store.open(path, read_only=True) as store:

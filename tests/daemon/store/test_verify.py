@@ -156,6 +156,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", CHANGES)
 def test_every_change_is_found_and_says_where(path: Path, name: str) -> None:
     statement, sentence = CHANGES[name]
@@ -358,6 +359,7 @@ def damages(size: int, count: int) -> list[tuple[int, int]]:
     return [(chosen.randrange(size), 1 << chosen.randrange(8)) for _ in range(count)]
 
 
+@pytest.mark.long
 @pytest.mark.in_a_folder
 def test_no_flipped_bit_goes_unnoticed(path: Path, tmp_path: Path) -> None:
     """A bit may be unused; a used one is found, and nothing but a StoreError ever comes out."""

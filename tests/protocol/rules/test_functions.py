@@ -50,6 +50,7 @@ def held(rule: Rule, words: Words, points: Sequence[Point]) -> list[Value]:
     return [value_of(rule, words, point) for point in points]
 
 
+@pytest.mark.long
 @pytest.mark.no_cover
 @given(cases_with_points(cases), st.integers(-999, 999))
 @settings(max_examples=100, deadline=None)

@@ -105,6 +105,7 @@ def test_the_vectors_hold_every_kind() -> None:
 # --- Labels ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.no_cover
 @given(cases_with_points(every_case))
 @settings(max_examples=600)
@@ -213,6 +214,7 @@ maps_of_kinds: list[st.SearchStrategy[Any]] = [
 some_maps = st.one_of(maps_of_kinds)
 
 
+@pytest.mark.long
 @given(some_maps | json_values)
 @settings(max_examples=500)
 def test_any_value_is_a_rule_or_refused(values: Any) -> None:

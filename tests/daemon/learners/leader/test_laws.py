@@ -178,6 +178,7 @@ def test_the_warmup_and_the_rest_are_each_within_their_part() -> None:
         assert squares > getattr(event, part) * F(1, 2), part
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize(
     "parameters", [COLD, WARM, COMPARED, DAMPED], ids=["cold", "warm", "compared", "damped"]
@@ -288,6 +289,7 @@ SELDOM = replace(COMPARED, judging_scale=0, judging_first=0, judging_last=0, lea
 SHAPED_SELDOM = replace(SELDOM, monotone="rf")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "parameters",
     [COLD, WARM, SHAPED, COMPARED, DAMPED, FALLING, SELDOM, SHAPED_SELDOM],

@@ -112,6 +112,7 @@ REFUSED: dict[str, tuple[Callable[[], StreamRequest], str]] = {
 }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_could_come_to_too_much_is_refused_with_what_would_be_right(name: str) -> None:
     request, sentence = REFUSED[name]

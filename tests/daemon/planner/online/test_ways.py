@@ -86,6 +86,7 @@ def one_by_one(rng: np.random.Generator) -> tuple[Any, Any]:
     return x, positive
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["thresholds:256", "sparse_sets:32:4", "points:32"])
 def test_a_proven_bound_holds(name: str) -> None:
     """Hard streams stay below what is guaranteed, and the learner does not halt early."""
@@ -157,7 +158,12 @@ def test_histograms_climb_a_ladder_to_where_something_is_found_for_sure() -> Non
         parameters = found.plan.parameters
         heights = [settings.trigger_threshold for settings in parameters.all_settings]
         assert heights == sorted(heights)
-        assert heights[-1] > members * parameters.bottom_score
+        # Shared evenly by all members, so many mistakes find one of them.
+        rate = float(parameters.selection_rate)
+        gap = parameters.bottom_score - heights[-1] // members
+        tail = np.exp(-rate * max(gap, 1 - gap)) / (1 + np.exp(-rate))
+        found_alone = tail if gap > 0 else 1 - tail
+        assert (1 - found_alone) ** members < 1e-3
         assert parameters.buffer == "mistakes"
         assert found.guaranteed_mistakes is not None
         assert found.expected_mistakes < found.guaranteed_mistakes

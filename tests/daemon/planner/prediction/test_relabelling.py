@@ -75,6 +75,7 @@ def relabelling_error(window: int) -> float:
         return 1.0
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(("error", "times"), [(0.1, 500), (0.02, 100)])
 def test_relabelling_needs_many_more_examples_for_errors_of_this_size(
     error: float, times: int

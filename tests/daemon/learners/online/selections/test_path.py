@@ -410,6 +410,7 @@ def course_of(learner: OnlineLearner, x: Any, y: Any, seed: int) -> list[tuple[A
     return found
 
 
+@pytest.mark.long
 def test_neighbours_that_say_the_same_remember_the_same() -> None:
     """Byte for byte, after every release; medians hide sides, which are paid for and compared."""
     sixteen, same = class_from_name("prefixes:16"), 0

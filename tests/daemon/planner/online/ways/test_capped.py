@@ -45,6 +45,7 @@ def parameters(request: StreamRequest) -> OnlineParameters:
 # -- when ------------------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name", ["thresholds:256", "stumps:9:64", "conjunctions:6", "thresholds:100000"]
 )

@@ -36,6 +36,7 @@ def planned(learner: OnlineRequest, **options: Any) -> OnlinePlan:
     return plan
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("name", "first", "later", "expected"),
     [

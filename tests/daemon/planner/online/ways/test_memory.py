@@ -101,6 +101,7 @@ def test_rules_are_remembered_for_users_too(
         assert chosen.guaranteed_mistakes < at_most
 
 
+@pytest.mark.long
 def test_a_smaller_failure_probability_has_a_larger_bound() -> None:
     bounds = []
     for failure in (Fraction(1, 10), Fraction(1, 1000)):
