@@ -186,8 +186,7 @@ def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
     yield from selection_of(p).wrong()
     yield from selection_of(p).wrong_pool()
     yield from selection_of(p).wrong_groups()
-    if p.published_score is not None and p.selection != "tally":
-        yield "only tallies of ids have a published_score"
+    yield from selection_of(p).wrong_published_score()
     if p.tests == "cohen_lyu" and not 0 < p.tests_failure < 1:
         yield "cohen_lyu tests need a tests_failure above 0 and below 1"
     if p.tests != "cohen_lyu" and p.tests_failure:

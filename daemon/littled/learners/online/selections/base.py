@@ -91,6 +91,11 @@ class Selection(ABC):
         if self.parameters.groups is not None:
             yield f"{self.parameters.selection} selection has no voters in groups"
 
+    def wrong_published_score(self) -> Iterator[str]:
+        """What a threshold of its own for what is published does not go with."""
+        if self.parameters.published_score is not None:
+            yield "only tallies of ids have a published_score"
+
     def _wrong_stages(self) -> Iterator[str]:
         if self.parameters.stage_rate is not None:
             yield "a stage test needs sparse selection with a number of teachers"

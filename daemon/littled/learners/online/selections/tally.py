@@ -70,6 +70,10 @@ class Tally(Tallied):
         """The word of the parameters."""
         return "tally"
 
+    def wrong_published_score(self) -> Iterator[str]:
+        """Nothing: it is what that is for."""
+        return iter(())
+
     def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
         """Rules that are no sets."""
         if hypotheses.id_sets is None:
