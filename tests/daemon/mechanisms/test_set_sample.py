@@ -14,8 +14,6 @@ from hypothesis import strategies as st
 from littled.mechanisms.set_sample import NONE, SetSample, WeighedSets, _table
 from support.outcomes import sets
 
-pytestmark = pytest.mark.long
-
 RATE = Fraction(1, 3)
 GOLDEN = [((0, 1),), ((0, 1),), (), None, ((2, 1),), None, (), None]
 COUNTS = np.array([[0, 2], [3, 1], [2, 2]], dtype=np.int64)

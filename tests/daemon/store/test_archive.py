@@ -95,7 +95,6 @@ def everything(path: Path, folder: Path | None = None) -> Any:
         return contents(store), records, parts, places, answers
 
 
-@pytest.mark.long
 def test_with_its_archive_a_store_says_what_it_said(whole: Path, tmp_path: Path) -> None:
     path, folder = copied(whole), tmp_path / "archive"
     names = archived(path, folder)
@@ -137,7 +136,6 @@ def test_without_it_a_store_serves_and_says_what_it_believes(whole: Path, tmp_pa
     assert verify(path).findings == verify(path, archive=folder).findings == ()
 
 
-@pytest.mark.long
 def test_the_next_archiving_goes_on(whole: Path, tmp_path: Path) -> None:
     path, folder = copied(whole), tmp_path / "archive"
     first = archived(path, folder)

@@ -34,8 +34,6 @@ from support.old_stores import said as said_of
 from support.postgres import asked, url_of
 from support.stores import STREAM, change, entry, feed, fill, plan_values
 
-pytestmark = pytest.mark.long
-
 SAID = json.loads((FIXTURES / "said.json").read_text())
 Places = Callable[[], Place]
 
@@ -154,6 +152,7 @@ def test_an_old_store_goes_to_a_server_and_back_byte_for_byte(
 # --- one of two -----------------------------------------------------------------------------------
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("failpoint", FAILPOINTS)
 @WAYS
 def test_killed_anywhere_one_of_two_is_usable_at_the_most(
