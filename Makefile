@@ -41,7 +41,7 @@ CLUSTER_TEST_SECONDS ?= 1500
 SLOWEST_TESTS := 15
 limit = $(if $(shell command -v timeout),timeout --foreground --signal=INT --kill-after=15 $(1))
 PYTEST_OPTIONS := --durations=$(SLOWEST_TESTS) --durations-min=0.5 --dist=worksteal
-# `make test` leaves out what takes seconds: a tenth of the tests, and more than half of the time.
+# `make test` leaves out what takes seconds: an eighth of the tests, and more than half of the time.
 QUICK := -m "not long and not campaign and not cluster"
 LONG := -m "long and not campaign and not cluster"
 

@@ -54,7 +54,7 @@ def test_a_refusal_is_heard_by_a_program_that_only_sends(daemon: SmallDaemon, ad
             for _ in range(1_000_000):
                 feeder.send_one(1, 1)
         assert caught.value.code is ErrorCode.INVALID_EXAMPLES
-        assert feeder.next_sequence < 500_000  # not only when it leaves
+        assert feeder.next_sequence < 200_000  # not only when it leaves
 
 
 def test_a_subscription_may_end_when_nothing_comes(daemon: SmallDaemon, address: str) -> None:

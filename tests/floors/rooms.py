@@ -29,7 +29,7 @@ FLOORS: Final[Mapping[str, Mapping[str, int]]] = {
         "daemon/littled/auditing": 96,
         "daemon/littled/laboratory": 88,  # tables that take long are compared in campaigns
         "daemon/littled/programs": 97,
-        "daemon/littled/store": 96,
+        "daemon/littled/store": 97,
     },
     "processes": {
         "clients/littled_client": 98,

@@ -252,7 +252,6 @@ HARMS: dict[str, tuple[Harm, str]] = {
 }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", HARMS)
 def test_each_harm_has_its_sentence(tmp_path: Path, name: str) -> None:
     path, folder = fill(tmp_path / "store"), tmp_path / "archive"

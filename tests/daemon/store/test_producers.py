@@ -88,7 +88,6 @@ def rows(path: Path) -> list[tuple[Any, ...]]:
     return found
 
 
-@pytest.mark.long
 @pytest.mark.in_a_folder
 @pytest.mark.parametrize("kind", ["checksums", "one checksum", "no checksum"])
 def test_every_change_of_a_row_is_refused(

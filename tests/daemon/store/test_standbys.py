@@ -67,7 +67,6 @@ class Call(threading.Thread):
             self.error = error  # type: ignore[assignment]
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("how", ["cancel", "terminate"])
 def test_a_cancelled_wait_is_fatal_and_shows_nothing(
     primary: Postgres, standbys: Standbys, places: tuple[str, Path, Path], how: str

@@ -156,7 +156,6 @@ CHANGES = {
 }
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("name", CHANGES)
 def test_every_change_is_found_and_says_where(path: Path, name: str) -> None:
     statement, sentence = CHANGES[name]
