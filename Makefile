@@ -50,7 +50,7 @@ BENCHMARKS := addresses batch engine evasion feeding groups journal learning mar
 
 # Tests start many processes: what these import is compiled once, even where the environment says not
 # to keep it. An empty value counts as none.
-coverage rooms other-tests test-long test-cluster floors: export PYTHONDONTWRITEBYTECODE :=
+coverage rooms other-tests test-long test-cluster floors campaign: export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: help venv demo test lint types docs coverage rooms other-tests test-long test-cluster floors campaign pythons mutants benchmarks dist sbom audit-dependencies test-container clean
 
@@ -66,7 +66,7 @@ help:
 	@echo "make other-tests every other test that is not long"
 	@echo "make test-cluster  tests that need servers of their own, such as etcd; says which are missing"
 	@echo "make floors      the floors of all rooms, also where tests start processes; takes longer"
-	@echo "make campaign    the long runs; goes on where it was killed; CAMPAIGNS='simulation=500 tests'"
+	@echo "make campaign    the long runs, two hours; goes on where it was killed; CAMPAIGNS='simulation=500 tests'"
 	@echo "make pythons     make test and test-long with every Python from 3.11 on that is found here"
 	@echo "make mutants     plants faults in a copy, one by one, and shows which test notices each"
 	@echo "make benchmarks  every benchmark, one after the other"
@@ -138,7 +138,9 @@ floors: coverage rooms
 	  --cov --cov-config=tests/floors/processes.ini --cov-report=json $(PROCESS_ROOM_TESTS)
 	PYTHONPATH=tests $(BIN)/python -m floors processes
 
+# Without atheris or the packages of a cluster their campaigns fail, and say why.
 campaign: venv
+	-$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[cluster,fuzz]'
 	PYTHONPATH=tests $(BIN)/python -m campaigns $(CAMPAIGNS)
 
 pythons:

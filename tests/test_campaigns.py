@@ -2,12 +2,25 @@
 
 import json
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from campaigns import __main__ as runner
-from campaigns.__main__ import Job, Seeded
+from campaigns import record
+from campaigns.__main__ import Job, Outcome, Seeded
+from campaigns.record import Row
+
+ROOT = Path(__file__).parent.parent
+PAGE = f"""Words.
+
+{record.HEADER}
+|---|---|---|---|---|---|---|
+| `odd` | not yet | | | | | |
+| `even` | `zero` | 2026-01-02 | 4 | 0 | 0 | 3 |
+"""
 
 
 @pytest.fixture
@@ -17,17 +30,21 @@ def ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     monkeypatch.setattr(runner, "ROOT", tmp_path)
     monkeypatch.setattr(runner, "STATE", tmp_path / "state" / "state.json")
     monkeypatch.setattr(runner, "SEEDED", {"odd": Seeded("odd", 10, 2, "n", "seeds.json")})
+    monkeypatch.setattr(runner, "ORDER", ("odd",))
+    monkeypatch.setattr(record, "PAGE", "campaigns.md")
+    (tmp_path / "campaigns.md").write_text(PAGE, encoding="utf-8")
     monkeypatch.setattr(runner, "PROCESSES", 1)
     monkeypatch.setattr(runner, "version", lambda: "one")
     names: list[str] = []
 
-    def run_job(job: Job) -> tuple[list[str], str]:
+    def run_job(job: Job) -> Outcome:
         if names[-1:] == ["stop"]:
             raise KeyboardInterrupt
         names.append(job.name)
         if len(names) == 2 and names[0] == "killed soon":
             names.append("stop")
-        return (["7"], "failing seed 7") if job.name == "6+2" else ([], "")
+        failing = ["7"] if job.name == "6+2" else []
+        return Outcome(failing, output="failing seed 7", core_seconds=24.0)
 
     monkeypatch.setattr(runner, "run_job", run_job)
     return names
@@ -42,9 +59,13 @@ def test_a_table_says_what_was_done(
     assert runner.main(["odd"]) == 1
     assert ran == PIECES
     printed = capsys.readouterr().out.splitlines()
-    assert printed[-3].split() == ["campaign", "asked", "done", "failed", "version", "seconds"]
-    assert printed[-2].split() == ["odd", "10", "10", "1", "one", "0"]
-    assert printed[-1] == "failed: odd 7"
+    header, row, failed, last = printed[-4:]
+    assert header.split() == [
+        *("campaign", "asked", "done", "skipped", "failed", "version", "core-minutes")
+    ]
+    assert row.split() == ["odd", "10", "10", "0", "1", "one", "2.0"]
+    assert failed == "failed: odd 7"
+    assert last.startswith("in 0 minutes")
     assert json.loads((tmp_path / "seeds.json").read_text(encoding="utf-8")) == [3, 7]
 
 
@@ -72,12 +93,106 @@ def test_another_version_begins_anew(
     assert "there is no campaign even" in capsys.readouterr().out
 
 
-def test_every_test_that_is_a_campaign_is_found(
+def test_a_whole_run_of_a_commit_renews_its_row(
+    ran: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    page = tmp_path / "campaigns.md"
+    runner.main(["odd=4"])
+    assert page.read_text(encoding="utf-8") == PAGE  # a part
+    monkeypatch.setattr(runner, "version", lambda: "one-dirty")
+    runner.main(["odd"])
+    assert page.read_text(encoding="utf-8") == PAGE  # nobody can look at that version
+    monkeypatch.setattr(runner, "version", lambda: "one")
+    runner.main(["odd"])
+    day = runner.load("one")["odd"].ended
+    new = f"| `odd` | `one` | {day} | 10 | 0 | 1 | 2 |"
+    assert page.read_text(encoding="utf-8") == PAGE.replace("| `odd` | not yet | | | | | |", new)
+
+
+def test_a_row_is_written_over_by_the_next(tmp_path: Path) -> None:
+    page = tmp_path / "campaigns.md"
+    page.write_text(PAGE, encoding="utf-8")
+    record.renew(page, {"even": Row("two", "2026-02-03", 20_000_000, 3, 0, 1_499.6)})
+    rows = record.rows_of(page.read_text(encoding="utf-8"))
+    assert rows["even"] == "| `even` | `two` | 2026-02-03 | 20,000,000 | 3 | 0 | 1,500 |"
+    assert rows["odd"] == "| `odd` | not yet | | | | | |"
+
+
+def test_the_page_has_a_row_for_each_campaign() -> None:
+    rows = record.rows_of((ROOT / record.PAGE).read_text(encoding="utf-8"))
+    assert tuple(rows) == runner.ORDER
+    assert set(runner.ORDER) == {*runner.SEEDED, runner.TESTS}
+
+
+def test_what_campaigns_write_makes_no_other_version(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copy(runner.ROOT / "pyproject.toml", tmp_path)
-    text = "import pytest\n@pytest.mark.campaign\ndef test_long(): ...\ndef test_short(): ...\n"
-    (tmp_path / "tests").mkdir()
-    (tmp_path / "tests" / "test_it.py").write_text(text, encoding="utf-8")
     monkeypatch.setattr(runner, "ROOT", tmp_path)
-    assert [job.name for job in runner.test_jobs()] == ["tests/test_it.py::test_long"]
+    seeds = next(each.seeds_file for each in runner.SEEDED.values() if each.seeds_file)
+    for name in (seeds, record.PAGE, "program.py"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("[]", encoding="utf-8")
+    who = ("-c", "user.name=n", "-c", "user.email=e", "-c", "commit.gpgsign=false")
+    for command in (["init", "-q"], ["add", "."], [*who, "commit", "-q", "-m", "first"]):
+        subprocess.run(["git", *command], cwd=tmp_path, check=True)  # noqa: S607
+    clean = runner.version()
+    for name in (seeds, record.PAGE):
+        (tmp_path / name).write_text("[1]", encoding="utf-8")
+    assert runner.version() == clean
+    (tmp_path / "program.py").write_text("[1]", encoding="utf-8")
+    assert runner.version() == f"{clean}-dirty"
+
+
+TEST_FILE = """
+import pytest
+
+pytestmark = pytest.mark.campaign
+
+
+@pytest.mark.parametrize("case", ["holds", "a - b", "left out"])
+def test_long(case):
+    if case == "left out":
+        pytest.skip("no such server here")
+    assert case == "holds"
+"""
+
+
+@pytest.fixture
+def a_project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project with three tests that are campaigns: one holds, one fails, one is skipped."""
+    shutil.copy(runner.ROOT / "pyproject.toml", tmp_path)
+    (tmp_path / "tests").mkdir()
+    (tmp_path / "tests" / "test_it.py").write_text(TEST_FILE, encoding="utf-8")
+    monkeypatch.setattr(runner, "ROOT", tmp_path)
+    return tmp_path
+
+
+def test_tests_share_a_process_and_are_told_apart(a_project: Path) -> None:
+    names = runner.test_names()
+    assert names == [
+        f"tests/test_it.py::test_long[{case}]" for case in ("holds", "a - b", "left out")
+    ]
+    (job,) = runner.test_jobs(names)
+    assert job.cases == 3
+    outcome = runner.run_job(job)
+    assert outcome.failing == ["tests/test_it.py::test_long[a - b]"], outcome.output
+    assert outcome.skipped == 1
+    assert 0.05 < outcome.core_seconds < 60
+
+
+def test_a_piece_has_tests_of_one_file() -> None:
+    names = [f"tests/{file}.py::test[{case}]" for file in "ab" for case in range(9)]
+    assert [job.cases for job in runner.test_jobs(names)] == [8, 1, 8, 1]
+
+
+def test_a_process_that_dies_has_failed() -> None:
+    command = (sys.executable, "-c", "import os; print('said'); os.abort()")
+    outcome = runner.run_job(Job("0+2", 2, command))
+    assert outcome.failing == ["0+2"]
+    assert "said" in outcome.output
+    assert "ended with status -6" in outcome.output
+
+
+def test_what_fails_in_a_campaign_of_seeds_is_named() -> None:
+    command = (sys.executable, "-c", "print('failing seed 12'); raise SystemExit(1)")
+    assert runner.run_job(Job("0+20", 20, command)).failing == ["12"]

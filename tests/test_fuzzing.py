@@ -1,5 +1,6 @@
 """A slice of what is fuzzed, inputs that once failed, and targets that do notice."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from fuzzing import frames, live, targets
 from littled_protocol.codec import decode
+from littled_protocol.connection import Connection
 from littled_protocol.errors import ProtocolError
 
 FAILED = sorted((Path(__file__).parent / "fuzzing/failing").glob("*.bin"))
@@ -15,6 +17,18 @@ FAILED = sorted((Path(__file__).parent / "fuzzing/failing").glob("*.bin"))
 
 def test_mutated_frames_end_in_a_value_or_a_code() -> None:
     assert frames.main("0", "8000") == 0
+
+
+@pytest.mark.parametrize("make", [targets.server_connection, targets.client_connection])
+def test_every_input_has_a_connection_as_if_it_were_made_anew(
+    make: Callable[[], Connection],
+) -> None:
+    """What an input has done to one is not seen by the next."""
+    used = targets.fresh(make)
+    assert vars(used) == vars(make())
+    targets.feed(used, b"\xff" + bytes(64))
+    assert vars(used) != vars(make())
+    assert vars(targets.fresh(make)) == vars(make())
 
 
 def test_mutations_reach_messages_and_errors() -> None:

@@ -1,29 +1,44 @@
-"""`make campaign`: the long runs, one after the other, with one table in the end.
+"""`make campaign`: the long runs, side by side, with one table in the end.
 
     python -m campaigns [NAME | NAME=COUNT] ...
 
 Without names every campaign runs, with the count it has in `SEEDED`. What is done is kept in
 `.campaign/`, so that a run that was killed goes on where it was; it belongs to one version of the
 program, and another begins anew. Failing seeds are added to the campaign's file of seeds, which
-every run of the tests repeats. The status is 1 if anything failed.
+every run of the tests repeats. What ran whole is written to `docs/campaigns.md`. The status is 1 if
+anything failed.
 """
 
+import datetime
 import json
+import os
+import queue
 import re
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
+
+from campaigns import record
 
 ROOT = Path(__file__).parents[2]
 STATE = ROOT / ".campaign" / "state.json"
 PROCESSES = 2
+# Beside them, as these wait for servers most of the time.
+WAITING_PROCESSES = 1
+WAITING = ("cluster",)
 CHUNK_SECONDS_MAX = 6 * 3600
 TEST_SECONDS_MAX = 3600
+# So many tests share a process, as a process takes seconds before its first.
+TESTS_A_PIECE = 8
 FAILING = re.compile(r"^failing seed (\S+)$", re.MULTILINE)
+SKIPPED = re.compile(r"^(?:.*, )?(\d+) skipped\b.* in [\d.]+s", re.MULTILINE)
 TESTS = "tests"
 
 
@@ -43,27 +58,36 @@ class Seeded:
 
 
 SEEDED: dict[str, Seeded] = {
-    "simulation": Seeded("sim.run", 10_000, 50, "seeds", "tests/sim/failing_seeds.json"),
-    "protocol": Seeded("model.explore", 5_000, 250, "seeds", "tests/model/failing_seeds.json"),
-    "cluster": Seeded("cluster.run", 1_000, 100, "faults", "tests/cluster/failing_seeds.json"),
     "soak": Seeded("sim.soak", 24, 24, "hours"),
-    "frames": Seeded("fuzzing.frames", 20_000_000, 100_000, "inputs"),
-    "live": Seeded("fuzzing.live", 200_000, 10_000, "frames"),
+    "cluster": Seeded("cluster.run", 1_000, 100, "faults", "tests/cluster/failing_seeds.json"),
     "pages": Seeded("fuzzing.pages", 500, 125, "requests for each page of HTTP"),
     "guided": Seeded("fuzzing.guided", 10_000_000, 500_000, "inputs"),
+    "live": Seeded("fuzzing.live", 200_000, 10_000, "frames"),
+    "simulation": Seeded("sim.run", 10_000, 250, "seeds", "tests/sim/failing_seeds.json"),
+    "frames": Seeded("fuzzing.frames", 20_000_000, 500_000, "inputs"),
+    "protocol": Seeded("model.explore", 5_000, 250, "seeds", "tests/model/failing_seeds.json"),
 }
+# The longest pieces come first, so that the last ones are short, and no core waits for the other.
+ORDER = ("soak", TESTS, *(name for name in SEEDED if name != "soak"))
 
 
 @dataclass(slots=True)
 class Progress:
-    """How far a campaign is: cases that are done, those that failed, and seconds of its runs."""
+    """How far a campaign is.
+
+    cases: how many are done, without those that were skipped. core_seconds: CPU time of all its
+    processes. whole: whether it was asked for all there is. ended: the day of the last piece.
+    """
 
     version: str
     asked: int = 0
     done: list[str] = field(default_factory=list)
     cases: int = 0
+    skipped: int = 0
     failures: list[str] = field(default_factory=list)
-    seconds: float = 0.0
+    core_seconds: float = 0.0
+    whole: bool = False
+    ended: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +99,28 @@ class Job:
     command: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What came of a piece: the cases that failed, how many were skipped, output and CPU time."""
+
+    failing: list[str] = field(default_factory=list)
+    skipped: int = 0
+    output: str = ""
+    core_seconds: float = 0.0
+
+
 def version() -> str:
-    """The commit, and whether anything was changed since."""
-    command = ["git", "describe", "--always", "--dirty", "--abbrev=12"]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
-    return done.stdout.strip() or "unknown"
+    """The commit, and whether anything was changed since but what campaigns write themselves."""
+
+    def git(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = ["git", *arguments]
+        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+    commit = git("describe", "--always", "--abbrev=12").stdout.strip()
+    written = [f":(exclude){each.seeds_file}" for each in SEEDED.values() if each.seeds_file]
+    written.append(f":(exclude){record.PAGE}")
+    changed = git("diff", "--quiet", "HEAD", "--", ".", *written).returncode
+    return (commit or "unknown") + ("-dirty" if changed else "")
 
 
 def load(now: str) -> dict[str, Progress]:
@@ -87,8 +128,7 @@ def load(now: str) -> dict[str, Progress]:
     if not STATE.exists():
         return {}
     values = json.loads(STATE.read_text(encoding="utf-8"))
-    kept = {name: Progress(**value) for name, value in values.items()}
-    return {name: progress for name, progress in kept.items() if progress.version == now}
+    return {name: Progress(**value) for name, value in values.items() if value["version"] == now}
 
 
 def save(state: dict[str, Progress]) -> None:
@@ -108,60 +148,98 @@ def seeded_jobs(campaign: Seeded, count: int) -> Iterator[Job]:
         yield Job(f"{first}+{cases}", cases, command)
 
 
-def test_jobs() -> Iterator[Job]:
-    """Every test that is marked as a campaign, each on its own."""
-    pytest = (sys.executable, "-m", "pytest", "-m", "campaign")
+def test_names() -> list[str]:
+    """Every test that is marked as a campaign."""
+    command = [sys.executable, "-m", "pytest", "-m", "campaign", "--collect-only"]
     # quiet once, by the configuration: twice would count tests by file and name none
-    found = subprocess.run(
-        [*pytest, "--collect-only"], cwd=ROOT, capture_output=True, text=True, check=True
-    )
+    found = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return [line for line in found.stdout.splitlines() if "::" in line]
+
+
+def test_jobs(names: Sequence[str]) -> Iterator[Job]:
+    """A few tests of one file in each piece."""
     limits = (
-        "-o",
-        f"timeout={TEST_SECONDS_MAX}",
-        "-o",
-        f"faulthandler_timeout={CHUNK_SECONDS_MAX}",
+        *("-o", f"timeout={TEST_SECONDS_MAX}"),
+        *("-o", f"faulthandler_timeout={CHUNK_SECONDS_MAX}"),
     )
-    for line in found.stdout.splitlines():
-        if "::" in line:
-            yield Job(line, 1, (*pytest, *limits, "-q", line))
+    files: dict[str, list[str]] = {}
+    for name in names:
+        files.setdefault(name.partition("::")[0], []).append(name)
+    for found in files.values():
+        for first in range(0, len(found), TESTS_A_PIECE):
+            few = found[first : first + TESTS_A_PIECE]
+            command = (sys.executable, "-m", "pytest", "-m", "campaign", *limits, *few)
+            yield Job(f"{few[0]} and {len(few) - 1} more", len(few), command)
 
 
-def run_job(job: Job) -> tuple[list[str], str]:
-    """The cases that failed, and the output."""
-    try:
-        done = subprocess.run(
-            job.command, cwd=ROOT / TESTS if job.command[2] != "pytest" else ROOT,
-            capture_output=True, text=True, timeout=CHUNK_SECONDS_MAX, check=False,
+def failed_tests(job: Job, output: str) -> list[str]:
+    """Which tests of a piece failed, or could not be set up, by the summary of pytest."""
+    summary = [line for line in output.splitlines() if line.startswith(("FAILED ", "ERROR "))]
+    told = {f"{line.partition(' ')[2]} - " for line in summary}
+    return [name for name in job.command if any(line.startswith(f"{name} - ") for line in told)]
+
+
+def run_job(job: Job) -> Outcome:
+    """Run a piece in a process of its own."""
+    of_tests = job.command[2] == "pytest"
+    with tempfile.TemporaryFile() as said:
+        child = subprocess.Popen(
+            job.command, cwd=ROOT if of_tests else ROOT / TESTS,
+            stdin=subprocess.DEVNULL, stdout=said, stderr=subprocess.STDOUT,
         )  # fmt: skip
-    except subprocess.TimeoutExpired:
-        return [job.name], "took too long"
-    output = done.stdout + done.stderr
-    failing = FAILING.findall(output)
-    return failing or ([job.name] if done.returncode else []), output
+        limit = threading.Timer(CHUNK_SECONDS_MAX, child.kill)
+        limit.start()
+        try:
+            # unlike what `subprocess` offers this says what it and its children have used
+            _, status, used = os.wait4(child.pid, 0)
+        finally:
+            limit.cancel()
+        child.returncode = os.waitstatus_to_exitcode(status)
+        said.seek(0)
+        output = said.read().decode(errors="replace")
+    failing = failed_tests(job, output) if of_tests else FAILING.findall(output)
+    if child.returncode and not failing:
+        failing = [job.name]
+        output += f"\n{job.name} ended with status {child.returncode}\n"
+    skipped = sum(map(int, SKIPPED.findall(output))) if of_tests else 0
+    return Outcome(failing, skipped, output, used.ru_utime + used.ru_stime)
 
 
-def run_campaign(
-    name: str, asked: int, jobs: Sequence[Job], state: dict[str, Progress], now: str
-) -> None:
-    """Run what is left of a campaign, and write down how far it is after each piece."""
-    progress = state.setdefault(name, Progress(now))
-    progress.asked = asked
-    left = [job for job in jobs if job.name not in set(progress.done)]
-    began = time.monotonic()
-    before = progress.seconds
-    with ThreadPoolExecutor(PROCESSES) as pool:
-        for job, (failing, output) in zip(left, pool.map(run_job, left), strict=True):
-            progress.done.append(job.name)
-            progress.cases += job.cases
-            progress.failures += failing
-            progress.seconds = before + time.monotonic() - began
-            if failing:
-                STATE.parent.mkdir(exist_ok=True)
-                with (STATE.parent / f"{name}.log").open("a", encoding="utf-8") as log:
-                    log.write(output)
-                keep_seeds(name, failing)
+def run_pieces(pieces: Sequence[tuple[str, Job]], state: dict[str, Progress]) -> None:
+    """Run pieces of campaigns by their names, and write down how far each is after each piece."""
+    finished: queue.SimpleQueue[Future[Outcome]] = queue.SimpleQueue()
+    lanes = [ThreadPoolExecutor(PROCESSES), ThreadPoolExecutor(WAITING_PROCESSES)]
+    try:
+        jobs = {}
+        for name, job in pieces:
+            future = lanes[name in WAITING].submit(run_job, job)
+            jobs[future] = name, job
+            future.add_done_callback(finished.put)
+        for _ in pieces:
+            future = finished.get()
+            name, job = jobs[future]
+            note(name, job, future.result(), state[name])
             save(state)
-            print(f"{name}: {progress.cases:,} of {asked:,}, failed {failing}", flush=True)
+    finally:
+        for lane in lanes:
+            lane.shutdown(cancel_futures=True)
+
+
+def note(name: str, job: Job, outcome: Outcome, progress: Progress) -> None:
+    """Add what came of a piece; keep what is needed to look at what failed."""
+    progress.done.append(job.name)
+    progress.cases += job.cases - outcome.skipped
+    progress.skipped += outcome.skipped
+    progress.failures += outcome.failing
+    progress.core_seconds += outcome.core_seconds
+    progress.ended = datetime.datetime.now(datetime.UTC).date().isoformat()
+    if outcome.failing:
+        STATE.parent.mkdir(exist_ok=True)
+        with (STATE.parent / f"{name}.log").open("a", encoding="utf-8") as log:
+            log.write(outcome.output)
+        keep_seeds(name, outcome.failing)
+    done = progress.cases + progress.skipped
+    print(f"{name}: {done:,} of {progress.asked:,}, failed {outcome.failing}", flush=True)
 
 
 def keep_seeds(name: str, failing: Sequence[str]) -> None:
@@ -173,22 +251,55 @@ def keep_seeds(name: str, failing: Sequence[str]) -> None:
     path.write_text(json.dumps(sorted(seeds)) + "\n", encoding="utf-8")
 
 
+def whole_row(progress: Progress) -> record.Row | None:
+    """What `docs/campaigns.md` says of a run; None where it was not whole, or of no commit."""
+    if not progress.whole or progress.cases + progress.skipped < progress.asked:
+        return None
+    if progress.version.endswith("-dirty"):
+        return None
+    return record.Row(
+        progress.version, progress.ended, progress.cases, progress.skipped,
+        len(progress.failures), progress.core_seconds / 60,
+    )  # fmt: skip
+
+
 def table(state: dict[str, Progress], names: Sequence[str]) -> str:
-    """Campaign, cases asked for and done, failures, version, seconds."""
-    rows = [("campaign", "asked", "done", "failed", "version", "seconds")]
+    """Campaign, cases asked for, done, skipped and failed, version, minutes of one core."""
+    rows = [["campaign", "asked", "done", "skipped", "failed", "version", "core-minutes"]]
     for name in names:
         found = state[name]
-        counts = f"{found.asked:,}", f"{found.cases:,}", f"{len(found.failures):,}"
-        rows.append((name, *counts, found.version, f"{found.seconds:,.0f}"))
+        numbers = found.asked, found.cases, found.skipped, len(found.failures)
+        counts = [f"{number:,}" for number in numbers]
+        rows.append([name, *counts, found.version, f"{found.core_seconds / 60:,.1f}"])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
     failures = [f"failed: {name} {case}" for name in names for case in state[name].failures]
     return "\n".join([*lines, *failures])
 
 
+def prepare(name: str, count: int, state: dict[str, Progress], now: str) -> list[tuple[str, Job]]:
+    """Note what is asked for of a campaign; return the pieces of it that are left.
+
+    count: 0 for all tests.
+    """
+    if name in SEEDED:
+        whole = count >= SEEDED[name].count
+        jobs = list(seeded_jobs(SEEDED[name], count))
+    else:
+        names = test_names()
+        # a part of them may be asked for by the environment as well (`support.campaigns`)
+        few = any(each.startswith("LITTLED_CAMPAIGN_") for each in os.environ)
+        whole = not few and not 0 < count < len(names)
+        jobs = list(test_jobs(names[: count or None]))
+    progress = state.setdefault(name, Progress(now))
+    progress.asked, progress.whole = sum(job.cases for job in jobs), whole
+    done = set(progress.done)
+    return [(name, job) for job in jobs if job.name not in done]
+
+
 def main(arguments: Sequence[str]) -> int:
     """Run the campaigns that are named, or all."""
-    counts = {name: campaign.count for name, campaign in SEEDED.items()} | {TESTS: 0}
+    counts = {name: SEEDED[name].count if name in SEEDED else 0 for name in ORDER}
     asked = dict(counts)
     if arguments:
         given = (argument.partition("=") for argument in arguments)
@@ -197,15 +308,16 @@ def main(arguments: Sequence[str]) -> int:
     if unknown:
         print(f"there is no campaign {', '.join(sorted(unknown))}; there are {', '.join(counts)}")
         return 2
-    now = version()
+    began, now = time.monotonic(), version()
     state = load(now)
-    for name, count in asked.items():
-        if name in SEEDED:
-            jobs = list(seeded_jobs(SEEDED[name], count))
-        else:
-            jobs = list(test_jobs())[: count or None]
-        run_campaign(name, sum(job.cases for job in jobs), jobs, state, now)
+    pieces = [
+        piece for name in ORDER if name in asked for piece in prepare(name, asked[name], state, now)
+    ]
+    run_pieces(pieces, state)
+    found: dict[str, Any] = {name: whole_row(state[name]) for name in asked}
+    record.renew(ROOT / record.PAGE, {name: row for name, row in found.items() if row})
     print(table(state, list(asked)))
+    print(f"in {(time.monotonic() - began) / 60:,.0f} minutes, with what was done before")
     return 1 if any(state[name].failures for name in asked) else 0
 
 

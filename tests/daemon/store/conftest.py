@@ -1,5 +1,6 @@
 """A small store with a little of everything, for the tests of what reads it."""
 
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from littled.store.history import History
 from littled.store.place import Place
 from littled.store.store import Store
 from support.databases import Postgres
+from support.disks import quick_folder
 from support.postgres import FolderOnServer, lasting_server
 from support.stores import STREAM, fill, make_store
 
@@ -42,6 +44,22 @@ def any_database(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch
             "littled.store.place.SqliteDatabase", lambda folder, _: FolderOnServer(server, folder)
         )
     return kind
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """For campaigns a folder in memory, where there is one, and the usual one for other tests.
+
+    A kill takes nothing from the system's own memory, so what it leaves is the same there; where
+    the power goes or a disk fails, the disk is a simulated one. Campaigns would else wait for the
+    real one most of the time.
+    """
+    memory = quick_folder()
+    if memory is None or request.node.get_closest_marker("campaign") is None:
+        yield tmp_path
+        return
+    with tempfile.TemporaryDirectory(dir=memory) as name:
+        yield Path(name)
 
 
 @pytest.fixture
