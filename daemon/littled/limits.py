@@ -196,6 +196,11 @@ REPLAY_EXTENSION_SECONDS = 60.0
 # An engine that has nothing to do lets records gather for so long. Nobody notices a rule that comes
 # so much later, but acknowledgements would notice an engine at work after every single example.
 ENGINE_REST_SECONDS = 0.01
+# And for so long where they come by ones: a gust of them every 10 ms would still meet with three in
+# a hundred acknowledgements, each of which then waits for the interpreter several times.
+ENGINE_LONG_REST_SECONDS = 0.1
+# Examples in a turn from which on they do not, and that end a long rest.
+ENGINE_MANY_EXAMPLES = 1 << 16
 # Longest holding of the interpreter by one thread while another waits for it. The default of 5 ms
 # would let an engine thread delay acknowledgements forty times over.
 SWITCH_SECONDS = 0.0005

@@ -487,6 +487,20 @@ NOISE = (
         ("daemon/service/test_courses.py",),
     ),
     Mutant(
+        "a rest that was cut short ends the next one",
+        "service/courses.py",
+        "                    if resting.rest == number:\n",
+        "                    if resting.rest is not None:\n",
+        ("daemon/service/test_courses.py",),
+    ),
+    Mutant(
+        "records of a full stream gather as long as single examples",
+        "service/host.py",
+        "        if before < ENGINE_MANY_EXAMPLES <= before + record.count:\n",
+        "        if False:\n",
+        ("daemon/service/test_host.py::test_a_long_record_ends_a_rest_by_itself",),
+    ),
+    Mutant(
         "records that are learned together go on behind a release",
         "engine/journal.py",
         "                if step.effects:\n",

@@ -310,6 +310,7 @@ class Day:
             noise = Headless(KeyedNoise(self.key), self.exchanged)
             patch.setattr(daemon_module, "KeyedNoise", lambda _: noise)
             patch.setattr(host_module, "ENGINE_REST_SECONDS", 0.0)
+            patch.setattr(host_module, "ENGINE_LONG_REST_SECONDS", 0.0)
             # matters of the clock: signs of life, the pace at which one peer may ask, and lines of
             # the log that are left out where many of a kind come within seconds
             patch.setattr(logs_module, "LOG_INTERVAL_SECONDS", 3600.0)

@@ -2,9 +2,9 @@
 
 A course is an iterator. Each of its steps does a bounded piece of work and then yields what comes
 next: None lets the others go first; a future is waited for, without a thread; a `Rest` lasts until
-somebody wakes the course. The steps of one course run one after the other, never two at a time,
-though not always on the same thread. So the number of threads is a limit, whatever the number of
-streams is, and nobody waits longer than one step of each of the others.
+somebody wakes the course, or hurries it. The steps of one course run one after the other, never two
+at a time, though not always on the same thread. So the number of threads is a limit, whatever the
+number of streams is, and nobody waits longer than one step of each of the others.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from typing import Any
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """Until somebody wakes the course, and at least for so long from now."""
+    """Until somebody wakes the course, and at least for so long from now unless it is hurried."""
 
     seconds: float = 0.0
 
@@ -33,21 +33,27 @@ Next = Future[Any] | Rest | None
 class Course:
     """An iterator that takes its turns; `over` is set when it has ended."""
 
-    __slots__ = ("_courses", "idle", "over", "steps", "woken")
+    __slots__ = ("_courses", "idle", "over", "rest", "steps", "woken")
 
     def __init__(self, courses: Courses, steps: Iterator[Next]) -> None:
         """Made by `Courses.start`."""
         self._courses = courses
         self.steps = steps
         self.over = threading.Event()
-        # Both belong to who holds the lock of `courses`: whether it was woken since its last step
-        # began, and whether it has rested for as long as it wanted and waits to be woken.
+        # All belong to who holds the lock of `courses`: whether it was woken since its last step
+        # began, the number of the rest that it takes, and whether that is over and it waits to be
+        # woken.
         self.woken = False
+        self.rest: int | None = None
         self.idle = False
 
     def wake(self) -> None:
         """End its rest, or the next one if it does not rest; never waits. From any thread."""
         self._courses.wake(self)
+
+    def hurry(self) -> None:
+        """Wake it, and end the rest that it takes at this moment. From any thread."""
+        self._courses.hurry(self)
 
 
 class Courses:
@@ -61,7 +67,8 @@ class Courses:
         self._threads: list[threading.Thread] = []
         self._news = threading.Condition()
         self._line: deque[Course] = deque()
-        # Courses that rest, by when that may end; and the end that a waiting thread wakes up for.
+        # Courses that rest, by when that may end, with the number of the rest, which they may have
+        # ended since; and the end that a waiting thread wakes up for.
         self._later: list[tuple[float, int, Course]] = []
         self._watched: float | None = None
         self._numbers = count()
@@ -86,6 +93,15 @@ class Courses:
             course.woken = True
             if course.idle:
                 course.idle = False
+                self._line.append(course)
+                self._news.notify()
+
+    def hurry(self, course: Course) -> None:
+        """See `Course.hurry`."""
+        with self._news:
+            course.woken = True
+            if course.idle or course.rest is not None:
+                course.idle, course.rest = False, None
                 self._line.append(course)
                 self._news.notify()
 
@@ -118,7 +134,8 @@ class Courses:
             with self._news:
                 if comes.seconds:
                     due = time.monotonic() + comes.seconds
-                    heappush(self._later, (due, next(self._numbers), course))
+                    course.rest = next(self._numbers)
+                    heappush(self._later, (due, course.rest, course))
                 else:
                     self._end_rest(course)
         else:
@@ -145,7 +162,10 @@ class Courses:
             while not self._closed:
                 now = time.monotonic()
                 while self._later and self._later[0][0] <= now:
-                    self._end_rest(heappop(self._later)[2])
+                    _, number, resting = heappop(self._later)
+                    if resting.rest == number:
+                        resting.rest = None
+                        self._end_rest(resting)
                 if self._line:
                     found = self._line.popleft()
                     found.woken = False

@@ -24,6 +24,8 @@ from littled.budget.ledger import LedgerEntry
 from littled.engine import Outlet, in_turns
 from littled.learners.snapshot import SnapshotUnusable
 from littled.limits import (
+    ENGINE_LONG_REST_SECONDS,
+    ENGINE_MANY_EXAMPLES,
     ENGINE_REST_SECONDS,
     REPLAY_BYTE_SECONDS,
     REPLAY_EXAMPLE_SECONDS,
@@ -227,8 +229,9 @@ class Host:
         self._outlet = StoreOutlet(store, writer, observer, self.seasons)
         self._courses = courses
         self._course: Course | None = None
-        # Appended to on the loop, taken from in turns.
+        # Appended to on the loop, taken from in turns; and how many examples ever were either.
         self._waiting: deque[Record] = deque()
+        self._put = self._taken = 0
         self._interrupted = threading.Event()
         self._stopping = threading.Event()
         self._abandoned = threading.Event()
@@ -282,9 +285,15 @@ class Host:
 
     def put(self, record: Record) -> None:
         """Hand over the next record without waiting."""
+        before = self._put - self._taken
+        self._put += record.count
         self._waiting.append(record)
+        if self._course is None:
+            return
+        if before < ENGINE_MANY_EXAMPLES <= before + record.count:
+            self._course.hurry()
         # Where others wait before it, they have woken the engine, which takes it along with them.
-        if len(self._waiting) == 1 and self._course is not None:
+        elif len(self._waiting) == 1:
             self._course.wake()
 
     def stop(self) -> None:
@@ -292,7 +301,7 @@ class Host:
         self._interrupted.set()
         self._stopping.set()
         if self._course is not None:
-            self._course.wake()
+            self._course.hurry()
 
     def abandon(self) -> None:
         """Say that no training will begin or end any more: the record in hand is for the replay."""
@@ -334,7 +343,7 @@ class Host:
                 # Learning in gusts leaves the interpreter to acknowledgements in between, whose
                 # round trips would otherwise cross the engine's at every single example.
                 busy = self._waiting or self._stopping.is_set()
-                yield None if busy else Rest(ENGINE_REST_SECONDS)
+                yield None if busy else _rest_after(turn)
             self._save()
 
     @contextmanager
@@ -348,9 +357,11 @@ class Host:
 
     def _turn(self) -> list[Record]:
         """Take so many waiting records as are worth one turn."""
-        return next(in_turns(self._taken()), [])
+        turn = next(in_turns(self._take()), [])
+        self._taken += _examples(turn)
+        return turn
 
-    def _taken(self) -> Iterator[Record]:
+    def _take(self) -> Iterator[Record]:
         while self._waiting:
             yield self._waiting.popleft()
 
@@ -396,6 +407,18 @@ def publish_first(hosts: Iterable[Host], store: EngineStore) -> None:
     firsts = [host.first for host in hosts]
     releases = [release for first in firsts for release in first.releases]
     store.publish(releases, [entry for first in firsts for entry in first.entries])
+
+
+def _rest_after(turn: Sequence[Record]) -> Rest:
+    """A long one where records come by ones, which whoever sent them waits for; none after none."""
+    if not turn:
+        return Rest()
+    many = _examples(turn) >= ENGINE_MANY_EXAMPLES
+    return Rest(ENGINE_REST_SECONDS if many else ENGINE_LONG_REST_SECONDS)
+
+
+def _examples(records: Iterable[Record]) -> int:
+    return sum(record.count for record in records)
 
 
 def _replay_seconds(record: Record) -> float:

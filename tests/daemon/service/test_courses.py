@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from littled.service.courses import Courses, Next, Rest
+from littled.service.courses import Course, Courses, Next, Rest
 
 WAIT = 20
 
@@ -157,6 +157,54 @@ def test_all_that_are_woken_while_they_rest_go_on(rooms: Any) -> None:
         time.sleep(0.002)
         assert time.monotonic() < deadline, "somebody was woken and does not go on"
     assert steps == [20] * len(steps)
+
+
+def wait_for_rest(room: Room, course: Course) -> None:
+    deadline = time.monotonic() + WAIT
+    while course.rest is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+
+
+def test_who_is_hurried_does_not_finish_its_rest_and_then_rests_as_long_as_it_says(
+    rooms: Any,
+) -> None:
+    room, times = rooms(1), list[float]()
+
+    def course() -> Iterator[Next]:
+        for seconds in (0.2, 0.4):
+            times.append(time.monotonic())
+            yield Rest(seconds)
+        times.append(time.monotonic())
+
+    made = room.courses.start(course())
+    wait_for_rest(room, made)
+    made.hurry()
+    made.hurry()
+    deadline = time.monotonic() + WAIT
+    while not made.over.is_set():
+        if len(times) == 2:
+            made.wake()
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    assert times[1] - times[0] < times[2] - times[1]
+    assert times[2] - times[1] >= 0.4, "the rest that was cut short has ended the next one"
+
+
+def test_who_is_hurried_rests_no_more_even_if_nobody_else_is_awake(rooms: Any) -> None:
+    room = rooms(2)
+
+    def course() -> Iterator[Next]:
+        yield Rest(3600)
+        yield Rest()
+
+    made = room.courses.start(course())
+    wait_for_rest(room, made)
+    made.hurry()
+    while not made.idle:
+        time.sleep(0.001)
+    made.hurry()
+    assert made.over.wait(WAIT)
 
 
 def test_waking_a_course_that_rests_needs_no_thread(

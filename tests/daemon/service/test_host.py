@@ -102,7 +102,7 @@ class Bench:
         for record in records:
             host.put(record)
         deadline = time.monotonic() + 20
-        while len(shown.records) < len(records):
+        while not shown.records or shown.records[-1] < records[-1].number:
             assert time.monotonic() < deadline
             assert not shown.errors, shown.errors
             time.sleep(0.005)
@@ -157,6 +157,51 @@ def test_what_is_shown_changes_only_with_a_release(bench: Bench) -> None:
     stop(host)
     assert shown.statuses == before
     assert len(shown.released) == 1
+
+
+def learned_first(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> tuple[Host, RecordingObserver]:
+    """A host that rests for an hour, as it has learned a single example."""
+    monkeypatch.setattr(host_module, "ENGINE_LONG_REST_SECONDS", 3600.0)
+    host, shown = bench.host()
+    host.start()
+    bench.learn(host, shown, [bench.append(b"\x80", b"\1")])
+    assert host._course is not None
+    while host._course.rest is None:
+        time.sleep(0.001)
+    return host, shown
+
+
+def test_single_examples_gather_until_there_are_many(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(host_module, "ENGINE_MANY_EXAMPLES", 100)
+    host, shown = learned_first(bench, monkeypatch)
+    for _ in range(99):
+        host.put(bench.append(b"\x80", b"\1"))
+    time.sleep(0.05)
+    assert shown.records == [0]
+    bench.learn(host, shown, [bench.append(b"\x80", b"\1")])
+    stop(host)
+    assert shown.records == list(range(101))
+
+
+def test_a_long_record_ends_a_rest_by_itself(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(host_module, "ENGINE_MANY_EXAMPLES", 100)
+    host, shown = learned_first(bench, monkeypatch)
+    bench.learn(host, shown, [bench.append(*flights(100, 1))])
+    stop(host)
+    assert shown.records == [0, 1]
+
+
+def test_a_host_that_rests_stops_at_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    host, shown = learned_first(bench, monkeypatch)
+    host.put(bench.append(b"\x80", b"\1"))
+    stop(host)
+    assert host._course is not None
+    assert host._course.over.is_set()
+    saved = bench.store.snapshot(STREAM)
+    assert saved is not None
+    assert saved[0] == shown.records[-1]
 
 
 def test_a_stopped_host_goes_on_from_its_snapshot(
