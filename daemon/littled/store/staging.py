@@ -43,8 +43,11 @@ Row = tuple[Any, ...]
 
 def worth_a_file(records: Sequence[NewRecord]) -> bool:
     """Whether the columns of large records stand beside the database when these are committed."""
-    sizes = (len(record.x) + len(record.y) + len(record.users) for record in records)
-    large = sum(size for size in sizes if size >= COLUMNS_BESIDE_RECORD_BYTES_MIN)
+    large = 0
+    for record in records:
+        size = len(record.x) + len(record.y) + len(record.users)
+        if size >= COLUMNS_BESIDE_RECORD_BYTES_MIN:
+            large += size
     return large >= COLUMNS_BESIDE_COMMIT_BYTES_MIN
 
 
@@ -94,9 +97,10 @@ class Batch:
         """
         stream, name, sequence, count = new.stream, new.producer, new.sequence, new.count
         x, y, users = new.x, new.y, new.users
+        facts = self._facts.streams[stream]
         key, number, position, head = self._ends.get(stream) or self._end(stream)
         producer, following = self.producers.get((stream, name)) or self._producer(stream, name)
-        if self._facts.streams[stream].closing is not None:
+        if facts.closing is not None:
             raise ValueError(f"stream {stream} is closed")
         if sequence != following:
             raise ValueError(
@@ -104,7 +108,7 @@ class Batch:
             )
         if count < 1 or len(y) != count or not x or len(x) % count:
             raise ValueError(f"the columns of a record of stream {stream} do not fit its count")
-        if len(users) != (count * user_bytes if self._facts.streams[stream].of_users else 0):
+        if len(users) != (count * user_bytes if facts.of_users else 0):
             raise ValueError(f"the users of a record of stream {stream} do not fit its count")
         if new.place is not None and not sequence < new.place.sequence <= sequence + count:
             raise ValueError(f"the place of a record of stream {stream} is not among its examples")
@@ -150,6 +154,8 @@ class Batch:
 
     def place_rows(self) -> list[Row]:
         """Rows of the table of places: the last of each producer's source."""
+        if not self._places:
+            return []
         return [
             place_row(self.producers[name][0], *name, place) for name, place in self._places.items()
         ]

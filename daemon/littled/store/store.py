@@ -527,7 +527,7 @@ class Store:
     def _put_one(self, producer: Row, record: Row) -> None:
         """Store one record: what whoever waits for each acknowledgement waits for."""
         assert self._writing is not None
-        with self._ending_use():
+        with _EndingUse(self):
             self._writing.run(self._append_one, producer, record)
 
     def _put(self, batch: Batch, reached: Sequence[Row]) -> None:
@@ -768,20 +768,12 @@ class Store:
     def _transaction(self) -> Iterator[Connection]:
         """One durable transaction; whatever goes wrong in it ends this object's use."""
         assert self._writing is not None
-        with self._ending_use(), self._writing.transaction() as connection:
+        with _EndingUse(self), self._writing.transaction() as connection:
             yield connection
 
-    @contextmanager
-    def _ending_use(self) -> Iterator[None]:
-        """Let whatever goes wrong end this object's use."""
-        try:
-            yield
-        except StoreError as error:
-            self._failure = self._failure or error
-            raise
-        except BaseException:
-            self._failure = StoreFailed("a commit was interrupted")
-            raise
+    def fail(self, failure: StoreError) -> None:
+        """Take no more calls after this, if nothing else has failed before."""
+        self._failure = self._failure or failure
 
     def _mark(self) -> HighWaterMark:
         releases = dict(self._releases)
@@ -815,7 +807,7 @@ class Store:
 
     def _advance_mark(self) -> None:
         """Let the mark say what is durable; whatever goes wrong ends this object's use."""
-        with self._ending_use():
+        with _EndingUse(self):
             self._replace_mark()
 
     def _replace_mark(self) -> None:
@@ -845,16 +837,32 @@ class Store:
 
     def _remember(self, producers: Producers) -> None:
         """Keep the producers that were active last."""
-        self._producers_known = max(
-            self._producers_known, max((known[0] for known in producers.values()), default=0)
-        )
         for name, known in producers.items():
+            self._producers_known = max(self._producers_known, known[0])
             self._producers.pop(name, None)
             self._producers[name] = known
         while len(self._producers) > STORE_PRODUCERS_IN_MEMORY_MAX:
             oldest = next(iter(self._producers))
             del self._producers[oldest]
             self._reserves.forget(oldest)
+
+
+class _EndingUse:
+    """Lets whatever goes wrong in a `with` statement end a store's use."""
+
+    __slots__ = ("_store",)
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, StoreError):
+            self._store.fail(error)
+        elif error is not None:
+            self._store.fail(StoreFailed("a commit was interrupted"))
 
 
 def refuse_used(facts: Facts, stream: str) -> None:
