@@ -356,7 +356,7 @@ class Engine:
 
     def _examples(self, records: Sequence[Record]) -> Examples:
         """The columns of consecutive records, joined."""
-        first, count = records[0], sum(record.count for record in records)
+        first, count = records[0], sum([record.count for record in records])
         x, y, users = first.x, first.y, first.users
         if len(records) > 1:
             x = b"".join([record.x for record in records])

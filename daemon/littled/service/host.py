@@ -375,7 +375,7 @@ class Host:
         self._observer.learned(self.stream, records)
         if self._outlet.published:
             self._observer.status(self.stream, engine.status())
-        self._replay_seconds += sum(map(_replay_seconds, records))
+        self._replay_seconds += _replay_seconds(records)
         worth = SNAPSHOT_BYTE_SECONDS * self._saved_bytes
         since = time.monotonic() - self._saved_at
         trained = self._outlet.published and since >= max(SNAPSHOT_RELEASE_SECONDS, worth)
@@ -418,12 +418,14 @@ def _rest_after(turn: Sequence[Record]) -> Rest:
 
 
 def _examples(records: Iterable[Record]) -> int:
-    return sum(record.count for record in records)
+    return sum([record.count for record in records])
 
 
-def _replay_seconds(record: Record) -> float:
-    """About how long a replay takes for a record, by its size alone."""
-    size = len(record.x) + len(record.y) + len(record.users)
+def _replay_seconds(records: Sequence[Record]) -> float:
+    """About how long a replay takes for records, by their sizes alone."""
+    size = sum([len(record.x) + len(record.y) + len(record.users) for record in records])
     return (
-        REPLAY_RECORD_SECONDS + REPLAY_EXAMPLE_SECONDS * record.count + REPLAY_BYTE_SECONDS * size
+        REPLAY_RECORD_SECONDS * len(records)
+        + REPLAY_EXAMPLE_SECONDS * _examples(records)
+        + REPLAY_BYTE_SECONDS * size
     )

@@ -15,7 +15,6 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Protocol
@@ -205,9 +204,9 @@ class Intake:
 
     def learned(self, stream: str, records: Sequence[Record]) -> None:
         """Say that the engine of `stream` has taken records in; called on the engine's thread."""
-        costs = Counter[str]()
+        costs: dict[str, int] = {}
         for record in records:
-            costs[record.producer] += cost_bytes(record)
+            costs[record.producer] = costs.get(record.producer, 0) + cost_bytes(record)
         with self._lock:
             for producer, cost in costs.items():
                 self._streams[stream].learned(producer, cost)
