@@ -2748,7 +2748,7 @@ GROWTH = (
     Mutant(
         "a closed stream still learns",
         "store/staging.py",
-        "if self._facts.streams[stream].closing is not None:",
+        "if facts.closing is not None:",
         "if False:",
         (f"{STORE}/test_growth.py::test_a_closed_stream_takes_nothing_and_keeps_everything",),
     ),
