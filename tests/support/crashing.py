@@ -124,9 +124,9 @@ def check(path: Path, done: Done, *, whole: bool = True) -> Done:
             found["append"] += 1
         assert store.position(STREAM) == position
         assert {name: store.producer_next(STREAM, name) for name in following} == following
-        entries, releases = without_answers(store.ledger(STREAM)), store.releases(LEARNER)
+        ledger, releases = store.ledger(STREAM), store.releases(LEARNER)
+        entries = without_answers(ledger)
         paid_for = [release.charge for release in releases if release.charge is not None]
-        ledger = store.ledger(STREAM)
         assert {ledger[number].event["type"] for number in paid_for} <= {PrepaidSelection.name}
         found["together"] = len(paid_for) // 2
         found["charge"] = len(entries) - len(paid_for)

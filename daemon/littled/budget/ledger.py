@@ -50,7 +50,7 @@ class LedgerEntry:
 
     def to_bytes(self) -> bytes:
         """Canonical: equal entries have equal bytes (JSON, sorted keys, no spaces, ASCII)."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {name: getattr(self, name) for name in _FIELDS}
         values["price"] = self.price.to_dict()
         if self.window is None:
             del values["window"]
@@ -69,6 +69,9 @@ class LedgerEntry:
         if entry.to_bytes() != data:
             raise LedgerDamaged("a ledger entry is not in its canonical form")
         return entry
+
+
+_FIELDS = frozenset(field.name for field in fields(LedgerEntry))
 
 
 def without_answers(entries: Iterable[LedgerEntry]) -> list[LedgerEntry]:
@@ -248,7 +251,7 @@ def _overspent(seasons: dict[int, _Sums], caps: Price) -> Iterator[str]:
 
 def _check_types(values: dict[str, Any]) -> None:
     """TypeError, KeyError or ValueError unless every field of an entry has its type."""
-    if set(values) | {"window"} != {field.name for field in fields(LedgerEntry)}:
+    if set(values) | {"window"} != _FIELDS:
         raise ValueError("fields")
     for name in ("number", "season", "position", *({"window"} & set(values))):
         if type(values[name]) is not int or values[name] < 0:

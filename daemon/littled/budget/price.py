@@ -12,11 +12,14 @@ Tests that release step by step may be pure outside a set of transcripts of mass
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Self
 
 from littled.budget.rounding import from_text, in_words, to_text
+
+AMOUNTS = ("epsilon_pure", "rho", "delta")
+"""The fields of a price, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +36,15 @@ class Price:
 
     def __post_init__(self) -> None:
         """Refuse what is no exact amount, and make integers fractions."""
-        for field in fields(self):
-            amount = getattr(self, field.name)
-            if isinstance(amount, bool) or not isinstance(amount, int | Fraction):
-                raise TypeError(f"{field.name} of a price must be a Fraction")
-            if amount < 0:
-                raise ValueError(f"{field.name} of a price must not be negative")
-            object.__setattr__(self, field.name, Fraction(amount))
+        for name in AMOUNTS:
+            amount = getattr(self, name)
+            if type(amount) is not Fraction:
+                if isinstance(amount, bool) or not isinstance(amount, int | Fraction):
+                    raise TypeError(f"{name} of a price must be a Fraction")
+                amount = Fraction(amount)
+                object.__setattr__(self, name, amount)
+            if amount.numerator < 0:
+                raise ValueError(f"{name} of a price must not be negative")
 
     @classmethod
     def zero(cls) -> Self:
@@ -74,18 +79,15 @@ class Price:
 
     def to_dict(self) -> dict[str, str]:
         """JSON-able: exact "numerator/denominator" of each amount."""
-        return {field.name: to_text(getattr(self, field.name)) for field in fields(self)}
+        return {name: to_text(getattr(self, name)) for name in AMOUNTS}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The price that `to_dict` wrote; ValueError for anything else."""
-        names = [field.name for field in fields(cls)]
-        if set(values) != set(names):
-            raise ValueError(f"a price must have exactly the amounts {', '.join(names)}")
-        return cls(*(from_text(values[name]) for name in names))
+        if set(values) != set(AMOUNTS):
+            raise ValueError(f"a price must have exactly the amounts {', '.join(AMOUNTS)}")
+        return cls(*(from_text(values[name]) for name in AMOUNTS))
 
     def in_words(self) -> str:
         """For people, rounded up to six digits."""
-        return ", ".join(
-            f"{name} {in_words(getattr(self, name))}" for name in ("epsilon_pure", "rho", "delta")
-        )
+        return ", ".join(f"{name} {in_words(getattr(self, name))}" for name in AMOUNTS)

@@ -8,6 +8,7 @@ bound whatever the rounding was. Nothing here is computed with floats.
 import re
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 
 # Prices are multiples of this; what a rounding adds is far below anything a budget can notice.
 GRID = 1 << 80
@@ -19,6 +20,7 @@ EXPONENT_MIN = -1000
 _UP = Context(prec=DIGITS, rounding=ROUND_CEILING, Emin=-5000, Emax=10**6)
 _DOWN = Context(prec=DIGITS, rounding=ROUND_FLOOR, Emin=-5000, Emax=10**6)
 _FRACTION = re.compile(r"-?(0|[1-9][0-9]*)/[1-9][0-9]*")
+_AMOUNT_SENTENCE = "an amount must be text of the form numerator/denominator in lowest terms"
 
 
 def round_up(value: Fraction) -> Fraction:
@@ -57,11 +59,19 @@ def to_text(value: Fraction) -> str:
 
 def from_text(text: object) -> Fraction:
     """The fraction that `to_text` wrote; ValueError for anything it would not have written."""
-    if isinstance(text, str) and _FRACTION.fullmatch(text):
+    if not isinstance(text, str):
+        raise ValueError(_AMOUNT_SENTENCE)
+    return _fraction(text)
+
+
+@lru_cache(maxsize=1024)
+def _fraction(text: str) -> Fraction:
+    """As `from_text`; a ledger says the same few prices again and again."""
+    if _FRACTION.fullmatch(text):
         value = Fraction(text)
         if to_text(value) == text:
             return value
-    raise ValueError("an amount must be text of the form numerator/denominator in lowest terms")
+    raise ValueError(_AMOUNT_SENTENCE)
 
 
 def in_words(value: Fraction) -> str:
