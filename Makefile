@@ -66,7 +66,7 @@ help:
 	@echo "make other-tests every other test that is not long"
 	@echo "make test-cluster  tests that need servers of their own, such as etcd; says which are missing"
 	@echo "make floors      the floors of all rooms, also where tests start processes; takes longer"
-	@echo "make campaign    the long runs, two hours; goes on where it was killed; CAMPAIGNS='simulation=500 tests'"
+	@echo "make campaign    the long runs, hours; goes on where it was killed; CAMPAIGNS='simulation=500 tests'"
 	@echo "make pythons     make test and test-long with every Python from 3.11 on that is found here"
 	@echo "make mutants     plants faults in a copy, one by one, and shows which test notices each"
 	@echo "make benchmarks  every benchmark, one after the other"

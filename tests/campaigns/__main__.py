@@ -26,17 +26,18 @@ from pathlib import Path
 from typing import Any
 
 from campaigns import record
+from littled.auditing.trials import usual_processes
 
 ROOT = Path(__file__).parents[2]
 STATE = ROOT / ".campaign" / "state.json"
-PROCESSES = 2
+PROCESSES = usual_processes()
 # Beside them, as these wait for servers most of the time.
 WAITING_PROCESSES = 1
 WAITING = ("cluster",)
 CHUNK_SECONDS_MAX = 6 * 3600
 TEST_SECONDS_MAX = 3600
-# So many tests share a process, as a process takes seconds before its first.
-TESTS_A_PIECE = 8
+# So many tests share a process, which takes seconds before its first; some take many minutes each.
+TESTS_A_PIECE = 4
 FAILING = re.compile(r"^failing seed (\S+)$", re.MULTILINE)
 SKIPPED = re.compile(r"^(?:.*, )?(\d+) skipped\b.* in [\d.]+s", re.MULTILINE)
 TESTS = "tests"
