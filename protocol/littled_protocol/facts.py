@@ -40,11 +40,14 @@ Request = Annotated[
 
 
 class PriceFacts(TypedDict):
-    """What something costs: three amounts that are added separately."""
+    """What something costs: amounts that are added separately."""
 
     epsilon_pure: Fraction
     rho: Fraction
     delta: Fraction
+    gaussian: NotRequired[
+        Annotated[Fraction, Says("mu^2 / 2 of what is mu-GDP; left out where it is 0")]
+    ]
 
 
 class CallFacts(TypedDict):

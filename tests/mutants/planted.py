@@ -1077,6 +1077,67 @@ BUDGET = (
         (f"{BUDGETS}/test_rounding.py",),
     ),
     Mutant(
+        "mu^2 taken for half of it",
+        "budget/normal.py",
+        "mu = root_upper(2 * amount)",
+        "mu = root_upper(amount)",
+        (
+            f"{BUDGETS}/test_normal.py",
+            f"{BUDGETS}/test_conversion.py::test_no_epsilon_of_gdp_promises_too_much",
+        ),
+    ),
+    Mutant(
+        "a stump booked as GDP at its price in zCDP",
+        "budget/prices.py",
+        "drawn = event.stump_rate**2 * PI_UPPER / 4",
+        "drawn = event.stump_rate**2 / 2",
+        (
+            f"{LEARNERS}/leader/test_laws.py"
+            "::test_all_releases_of_a_season_cost_what_is_charged[falling, GDP]",
+        ),
+    ),
+    Mutant(
+        "an epsilon of GDP rounded down",
+        "budget/conversion.py",
+        "if less >= epsilon or less < 0 or Pair.of(amount, less).delta > delta:",
+        "less -= less / 10**9\n        if less >= epsilon or less < 0:",
+        (f"{BUDGETS}/test_conversion.py::test_no_epsilon_of_gdp_promises_too_much",),
+    ),
+    Mutant(
+        "zCDP and GDP converted each for itself at one delta",
+        "budget/conversion.py",
+        "epsilon = epsilon_of_rho(caps.rho + caps.gaussian, delta_z)",
+        "epsilon = epsilon_of_rho(caps.rho, delta_z) + epsilon_of_gaussian(caps.gaussian, delta_z)",
+        (
+            f"{BUDGETS}/test_conversion.py"
+            "::test_gdp_beside_zcdp_counts_as_zcdp_and_beside_pure_parts_as_itself",
+        ),
+    ),
+    Mutant(
+        "a season of GDP that does not pay for noise that is not normal",
+        "learners/leader/learner.py",
+        'gaussian = p.accounting == "gaussian"',
+        "gaussian = p.epsilon < 0",
+        (
+            f"{LEARNERS}/leader/test_laws.py"
+            "::test_a_season_of_gdp_pays_for_the_distance_from_normal_noise",
+        ),
+    ),
+    Mutant(
+        "a filter that forgets GDP",
+        "budget/price.py",
+        "            and self.gaussian <= other.gaussian\n",
+        "",
+        (f"{BUDGETS}/test_filter.py",),
+    ),
+    Mutant(
+        "GDP that a store has lost not charged",
+        "store/restoration.py",
+        "max(counted.gaussian - spent.gaussian, nothing)",
+        "nothing",
+        (f"{STORE}/test_restoration.py",),
+    ),
+    Mutant(
         "a filter that forgets delta",
         "budget/price.py",
         "            and self.rho <= other.rho\n            and self.delta <= other.delta\n",
@@ -2474,8 +2535,8 @@ PARTITIONS = (
     Mutant(
         "pure charges left out of what other accountants are told",
         "budget/statement.py",
-        '"xi": _up(each.price.epsilon_pure)',
-        '"xi": 0.0',
+        "rho, xi = _up(price.rho), _up(price.epsilon_pure)",
+        "rho, xi = _up(price.rho), 0.0",
         (f"{STORE}/test_statement.py::{BOTH_LIBRARIES}[selections]",),
     ),
     Mutant(

@@ -603,7 +603,9 @@ class Case:
         for order in orders:
             measure = Renyi(order)
             reached = measure.divergence(worst(transitions, self.turns, measure))
-            factors.append(float(caps.epsilon_pure + Fraction(order) * caps.rho) / reached)
+            factors.append(
+                float(caps.epsilon_pure + Fraction(order) * (caps.rho + caps.gaussian)) / reached
+            )
         return factors
 
     def measured(self, steps: int = 8) -> float:

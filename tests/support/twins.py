@@ -271,7 +271,7 @@ def plan_of(
         else:
             events = list(learner.window_events())
         caps += sum(map(price, events), Price.zero())
-    caps = Price(caps.epsilon_pure * share, caps.rho * share, caps.delta)
+    caps = Price(caps.epsilon_pure * share, caps.rho * share, caps.delta, caps.gaussian * share)
     amounts = Fraction(50), Fraction(1, 2), Fraction(1, 100)
     stream = StreamPlan(name, *amounts, horizon, caps, tuple(plans))
     (most,) = {each.parameters.user_examples_max for each in stream.publishing} or {None}

@@ -12,6 +12,6 @@ DELTAS = tuple(Fraction(1, 10**power) for power in (1, 2, 3, 4))
 
 def claims_of(caps: Price, delta_z: Fraction) -> tuple[Claim, ...]:
     """Every (epsilon, delta) that these caps promise, that of the plan first."""
-    deltas = [delta_z, *DELTAS] if caps.rho else [Fraction(0)]
+    deltas = [delta_z, *DELTAS] if caps.rho or caps.gaussian else [Fraction(0)]
     pairs = (guarantee(caps, delta) for delta in deltas)
     return tuple(Claim(float(epsilon), float(delta)) for epsilon, delta in pairs)

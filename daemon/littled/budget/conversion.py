@@ -12,6 +12,10 @@ result larger, never wrong.
 
 A divergence of order 1 of at most rho bounds the total variation by sqrt(1 - exp(-rho)): where that
 is at most delta, epsilon is 0.
+
+What is mu-GDP (Dong, Roth, Su, "Gaussian Differential Privacy") is (mu^2/2)-zCDP, but its epsilon
+is known exactly, and is less (`littled.budget.normal`). A search begins at the epsilon of zCDP and
+goes on by tangents to the logarithm of delta, which is concave, while the bound of delta allows it.
 """
 
 from collections.abc import Callable
@@ -20,6 +24,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from littled.budget.normal import Pair
 from littled.budget.price import Price
 from littled.budget.rounding import ln_lower, ln_upper, round_down, round_up
 from littled.portable import LN2, Floats, exps, log, log1ps, log2, logs
@@ -33,6 +38,9 @@ ZOOMS = 4
 # Arguments of the search only, kept where floating point can represent them.
 RHO_SEARCH_MAX = Fraction(1 << 40)
 DELTA_SEARCH_MIN = Fraction(1, 10**300)
+# Tangents at the most, and by what part of itself a result has to change for one more.
+TANGENTS = 40
+TANGENT_PART = Fraction(1, 1 << 60)
 
 
 @lru_cache(maxsize=1024)
@@ -79,6 +87,55 @@ def rho_of_epsilon(epsilon: Fraction, delta: Fraction) -> Fraction:
     return max(rho, nothing)
 
 
+@lru_cache(maxsize=1024)
+def epsilon_of_gaussian(amount: Fraction, delta: Fraction) -> Fraction:
+    """An epsilon, rounded up, such that every mu-GDP mechanism is (epsilon, delta)-DP.
+
+    amount: mu^2 / 2. Never more than `epsilon_of_rho` of the same amount, and ValueError as there.
+    """
+    epsilon = epsilon_of_rho(amount, delta)
+    if epsilon == 0 or Pair.of(amount, Fraction(0)).delta <= delta:
+        return Fraction(0)
+    for _ in range(TANGENTS):
+        pair = Pair.of(amount, epsilon)
+        if not 0 < pair.delta < delta:
+            break
+        # the derivative of ln delta is -far / gap; a tangent of a concave function is above it
+        less = round_up(epsilon - ln_lower(delta / pair.delta) * pair.gap / pair.far)
+        if less >= epsilon or less < 0 or Pair.of(amount, less).delta > delta:
+            break
+        enough = epsilon - less <= epsilon * TANGENT_PART
+        epsilon = less
+        if enough:
+            break
+    return epsilon
+
+
+@lru_cache(maxsize=1024)
+def gaussian_of_epsilon(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest mu^2 / 2, rounded down, whose `epsilon_of_gaussian` is at most epsilon.
+
+    "Largest" as of `rho_of_epsilon`, than which it is never less; and ValueError as there.
+    """
+    least = amount = rho_of_epsilon(epsilon, delta)
+    for _ in range(TANGENTS if amount else 0):
+        pair = Pair.of(amount, epsilon)
+        if not 0 < pair.delta < delta:
+            break
+        # the derivative of ln delta by mu is 1 / gap
+        mu = pair.mu + ln_lower(delta / pair.delta) * pair.gap
+        more = round_down(mu * mu / 2)
+        enough = more - amount <= amount * TANGENT_PART
+        amount = more
+        if enough:
+            break
+    shrink = TANGENT_PART
+    while amount > least and epsilon_of_gaussian(amount, delta) > epsilon:
+        amount = max(least, round_down(amount * (1 - shrink)))
+        shrink *= 2
+    return amount
+
+
 def guarantee(caps: Price, delta_z: Fraction) -> tuple[Fraction, Fraction]:
     """The (epsilon, delta) of everything that is ever admitted under these caps.
 
@@ -87,12 +144,22 @@ def guarantee(caps: Price, delta_z: Fraction) -> tuple[Fraction, Fraction]:
     is added to delta: P[S] <= (1 - d) P_1[S] + d <= (1 - d) (exp(epsilon) P'_1[S] + delta_z) + d <=
     exp(epsilon) P'[S] + delta_z + d. Where epsilon_of_rho is 0 because 1 - exp(-rho) <= delta_z^2,
     the inequality of Bretagnolle and Huber bounds the total variation by delta_z instead (section 4
-    of PRIVACY.md). ValueError if caps.rho > 0 and delta_z is not positive, or if
-    delta_z is negative.
+    of PRIVACY.md).
+
+    Where caps.rho is 0, it is epsilon_pure + epsilon_of_gaussian(gaussian, delta_z) in the same way
+    ("Gaussian differential privacy" there). Where it is not, gaussian counts as a part of rho,
+    since mu-GDP is (mu^2/2)-zCDP.
+
+    ValueError if caps.rho or caps.gaussian is above 0 and delta_z is not positive, or if delta_z is
+    negative.
     """
     if delta_z < 0:
         raise ValueError("delta_z must not be negative")
-    return caps.epsilon_pure + epsilon_of_rho(caps.rho, delta_z), caps.delta + delta_z
+    if caps.rho:
+        epsilon = epsilon_of_rho(caps.rho + caps.gaussian, delta_z)
+    else:
+        epsilon = epsilon_of_gaussian(caps.gaussian, delta_z)
+    return caps.epsilon_pure + epsilon, caps.delta + delta_z
 
 
 def _rho_of_nothing(delta: Fraction) -> Fraction:

@@ -20,6 +20,8 @@ from littled.budget import predictions
 from littled.budget.rounding import exp_upper, round_up
 
 Accounting = Literal["pure", "zcdp"]
+# Of what has Gaussian noise: by Renyi divergences, or exactly.
+NoiseAccounting = Literal["zcdp", "gaussian"]
 
 # An epsilon beyond this promises nothing; a loss of precision then counts as certain failure.
 EPSILON_MAX = 1000
@@ -287,7 +289,8 @@ class ScorecardSeason(PrivacyEvent):
     has discrete Gaussian noise of parameter `variance`. `judging`: those of the counts by which
     candidates are judged, in the warm-up and the rest. Before them stumps are drawn from other
     examples, with bounded range 2 `stump_rate`. It costs
-    max(stump_rate^2, (max(warmup + moments, rest) + judging) / variance) / 2 in zCDP.
+    max(stump_rate^2, (max(warmup + moments, rest) + judging) / variance) / 2 in zCDP; or the same
+    with stump_rate^2 pi / 2 for stump_rate^2 as mu^2 / 2 of GDP, as `accounting` says.
     """
 
     name: ClassVar[str] = "scorecard_season"
@@ -297,6 +300,7 @@ class ScorecardSeason(PrivacyEvent):
     variance: int
     judging: int = 0
     stump_rate: Fraction = Fraction(0)
+    accounting: NoiseAccounting = "zcdp"
 
     def __post_init__(self) -> None:
         """Also ValueError without noise."""
@@ -493,6 +497,7 @@ class RestoredSeason(PrivacyEvent):
     epsilon_pure: Fraction
     rho: Fraction
     delta: Fraction
+    gaussian: Fraction = Fraction(0)
 
 
 def _votes_upper(rate: Fraction, threshold: int, most: int) -> Fraction:

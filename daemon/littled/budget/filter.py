@@ -4,7 +4,7 @@ Source: Feldman and Zrnic, "Individual Privacy Accounting via a Renyi Filter" (2
 Ramdas, Rogers, Wu, "Fully Adaptive Composition in Differential Privacy" (2023), for approximate
 zCDP.
 
-When a season opens, its budget is three caps, one for each amount of a price. An action is
+When a season opens, its budget is caps, one for each amount of a price. An action is
 admitted before it runs, only if every sum stays within its cap; prices depend on what is already
 public only. So on every path of an interaction, whatever was asked after seeing whatever was
 released, the admitted prices sum to at most (epsilon_pure, rho, delta). By induction over the
@@ -27,6 +27,12 @@ the transcript before the draw: the limits of epochs are public. On every path a
 learner has another price than 0, so that these prices sum, on every path, to at most what was
 admitted at the opening, and both inductions (over Renyi orders, and over the mass outside) hold
 with the admitted amounts (PRIVACY.md, Composition).
+
+Squares of mu add up under the same filter: mu_i is a function of what is public before the i-th
+release, and so is what is left of the cap. Backwards, from the last release to the first, what
+follows is mu-GDP with mu^2 the double of what is left: a release takes mu_i^2 of that, whatever it
+turns out to be, and two that follow each other compose (PRIVACY.md, "Gaussian differential
+privacy").
 
 The same admissions serve all orders at once, so the order that converts best may be chosen
 (`littled.budget.conversion.guarantee`). A refusal is a function of public values and costs nothing.
@@ -76,7 +82,10 @@ class PrivacyFilter:
         """What may still be spent, amount by amount."""
         caps, spent = self.caps, self.spent
         return Price(
-            caps.epsilon_pure - spent.epsilon_pure, caps.rho - spent.rho, caps.delta - spent.delta
+            caps.epsilon_pure - spent.epsilon_pure,
+            caps.rho - spent.rho,
+            caps.delta - spent.delta,
+            caps.gaussian - spent.gaussian,
         )
 
     def admit(self, asked: Price) -> "PrivacyFilter":

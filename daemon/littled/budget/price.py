@@ -1,4 +1,4 @@
-"""What an action costs: three amounts that are added separately.
+"""What an action costs: four amounts that are added separately.
 
 A price (epsilon_pure, rho, delta) says of a mechanism M and every pair of neighbours, in both
 directions: M = (1 - d) M_1 + d M_2 and M' = (1 - d) M'_1 + d M'_2 as mixtures with one d <= delta,
@@ -7,6 +7,14 @@ order a > 1. A pure epsilon-DP mechanism has the price (epsilon, 0, 0), a rho-zC
 and a failure mass is the third amount. Prices of mechanisms that run one after the other, each
 seeing what the earlier ones released, add up componentwise: conditioned on the first parts of all
 mixtures, Renyi divergences add, and the probability to leave them is at most the sum of the deltas.
+
+The fourth amount, `gaussian`, is mu^2/2 of M_1 and M'_1 that are mu-GDP (Dong, Roth, Su, "Gaussian
+Differential Privacy"): as hard to tell apart as N(0, 1) and N(mu, 1). A mechanism is priced by its
+rho or by it, never by both. Squares of mu add up; and as mu-GDP is (mu^2/2)-zCDP, the divergence of
+all together is at most epsilon_pure + a * (rho + gaussian). Alone it says more than a rho of the
+same size (`littled.budget.conversion`). It is written only where it is not 0: prices that were
+charged before there was one are written as they were.
+
 Tests that release step by step may be pure outside a set of transcripts of mass d instead
 (Lemma D, one-sided; PRIVACY.md, Composition).
 """
@@ -18,8 +26,10 @@ from typing import Any, Self
 
 from littled.budget.rounding import from_text, in_words, to_text
 
-AMOUNTS = ("epsilon_pure", "rho", "delta")
+AMOUNTS = ("epsilon_pure", "rho", "delta", "gaussian")
 """The fields of a price, in order."""
+# Those of every written price; the last one is told where it is not 0.
+_ALWAYS = AMOUNTS[:-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +43,7 @@ class Price:
     epsilon_pure: Fraction
     rho: Fraction
     delta: Fraction
+    gaussian: Fraction = Fraction(0)
 
     def __post_init__(self) -> None:
         """Refuse what is no exact amount, and make integers fractions."""
@@ -54,14 +65,17 @@ class Price:
     def __add__(self, other: "Price") -> "Price":
         """The price of both actions."""
         return Price(
-            self.epsilon_pure + other.epsilon_pure, self.rho + other.rho, self.delta + other.delta
+            self.epsilon_pure + other.epsilon_pure,
+            self.rho + other.rho,
+            self.delta + other.delta,
+            self.gaussian + other.gaussian,
         )
 
     def __mul__(self, times: int) -> "Price":
         """The price of the same action `times` times; ValueError for a negative number."""
         if isinstance(times, bool) or not isinstance(times, int):
             return NotImplemented
-        return Price(self.epsilon_pure * times, self.rho * times, self.delta * times)
+        return Price(*(getattr(self, name) * times for name in AMOUNTS))
 
     __rmul__ = __mul__
 
@@ -71,6 +85,7 @@ class Price:
             self.epsilon_pure <= other.epsilon_pure
             and self.rho <= other.rho
             and self.delta <= other.delta
+            and self.gaussian <= other.gaussian
         )
 
     def fits_in(self, caps: "Price") -> bool:
@@ -78,16 +93,26 @@ class Price:
         return self <= caps
 
     def to_dict(self) -> dict[str, str]:
-        """JSON-able: exact "numerator/denominator" of each amount."""
-        return {name: to_text(getattr(self, name)) for name in AMOUNTS}
+        """JSON-able: exact "numerator/denominator" of each amount; `gaussian` where it is not 0."""
+        return {name: to_text(getattr(self, name)) for name in self._written}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The price that `to_dict` wrote; ValueError for anything else."""
-        if set(values) != set(AMOUNTS):
-            raise ValueError(f"a price must have exactly the amounts {', '.join(AMOUNTS)}")
-        return cls(*(from_text(values[name]) for name in AMOUNTS))
+        if set(values) - {"gaussian"} != set(_ALWAYS):
+            raise ValueError(
+                f"a price must have exactly the amounts {', '.join(_ALWAYS)}, and may have gaussian"
+            )
+        found = cls(**{name: from_text(value) for name, value in values.items()})
+        if "gaussian" in values and not found.gaussian:
+            raise ValueError("a price of which no part is gaussian is written without that amount")
+        return found
 
     def in_words(self) -> str:
         """For people, rounded up to six digits."""
-        return ", ".join(f"{name} {in_words(getattr(self, name))}" for name in AMOUNTS)
+        return ", ".join(f"{name} {in_words(getattr(self, name))}" for name in self._written)
+
+    @property
+    def _written(self) -> tuple[str, ...]:
+        """The names of the amounts that are told."""
+        return AMOUNTS if self.gaussian else _ALWAYS

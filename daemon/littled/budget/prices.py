@@ -37,6 +37,7 @@ from littled.budget.events import (
     TallySeason,
     TriggerSeason,
 )
+from littled.budget.normal import PI_UPPER
 from littled.budget.price import Price
 from littled.budget.rounding import exp_upper, ln_lower, ln_upper, round_up
 
@@ -127,8 +128,12 @@ def _tally_season(event: TallySeason) -> Price:
 @_prices(ScorecardSeason)
 def _scorecard_season(event: ScorecardSeason) -> Price:
     most = max(event.warmup + event.moments, event.rest) + event.judging
-    rho = max(Fraction(most, 2 * event.variance), event.stump_rate**2 / 2)
-    return Price(Fraction(0), round_up(rho), Fraction(0))
+    rows = Fraction(most, 2 * event.variance)
+    if event.accounting == "zcdp":
+        return Price(Fraction(0), round_up(max(rows, event.stump_rate**2 / 2)), Fraction(0))
+    # a draw of bounded range r = 2 stump_rate is (r sqrt(2 pi) / 4)-GDP
+    drawn = event.stump_rate**2 * PI_UPPER / 4
+    return Price(Fraction(0), Fraction(0), Fraction(0), round_up(max(rows, drawn)))
 
 
 @_prices(CountsSeason)
@@ -207,7 +212,7 @@ def _prediction_stable_voting(event: PredictionStableVoting) -> Price:
 
 @_prices(RestoredSeason)
 def _restored_season(event: RestoredSeason) -> Price:
-    return Price(event.epsilon_pure, event.rho, event.delta)
+    return Price(event.epsilon_pure, event.rho, event.delta, event.gaussian)
 
 
 def kappa_upper(rate: Fraction) -> Fraction:

@@ -10,6 +10,9 @@ Privacy: Simplifications, Extensions, and Lower Bounds" (2016), Definitions 1.1 
 - OpenDP composes pure charges by `approximate(max_divergence())`, and those with a rho by
   `approximate(zero_concentrated_divergence())`.
 
+What is mu-GDP is a `GaussianDpEvent(noise_multiplier)` of 1 / mu in `dp_accounting`. OpenDP has no
+measure for it: there mu^2/2 is a rho, which is true, and less than is known.
+
 Only what is public is in it: events, prices, numbers of answers.
 """
 
@@ -22,6 +25,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from littled.budget.ledger import LedgerEntry
+from littled.budget.normal import root_upper
 from littled.budget.price import Price
 from littled.budget.spending import epsilon_of
 
@@ -126,28 +130,33 @@ class _Sums:
 def _composed(charges: Iterable[Charge]) -> Facts:
     """A `ComposedDpEvent` by the names of its classes and fields, one part for each charge."""
     parts = [
-        {
-            "class_name": "SelfComposedDpEvent",
-            "event": {
-                "class_name": "ZCDpEvent",
-                "rho": _up(each.price.rho),
-                "xi": _up(each.price.epsilon_pure),
-            },
-            "count": each.count,
-        }
+        {"class_name": "SelfComposedDpEvent", "event": event, "count": each.count}
         for each in charges
+        for event in _dp_events(each.price)
     ]
     return {"class_name": "ComposedDpEvent", "events": parts}
 
 
+def _dp_events(price: Price) -> list[Facts]:
+    """A `ZCDpEvent`, a `GaussianDpEvent`, or both for a price with both."""
+    found = []
+    if not price.gaussian or price.rho or price.epsilon_pure:
+        rho, xi = _up(price.rho), _up(price.epsilon_pure)
+        found.append({"class_name": "ZCDpEvent", "rho": rho, "xi": xi})
+    if price.gaussian:
+        noise = _down(1 / root_upper(2 * price.gaussian))
+        found.append({"class_name": "GaussianDpEvent", "noise_multiplier": noise})
+    return found
+
+
 def _measurements(charge: Charge) -> list[Facts]:
     """Measures by name with their distances: pure, zero-concentrated, or both for one with both."""
-    price = charge.price
-    rows = []
-    if price.epsilon_pure or not price.rho:
+    price, rows = charge.price, []
+    concentrated = price.rho + price.gaussian
+    if price.epsilon_pure or not concentrated:
         rows.append(("max_divergence", price.epsilon_pure))
-    if price.rho:
-        rows.append(("zero_concentrated_divergence", price.rho))
+    if concentrated:
+        rows.append(("zero_concentrated_divergence", concentrated))
     masses = [_up(price.delta), 0.0]
     return [
         {"measure": measure, "distance": [_up(amount), mass], "count": charge.count}

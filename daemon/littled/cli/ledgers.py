@@ -16,6 +16,9 @@ from littled.store.errors import StoreError
 from littled.store.place import StorePath
 from littled.store.statement import FORMS, NoSuchStream, ledger_of
 
+# Columns of the table: the last one for what has such a charge.
+_AMOUNTS = ("epsilon_pure", "rho", "delta", "gaussian")
+
 
 @click.command()
 @store_argument
@@ -83,16 +86,15 @@ def charges_table(season: dict[str, Any]) -> Table:
     table = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0))
     table.add_column("learner")
     table.add_column("charge")
-    for heading in ("times", "epsilon_pure", "rho", "delta"):
+    total = Price.from_dict(season["spent"])
+    names = [name for name in _AMOUNTS if name != "gaussian" or total.gaussian]
+    for heading in ("times", *names):
         table.add_column(heading, justify="right")
     for charge in season["charges"]:
         price = Price.from_dict(charge["price"]) * charge["count"]
         kind = str(charge["event"].get("type", "-"))
-        table.add_row(charge["learner"] or "-", kind, number(charge["count"]), *_amounts(price))
+        amounts = (in_words(getattr(price, name)) for name in names)
+        table.add_row(charge["learner"] or "-", kind, number(charge["count"]), *amounts)
     table.add_section()
-    table.add_row("all", "", "", *_amounts(Price.from_dict(season["spent"])))
+    table.add_row("all", "", "", *(in_words(getattr(total, name)) for name in names))
     return table
-
-
-def _amounts(price: Price) -> tuple[str, str, str]:
-    return in_words(price.epsilon_pure), in_words(price.rho), in_words(price.delta)

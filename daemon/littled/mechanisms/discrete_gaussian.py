@@ -11,7 +11,8 @@ Neighbouring relation: none; only words enter.
 
 Sensitivity: adding independent noise to each entry of a vector of integers that changes by at most
 D in Euclidean length is (D^2 / (2 `VARIANCE`))-zCDP (Theorem 14 of the source), also where what is
-added next depends on what was released before.
+added next depends on what was released before. With normal noise, rounded, it would be
+(D / sqrt(`VARIANCE`))-GDP, and this noise is within `ROUNDED_VARIATION` of that.
 
 Shapes: `sample` takes uint64 (n, `WORDS`) and gives int64 (n,).
 
@@ -42,6 +43,8 @@ REACH = 13 * PART_DEVIATION
 PRODUCT_BITS, ENTRY_BITS = 256, 128
 # Of one value; see `PRIVACY.md`, "Lemma K": four tables and three sums.
 TOTAL_VARIATION = Fraction(1, 1 << 108)
+# Of one value, from a normal one of the same variance that is rounded to an integer ("Lemma N").
+ROUNDED_VARIATION = TOTAL_VARIATION + Fraction(1, 8 * VARIANCE)
 
 _WORD = (1 << 64) - 1
 

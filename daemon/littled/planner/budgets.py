@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
-from littled.budget.conversion import rho_of_epsilon
+from littled.budget.conversion import gaussian_of_epsilon, rho_of_epsilon
 from littled.budget.unit import EXAMPLE, Unit
 from littled.learners.online.values import Accounting
 from littled.portable import exp, log
@@ -13,6 +13,8 @@ from littled.portable import exp, log
 RATE_DENOMINATOR = 1 << 16
 # Share of delta for the zCDP conversion; the rest covers list failures and finite precision.
 DELTA_Z_SHARE = Fraction(3, 4)
+# The same for GDP, beside which nothing but finite precision takes any.
+GAUSSIAN_SHARE = Fraction(999, 1000)
 # Where nothing is said of how many users there are, each is reckoned to give so many examples.
 EXAMPLES_OF_A_USER = 50
 # Of what is left of delta beside the conversion, this much is for list failures.
@@ -28,7 +30,8 @@ class Budget:
     selections and answers are booked in one way. Where users are protected, every price is
     that of c examples of one user, c being the unit's, and of another one's in their place;
     `users_expected` is how many of them a season has, if that is known. `measuring`: what of
-    epsilon is for saying how good the rules are, and so for no learner.
+    epsilon is for saying how good the rules are, and so for no learner. `gaussian`: all that would
+    be booked as zCDP is booked as GDP.
     """
 
     epsilon: Fraction
@@ -41,6 +44,7 @@ class Budget:
     unit: Unit = EXAMPLE
     users_expected: int | None = None
     measuring: Fraction = Fraction(0)
+    gaussian: bool = False
 
     @property
     def learning(self) -> Fraction:
@@ -134,7 +138,7 @@ class Budget:
 
     @property
     def answers_amount(self) -> Fraction:
-        """What all answers of a window may cost together: pure epsilon, or rho."""
+        """What all answers of a window may cost together: pure epsilon, rho, or mu^2 / 2 of GDP."""
         return self.learning / self.share if self.accounting == "pure" else self._rho
 
     @property
@@ -150,14 +154,20 @@ class Budget:
     @property
     def _delta(self) -> Fraction:
         """A learner's part of delta beside the conversion's."""
-        share = (1 - DELTA_Z_SHARE) if self.accounting == "zcdp" else Fraction(9, 10)
+        share = (1 - self._conversion) if self.accounting == "zcdp" else Fraction(9, 10)
         return self.delta * share / self.share
 
     @property
+    def _conversion(self) -> Fraction:
+        """The conversion's share of delta."""
+        return GAUSSIAN_SHARE if self.gaussian else DELTA_Z_SHARE
+
+    @property
     def _rho(self) -> Fraction:
-        """A learner's part of rho, when all triggers are paid for."""
+        """A learner's part of rho, or of mu^2 / 2, when all triggers are paid for."""
         left = self.learning - (self.share - self.untriggered) * self._trigger_price
-        return rho_of_epsilon(left, self.delta * DELTA_Z_SHARE) / self.share
+        largest = gaussian_of_epsilon if self.gaussian else rho_of_epsilon
+        return largest(left, self.delta * self._conversion) / self.share
 
 
 def rate_below(value: float | Fraction) -> Fraction:

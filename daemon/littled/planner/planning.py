@@ -39,11 +39,13 @@ class Planning(ABC, Generic[R, E, P]):
 
     - `publishes`: whether learners publish rules, which can be measured.
     - `has_trigger`: whether a learner pays for a trigger out of its part of the budget.
+    - `gaussian`: whether all that learners are charged for can be booked as GDP.
     - `takes_less`: " or ..." and what else makes it take less memory; "" for nothing.
     """
 
     publishes: ClassVar[bool] = True
     has_trigger: ClassVar[bool]
+    gaussian: ClassVar[bool] = False
     takes_less: ClassVar[str] = ""
 
     @abstractmethod

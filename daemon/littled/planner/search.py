@@ -15,7 +15,7 @@ from littled.budget.conversion import guarantee
 from littled.budget.events import Accounting
 from littled.budget.price import Price
 from littled.learners.measured import QualitySettings
-from littled.planner.budgets import DELTA_Z_SHARE, Budget
+from littled.planner.budgets import DELTA_Z_SHARE, GAUSSIAN_SHARE, Budget
 from littled.planner.capacity import misfit_together
 from littled.planner.planning import Estimated, planning_of
 from littled.planner.plans import Plan, StreamPlan
@@ -87,13 +87,16 @@ def _best_estimates(request: StreamRequest) -> tuple[Estimated, ...]:
     check_requests(request)
     ordered = sorted(request.learners, key=lambda learner: learner.name)
     best: tuple[float, tuple[Estimated, ...]] | None = None
+    exact = False
     for budget in budgets_of(request):
+        if exact and not budget.gaussian:
+            break  # the same noise would cost more
         found = [planning_of(learner.kind).best(learner, budget) for learner in ordered]
         feasible = tuple(estimate for estimate in found if estimate is not None)
         if len(feasible) == len(ordered):
             cost = _cost(ordered, feasible)
             if best is None or cost < best[0]:
-                best = (cost, feasible)
+                best, exact = (cost, feasible), budget.gaussian
     if best is None:
         raise PlanError(_why_not(request))
     return best[1]
@@ -132,12 +135,13 @@ def _publishing(request: StreamRequest) -> int:
 
 
 def budgets_of(request: StreamRequest) -> Iterator[Budget]:
-    """Every way to divide the budget that the search tries."""
+    """Every way to divide the budget that the search tries; first as GDP, where all can be."""
     untriggered = sum(not planning_of(learner.kind).has_trigger for learner in request.learners)
     cost = quality_cost(measuring_of(request), users=request.unit.is_user)
     shares = TRIGGER_SHARES if untriggered < len(request.learners) else (0.0,)
+    gaussian = all(planning_of(learner.kind).gaussian for learner in request.learners)
     for share, accounting in product(shares, get_args(Accounting)):
-        yield Budget(
+        budget = Budget(
             request.epsilon,
             request.delta,
             request.horizon,
@@ -149,6 +153,9 @@ def budgets_of(request: StreamRequest) -> Iterator[Budget]:
             request.users_expected,
             cost * _publishing(request),
         )
+        if gaussian and accounting == "zcdp":
+            yield replace(budget, gaussian=True)
+        yield budget
 
 
 def _why_not(request: StreamRequest) -> str:
@@ -167,7 +174,9 @@ def _why_not(request: StreamRequest) -> str:
 def _checked(request: StreamRequest, plans: tuple[Plan[Any], ...]) -> StreamPlan:
     """The plan with its caps, once exact arithmetic has shown that they keep the promise."""
     caps = sum((plan.season_cost(request.name) for plan in plans), Price.zero())
-    delta_z = request.delta * DELTA_Z_SHARE if caps.rho else Fraction(0)
+    delta_z = Fraction(0)
+    if caps.rho or caps.gaussian:
+        delta_z = request.delta * (DELTA_Z_SHARE if caps.rho else GAUSSIAN_SHARE)
     epsilon, delta = guarantee(caps, delta_z)
     if epsilon > request.epsilon or delta > request.delta:
         raise PlanError(

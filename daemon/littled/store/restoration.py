@@ -88,6 +88,7 @@ class Restoration:
             max(counted.epsilon_pure - spent.epsilon_pure, nothing),
             max(counted.rho - spent.rho, nothing),
             max(counted.delta - spent.delta, nothing),
+            max(counted.gaussian - spent.gaussian, nothing),
         )
 
 

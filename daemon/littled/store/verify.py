@@ -585,6 +585,6 @@ def _most_spent(entries: list[LedgerEntry]) -> Price:
     return Price(
         *(
             max((getattr(price, part) for price in seasons.values()), default=Fraction(0))
-            for part in ("epsilon_pure", "rho", "delta")
+            for part in ("epsilon_pure", "rho", "delta", "gaussian")
         )
     )

@@ -1,5 +1,6 @@
 """What is claimed of a learner is what the plan was accepted for."""
 
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -25,6 +26,8 @@ def test_a_learner_alone_is_charged_the_caps_of_its_plan(name: str) -> None:
 def test_zcdp_is_claimed_at_many_deltas_and_pure_at_one() -> None:
     pure = Price(Fraction(1), Fraction(0), Fraction(1, 100))
     assert [(each.epsilon, each.delta) for each in claims_of(pure, Fraction(1, 2))] == [(1.0, 0.01)]
+    gaussian = claims_of(replace(pure, gaussian=Fraction(1, 10)), Fraction(1, 10**6))
+    assert len(gaussian) == 5
     mixed = claims_of(Price(Fraction(1), Fraction(1, 10), Fraction(0)), Fraction(1, 10**6))
     assert len({each.delta for each in mixed}) == 5
     later = sorted(mixed, key=lambda each: each.delta)

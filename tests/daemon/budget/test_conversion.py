@@ -11,7 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize_scalar
 
-from littled.budget.conversion import epsilon_of_rho, guarantee, rho_of_epsilon
+from littled.budget.conversion import (
+    epsilon_of_gaussian,
+    epsilon_of_rho,
+    gaussian_of_epsilon,
+    guarantee,
+    rho_of_epsilon,
+)
 from littled.budget.price import Price
 from littled.budget.rounding import exp_upper
 
@@ -197,3 +203,96 @@ def test_impossible_shares_of_delta_are_refused(delta_z: Fraction) -> None:
 
 def test_exponentials_of_the_largest_priced_epsilon_exist() -> None:
     assert exp_upper(Fraction(1000)) > 10**434
+
+
+# -- Gaussian differential privacy ---------------------------------------------------------------
+
+
+def exact_delta(amount: Fraction, epsilon: Fraction) -> mpmath.mpf:
+    """The delta of N(0, 1) and N(mu, 1) at an epsilon: Corollary 2.13 of Dong, Roth and Su."""
+    mu = mpmath.sqrt(2 * mpmath.mpf(amount.numerator) / amount.denominator)
+    e = mpmath.mpf(epsilon.numerator) / epsilon.denominator
+    return mpmath.ncdf(mu / 2 - e / mu) - mpmath.exp(e) * mpmath.ncdf(-mu / 2 - e / mu)
+
+
+@pytest.mark.parametrize(("amount", "delta"), PAIRS)
+def test_the_epsilon_of_gdp_is_exact_and_rounded_up(amount: Fraction, delta: Fraction) -> None:
+    epsilon = epsilon_of_gaussian(amount, delta)
+    with mpmath.workdps(100):
+        wanted = mpmath.mpf(delta.numerator) / delta.denominator
+        assert exact_delta(amount, epsilon) <= wanted
+        if epsilon:
+            assert epsilon < epsilon_of_rho(amount, delta)
+            assert exact_delta(amount, epsilon * (1 - Fraction(1, 10**12))) > wanted
+    assert (1 << 80) % epsilon.denominator == 0
+
+
+@given(st.fractions(Fraction(1, 10**12), 40), st.fractions(Fraction(1, 10**30), Fraction(1, 2)))
+def test_no_epsilon_of_gdp_promises_too_much(amount: Fraction, delta: Fraction) -> None:
+    epsilon = epsilon_of_gaussian(amount, delta)
+    assert 0 <= epsilon <= epsilon_of_rho(amount, delta)
+    with mpmath.workdps(100):
+        wanted = mpmath.mpf(delta.numerator) / delta.denominator
+        assert exact_delta(amount, epsilon) <= wanted
+        if epsilon > Fraction(1, 10**9):
+            assert exact_delta(amount, epsilon * (1 - Fraction(1, 10**9))) > wanted
+
+
+@given(st.fractions(0, 12), st.sampled_from([*DELTAS, Fraction(9, 10)]))
+def test_gaussian_of_epsilon_is_the_largest_that_converts_back(
+    epsilon: Fraction, delta: Fraction
+) -> None:
+    amount = gaussian_of_epsilon(epsilon, delta)
+    assert epsilon_of_gaussian(amount, delta) <= epsilon
+    assert amount >= rho_of_epsilon(epsilon, delta)
+    more = max(amount * (1 + Fraction(1, 10**7)), amount + Fraction(1, 10**20))
+    assert epsilon_of_gaussian(more, delta) > epsilon
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "least", "most"),
+    [(Fraction(1, 10), 1.086, 1.088), (Fraction(1), 1.072, 1.073), (Fraction(4), 1.062, 1.063)],
+)
+def test_gdp_needs_so_much_less_noise(epsilon: Fraction, least: float, most: float) -> None:
+    delta = Fraction(1, 10**6)
+    ratio = gaussian_of_epsilon(epsilon, delta) / rho_of_epsilon(epsilon, delta)
+    assert least < float(ratio) ** 0.5 < most
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta"),
+    [(Fraction(10**4), Fraction(1, 10**500)), (Fraction(10**400), Fraction(1, 10**6))],
+)
+def test_where_tails_cannot_be_computed_gdp_counts_as_zcdp(
+    epsilon: Fraction, delta: Fraction
+) -> None:
+    assert gaussian_of_epsilon(epsilon, delta) == rho_of_epsilon(epsilon, delta)
+
+
+def test_gdp_beside_zcdp_counts_as_zcdp_and_beside_pure_parts_as_itself() -> None:
+    zero, half, delta = Fraction(0), Fraction(1, 2), Fraction(1, 10**6)
+    alone = guarantee(Price(half, zero, delta, half), delta)
+    assert alone == (half + epsilon_of_gaussian(half, delta), 2 * delta)
+    mixed = guarantee(Price(half, Fraction(1, 100), zero, half), delta)
+    assert mixed == (half + epsilon_of_rho(half + Fraction(1, 100), delta), delta)
+    # each of the two converted for itself, at the same delta, would promise too much
+    both = epsilon_of_rho(Fraction(1, 100), delta) + epsilon_of_gaussian(half, delta)
+    assert mixed[0] - half != both
+    with pytest.raises(ValueError, match="positive delta"):
+        guarantee(Price(zero, zero, zero, half), zero)
+
+
+@pytest.mark.parametrize("split", [1, 3])
+@pytest.mark.parametrize("pure", [Fraction(1, 10), Fraction(1)])
+def test_gdp_and_pure_parts_together_keep_the_promise(split: int, pure: Fraction) -> None:
+    """A bit flipped with odds exp(p), and N(0, 1) or N(mu, 1) `split` times: the exact curve."""
+    amount, failure = Fraction(1, 20), Fraction(1, 1000)
+    caps = Price(pure, Fraction(0), failure) + Price(
+        Fraction(0), Fraction(0), Fraction(0), amount / split
+    ) * split  # fmt: skip
+    epsilon, delta = guarantee(caps, Fraction(1, 10**4))
+    keep, most = math.exp(pure) / (1 + math.exp(pure)), 0.0
+    for weight, loss in ((keep, pure), (1 - keep, -pure)):
+        most += weight * float(exact_delta(amount, epsilon - loss))
+    exact = float(failure) + (1 - float(failure)) * most
+    assert float(delta) / 40 < exact <= float(delta)

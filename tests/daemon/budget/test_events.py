@@ -21,10 +21,12 @@ from littled.budget.events import (
     PrecisionLoss,
     PrivacyEvent,
     RestoredSeason,
+    ScorecardSeason,
     SparseSelection,
     StageTest,
     TriggerSeason,
 )
+from littled.budget.normal import PI_UPPER
 from littled.budget.price import Price
 from littled.budget.prices import UnsupportedEvent, kappa_upper, price
 
@@ -73,6 +75,28 @@ def test_trigger_and_stage_tests_are_pure_at_their_rate(rate: Fraction) -> None:
 @given(RATES, RATES, FAILURES)
 def test_what_was_lost_counts_as_it_is_said(epsilon: Fraction, rho: Fraction, d: Fraction) -> None:
     assert price(RestoredSeason(epsilon, rho, d)) == Price(epsilon, rho, d)
+    lost = RestoredSeason(epsilon, Fraction(0), d, rho)
+    assert price(lost) == Price(epsilon, Fraction(0), d, rho)
+    assert ("gaussian" in event_to_dict(lost)) == (rho > 0)
+
+
+@given(st.integers(0, 10**9), st.integers(0, 10**9), st.integers(0, 10**9), RATES)
+def test_a_season_of_scorecards_costs_the_same_as_gdp_but_for_its_stump(
+    warmup: int, rest: int, judging: int, rate: Fraction
+) -> None:
+    zcdp = ScorecardSeason(warmup, 7, rest, 10**6, judging, rate)
+    gaussian = replace(zcdp, accounting="gaussian")
+    cost = price(gaussian)
+    assert cost == Price(ZERO, ZERO, ZERO, cost.gaussian)
+    rows = Fraction(max(warmup + 7, rest) + judging, 2 * 10**6)
+    drawn = cost.gaussian - STEP <= rate**2 * PI_UPPER / 4
+    assert cost.gaussian >= max(rows, rate**2 * Fraction(314159265, 10**8) / 4)
+    assert drawn or cost.gaussian - STEP < rows
+    assert price(zcdp).rho <= cost.gaussian
+    assert event_from_dict(event_to_dict(gaussian)) == gaussian
+    assert "accounting" not in event_to_dict(zcdp)
+    with pytest.raises(ValueError, match="accounting of scorecard_season must be one of zcdp, gau"):
+        replace(zcdp, accounting="pure")  # type: ignore[arg-type]
 
 
 @given(RATES, FAILURES)

@@ -70,6 +70,7 @@ def test_exhaustion_refuses_the_smallest_amount_but_not_nothing() -> None:
         Price(Fraction(1, 10**400), ZERO, ZERO),
         Price(ZERO, Fraction(1, 10**400), ZERO),
         Price(ZERO, ZERO, Fraction(1, 10**400)),
+        Price(ZERO, ZERO, ZERO, Fraction(1, 10**400)),
     ):
         with pytest.raises(BudgetRefused):
             full.admit(grain)
@@ -88,6 +89,13 @@ def test_one_full_cap_does_not_lend_from_another() -> None:
     with pytest.raises(BudgetRefused):
         state.admit(Price(Fraction(1, 100), ZERO, ZERO))
     assert state.admit(Price(ZERO, CAPS.rho, ZERO)).spent.rho == CAPS.rho
+    with pytest.raises(BudgetRefused):  # not even zCDP to what it would count as
+        state.admit(Price(ZERO, ZERO, ZERO, CAPS.rho / 2))
+    gaussian = PrivacyFilter(Price(ZERO, ZERO, ZERO, CAPS.rho), Price.zero())
+    with pytest.raises(BudgetRefused):
+        gaussian.admit(Price(ZERO, CAPS.rho / 2, ZERO))
+    half = gaussian.admit(Price(ZERO, ZERO, ZERO, CAPS.rho / 2))
+    assert half.left == half.spent
 
 
 def test_a_refusal_says_what_was_spent_asked_and_left() -> None:

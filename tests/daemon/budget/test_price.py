@@ -13,7 +13,7 @@ AMOUNTS = st.one_of(
     st.fractions(0, 100),
     st.sampled_from([Fraction(0), Fraction(5, 10**324), Fraction(1, 10**400), Fraction(10**400)]),
 )
-PRICES = st.builds(Price, AMOUNTS, AMOUNTS, AMOUNTS)
+PRICES = st.builds(Price, AMOUNTS, AMOUNTS, AMOUNTS, AMOUNTS)
 
 
 @given(PRICES, st.integers(0, 30))
@@ -46,7 +46,10 @@ def test_zero_costs_nothing(price: Price) -> None:
 @given(PRICES, PRICES)
 def test_fitting_is_componentwise(one: Price, two: Price) -> None:
     expected = (
-        one.epsilon_pure <= two.epsilon_pure and one.rho <= two.rho and one.delta <= two.delta
+        one.epsilon_pure <= two.epsilon_pure
+        and one.rho <= two.rho
+        and one.delta <= two.delta
+        and one.gaussian <= two.gaussian
     )
     assert one.fits_in(two) == (one <= two) == expected
 
@@ -74,6 +77,8 @@ def test_written_prices_are_read_again(price: Price) -> None:
         {"epsilon_pure": "1/1", "rho": "0/1", "delta": 0},
         {"epsilon_pure": "-1/1", "rho": "0/1", "delta": "0/1"},
         {"epsilon_pure": "2/2", "rho": "0/1", "delta": "0/1"},
+        {"epsilon_pure": "1/1", "rho": "0/1", "delta": "0/1", "gaussian": "0/1"},
+        {"epsilon_pure": "1/1", "rho": "0/1", "gaussian": "1/2"},
     ],
 )
 def test_what_is_no_price_is_refused(values: dict[str, Any]) -> None:
@@ -82,9 +87,9 @@ def test_what_is_no_price_is_refused(values: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize("amount", [0.5, float("nan"), float("inf"), "1/2", None, True])
-@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("place", [0, 1, 2, 3])
 def test_amounts_that_are_not_exact_are_refused(amount: Any, place: int) -> None:
-    amounts: list[Any] = [Fraction(0), Fraction(0), Fraction(0)]
+    amounts: list[Any] = [Fraction(0)] * 4
     amounts[place] = amount
     with pytest.raises(TypeError, match="must be a Fraction"):
         Price(*amounts)
@@ -110,3 +115,12 @@ def test_words_name_every_amount() -> None:
         Price(Fraction(1, 3), Fraction(0), Fraction(1, 10**6)).in_words()
         == "epsilon_pure 0.333334, rho 0, delta 0.000001"
     )
+    gaussian = Price(Fraction(0), Fraction(0), Fraction(0), Fraction(1, 3))
+    assert gaussian.in_words() == "epsilon_pure 0, rho 0, delta 0, gaussian 0.333334"
+
+
+def test_prices_without_a_gaussian_part_are_written_as_before_there_was_one() -> None:
+    half = Fraction(1, 2)
+    before = {"epsilon_pure": "1/2", "rho": "1/2", "delta": "1/2"}
+    assert Price(half, half, half).to_dict() == before
+    assert Price(half, half, half, half).to_dict() == before | {"gaussian": "1/2"}

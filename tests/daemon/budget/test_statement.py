@@ -115,6 +115,29 @@ def test_every_charge_is_an_event_with_both_amounts() -> None:
     ]
 
 
+@given(AMOUNTS, AMOUNTS)
+def test_gdp_is_an_event_of_no_more_noise_and_a_measurement_in_zcdp(
+    pure: Fraction, amount: Fraction
+) -> None:
+    amount += Fraction(1, 10**9)
+    zero = Fraction(0)
+    charge = Charge("a", {}, Price(pure, zero, Fraction(1, 8), amount), 3)
+    season = Season(0, (charge,))
+    parts = season.to_dict(DELTA_Z, "dp_accounting")["dp_event"]["events"]
+    assert [part["count"] for part in parts] == [3] * len(parts)
+    names = [part["event"]["class_name"] for part in parts]
+    assert names == (["ZCDpEvent"] if pure else []) + ["GaussianDpEvent"]
+    noise = parts[-1]["event"]["noise_multiplier"]
+    assert 1 / Fraction(noise) ** 2 >= 2 * amount
+    assert 1 / Fraction(math.nextafter(noise, math.inf)) ** 2 < 2 * amount * (
+        1 + Fraction(1, 2**80)
+    )
+    rows = season.to_dict(DELTA_Z, "opendp")["measurements"]
+    assert [row["measure"] for row in rows[-1:]] == ["zero_concentrated_divergence"]
+    assert Fraction(rows[-1]["distance"][0]) >= amount
+    assert sum(row["distance"][1] for row in rows) == 1 / 8
+
+
 def test_what_costs_nothing_is_a_measurement_of_nothing() -> None:
     (row,) = Season(0, (Charge(None, {}, Price.zero(), 5),)).to_dict(DELTA_Z, "opendp")[
         "measurements"

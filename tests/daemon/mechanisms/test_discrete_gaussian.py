@@ -4,6 +4,7 @@ import math
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -33,6 +34,25 @@ def test_the_table_is_the_distribution_function_of_a_discrete_gaussian() -> None
         differences = [e - found for e, found in zip(exact, entries(), strict=True)]
     assert max(differences) < Decimal("1.000001")
     assert min(differences) > Decimal("-0.000001")
+
+
+@pytest.mark.parametrize("variance", ["0.3", "1", "7.5", "400", "10000"])
+def test_rounded_normal_noise_is_as_near_as_lemma_n_says(variance: str) -> None:
+    """Both laws in full, entry by entry; the bound is that of Lemma N, and no wild one."""
+    with mpmath.workdps(50):
+        v = mpmath.mpf(variance)
+        deviation, reach = mpmath.sqrt(v), int(12 * math.sqrt(float(v))) + 3
+        ends = [mpmath.ncdf((x - 0.5) / deviation) for x in range(-reach, reach + 2)]
+        weights = [mpmath.exp(-x * x / (2 * v)) for x in map(mpmath.mpf, range(-reach, reach + 1))]
+        total = mpmath.fsum(weights)
+        apart = mpmath.fsum(
+            abs(high - low - weight / total)
+            for low, high, weight in zip(ends, ends[1:], weights, strict=False)
+        )
+        assert apart / 2 <= 1 / (8 * v)
+        assert apart / 2 > 1 / (80 * v) or v < 1
+    more = gaussian.ROUNDED_VARIATION - gaussian.TOTAL_VARIATION
+    assert more == Fraction(1, 8 * gaussian.VARIANCE) < Fraction(1, 1 << 74)
 
 
 def test_parts_begin_and_end_where_the_table_does() -> None:

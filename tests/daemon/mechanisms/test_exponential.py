@@ -13,6 +13,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import chisquare
 
+from littled.budget.conversion import guarantee
+from littled.budget.events import ScorecardSeason
+from littled.budget.price import Price
+from littled.budget.prices import price
 from littled.mechanisms.exponential import ExponentialMechanism
 from support.tails import weight_of
 
@@ -207,6 +211,84 @@ def test_the_zcdp_price_cannot_be_much_lower() -> None:
     mechanism = ExponentialMechanism(rate)
     laws = (probabilities(mechanism, np.array(each)) for each in ([1, 0], [0, 1]))
     assert divergence(1.01, *laws) > 0.99 * float(rate) ** 2 / 2
+
+
+# -- Gaussian differential privacy, by exact enumeration -------------------------------------------
+
+
+def gdp(rate: Fraction) -> mpmath.mpf:
+    """mu of a draw of bounded range r = 2 rate, r sqrt(2 pi) / 4."""
+    return mpmath.sqrt(2 * mpmath.pi) / 2 * rate.numerator / rate.denominator
+
+
+def quantile(share: mpmath.mpf) -> mpmath.mpf:
+    return -mpmath.sqrt(2) * mpmath.erfinv(1 - 2 * share)
+
+
+def apart(here: list[Fraction], there: list[Fraction]) -> mpmath.mpf:
+    """The least mu for two laws: that of the best tests, between which a chance decides."""
+    pairs = sorted(zip(here, there, strict=True), key=lambda pair: pair[0] / pair[1], reverse=True)
+    p, q, most = Fraction(0), Fraction(0), mpmath.mpf(0)
+    for one, other in pairs[:-1]:
+        p, q = p + one, q + other
+        shares = (mpmath.mpf(each.numerator) / each.denominator for each in (p, q))
+        most = max(most, quantile(next(shares)) - quantile(next(shares)))
+    return most
+
+
+@pytest.mark.parametrize("rate", RATES)
+def test_a_draw_is_gdp_at_its_price(rate: Fraction) -> None:
+    mechanism, most = ExponentialMechanism(rate), mpmath.mpf(0)
+    with mpmath.workdps(60):
+        for one, other in neighbours():
+            laws = probabilities(mechanism, one), probabilities(mechanism, other)
+            most = max(most, apart(*laws))
+        # two groups at even odds, one up and the other down, are as far apart as that, nearly
+        laws = (
+            probabilities(mechanism, np.array([1, 0])),
+            probabilities(mechanism, np.array([0, 1])),
+        )
+        worst = max(most, apart(*laws))
+        assert worst <= gdp(rate)
+        assert worst > gdp(rate) * (1 - mpmath.mpf(float(rate)) ** 2)
+        # what it costs in zCDP, as mu^2 / 2, would not be enough
+        if rate < 1:
+            assert worst > mpmath.mpf(float(rate))
+
+
+def test_the_normal_profile_is_above_a_parabola() -> None:
+    """I(u) >= 4 u (1 - u) / sqrt(2 pi), with equality at 1/2: what the price of a draw rests on."""
+    with mpmath.workdps(40):
+        for k in range(1, 400):
+            u = mpmath.mpf(k) / 400
+            profile = mpmath.npdf(quantile(u))
+            parabola = 4 * u * (1 - u) / mpmath.sqrt(2 * mpmath.pi)
+            assert profile > parabola if k != 200 else mpmath.almosteq(profile, parabola)
+
+
+@pytest.mark.parametrize("rate", [rate for rate in RATES if rate < 2])
+@pytest.mark.parametrize("mass", [Fraction(1, 10), Fraction(1, 10**4)])
+def test_a_draw_beside_normal_noise_and_a_pure_bit_keeps_the_promise(
+    rate: Fraction, mass: Fraction
+) -> None:
+    """The exact hockey-stick divergence of all three against what their prices come to."""
+    mechanism, pure, amount = ExponentialMechanism(rate), Fraction(1, 4), Fraction(1, 50)
+    zero = Fraction(0)
+    drawn = price(ScorecardSeason(0, 0, 0, 1, 0, rate, "gaussian"))
+    caps = Price(pure, zero, zero, amount) + drawn
+    epsilon, delta = guarantee(caps, mass)
+    mu, most = mpmath.sqrt(2 * mpmath.mpf(amount.numerator) / amount.denominator), mpmath.mpf(0)
+    keep = 1 / (1 + mpmath.exp(-mpmath.mpf(1) / 4))
+    for one, other in [*neighbours(), (np.array([1, 0]), np.array([0, 1]))]:
+        laws = probabilities(mechanism, one), probabilities(mechanism, other)
+        found = mpmath.mpf(0)
+        for p, q in zip(*laws, strict=True):
+            for weight, loss in ((keep, 0.25), (1 - keep, -0.25)):
+                e = float(epsilon) - loss - math.log(p / q)
+                inner = mpmath.ncdf(mu / 2 - e / mu) - mpmath.exp(e) * mpmath.ncdf(-mu / 2 - e / mu)
+                found += weight * float(p) * inner
+        most = max(most, found)
+    assert 0 < most <= mpmath.mpf(delta.numerator) / delta.denominator
 
 
 # -- statistics ----------------------------------------------------------------------------------

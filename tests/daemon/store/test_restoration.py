@@ -73,6 +73,16 @@ def test_a_season_counts_what_the_mark_says_if_it_stood_in_it() -> None:
     assert SAID.charge(1, more, CAPS, 1000) == Price.zero(), "the copy had something to learn yet"
 
 
+def test_what_is_lost_of_gdp_is_charged_as_gdp() -> None:
+    zero, spent = Fraction(0), replace(SPENT, gaussian=HALF)
+    said = replace(SAID, spent=spent)
+    assert Restoration.from_record(record(said.to_bytes())) == said
+    assert said.charge(1, replace(SPENT, gaussian=HALF / 4), CAPS, 1000) == Price(
+        zero, zero, zero, HALF * 3 / 4
+    )
+    assert b"gaussian" not in SAID.to_bytes(), "as it was written before there was GDP"
+
+
 @pytest.mark.parametrize(
     ("said", "season"),
     [

@@ -37,6 +37,7 @@ class LeaderCharges:
             variance=NOISE_VARIANCE,
             judging=CANDIDATES * (2 * judging) ** 2,
             stump_rate=from_text(parameters.get("stump_rate", "0/1")) * (most or 1),
+            accounting=parameters.get("accounting", "zcdp"),
         )
         every = _later(parameters, "publish_every") or max(1, -(-batches // 4096))
         return Charges(

@@ -135,7 +135,9 @@ class LeaderLearner:
         """Bound on the total variation distance of a season from its ideal noise."""
         p, dimensions = self.parameters, self.features.dimensions
         values = (p.batches + p.warmup) * dimensions + bool(p.warmup) * (dimensions + 1)
-        found = (values + COUNTED * len(p.periods)) * discrete_gaussian.TOTAL_VARIATION
+        gaussian = p.accounting == "gaussian"
+        one = discrete_gaussian.ROUNDED_VARIATION if gaussian else discrete_gaussian.TOTAL_VARIATION
+        found = (values + COUNTED * len(p.periods)) * one
         if p.stump_batches:
             drawn = ExponentialMechanism(p.stump_rate).total_variation(len(self.stumps.drawn))
             found += len(self.stages) * drawn
@@ -547,6 +549,7 @@ def season_event(p: LeaderParameters) -> ScorecardSeason:
         variance=discrete_gaussian.VARIANCE,
         judging=COUNTED * (2 * p.judging_scale * most) ** 2,
         stump_rate=p.stump_rate * most,
+        accounting=p.accounting,
     )
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
-from typing import Any, Self
+from typing import Any, Self, get_args
 
-from littled.budget.events import EPSILON_MAX
+from littled.budget.events import EPSILON_MAX, NoiseAccounting
 from littled.budget.unit import USER_EXAMPLES_MAX
 from littled.classes.scorecard import COSINES_MAX
 from littled.learners.leader.shaping import FALLING, FREE, RISING
@@ -54,7 +54,7 @@ _LATER = (
     *("stump_batches", "stump_rate", "stump_points", "stump_fade"),
     *("judging_scale", "judging_first", "judging_last", "least_change"),
     *("damping", "judging_lead", "short_share"),
-    *("falling_after", "drift_batches", "drift_lead"),
+    *("falling_after", "drift_batches", "drift_lead", "accounting"),
 )
 
 
@@ -101,6 +101,7 @@ class LeaderParameters:
       longer than noise by `drift_lead` standard deviations, t begins anew; 0 where it never does.
     - `least_change`: a scorecard is published again when rows score differently by so many points,
       as a root mean square over rows whose buckets are all as likely; 0 for any change.
+    - `accounting`: whether the price of a season is booked as zCDP or, exactly, as GDP.
 
     ValueError, one sentence, for values and combinations that no learner can have.
     """
@@ -134,6 +135,7 @@ class LeaderParameters:
     falling_after: int = 0
     drift_batches: int = 0
     drift_lead: int = 0
+    accounting: NoiseAccounting = "zcdp"
 
     def __post_init__(self) -> None:
         """Say the first thing that is wrong, if anything is."""
@@ -263,6 +265,8 @@ def _wrong_types(p: LeaderParameters) -> Iterator[str]:
 
 def _wrong_values(p: LeaderParameters) -> Iterator[str]:
     """What no value may be, and what values may not be together."""
+    if p.accounting not in get_args(NoiseAccounting):
+        yield f"accounting must be one of {', '.join(get_args(NoiseAccounting))}"
     if p.epsilon <= 0 or not 0 < p.learning_rate <= 1:
         yield "epsilon must be above 0, and learning_rate above 0 and at most 1"
     if not 0 < p.decay <= 1:

@@ -16,6 +16,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from littled.budget.normal import PI_UPPER
 from littled.classes.capabilities import AdditiveRules, needed
 from littled.learners.leader import LeaderParameters
 from littled.learners.leader.judging import COUNTED
@@ -112,6 +113,7 @@ class LeaderPlanning(Planning[LeaderRequest, LeaderEstimate, LeaderPlan]):
     """How scorecard learners are planned, and what they take."""
 
     has_trigger: ClassVar[bool] = False
+    gaussian: ClassVar[bool] = True
     takes_less: ClassVar[str] = " or fewer columns of a scorecard"
 
     def check(self, request: LeaderRequest, stream: StreamRequest) -> None:
@@ -132,7 +134,7 @@ class LeaderPlanning(Planning[LeaderRequest, LeaderEstimate, LeaderPlan]):
             )
 
     def best(self, request: LeaderRequest, budget: Budget) -> LeaderEstimate | None:
-        """The plan under one way to divide the budget; None if it leaves no zCDP."""
+        """The plan under one way to divide the budget; None if it leaves nothing for noise."""
         if budget.accounting != "zcdp" or request.hypotheses.additive is None:
             return None
         parameters = planned(request.hypotheses.additive, budget)
@@ -144,7 +146,11 @@ class LeaderPlanning(Planning[LeaderRequest, LeaderEstimate, LeaderPlan]):
             self.snapshot_bytes_max(plan) > SNAPSHOT_BYTES_MAX
             or self.memory_bytes_max(plan) > MEMORY_BYTES_MAX
         )
-        return None if too_large else LeaderEstimate(plan, score_noise(parameters))
+        # a tiny delta, or a huge epsilon, has no room for the distance from normal noise
+        beside = budget.failure + budget.precision
+        if too_large or (budget.gaussian and plan.season_cost("").delta > beside):
+            return None
+        return LeaderEstimate(plan, score_noise(parameters))
 
     def cost(self, request: LeaderRequest, estimate: LeaderEstimate) -> Cost:
         """The noise of a score."""
@@ -186,7 +192,10 @@ class LeaderPlanning(Planning[LeaderRequest, LeaderEstimate, LeaderPlan]):
 
 @lru_cache(maxsize=256)
 def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
-    """The parameters for a part of a budget in zCDP; None if it is too small."""
+    """The parameters for a part of a budget in zCDP or GDP; None if it is too small.
+
+    rho is mu^2 / 2 where it is GDP.
+    """
     n, rho, most = budget.horizon, float(budget.answers_amount), budget.unit.examples
     if rho <= 0:
         return None
@@ -200,7 +209,9 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
     if falls:
         batch, decay, rate = _batch(n, rows, FALLING_SPEED, min(batch, FALLING_BATCH_MIN))
         rate = min(FALLING_RATE * rate, BATCH_SPEED_MAX / batch)
-    stump, stump_rate = _stump(rules, n, own, batch)
+    # a draw of rate e costs e^2 / 2, or pi / 2 times as much
+    drawn = own * float(2 / PI_UPPER) if budget.gaussian else own
+    stump, stump_rate = _stump(rules, n, drawn, batch)
     warmup = _warmup(rules.features(cosines).dimensions, n, rows, batch)
     batches = n // batch - stump - warmup
     damping = Fraction(1, max(DAMPED_MIN, min(DAMPED_MAX, n // batch // DAMPED_OVER)))
@@ -240,6 +251,7 @@ def planned(rules: AdditiveRules, budget: Budget) -> LeaderParameters | None:
             falling_after=n // batch // FALLING_OVER if falls else 0,
             drift_batches=DRIFT_BATCHES if falls else 0,
             drift_lead=DRIFT_LEAD if falls else 0,
+            accounting="gaussian" if budget.gaussian else "zcdp",
         )
     except ValueError:  # a season so long that sums would not fit into 64 bits
         return None

@@ -4,7 +4,7 @@ import { gauge, grouped, h, percent, put, short } from "./dom.js";
 import { LearnerCard } from "./learner.js";
 import { Planner } from "./planner.js";
 
-const PART_NAMES = { epsilon_pure: "pure epsilon", rho: "rho (zCDP)", delta: "delta" };
+const PART_NAMES = { epsilon_pure: "pure epsilon", rho: "rho (zCDP)", gaussian: "mu² / 2 (GDP)", delta: "delta" };
 
 export class StreamView {
   constructor(daemon, name, facts) {
@@ -78,7 +78,7 @@ export class StreamView {
   }
 
   drawVerify() {
-    const rows = Object.entries(this.facts.caps).map(([part, cap]) => [PART_NAMES[part] ?? part, this.facts.spent[part], cap]);
+    const rows = Object.entries(this.facts.caps).map(([part, cap]) => [PART_NAMES[part] ?? part, this.facts.spent[part] ?? "0/1", cap]);
     put(
       this.verify,
       h("h3", {}, "Check it yourself"),

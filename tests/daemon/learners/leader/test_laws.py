@@ -3,9 +3,10 @@
 Noise is Gaussian, so what a transcript costs is exact arithmetic: given what is before, a release
 of values v on one side and v' on the other has the divergence |v - v'|^2 / (2 s^2) in zCDP, and
 these add up over the transcript; a stump is drawn with the bounded range w = rate (largest change
-of a score - least change), which costs w^2 / 8. So the transcript is given here, by an adversary
-who also chooses every other example by it; both sides are run until their values are known, and the
-squares that they differ by are compared with the learner's own event. Nothing is sampled.
+of a score - least change), which costs w^2 / 8. As GDP mu^2 / 2 is the same, but for a draw
+w^2 pi / 16. So the transcript is given here, by an adversary who also chooses every other example
+by it; both sides are run until their values are known, and the squares that they differ by are
+compared with the learner's own event. Nothing is sampled.
 """
 
 from collections.abc import Iterator, Sequence
@@ -17,7 +18,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from littled.budget.events import ScorecardSeason
+from littled.budget.events import PrecisionLoss, ScorecardSeason
+from littled.budget.price import Price
 from littled.budget.prices import price
 from littled.classes.capabilities import Integers
 from littled.classes.scorecard import Scorecards
@@ -48,6 +50,9 @@ DAMPED = replace(
 )  # fmt: skip
 # The learning rate falls, and begins anew after what is longer than noise.
 FALLING = replace(DAMPED, falling_after=2, drift_batches=2, drift_lead=1)
+# Where the stump is the dearest part: as GDP it is dearer than in zCDP.
+EXACT = replace(FALLING, accounting="gaussian", stump_rate=F(1, 90))
+PI = F(314159265358979323846, 10**20)
 # A row of buckets and a label; None for an example of a user that is not there.
 Example = tuple[tuple[int, int], int]
 EXTREMES: tuple[Example, ...] = (((0, 0), 0), ((0, 0), 1), ((2, 1), 0), ((2, 1), 1), ((1, 0), 1))
@@ -102,7 +107,7 @@ def values_of(
 
 
 def cost(learner: Transcribed, sides: Sequence[Sequence[Example]], users: Any = None) -> Fraction:
-    """rho of one transcript for two neighbours; `users` those of each side."""
+    """rho, or mu^2 / 2, of one transcript for two neighbours; `users` those of each side."""
     whose = (None, None) if users is None else users
     first, second = (values_of(learner, s, u) for s, u in zip(sides, whose, strict=True))
     assert [purpose for purpose, _ in first] == [purpose for purpose, _ in second]
@@ -112,6 +117,8 @@ def cost(learner: Transcribed, sides: Sequence[Sequence[Example]], users: Any = 
         if purpose == "scorecard-stump":
             width = learner.parameters.stump_rate * (max(changes) - min(changes))
             drawn += width**2 / 8
+            if learner.parameters.accounting == "gaussian":
+                drawn += width**2 * (PI / 16 - F(1, 8))
         else:
             squares += sum(change**2 for change in changes)
     return drawn + Fraction(squares, 2 * discrete_gaussian.VARIANCE)
@@ -119,7 +126,11 @@ def cost(learner: Transcribed, sides: Sequence[Sequence[Example]], users: Any = 
 
 def claimed(learner: LeaderLearner) -> Fraction:
     (event, _) = learner.season_events()
-    return price(event).rho
+    cost, zero = price(event), F(0)
+    amount = cost.rho + cost.gaussian
+    gaussian = learner.parameters.accounting == "gaussian"
+    assert cost == (Price(zero, zero, zero, amount) if gaussian else Price(zero, amount, zero))
+    return amount
 
 
 LONG = 8
@@ -143,8 +154,8 @@ def neighbours(length: int) -> Iterator[tuple[list[Example], list[Example]]]:
 
 @pytest.mark.parametrize(
     "parameters",
-    [COLD, WARM, COMPARED, DAMPED, FALLING],
-    ids=["cold", "warm", "compared", "damped", "falling"],
+    [COLD, WARM, COMPARED, DAMPED, FALLING, replace(WARM, accounting="gaussian"), EXACT],
+    ids=["cold", "warm", "compared", "damped", "falling", "warm, GDP", "falling, GDP"],
 )
 def test_all_releases_of_a_season_cost_what_is_charged(parameters: LeaderParameters) -> None:
     most = F(0)
@@ -181,7 +192,9 @@ def test_the_warmup_and_the_rest_are_each_within_their_part() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize("most", [1, 2])
 @pytest.mark.parametrize(
-    "parameters", [COLD, WARM, COMPARED, DAMPED], ids=["cold", "warm", "compared", "damped"]
+    "parameters",
+    [COLD, WARM, COMPARED, DAMPED, EXACT],
+    ids=["cold", "warm", "compared", "damped", "falling, GDP"],
 )
 def test_all_that_one_user_gives_costs_what_is_charged(
     parameters: LeaderParameters, most: int
@@ -230,6 +243,18 @@ def test_the_event_of_a_damped_sequence_has_its_own_coefficients() -> None:
     assert season_event(DAMPED).rest == (2 << 22) ** 2 * (40**2 + 3**2)
     # what a learning rate does has no price
     assert season_event(FALLING) == season_event(DAMPED)
+
+
+def test_a_season_of_gdp_pays_for_the_distance_from_normal_noise() -> None:
+    exact = LeaderLearner("s/l", CLASS, replace(FALLING, accounting="gaussian"))
+    zcdp = LeaderLearner("s/l", CLASS, FALLING)
+    season, loss = exact.season_events()
+    assert season == replace(season_event(FALLING), accounting="gaussian")
+    values = (FALLING.batches + FALLING.warmup) * exact.features.dimensions
+    values += exact.features.dimensions + 1 + 3 * len(FALLING.periods)
+    more = exact.precision_error() - zcdp.precision_error()
+    assert more == F(values, 8 * discrete_gaussian.VARIANCE)
+    assert loss == PrecisionLoss(exact.precision_error(), FALLING.epsilon)
 
 
 def test_the_event_is_what_the_proof_says() -> None:
