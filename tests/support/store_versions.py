@@ -49,17 +49,23 @@ HOLDS = {
 def formats() -> dict[int, str]:
     """What each format says of a store."""
     found = {}
-    for packed, of_users, beside, of_blake3, grown in product((False, True), repeat=5):
+    for packed, of_users, beside, of_blake3, grown, of_gdp in product((False, True), repeat=6):
         if of_blake3 and not beside:
             continue
         number = format_number(
-            packed=packed, of_users=of_users, beside=beside, of_blake3=of_blake3, grown=grown
+            packed=packed,
+            of_users=of_users,
+            beside=beside,
+            of_blake3=of_blake3,
+            grown=grown,
+            of_gdp=of_gdp,
         )
         what = ["a stream that protects users"] * of_users
         what += ["records packed into segments"] * packed
         what += ["columns beside the database"] * beside
         what += ["these in the chain by their BLAKE3"] * of_blake3
         what += ["streams with configurations of their own, or closed"] * grown
+        what += ["a stream that is charged for GDP"] * of_gdp
         found[number] = "; ".join(what) or "nothing of this"
     return dict(sorted(found.items()))
 

@@ -38,7 +38,10 @@ FORMATS_BLAKE3 = 8
 # And all of these by so much, once a stream was added or closed, and where streams have
 # configurations of their own: a version that does not know that would go on with a closed stream.
 FORMATS_GROWN = 12
-FORMAT_MAX = FORMAT_PACKED_OF_USERS + FORMATS_BLAKE3 + FORMATS_GROWN
+# And all of these by so much with a stream that may be charged for Gaussian differential privacy: a
+# version that does not know that could not read what its caps are.
+FORMATS_GDP = 24
+FORMAT_MAX = FORMAT_PACKED_OF_USERS + FORMATS_BLAKE3 + FORMATS_GROWN + FORMATS_GDP
 # And by so much where nobody may use what is there (`littled.store.moving`): an unfinished copy,
 # and what is left of a store that was moved away. Every version refuses either, earlier ones by
 # the number alone.
@@ -379,11 +382,15 @@ class Facts:
     lost: Mapping[str, bytes] = field(default_factory=dict)
     # Whether any stream protects users, so that the table of records has a column for them.
     of_users: bool = field(init=False)
+    # Whether any stream may be charged for Gaussian differential privacy.
+    of_gdp: bool = field(init=False)
 
     def __post_init__(self) -> None:
         """Look at all streams once."""
         of_users = any(stream.of_users for stream in self.streams.values())
         object.__setattr__(self, "of_users", of_users)
+        of_gdp = any(is_of_gdp(stream.plan) for stream in self.streams.values())
+        object.__setattr__(self, "of_gdp", of_gdp)
 
 
 def json_bytes(values: Mapping[str, Any]) -> bytes:
@@ -417,7 +424,12 @@ def write_facts(connection: Connection, facts: Facts) -> None:
     put_streams(connection, stream_rows(facts.streams))
     grown = has_growth(connection)
     number = format_number(
-        packed=False, of_users=facts.of_users, beside=False, of_blake3=False, grown=grown
+        packed=False,
+        of_users=facts.of_users,
+        beside=False,
+        of_blake3=False,
+        grown=grown,
+        of_gdp=facts.of_gdp,
     )
     connection.put_format(number)
 
@@ -474,8 +486,7 @@ def read_facts(readers: Readers, *, moving: bool = False) -> Facts:
             streams={
                 name: StreamFacts(
                     *(identity, plan, start, is_of_users(plan)),
-                    growth.configurations.get(identity),
-                    growth.closings.get(identity),
+                    *(growth.configurations.get(identity), growth.closings.get(identity)),
                 )
                 for name, identity, plan, start in rows
             },
@@ -487,6 +498,7 @@ def read_facts(readers: Readers, *, moving: bool = False) -> Facts:
             beside=beside,
             of_blake3=_says_blake3(found),
             grown=grown,
+            of_gdp=facts.of_gdp,
         )
         sound = found == number and all(
             stream_facts.genesis
@@ -583,6 +595,14 @@ def is_of_users(plan: bytes) -> bool:
     return unit == "user"
 
 
+def is_of_gdp(plan: bytes) -> bool:
+    """Whether the caps of a plan, JSON, have a part of Gaussian differential privacy.
+
+    ValueError, TypeError or AttributeError for what is no plan.
+    """
+    return b'"gaussian"' in plan and "gaussian" in json.loads(plan).get("caps", {})
+
+
 def plan_of(facts: Facts, stream: str) -> dict[str, Any]:
     """The plan of a stream. KeyError: no such stream; StoreDamaged."""
     try:
@@ -672,7 +692,13 @@ def begin_growing(connection: Connection, facts: Facts, *, users: bool = False) 
 
 
 def format_number(
-    *, packed: bool, of_users: bool, beside: bool, of_blake3: bool, grown: bool = False
+    *,
+    packed: bool,
+    of_users: bool,
+    beside: bool,
+    of_blake3: bool,
+    grown: bool = False,
+    of_gdp: bool = False,
 ) -> int:
     """The format of a store's file."""
     number = FORMAT_OF_USERS if of_users else FORMAT
@@ -680,6 +706,8 @@ def format_number(
         number = FORMAT_PACKED_OF_USERS if of_users else FORMAT_PACKED
     if grown:
         number += FORMATS_GROWN
+    if of_gdp:
+        number += FORMATS_GDP
     if not beside:
         return number
     return number + (FORMATS_BLAKE3 if of_blake3 else FORMATS_BESIDE)
@@ -692,6 +720,7 @@ def _put_format(connection: Connection, facts: Facts, *, of_blake3: bool) -> Non
         beside=has_beside(connection),
         of_blake3=of_blake3,
         grown=has_growth(connection),
+        of_gdp=facts.of_gdp,
     )
     connection.put_format(number)
 
@@ -703,6 +732,7 @@ def _is_of_blake3(connection: Connection) -> bool:
 
 def _says_blake3(number: int) -> bool:
     """The same, by the number of a format."""
+    number -= FORMATS_GDP if number > FORMATS_GDP else 0
     return number - (FORMATS_GROWN if number > FORMATS_GROWN else 0) > FORMATS_BLAKE3
 
 

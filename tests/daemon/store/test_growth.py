@@ -12,7 +12,7 @@ import pytest
 import littled.store.files
 import littled.store.store
 from littled.store.creation import STREAMS_TOGETHER_MAX
-from littled.store.database import FORMATS_GROWN, read_facts
+from littled.store.database import FORMATS_GDP, FORMATS_GROWN, read_facts
 from littled.store.errors import StoreDamaged, StoreRefused
 from littled.store.place import Place
 from littled.store.records import NewRecord, genesis
@@ -129,6 +129,23 @@ def test_an_added_stream_is_bound_to_its_own_configuration(path: Path, mark: Pat
     change(path / "store.sqlite", "UPDATE configurations SET configuration = x'7b7d'")
     with pytest.raises(StoreRefused, match="is damaged"):
         Store.open(path, mark_path=mark)
+
+
+def test_a_stream_of_gdp_is_nothing_for_earlier_versions(path: Path, mark: Path) -> None:
+    values = plan_values()
+    exact = {**values, "caps": {**values["caps"], "gaussian": "1/2"}}
+    with Store.open(path, mark_path=mark) as store:
+        add(store, "new")
+        assert facts(path)[1] == FORMATS_GROWN + 1
+        store.add_streams(configuration("gaussian"), {"gaussian": {**values, "learners": {}}})
+        assert facts(path)[1] == FORMATS_GROWN + 1, "the name alone is none"
+        store.add_streams(configuration("cards"), {"cards": exact})
+    assert facts(path)[1] == FORMATS_GDP + FORMATS_GROWN + 1
+    Store.create(path.with_name("cards"), configuration("cards"), {"cards": exact})
+    assert facts(path.with_name("cards"))[1] == FORMATS_GDP + 1
+    with Store.open(path, mark_path=mark) as store:
+        feed(store, [1], stream="cards")
+    assert facts(path)[1] == FORMATS_GDP + FORMATS_GROWN + 1
 
 
 def test_a_stream_of_users_may_be_the_first_of_its_kind(path: Path, mark: Path) -> None:
