@@ -6,7 +6,7 @@ import click
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from littled.budget.price import Price
+from littled.budget.price import AMOUNTS, Price
 from littled.budget.rounding import in_words
 from littled.budget.statement import Form
 from littled.cli.failures import WRONG_USE, explained
@@ -15,9 +15,6 @@ from littled.cli.storing import StoreFiles, store_argument, store_options
 from littled.store.errors import StoreError
 from littled.store.place import StorePath
 from littled.store.statement import FORMS, NoSuchStream, ledger_of
-
-# Columns of the table: the last one for what has such a charge.
-_AMOUNTS = ("epsilon_pure", "rho", "delta", "gaussian")
 
 
 @click.command()
@@ -87,7 +84,7 @@ def charges_table(season: dict[str, Any]) -> Table:
     table.add_column("learner")
     table.add_column("charge")
     total = Price.from_dict(season["spent"])
-    names = [name for name in _AMOUNTS if name != "gaussian" or total.gaussian]
+    names = [name for name in AMOUNTS if name != "gaussian" or total.gaussian]
     for heading in ("times", *names):
         table.add_column(heading, justify="right")
     for charge in season["charges"]:

@@ -19,7 +19,7 @@ from littled.budget.charges import Charges, ChargesUnknown, wrong_charges
 from littled.budget.conversion import guarantee
 from littled.budget.events import RestoredSeason
 from littled.budget.ledger import LedgerEntry, rederive
-from littled.budget.price import Price
+from littled.budget.price import AMOUNTS, Price
 from littled.store.archive import Archive
 from littled.store.database import Facts, answer_windows, plan_of, read_facts
 from littled.store.errors import StoreDamaged, StoreError, StoreRefused
@@ -585,6 +585,6 @@ def _most_spent(entries: list[LedgerEntry]) -> Price:
     return Price(
         *(
             max((getattr(price, part) for price in seasons.values()), default=Fraction(0))
-            for part in ("epsilon_pure", "rho", "delta", "gaussian")
+            for part in AMOUNTS
         )
     )
