@@ -9,7 +9,8 @@ those of this version. Nothing here may need more than that version had. "column
 good rules are; "scorecards" of 84a95e3; "boosted" of 9e2c4c6, with scorecards from windows;
 "damped" of 167dd7b, the last whose scorecards have one rate; "sequences" of the first with one-way
 sequences; "grown" of the first to which streams can be added; "places" of 10fe5c0, with places of
-producers' sources; all others are of 17e11b0.
+producers' sources; "exact" of 18ed2ea, the first that books scorecards as Gaussian differential
+privacy; all others are of 17e11b0.
 """
 
 import json
@@ -159,6 +160,10 @@ CONFIGURATIONS = {
     # the same with damped noise, a stump, judged candidates, and one rate for the whole season
     "damped": stream("cold", "scorecard:16x16x16c", epsilon=2, horizon=1_000)
     + stream("warm", "scorecard:16x16x16", "columns_max = 2", epsilon=20, horizon=1_300)
+    + stream("members", "scorecard:16x16", unit=USERS, epsilon=8),
+    # and booked as GDP; how good the rules of the second are is measured, as is usual
+    "exact": stream("cold", "scorecard:16x16x16c", epsilon=2, horizon=1_000)
+    + stream("warm", "scorecard:16x16x16", "columns_max = 2", epsilon=8, horizon=1_300)
     + stream("members", "scorecard:16x16", unit=USERS, epsilon=8),
 }
 """By name of a store: what it was made with."""

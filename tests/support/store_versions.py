@@ -25,12 +25,14 @@ WRITTEN_BY = {
     "boosted": "9e2c4c6",
     "damped": "167dd7b",
     "sequences": "ca54681",
+    "exact": "18ed2ea",
 }
 HOLDS = {
     "answers": "learners that answer questions, by every method",
     "boosted": "scorecards from windows",
     "classes": "a learner of each of ten classes",
     "columns": "large batches, whose columns lie in files beside the database",
+    "exact": "scorecards that are charged for GDP",
     "grown": "a stream that was added, and one that was closed",
     "killed": "what a daemon left that was killed at work",
     "places": "places of producers' sources",

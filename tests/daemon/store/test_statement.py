@@ -66,10 +66,15 @@ def test_both_libraries_come_to_the_epsilon_of_every_season(
         for stream in found["streams"].values():
             for season in stream["seasons"]:
                 epsilon, delta = accountants[form](season)
-                assert epsilon == pytest.approx(season["epsilon"], rel=APART[form])
+                exact = "gaussian" not in season["spent"] or form == "dp_accounting"
+                if exact:
+                    assert epsilon == pytest.approx(season["epsilon"], rel=APART[form])
+                else:  # it knows no better than zCDP
+                    assert season["epsilon"] < epsilon < 1.2 * season["epsilon"]
                 assert season["epsilon"] <= stream["budget"]["epsilon"]
                 assert season["delta"] <= stream["budget"]["delta"]
-                composed = form == "dp_accounting" or not season["spent"]["rho"].startswith("0/")
+                composed = form == "dp_accounting" or not exact
+                composed = composed or not season["spent"]["rho"].startswith("0/")
                 expected = season["delta"] if composed else season["failure_mass"]
                 assert delta == pytest.approx(expected, rel=1e-12)
 
