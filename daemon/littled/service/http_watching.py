@@ -16,6 +16,7 @@ from littled.service.http_surface import Handler, Surface
 from littled.service.page import POLICY, page_file
 from littled.service.planning import Plans
 from littled.service.statuses import status_page
+from littled_protocol.messages import NAME
 
 
 class WatchPages:
@@ -65,6 +66,9 @@ class WatchPages:
         most = number_in(asked["limit"], STATUS_LIMIT_MAX) if "limit" in asked else None
         if most == 0 or ("limit" in asked and most is None):
             raise web.HTTPBadRequest(text="limit must be a number of streams, from 1 on\n")
+        after = asked.get("after")
+        if after is not None and not NAME.fullmatch(after):
+            raise web.HTTPBadRequest(text="after must be the name of a stream\n")
         surface, rights = self._surface, request[RIGHTS]
         only = set(asked.getall("stream")) if "stream" in asked else None
         check_here(surface, sorted(filter(rights.sees, only or ())))
@@ -73,7 +77,7 @@ class WatchPages:
                 # In the order in which JSON has them, so that the last one of a page is known.
                 *(surface.status, sorted(surface.x_types), rights),
                 only=only,
-                after=asked.get("after"),
+                after=after,
                 most=most,
             )
         )

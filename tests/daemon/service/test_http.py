@@ -44,6 +44,22 @@ async def test_status_and_metrics(site: Site) -> None:
     assert headers["Content-Type"].startswith("text/plain; version=0.0.4")
 
 
+@pytest.mark.parametrize(
+    ("query", "sentence"),
+    [
+        ("after=", "after must be the name of a stream\n"),
+        ("after=no%20name", "after must be the name of a stream\n"),
+        ("limit=0", "limit must be a number of streams, from 1 on\n"),
+        ("limit=many", "limit must be a number of streams, from 1 on\n"),
+    ],
+)
+async def test_a_page_of_statuses_that_cannot_be_is_refused(
+    site: Site, query: str, sentence: str
+) -> None:
+    assert (await site.get(f"/status?{query}"))[:2] == (400, sentence)
+    assert (await site.get("/status?after=flights&limit=1"))[0] == 200
+
+
 async def test_answers_name_the_daemon_and_nothing_below_it(site: Site) -> None:
     for path in ("/status", "/nowhere", "/rules/flights/late"):
         headers = (await site.get(path))[2]
