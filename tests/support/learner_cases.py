@@ -354,6 +354,7 @@ SCORECARDS: dict[str, tuple[str, LeaderParameters]] = {
         "scorecard",
         replace(COMPARED, damping=Fraction(4, 5), falling_after=3, drift_batches=2, drift_lead=1),
     ),
+    "scorecard exact": ("scorecard", replace(COMPARED, accounting="gaussian")),
 }
 # A name ends with c.
 SCORECARD_USERS: dict[str, tuple[str, LeaderParameters]] = {

@@ -317,8 +317,18 @@ SHAPED_SELDOM = replace(SELDOM, monotone="rf")
 @pytest.mark.long
 @pytest.mark.parametrize(
     "parameters",
-    [COLD, WARM, SHAPED, COMPARED, DAMPED, FALLING, SELDOM, SHAPED_SELDOM],
-    ids=["cold", "warm", "shaped", "compared", "damped", "falling", "seldom", "shaped-seldom"],
+    [COLD, WARM, SHAPED, COMPARED, DAMPED, FALLING, SELDOM, SHAPED_SELDOM, EXACT],
+    ids=[
+        "cold",
+        "warm",
+        "shaped",
+        "compared",
+        "damped",
+        "falling",
+        "seldom",
+        "shaped-seldom",
+        "GDP",
+    ],
 )
 def test_what_is_published_follows_from_the_releases_alone(parameters: LeaderParameters) -> None:
     """Neighbours whose releases are the same publish the same rules, and ask for the same words."""
