@@ -199,7 +199,7 @@ ENGINE_REST_SECONDS = 0.01
 # And for so long where they come by ones: a gust of them every 10 ms would still meet with three in
 # a hundred acknowledgements, each of which then waits for the interpreter several times.
 ENGINE_LONG_REST_SECONDS = 0.2
-# Examples in a turn from which on they do not, and that end a long rest.
+# Examples between two rests from which on they do not, and that end a long one.
 ENGINE_MANY_EXAMPLES = 1 << 16
 # Longest holding of the interpreter by one thread while another waits for it. The default of 5 ms
 # would let an engine thread delay acknowledgements forty times over.

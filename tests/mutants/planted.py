@@ -496,9 +496,30 @@ NOISE = (
     Mutant(
         "records of a full stream gather as long as single examples",
         "service/host.py",
-        "        if before < ENGINE_MANY_EXAMPLES <= before + record.count:\n",
+        "        if self._gathers and before < ENGINE_MANY_EXAMPLES <= before + record.count:\n",
         "        if False:\n",
         ("daemon/service/test_host.py::test_a_long_record_ends_a_rest_by_itself",),
+    ),
+    Mutant(
+        "a full stream learns in small gusts",
+        "service/host.py",
+        "        if self._gathers and before < ENGINE_MANY_EXAMPLES <= before + record.count:\n",
+        "        if before < ENGINE_MANY_EXAMPLES <= before + record.count:\n",
+        ("daemon/service/test_host.py::test_a_full_stream_gathers_as_long_as_it_is_told_to",),
+    ),
+    Mutant(
+        "a gust is as long as its last turn",
+        "service/host.py",
+        "                learned = self._taken - rested\n",
+        "                learned = _examples(turn)\n",
+        ("daemon/service/test_host.py::test_a_full_stream_gathers_as_long_as_it_is_told_to",),
+    ),
+    Mutant(
+        "who is hurried at work rests all the same",
+        "service/courses.py",
+        "                if comes.seconds and not course.hurried:\n",
+        "                if comes.seconds:\n",
+        ("daemon/service/test_courses.py",),
     ),
     Mutant(
         "records that are learned together go on behind a release",

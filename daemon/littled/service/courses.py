@@ -33,17 +33,17 @@ Next = Future[Any] | Rest | None
 class Course:
     """An iterator that takes its turns; `over` is set when it has ended."""
 
-    __slots__ = ("_courses", "idle", "over", "rest", "steps", "woken")
+    __slots__ = ("_courses", "hurried", "idle", "over", "rest", "steps", "woken")
 
     def __init__(self, courses: Courses, steps: Iterator[Next]) -> None:
         """Made by `Courses.start`."""
         self._courses = courses
         self.steps = steps
         self.over = threading.Event()
-        # All belong to who holds the lock of `courses`: whether it was woken since its last step
-        # began, the number of the rest that it takes, and whether that is over and it waits to be
-        # woken.
-        self.woken = False
+        # All belong to who holds the lock of `courses`: whether it was woken or hurried since its
+        # last step began, the number of the rest that it takes, and whether that is over and it
+        # waits to be woken.
+        self.woken = self.hurried = False
         self.rest: int | None = None
         self.idle = False
 
@@ -52,7 +52,7 @@ class Course:
         self._courses.wake(self)
 
     def hurry(self) -> None:
-        """Wake it, and end the rest that it takes at this moment. From any thread."""
+        """Wake it, and end the rest that it takes, or the next one. From any thread."""
         self._courses.hurry(self)
 
 
@@ -99,7 +99,7 @@ class Courses:
     def hurry(self, course: Course) -> None:
         """See `Course.hurry`."""
         with self._news:
-            course.woken = True
+            course.woken = course.hurried = True
             if course.idle or course.rest is not None:
                 course.idle, course.rest = False, None
                 self._line.append(course)
@@ -132,7 +132,7 @@ class Courses:
             return course
         if isinstance(comes, Rest):
             with self._news:
-                if comes.seconds:
+                if comes.seconds and not course.hurried:
                     due = time.monotonic() + comes.seconds
                     course.rest = next(self._numbers)
                     heappush(self._later, (due, course.rest, course))
@@ -168,7 +168,7 @@ class Courses:
                         self._end_rest(resting)
                 if self._line:
                     found = self._line.popleft()
-                    found.woken = False
+                    found.woken = found.hurried = False
                     if self._line or self._unwatched:
                         self._news.notify()
                     return found

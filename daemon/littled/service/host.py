@@ -232,6 +232,8 @@ class Host:
         # Appended to on the loop, taken from in turns; and how many examples ever were either.
         self._waiting: deque[Record] = deque()
         self._put = self._taken = 0
+        # Whether a rest, if one is taken now, is a long one, in which few examples may gather.
+        self._gathers = False
         self._interrupted = threading.Event()
         self._stopping = threading.Event()
         self._abandoned = threading.Event()
@@ -290,7 +292,9 @@ class Host:
         self._waiting.append(record)
         if self._course is None:
             return
-        if before < ENGINE_MANY_EXAMPLES <= before + record.count:
+        # Asked after it was appended, and said before the engine looks for the last time: one of
+        # the two notices.
+        if self._gathers and before < ENGINE_MANY_EXAMPLES <= before + record.count:
             self._course.hurry()
         # Where others wait before it, they have woken the engine, which takes it along with them.
         elif len(self._waiting) == 1:
@@ -336,14 +340,20 @@ class Host:
         with suppress(WriterStopped), self._until_abandoned():
             # What was replayed at the start need not be replayed once more, whatever comes.
             self._save()
+            rested = 0
             while not self._stopping.is_set():
                 turn = self._turn()
                 if turn:
                     yield from self._learn(turn)
                 # Learning in gusts leaves the interpreter to acknowledgements in between, whose
                 # round trips would otherwise cross the engine's at every single example.
-                busy = self._waiting or self._stopping.is_set()
-                yield None if busy else _rest_after(turn)
+                learned = self._taken - rested
+                self._gathers = 0 < learned < ENGINE_MANY_EXAMPLES
+                if self._waiting or self._stopping.is_set():
+                    yield None
+                else:
+                    rested = self._taken
+                    yield _rest_after(learned)
             self._save()
 
     @contextmanager
@@ -409,11 +419,14 @@ def publish_first(hosts: Iterable[Host], store: EngineStore) -> None:
     store.publish(releases, [entry for first in firsts for entry in first.entries])
 
 
-def _rest_after(turn: Sequence[Record]) -> Rest:
-    """A long one where records come by ones, which whoever sent them waits for; none after none."""
-    if not turn:
+def _rest_after(learned: int) -> Rest:
+    """What follows a gust of so many examples: a long rest where there were few, none after none.
+
+    Few at a time is how they come from somebody who waits for each acknowledgement.
+    """
+    if not learned:
         return Rest()
-    many = _examples(turn) >= ENGINE_MANY_EXAMPLES
+    many = learned >= ENGINE_MANY_EXAMPLES
     return Rest(ENGINE_REST_SECONDS if many else ENGINE_LONG_REST_SECONDS)
 
 

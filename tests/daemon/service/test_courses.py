@@ -207,6 +207,21 @@ def test_who_is_hurried_rests_no_more_even_if_nobody_else_is_awake(rooms: Any) -
     assert made.over.wait(WAIT)
 
 
+def test_who_is_hurried_at_work_takes_no_rest_after_it(rooms: Any) -> None:
+    room, working, hurried = rooms(1), threading.Event(), threading.Event()
+
+    def course() -> Iterator[Next]:
+        working.set()
+        hurried.wait(WAIT)
+        yield Rest(3600)
+
+    made = room.courses.start(course())
+    assert working.wait(WAIT)
+    made.hurry()
+    hurried.set()
+    assert made.over.wait(WAIT)
+
+
 def test_waking_a_course_that_rests_needs_no_thread(
     rooms: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

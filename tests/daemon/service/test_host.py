@@ -193,6 +193,33 @@ def test_a_long_record_ends_a_rest_by_itself(bench: Bench, monkeypatch: pytest.M
     assert shown.records == [0, 1]
 
 
+def test_a_full_stream_gathers_as_long_as_it_is_told_to(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the last turn of a gust is a short one, and whatever comes meanwhile."""
+    monkeypatch.setattr(host_module, "ENGINE_MANY_EXAMPLES", 100)
+    monkeypatch.setattr(host_module, "ENGINE_REST_SECONDS", 3600.0)
+    monkeypatch.setattr(host_module, "ENGINE_LONG_REST_SECONDS", 0.0)
+    monkeypatch.setattr("littled.engine.journal.EXAMPLES_AT_ONCE", 100)
+    host, shown = bench.host()
+    for count in (100, 1):
+        host.put(bench.append(*flights(count, count)))
+    host.start()
+    course = host._course
+    assert course is not None
+    deadline = time.monotonic() + 20
+    while course.rest is None:
+        assert not course.idle, "it took no rest"
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    rest = course.rest
+    host.put(bench.append(*flights(200, 3)))
+    assert course.rest == rest
+    assert shown.records == [0, 1]
+    stop(host)
+    assert course.over.is_set()
+
+
 def test_a_host_that_rests_stops_at_once(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     host, shown = learned_first(bench, monkeypatch)
     host.put(bench.append(b"\x80", b"\1"))
