@@ -31,7 +31,7 @@ from littled.mechanisms.above_threshold import Gaps
 from littled_protocol.codec import decode
 from littled_protocol.messages import Release
 from support.class_cases import STREAMS
-from support.learner_cases import BATCH_USERS, CASES, USERS, case_of
+from support.learner_cases import BATCH_USERS, CASES, POOL_USERS, USERS, case_of
 from support.small_classes import Sets
 from support.twins import (
     Ears,
@@ -54,7 +54,7 @@ KINDS: tuple[Kind, ...] = (
     "examples", "silent", "examples", "examples", "silent", "name",
 )  # fmt: skip
 CASES_OF_USERS: dict[str, tuple[str, OnlineParameters | BatchParameters]] = {
-    **USERS, **BATCH_USERS,
+    **USERS, **BATCH_USERS, **POOL_USERS,
 }  # fmt: skip
 
 # --- Twins ----------------------------------------------------------------------------------------

@@ -48,6 +48,7 @@ TRIGGERS = f"{LAWS}::test_learners_with_triggers_cost_what_they_are_charged"
 TWO_STREAMS = "daemon/test_twins.py::test_twins_draw_the_same_and_ask_nearly_the_same"
 WITHOUT_FAULT = f"{LAWS}::test_planted_faults_exceed_what_is_charged"
 SEASONS = f"{LEARNERS}/online/test_transcripts.py::test_seasons_cost_what_they_are_charged"
+POOL = f"{LEARNERS}/online/test_pool.py"
 SPLITS = f"{LEARNERS}/online/test_transcripts.py::test_a_split_that_moves_other_examples_is_caught"
 ANSWER_LAW = (
     f"{LEARNERS}/prediction/test_learner.py"
@@ -819,8 +820,9 @@ DATA = (
     Mutant(
         "a background that looks at the labels",
         "learners/online/keeping.py",
-        "            mistake,\n            priority,\n",
-        "            mistake,\n            priority >> event.y.astype(np.uint64),\n",
+        "arriving = Buffer(event.x, event.y, mistake, priority, teacher, event.users)",
+        "arriving = Buffer(event.x, event.y, mistake, priority, teacher, event.users)\n"
+        "        arriving = replace(arriving, priority=priority >> event.y.astype(np.uint64))",
         (f"{SELECTIONS}[background of teachers]",),
     ),
     Mutant(
@@ -841,9 +843,9 @@ DATA = (
         "an example that is held back and counted in its own epoch as well",
         "learners/online/keeping.py",
         'noise.of_positions(event, "pool")\n        held = self.settings.held(words, earlier)\n'
-        "        assert state.pool is not None\n",
+        "        assert isinstance(state.pool, Pool)\n",
         'noise.of_positions(event, "pool")\n        held = self.settings.held(words, earlier)\n'
-        "        assert state.pool is not None\n"
+        "        assert isinstance(state.pool, Pool)\n"
         "        state = super().keep(state, event.take(held), mistake[held], noise)\n",
         (f"{TRIGGERS}[dense, pool]", TWO_STREAMS),
     ),
@@ -857,8 +859,8 @@ DATA = (
     Mutant(
         "mistakes are not held back",
         "learners/online/keeping.py",
-        "held = self.settings.held(words, earlier)",
-        "held = self.settings.held(words, earlier) & ~mistake",
+        "held = self.settings.held(words, earlier)\n        assert",
+        "held = self.settings.held(words, earlier) & ~mistake\n        assert",
         (TWO_STREAMS,),
     ),
     Mutant(
@@ -1354,6 +1356,63 @@ USERS = (
         "            buffer = buffer.take(left | buffer.mistake)\n"
         "        final = self._final(buffer)",
         (f"{USER_LAWS}::test_a_place_that_is_given_to_somebody_else_is_caught",),
+    ),
+    Mutant(
+        "what a call sees of a pool does not count as kept of its user",
+        "learners/online/keeping.py",
+        "return replace(state, archive=(*state.archive, found), users_kept=kept)",
+        "return replace(state, archive=(*state.archive, found))",
+        (f"{USER_LAWS}::test_seasons_with_a_pool_cost_at_most_what_they_are_charged",),
+    ),
+    Mutant(
+        "every example of a user in a slot is seen",
+        "learners/online/keeping.py",
+        "chosen = kept.admitted(found.users, np.ones(len(found), dtype=np.bool_), most)",
+        "chosen = np.ones(len(found), dtype=np.bool_)",
+        (f"{USER_LAWS}::test_seasons_with_a_pool_cost_at_most_what_they_are_charged",),
+    ),
+    Mutant(
+        "a slot of users that looks at what it ranks",
+        "learners/online/pool.py",
+        "            words,\n            np.zeros_like(words),\n",
+        "            words + (event.x.astype(np.uint64) << np.uint64(4)),\n"
+        "            np.zeros_like(words),\n",
+        (f"{USER_LAWS}::test_seasons_with_a_pool_cost_at_most_what_they_are_charged[ranks]",),
+    ),
+    Mutant(
+        "an example of a user that is held back and kept for its own epoch as well",
+        "learners/online/keeping.py",
+        "event, mistake, priority = event.take(~held), mistake[~held], priority[~held]",
+        "pass",
+        (f"{POOL}::test_a_position_is_for_one_call_only",),
+    ),
+    Mutant(
+        "mistakes of users are not held back, and make room for others",
+        "learners/online/keeping.py",
+        "held = self.settings.held(words, earlier)\n            pool",
+        "held = self.settings.held(words, earlier) & ~mistake\n            pool",
+        (f"{POOL}::test_which_examples_of_users_are_held_is_said_by_words_alone",),
+    ),
+    Mutant(
+        "a pool of users that stays when a season opens",
+        "learners/online/keeping.py",
+        "return replace(super().emptied(state), pool=HeldRows())",
+        "return replace(super().emptied(state), pool=state.pool or HeldRows())",
+        (f"{POOL}::test_seasons_and_halts_empty_the_pool_of_users",),
+    ),
+    Mutant(
+        "a slot of users that stays full when it is spent",
+        "learners/online/pool.py",
+        "return rows.take(here), replace(self, rows=rows.take(~here))",
+        "return rows.take(here), replace(self, rows=rows)",
+        (f"{POOL}::test_a_position_is_for_one_call_only",),
+    ),
+    Mutant(
+        "an epoch that empties the pool of users and sees it",
+        "learners/online/keeping.py",
+        "            return replace(state, pool=HeldRows())\n        found",
+        "            pool = replace(pool, calls=0)\n        found",
+        (f"{POOL}::test_short_epochs_and_many_calls_empty_the_pool_of_users",),
     ),
     Mutant(
         "fresh closures cost a user what they cost an example",

@@ -331,6 +331,28 @@ POOLS: dict[str, tuple[str, OnlineParameters]] = {
         ),
     ),
 }  # fmt: skip
+# And of users, beside a background; a slot that keeps few ranks them.
+POOL_OF_USERS = replace(
+    POOLED, background_max=2, **TWO_RATES, user_examples_max=1,
+    pool=PoolSettings(slots=2, own=0, one_in=2, calls=30, most=3),
+)  # fmt: skip
+POOL_USERS: dict[str, tuple[str, OnlineParameters]] = {
+    "dense pool, users 1": ("thresholds", POOL_OF_USERS),
+    "dense slot, users 2": (
+        "thresholds",
+        replace(
+            POOL_OF_USERS, trigger_threshold=1, user_examples_max=2,
+            pool=PoolSettings(slots=1, own=1, one_in=2, calls=30, most=2),
+        ),
+    ),
+    "dense emptied, users 1": (
+        "thresholds",
+        replace(
+            POOL_OF_USERS, trigger_threshold=2, selection_rate=Fraction(1, 10),
+            pool=PoolSettings(slots=2, own=0, one_in=2, calls=6, most=1),
+        ),
+    ),
+}  # fmt: skip
 COLD = LeaderParameters(
     epsilon=Fraction(1), horizon=HORIZON, batch_examples=4, decay=Fraction(9, 10),
     learning_rate=Fraction(1, 5), scale=1000,
@@ -395,7 +417,7 @@ TOGETHER = ("dense", "dense draws", "answers, dense", "answers, relabelling")
 LEARNERS: dict[str, tuple[str, Any]] = {
     **ONLINE, **PREDICTIONS, **USERS, **BATCH, **BATCH_USERS, **POOLS, **WITH_A_CAP,
     **SCORECARDS, **SCORECARD_USERS, **PARTITIONS, **PARTITION_USERS,
-    **MINIMA, **ITEMS, **VALUE_USERS, **SEQUENCES, **SEQUENCE_USERS,
+    **MINIMA, **ITEMS, **VALUE_USERS, **SEQUENCES, **SEQUENCE_USERS, **POOL_USERS,
 }  # fmt: skip
 # A scorecard's rule shows nearly every change of its releases: its twins, which say the same
 # as long as these are the same, are in `tests/daemon/learners/leader/test_laws.py`. Those of values

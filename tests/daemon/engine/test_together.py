@@ -24,6 +24,7 @@ from support.learner_cases import (
     ONLINE,
     PARTITION_USERS,
     PARTITIONS,
+    POOL_USERS,
     POOLS,
     SCORECARD_USERS,
     SCORECARDS,
@@ -40,6 +41,7 @@ pytestmark = pytest.mark.long
 EXAMPLES = 4 * HORIZON + 7
 CASES = [*ONLINE, *USERS, "a small budget", "one stream for all", *POOLS]
 CASES += [*BATCH, *BATCH_USERS, *SCORECARDS, *SCORECARD_USERS, *PARTITIONS, *PARTITION_USERS]
+CASES += [*POOL_USERS]
 
 
 class OneByOne:

@@ -18,7 +18,7 @@ Where users are protected, a learner keeps so many examples of one user only. Th
 nobody else's: a position of the background whose example is over it keeps its place, empty.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Final, Self
 
 import numpy as np
@@ -136,6 +136,12 @@ class Buffer:
         if len(self) <= background_max:
             return NO_LIMIT
         return np.uint64(np.partition(self.priority, background_max - 1)[background_max - 1])
+
+    def to_dict(self) -> dict[str, Any]:
+        """The columns, for a snapshot."""
+        whole = self.joined()
+        names = [column.name for column in fields(self)]
+        return {name: getattr(whole, name) for name in names if name not in ("limit", "waiting")}
 
     def data_set(self) -> DataSet:
         """Points and labels."""

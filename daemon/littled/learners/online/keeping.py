@@ -3,7 +3,8 @@
 Source: Lyu, Algorithm 3, lines 7, 13, 20 and 22 (the sets E and S), and PRIVACY.md, section 4.
 
 Where users are protected, of each at most c examples of a season are kept: the first ones that
-would be, of mistakes when they come, of the background at the end of its epoch.
+would be, of mistakes when they come, of the background at the end of its epoch, and of what is held
+back when a call sees it.
 """
 
 from abc import ABC, abstractmethod
@@ -17,13 +18,14 @@ from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import Examples, Place
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.noise import LearnerNoise
-from littled.learners.online.pool import Pool, PoolSettings
+from littled.learners.online.pool import HeldRows, Pool, PoolSettings
 from littled.learners.online.state import OnlineState
 from littled.learners.online.values import ParameterValues
 from littled.learners.users import UserCounts, user_words
 from littled_protocol.columns import point_type
 
 Flags = NDArray[np.bool_]
+Words = NDArray[np.uint64]
 
 # Examples whose counting is put off until it is worth a pass over the statistics.
 PENDING_EXAMPLES_MAX = 1 << 16
@@ -181,7 +183,7 @@ class PooledCounts(Counts):
             return super().keep(state, event, mistake, noise)
         words = noise.of_positions(event, "pool")
         held = self.settings.held(words, earlier)
-        assert state.pool is not None
+        assert isinstance(state.pool, Pool)
         pool = state.pool.plus(event.x[held], event.y[held], self.settings.slots_of(words[held]))
         state = super().keep(replace(state, pool=pool), event.take(~held), mistake[~held], noise)
         waiting = sum(len(y) for _, y, _ in pool.waiting)
@@ -201,7 +203,7 @@ class PooledCounts(Counts):
 
         The epoch's length and the number of calls say which: both are public.
         """
-        assert state.pool is not None
+        assert isinstance(state.pool, Pool)
         assert state.statistics is not None
         pool = replace(state.pool, calls=state.pool.calls + 1)
         if self.settings.empties(place.position + 1 - state.epoch_position, pool.calls):
@@ -210,7 +212,7 @@ class PooledCounts(Counts):
         return replace(state, statistics=state.statistics + found, pool=left)
 
     def _pool_counted(self, state: OnlineState) -> OnlineState:
-        assert state.pool is not None
+        assert isinstance(state.pool, Pool)
         return replace(state, pool=state.pool.counted(self.rules))
 
     def stored_bytes(self, rows: int) -> int:
@@ -233,23 +235,25 @@ class Buffers(Keeping):
         self, state: OnlineState, event: Examples, mistake: Flags, noise: LearnerNoise
     ) -> OnlineState:
         """Draw the words of all positions, and keep what can belong to the buffer."""
-        p, count = self.parameters, len(event.y)
         priority = noise.of_positions(event, "buffer")
+        teacher = (
+            noise.of_positions(event, "teacher")
+            if self.parameters.chooses_teachers and event.users is None  # a user's is drawn later
+            else np.zeros(len(event.y), dtype=np.uint64)
+        )
+        return self._keep(state, event, mistake, priority, teacher)
+
+    def _keep(
+        self, state: OnlineState, event: Examples, mistake: Flags, priority: Words, teacher: Words
+    ) -> OnlineState:
+        """Keep what can belong to the buffer; `priority`, `teacher` (n,) are the positions' own."""
+        p = self.parameters
         if p.mistakes_max:
             mistake = mistake & (priority <= self._mistakes_limit(state))
         if p.keeps_mistakes:
             mistake = admitted(state.users_kept, event, mistake, p.user_examples_max)
             state = replace(state, users_kept=plus(state.users_kept, event, mistake))
-        arriving = Buffer(
-            event.x,
-            event.y,
-            mistake,
-            priority,
-            noise.of_positions(event, "teacher")
-            if p.chooses_teachers and event.users is None  # a user's own word is drawn later
-            else np.zeros(count, dtype=np.uint64),
-            event.users,
-        )
+        arriving = Buffer(event.x, event.y, mistake, priority, teacher, event.users)
         buffer = Buffer.empty(event.x, event.users) if state.buffer is None else state.buffer
         buffer = buffer.extend(
             arriving, background_max=p.background_max, keep_mistakes=p.keeps_mistakes
@@ -303,6 +307,70 @@ class Buffers(Keeping):
         """The examples, and the columns of every epoch that is remembered."""
         epochs = 1 if self.parameters.fresh else self.parameters.calls_max
         return rows * self.row_bytes + (epochs + 1) * EPOCH_BYTES
+
+
+@dataclass(frozen=True)
+class PooledBuffers(Buffers):
+    """Buffers where users are protected, and a pool of positions held back for later calls."""
+
+    settings: PoolSettings
+
+    def emptied(self, state: OnlineState) -> OnlineState:
+        """Nothing held back either."""
+        return replace(super().emptied(state), pool=HeldRows())
+
+    def next_epoch(self, state: OnlineState) -> OnlineState:
+        """What is held back for calls to come stays."""
+        return replace(super().emptied(state), pool=state.pool)
+
+    def keep(
+        self, state: OnlineState, event: Examples, mistake: Flags, noise: LearnerNoise
+    ) -> OnlineState:
+        """Keep each example for the call to come, or in a slot of the pool: its word says which."""
+        priority = noise.of_positions(event, "buffer")
+        earlier = event.place.position - state.epoch_position
+        if earlier + len(event.y) > self.settings.own:
+            words = noise.of_positions(event, "pool")
+            held = self.settings.held(words, earlier)
+            pool = self._pool(state).plus(event.take(held), words[held], self.settings)
+            state = replace(state, pool=pool)
+            event, mistake, priority = event.take(~held), mistake[~held], priority[~held]
+        return self._keep(state, event, mistake, priority, np.zeros_like(priority))
+
+    def settled(self, state: OnlineState) -> OnlineState:
+        """With a pool that holds exactly what is held back."""
+        return replace(super().settled(state), pool=self._pool(state).cut(self.settings))
+
+    def recalled(self, state: OnlineState, place: Place) -> OnlineState:
+        """Admit what users have in the call's slot, which is empty then; or empty the whole pool.
+
+        A user's examples count when a call sees them, after those of the call's own epoch.
+        """
+        pool = self._pool(state)
+        pool = replace(pool, calls=pool.calls + 1)
+        if self.settings.empties(place.position + 1 - state.epoch_position, pool.calls):
+            return replace(state, pool=HeldRows())
+        found, left = pool.spent(state.calls, self.settings)
+        state = replace(state, pool=left)
+        if found is None:
+            return state
+        most, kept = self.parameters.user_examples_max, state.users_kept
+        assert most is not None
+        assert kept is not None
+        assert found.users is not None
+        chosen = kept.admitted(found.users, np.ones(len(found), dtype=np.bool_), most)
+        found = found.take(chosen)
+        assert found.users is not None
+        kept = kept.plus(found.users)
+        return replace(state, archive=(*state.archive, found), users_kept=kept)
+
+    def _pool(self, state: OnlineState) -> HeldRows:
+        assert isinstance(state.pool, HeldRows)
+        return state.pool
+
+    def stored_bytes(self, rows: int) -> int:
+        """The rows of the pool as well."""
+        return super().stored_bytes(rows) + self.settings.rows_max * self.row_bytes + EPOCH_BYTES
 
 
 @dataclass(frozen=True)

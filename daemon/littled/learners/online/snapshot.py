@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.closure_tallies import ClosureTallies
 from littled.learners.online.memories import memory_from_dict
-from littled.learners.online.pool import Pool
+from littled.learners.online.pool import HeldRows, Pool
 from littled.learners.online.state import OnlineState
 from littled.learners.online.tallies import Tallies
 from littled.learners.snapshot import SnapshotUnusable, counts_from_dict, counts_to_dict
@@ -21,8 +21,8 @@ def state_to_dict(state: OnlineState) -> dict[str, Any]:
     """Plain values of an online learner's state."""
     values = {field.name: getattr(state, field.name) for field in fields(state)}
     values["rule"] = state.rule.to_dict()
-    values["buffer"] = None if state.buffer is None else _buffer_to_dict(state.buffer)
-    values["archive"] = [_buffer_to_dict(buffer) for buffer in state.archive]
+    values["buffer"] = None if state.buffer is None else state.buffer.to_dict()
+    values["archive"] = [buffer.to_dict() for buffer in state.archive]
     values["pending"] = [list(batch) for batch in state.pending]
     for name in _USER_COUNTS:
         values[name] = counts_to_dict(values[name])
@@ -49,7 +49,9 @@ def state_from_dict(values: dict[str, Any]) -> OnlineState:
     if "memory" in values:
         read["memory"] = _read(memory_from_dict, values["memory"], "memory")
     if "pool" in values:
-        read["pool"] = _read(Pool.from_dict, values["pool"], "pool")
+        of_users = "rows" in values["pool"]
+        pool = HeldRows.from_dict if of_users else Pool.from_dict
+        read["pool"] = _read(pool, values["pool"], "pool")
     if "tallies" in values:
         of_closures = "closures" in values["tallies"]
         reader = ClosureTallies.from_dict if of_closures else Tallies.from_dict
@@ -61,15 +63,6 @@ def state_from_dict(values: dict[str, Any]) -> OnlineState:
     for name in _USER_COUNTS:
         read[name] = counts_from_dict(values[name])
     return OnlineState(**read)
-
-
-def _buffer_to_dict(buffer: Buffer) -> dict[str, Any]:
-    buffer = buffer.joined()
-    return {
-        field.name: getattr(buffer, field.name)
-        for field in fields(buffer)
-        if field.name not in ("limit", "waiting")
-    }
 
 
 def _read(reader: Callable[[dict[str, Any]], Part], values: dict[str, Any], what: str) -> Part:

@@ -10,7 +10,7 @@ from littled.learners import contract
 from littled.learners.online.buffer import Buffer
 from littled.learners.online.closure_tallies import ClosureTallies
 from littled.learners.online.memory import Memory
-from littled.learners.online.pool import Pool
+from littled.learners.online.pool import HeldRows, Pool
 from littled.learners.online.tallies import Tallies
 from littled.learners.users import UserCounts, Users
 from littled_protocol.rules import Rule
@@ -50,7 +50,7 @@ class OnlineState:
     users_counted: UserCounts | None = None
     users_kept: UserCounts | None = None
     memory: Memory | None = None
-    pool: Pool | None = None
+    pool: Pool | HeldRows | None = None
     tallies: Tallies | ClosureTallies | None = None
 
 

@@ -89,8 +89,8 @@ def counts_max(plan: OnlinePlan) -> int:
     """Most users that both counts of a season hold together; 0 where examples are protected.
 
     The trigger counts mistakes. Kept are these, for which one count serves, or the background of
-    each epoch besides, or instead; a dense learner counts every example, if it does not count
-    mistakes only.
+    each epoch besides, or instead, with what a call sees of a pool; a dense learner counts every
+    example, if it does not count mistakes only.
     """
     p = plan.parameters
     if p.user_examples_max is None:
@@ -98,7 +98,8 @@ def counts_max(plan: OnlinePlan) -> int:
     counted = min(p.horizon, _mistakes_counted_max(plan))
     if p.buffer == "mistakes" and p.schedule_first is None:
         return counted
-    kept = p.calls_max * p.background_max
+    held = 0 if p.pool is None else p.pool.most
+    kept = p.calls_max * (p.background_max + held)
     if not plan.selection.keeps_rows:
         kept = p.horizon
     elif p.keeps_mistakes:

@@ -12,6 +12,7 @@ values above 10^9 bytes. One learner's state is at the most
     rows * (point + 1 + 1 + 8 + 8)     kept examples: point, label, mistake, priority, teacher
     + 8 counts + pending * (point + 1)   a dense learner's statistics, and what they do not hold yet
     + slots * 8 counts + pending * (point + 2)   its pool, the same for each slot
+    + (2 * slots * most + 1,024) * (point + 18)  or, where users are protected, rows of that pool
     + (epochs + 1) * 512                 names, types and shapes of the columns of each epoch
     + one frame + 4,096                  the published rule, and the numbers
     + users * 20                         where users are protected: who, and how many examples

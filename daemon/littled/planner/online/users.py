@@ -4,7 +4,7 @@ Of a user c mistakes are counted in a season and c examples kept. Who has given 
 learner nothing more: once most users have, a rule that errs makes no trigger fire, and a call sees
 next to nothing. On a bad stream a learner that makes M mistakes beyond the noise rate, at a
 threshold U, has about M / U epochs, which keep these mistakes, and b examples of the background
-each. So it needs about
+each; with a pool b is the background and the most that one slot holds. So it needs about
 
     (M + b max(1, M / U)) / c
 
@@ -34,7 +34,8 @@ def users_needed(plan: OnlinePlan, mistakes: float) -> int:
     elif p.schedule_first is not None:
         kept += p.calls_max * p.background_max
     else:
-        kept += p.background_max * max(1.0, mistakes / max(1, p.trigger_threshold))
+        held = 0 if p.pool is None else p.pool.most
+        kept += (p.background_max + held) * max(1.0, mistakes / max(1, p.trigger_threshold))
     if p.fresh and p.buffer == "examples" and not plan.selection.keeps_rows:
         kept = p.horizon
     return math.ceil(min(kept, p.horizon) / p.user_examples_max)

@@ -12,10 +12,10 @@ from littled.classes.capabilities import needed
 from littled.classes.thresholds import Thresholds
 from littled.learners.contract import CallAdmitted, CallRequested, Examples, Place, SeasonOpened
 from littled.learners.online import OnlineLearner, OnlineState
-from littled.learners.online.keeping import PooledCounts
+from littled.learners.online.keeping import PooledBuffers, PooledCounts
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.parameters import OnlineParameters
-from littled.learners.online.pool import Pool, PoolSettings
+from littled.learners.online.pool import HeldRows, Pool, PoolSettings
 from littled.learners.online.snapshot import state_from_dict, state_to_dict
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms.noise import KeyedNoise
@@ -29,6 +29,10 @@ PARAMETERS = OnlineParameters(
     selection="dense", selection_rate=F(1, 4), selection_accounting="pure", draws=1, calls_max=60,
     buffer="examples", fresh=True, pool=SETTINGS,
 )  # fmt: skip
+OF_USERS = replace(
+    PARAMETERS, buffer="both", background_max=50, user_examples_max=1,
+    pool=replace(SETTINGS, calls=60, most=40),
+)  # fmt: skip
 LINE = Thresholds(8)
 
 
@@ -39,7 +43,7 @@ def learner(parameters: OnlineParameters = PARAMETERS) -> OnlineLearner:
 def counted(state: OnlineState) -> list[int]:
     """How many examples the epoch at hand and each slot hold."""
     assert state.statistics is not None
-    assert state.pool is not None
+    assert isinstance(state.pool, Pool)
     return [int(state.statistics.sum()), *state.pool.statistics.sum(axis=(1, 2)).tolist()]
 
 
@@ -144,7 +148,7 @@ def test_batches_make_no_difference(cut: int) -> None:
 def test_a_snapshot_holds_the_pool_with_what_waits() -> None:
     one, state = opened()
     state = fed(one, called(one, fed(one, state, 500), 500), 70)
-    assert state.pool is not None
+    assert isinstance(state.pool, Pool)
     assert state.pool.waiting
     stored = unpack(pack(state_to_dict(state)))
     assert equal(state_from_dict(stored), state)
@@ -195,7 +199,9 @@ def test_parameters_are_read_again() -> None:
         ({"fresh": False}, "for fresh selections"),
         ({"buffer": "mistakes"}, "neither mistakes alone nor a background"),
         ({"background_max": 5}, "neither mistakes alone nor a background"),
-        ({"user_examples_max": 1}, "not users"),
+        ({"pool": replace(SETTINGS, most=5)}, "that counts examples has no most"),
+        ({"user_examples_max": 1}, "beside a background"),
+        ({"user_examples_max": 1, "background_max": 5}, "needs a most, of at least 1"),
         (
             {"schedule_first": 4, "trigger_rate": F(0), "trigger_threshold": 0},
             "a schedule has no pool",
@@ -222,29 +228,188 @@ def test_a_pool_is_counted_slot_by_slot() -> None:
     assert full.counted(rules) is full
 
 
-def test_a_pool_remembers_regions_that_are_gone() -> None:
-    """One region after the other: a rule that errs in an earlier one is not drawn any more."""
+def mistakes_region_by_region(parameters: OnlineParameters) -> int:
+    """One region after the other, each example of another user where users are protected."""
     target, size = 5, 4000
     noise = KeyedNoise(bytes(range(32)))
-    errors = {}
-    for pool in (None, PoolSettings(8, 40, 2, 40)):
-        one, state = opened(replace(PARAMETERS, pool=pool))
-        wrong = 0
-        for number in range(60):
-            point = (number * 3) % 8
-            x = np.full(size, point, dtype=np.uint8)
-            y = (x >= target).astype(np.uint8)
-            first = number * size
-            while first < (number + 1) * size:
-                rest = slice(first - number * size, size)
-                event = Examples(Place(HEAD, first, first), x[rest], y[rest])
-                step = one.step(state, event, noise)
-                flags = state.rule.evaluate(x[rest][: step.consumed]) != y[rest][: step.consumed]
-                wrong += int(np.count_nonzero(flags))
-                first += step.consumed
-                state = step.state
-                for effect in step.effects:
-                    assert isinstance(effect, CallRequested)
-                    state = one.step(state, CallAdmitted(effect.place), noise).state
-        errors[pool is None] = wrong
-    assert 3 * errors[False] < errors[True]
+    one, state = opened(parameters)
+    wrong = 0
+    for number in range(60):
+        point = (number * 3) % 8
+        x = np.full(size, point, dtype=np.uint8)
+        y = (x >= target).astype(np.uint8)
+        first = number * size
+        while first < (number + 1) * size:
+            rest = slice(first - number * size, size)
+            whose = np.arange(first, (number + 1) * size, dtype=np.uint64)
+            users = None if parameters.user_examples_max is None else np.stack([whose] * 2, axis=1)
+            event = Examples(Place(HEAD, first, first), x[rest], y[rest], users)
+            step = one.step(state, event, noise)
+            flags = state.rule.evaluate(x[rest][: step.consumed]) != y[rest][: step.consumed]
+            wrong += int(np.count_nonzero(flags))
+            first += step.consumed
+            state = step.state
+            for effect in step.effects:
+                assert isinstance(effect, CallRequested)
+                state = one.step(state, CallAdmitted(effect.place), noise).state
+    return wrong
+
+
+@pytest.mark.parametrize("most", [0, 100])
+def test_a_pool_remembers_regions_that_are_gone(most: int) -> None:
+    """A rule that errs in an earlier one is not drawn any more."""
+    parameters = OF_USERS if most else PARAMETERS
+    pools = PoolSettings(8, 40, 2, 40, most), None
+    remembering, forgetting = (
+        mistakes_region_by_region(replace(parameters, pool=pool)) for pool in pools
+    )
+    assert 3 * remembering < forgetting
+
+
+# --- where users are protected --------------------------------------------------------------------
+
+
+def users_fed(
+    one: OnlineLearner,
+    state: OnlineState,
+    count: int,
+    *,
+    cut: int = 0,
+    wrong: int | None = None,
+    of: int | None = None,
+) -> OnlineState:
+    """So many examples, each of another user or of one; one in `wrong` is a mistake."""
+    first, noise = state.epoch_position, LearnerNoise("s/l", KeyedNoise(bytes(32)))
+    for start in range(0, count, cut or count):
+        numbers = np.arange(start, min(count, start + (cut or count)), dtype=np.uint64)
+        x = (numbers % 8).astype(np.uint8)
+        mistake = np.zeros(len(x), dtype=np.bool_) if wrong is None else numbers % wrong == 0
+        whose = np.stack([numbers + first if of is None else numbers * 0 + of] * 2, axis=1)
+        y = (state.rule.evaluate(x) ^ mistake).astype(np.uint8)
+        piece = Examples(Place(HEAD, first, first + start), x, y, whose.astype(np.uint64))
+        state = one._keeping.keep(state, piece, mistake, noise)
+    return state
+
+
+def held(state: OnlineState) -> list[int]:
+    """Whose examples wait."""
+    assert isinstance(state.pool, HeldRows)
+    if state.pool.rows is None:
+        return []
+    users = state.pool.rows.joined().users
+    assert users is not None
+    return [int(user) for user in users[:, 0]]
+
+
+def offered(one: OnlineLearner, state: OnlineState, length: int) -> tuple[list[int], list[int]]:
+    """Whose examples a call at the end of this epoch sees, of its own and of the pool."""
+    place = Place(HEAD, state.epoch_position, state.epoch_position + length - 1)
+    closed = one._keeping.closed(state)
+    found = one._keeping.recalled(closed, place)
+    own, *others = ([int(user) for user in part.users[:, 0]] for part in found.archive)  # type: ignore[index]
+    return own, [user for part in others for user in part]
+
+
+def test_a_position_is_for_one_call_only() -> None:
+    one, state = opened(replace(OF_USERS, background_max=100_000))
+    seen: Counter[int] = Counter()
+    for call in range(9):
+        state = users_fed(one, state, 1000, wrong=7)
+        assert not {*held(state)} & {*state.buffer.joined().users[:, 0].tolist()}  # type: ignore[index, union-attr]
+        own, others = offered(one, state, 1000)
+        seen.update(own + others)
+        assert 450 < len(own) < 560
+        # a slot has so many at the most; four calls ago it was emptied
+        assert len(others) == 40
+        state = called(one, state, 1000)
+        assert not {*others} & {*held(state)}
+        assert state.calls == call + 1
+    assert set(seen.values()) == {1}
+
+
+def test_which_examples_of_users_are_held_is_said_by_words_alone() -> None:
+    one, state = opened(OF_USERS)
+    waiting = [
+        held(one.settled(users_fed(one, state, 2000, wrong=wrong))) for wrong in (None, 1, 3)
+    ]
+    assert waiting[0] == waiting[1] == waiting[2]
+    assert len(waiting[0]) == 4 * 40
+    assert not {*waiting[0]} & {*range(10)}  # the first are for their own call
+    # and whoever has them, though nobody is seen twice
+    same = users_fed(one, state, 2000, of=77)
+    assert held(one.settled(same)) == [77] * 160
+    assert offered(one, same, 2000) == ([77], [])
+
+
+def test_what_waits_uses_up_no_user_until_a_call_sees_it() -> None:
+    one, state = opened(OF_USERS)
+    state = called(one, users_fed(one, state, 1000, of=77), 1000)
+    assert held(state) == [77] * 120
+    kept = state.users_kept
+    assert kept is not None
+    assert kept.whole().counts.tolist() == [1]
+    # of somebody whose examples wait a mistake is kept for its own epoch; what waits is not seen
+    other = called(one, users_fed(one, opened(OF_USERS)[1], 1000), 1000)
+    whose = held(other)[0]
+    other = users_fed(one, other, 20, wrong=1, of=whose)
+    assert offered(one, other, 20)[0] == [whose]
+    assert whose not in offered(one, other, 20)[1]
+
+
+def test_short_epochs_and_many_calls_empty_the_pool_of_users() -> None:
+    one, state = opened(replace(OF_USERS, pool=replace(OF_USERS.pool, calls=3)))  # type: ignore[type-var]
+    full = called(one, users_fed(one, state, 1000), 1000)
+    assert len(held(full)) == 120
+    short = users_fed(one, full, 10)
+    assert offered(one, short, 10)[1] == []
+    assert held(called(one, short, 10)) == []
+    assert len(offered(one, users_fed(one, full, 11), 11)[1]) == 40
+    for number in range(2, 5):
+        state = users_fed(one, full, 1000)
+        assert bool(offered(one, state, 1000)[1]) == (number < 4)
+        full = called(one, state, 1000)
+        assert bool(held(full)) == (number < 4)
+
+
+def test_seasons_and_halts_empty_the_pool_of_users() -> None:
+    one, state = opened(OF_USERS)
+    full = called(one, users_fed(one, state, 1000), 1000)
+    assert held(full)
+    assert held(one.step(full, SeasonOpened(1, 100_000), TapeNoise()).state) == []
+    place = Place(HEAD, full.epoch_position, full.epoch_position + 50)
+    assert held(one._halt(users_fed(one, full, 51), place).state) == []
+
+
+@pytest.mark.parametrize("cut", [1, 7, 300])
+def test_batches_make_no_difference_to_a_pool_of_users(cut: int) -> None:
+    one, state = opened(OF_USERS)
+    state = called(one, users_fed(one, state, 500), 500)
+    whole = one.settled(users_fed(one, state, 5000, wrong=9))
+    assert equal(whole, one.settled(users_fed(one, state, 5000, cut=cut, wrong=9)))
+
+
+def test_a_snapshot_holds_a_pool_of_users() -> None:
+    one, state = opened(OF_USERS)
+    assert equal(state_from_dict(unpack(pack(state_to_dict(state)))), state)
+    state = users_fed(one, called(one, users_fed(one, state, 500), 500), 70, wrong=5)
+    stored = unpack(pack(state_to_dict(state)))
+    assert equal(one.settled(state_from_dict(stored)), one.settled(state))
+    with pytest.raises(SnapshotUnusable, match="a pool of users has rows and calls"):
+        state_from_dict({**stored, "pool": {**stored["pool"], "more": 1}})
+
+
+def test_snapshots_with_a_pool_of_users_are_no_larger_than_is_reckoned() -> None:
+    one, state = opened(replace(OF_USERS, pool=PoolSettings(16, 0, 1, 60, 512)))
+    keeping = one._keeping
+    assert isinstance(keeping, PooledBuffers)
+    largest = 0
+    for count in (100, 17_000, 60_000):
+        state = users_fed(one, state, count, cut=999)
+        largest = max(largest, len(pack(state_to_dict(state))))
+    assert largest < keeping.stored_bytes(0)
+
+
+def test_parameters_of_a_pool_of_users_are_read_again() -> None:
+    stored = OF_USERS.to_dict()
+    assert stored["pool"] == {"slots": 4, "own": 10, "one_in": 2, "calls": 60, "most": 40}
+    assert OnlineParameters.from_dict(stored) == OF_USERS

@@ -23,11 +23,13 @@ from littled.classes.thresholds import Thresholds
 from littled.learners.contract import Examples, Place
 from littled.learners.online import OnlineLearner, OnlineState
 from littled.learners.online.chain_memory import ChainSettings
-from littled.learners.online.keeping import Buffers
+from littled.learners.online.keeping import Buffers, PooledBuffers
 from littled.learners.online.length_search import LengthSettings
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.path_memory import PathSettings
+from littled.learners.online.pool import HeldRows, PoolSettings
+from littled.learners.online.pool import Words as Words64
 from littled.learners.online.trigger import AboveThresholdTrigger
 from littled.learners.online.values import EpochSettings
 from littled.learners.users import UserCounts, Users
@@ -429,6 +431,81 @@ def test_fresh_lists_fail_no_more_than_one_selection_does(name: str) -> None:
     plan = season(hypotheses, parameters, most)
     case = Case(plan, turns_of(pattern), 0, 2.01)
     case.holds(case.check(), plan.epsilon, plan.delta / 2)
+
+
+# --- examples that are held back for later calls --------------------------------------------------
+
+
+# Every example ends its epoch, and its word says whether it is held back: not, or in which slot.
+HALF = 1 << 63
+POOLED = replace(
+    TRIGGERED, selection="dense", buffer="both", background_max=1, fresh=True, calls_max=4,
+    trigger_threshold=-1000, trigger_rate=Fraction(1, 16), selection_rate=Fraction(2),
+    pool=PoolSettings(slots=2, own=0, one_in=2, calls=9, most=1),
+)  # fmt: skip
+ONE_SLOT = replace(POOLED, pool=PoolSettings(slots=1, own=0, one_in=2, calls=9, most=2))
+# Epochs end where mistakes are, and keep these beside one place.
+BY_MISTAKES = replace(
+    POOLED, trigger_threshold=1, calls_max=2, selection_rate=Fraction(3, 4), **SPLIT,
+    pool=PoolSettings(slots=1, own=0, one_in=2, calls=9, most=2),
+)  # fmt: skip
+# Plans, c, what comes with which words, and by what factor epsilon may exceed the truth.
+POOLS: dict[str, tuple[OnlineParameters, int, Pattern, tuple[int, ...], float]] = {
+    # held back for the call after the next, or for the next, and once in an epoch of its own
+    "two slots": (POOLED, 1, (None, (1, 1, 2), None), (HALF + 1, 0, 0), 1.25),
+    "two calls of one slot": (ONE_SLOT, 1, (None, (1, 1, 2), None), (HALF, 0, HALF), 1.48),
+    "two of a user": (POOLED, 2, (None, (1, 1, 2), None), (HALF + 1, 0, 0), 1.36),
+    # the place of the higher word stays empty, whoever has the lower one
+    "ranks": (POOLED, 1, (None, (0, 0, 2), None), (HALF + 1, HALF + 3, 0), 1.48),
+    "mistakes": (BY_MISTAKES, 1, (None, (1, 1, 2), None), (HALF, 0, 0), 1.46),
+}  # fmt: skip
+
+
+def pooled(name: str) -> Case:
+    parameters, most, pattern, words, factor = POOLS[name]
+    return Case(season(Thresholds(3), parameters, most), turns_of(pattern, 2, words), factor)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", POOLS)
+def test_seasons_with_a_pool_cost_at_most_what_they_are_charged(name: str) -> None:
+    case = pooled(name)
+    transitions = case.check()
+    parameters, most, *_ = POOLS[name]
+    in_zcdp = replace(parameters, selection_accounting="zcdp")
+    converted = season(Thresholds(3), in_zcdp, most, Fraction(1, 20))
+    case.holds(transitions, converted.epsilon, converted.delta)
+
+
+def by_point(self: HeldRows, event: Examples, words: Words64, settings: PoolSettings) -> HeldRows:
+    """Which examples stay is told by their points as well."""
+    return _plus(self, event, words + event.x.astype(np.uint64) * np.uint64(16), settings)
+
+
+def seen_and_not_counted(self: PooledBuffers, state: OnlineState, place: Place) -> OnlineState:
+    """What a call sees of the pool does not count as kept."""
+    with pytest.MonkeyPatch.context() as meanwhile:
+        meanwhile.setattr(UserCounts, "admitted", lambda _, users, wanted, most: wanted)
+        return replace(_recalled(self, state, place), users_kept=state.users_kept)
+
+
+_plus, _recalled = HeldRows.plus, PooledBuffers.recalled
+
+
+@pytest.mark.parametrize(
+    ("name", "owner", "method", "broken"),
+    [
+        ("ranks", HeldRows, "plus", None),
+        ("ranks", HeldRows, "plus", by_point),
+        ("two slots", PooledBuffers, "recalled", seen_and_not_counted),
+    ],
+)
+def test_a_pool_that_forgets_a_part_of_the_proof_is_caught(
+    name: str, owner: type, method: str, broken: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if broken:
+        monkeypatch.setattr(owner, method, broken)
+    assert pooled(name).exceeds() == (broken is not None)
 
 
 # --- variants that must be caught -----------------------------------------------------------------

@@ -13,7 +13,7 @@ from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.memory import RULE_BYTES
 from littled.learners.contract import Place
-from littled.learners.online.keeping import Buffers, Counts, Keeping, PooledCounts
+from littled.learners.online.keeping import Buffers, Counts, Keeping, PooledBuffers, PooledCounts
 from littled.learners.online.memory import Memory
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.selections.base import Load, Selection, Work, columns
@@ -119,12 +119,21 @@ class Dense(Weighing):
             return
         if not p.fresh:
             yield "a pool is for fresh selections"
-        if p.buffer != "examples" or p.background_max:
-            yield "a pool counts all examples; it goes with neither mistakes alone nor a background"
         if p.schedule_first is not None:
             yield "a schedule has no pool; its epochs are as long as all before them"
-        if p.user_examples_max is not None:
-            yield "a pool protects single examples only, not users"
+        if p.user_examples_max is None:
+            if p.buffer != "examples" or p.background_max:
+                yield (
+                    "a pool counts all examples; it goes with neither mistakes alone nor a "
+                    "background"
+                )
+            if p.pool.most:
+                yield "a pool that counts examples has no most for its slots"
+            return
+        if not p.background_max:
+            yield "a pool of users is beside a background, for calls of their own epochs"
+        if not p.pool.most:
+            yield "a pool of users needs a most, of at least 1, for each slot"
 
     def _wrong_memory(self) -> Iterator[str]:
         """Anything but one draw each at public times, for the rule that stands."""
@@ -171,15 +180,19 @@ class Dense(Weighing):
         return scores + offsets
 
     def keeping(self, hypotheses: HypothesisClass) -> Keeping:
-        """Counts with a pool, if there is one."""
-        if self.parameters.pool is None or self.keeps_rows:
+        """With a pool, if there is one."""
+        p = self.parameters
+        if p.pool is None:
             return super().keeping(hypotheses)
-        rules = needed(hypotheses.dense)
-        return PooledCounts(hypotheses, self.parameters, rules, self.parameters.pool)
+        if self.keeps_rows:
+            return PooledBuffers(hypotheses, p, p.pool)
+        return PooledCounts(hypotheses, p, needed(hypotheses.dense), p.pool)
 
     def memory_bytes(self, hypotheses: HypothesisClass, load: Load) -> int:
         """And of the pool of those held back."""
         found, pool = super().memory_bytes(hypotheses, load), self.parameters.pool
-        if pool is not None:
-            found += POOL_COPIES * pool.slots * needed(hypotheses.dense).empty_statistics().nbytes
-        return found
+        if pool is None:
+            return found
+        if self.keeps_rows:
+            return found + self._rows_bytes(hypotheses, pool.rows_max)
+        return found + POOL_COPIES * pool.slots * needed(hypotheses.dense).empty_statistics().nbytes

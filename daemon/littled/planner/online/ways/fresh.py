@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
+from littled.learners.online.parameters import OnlineParameters
 from littled.learners.online.pool import PoolSettings
 from littled.learners.online.selections.base import Selection
 from littled.learners.online.selections.dense import Dense
@@ -34,6 +35,8 @@ from littled.portable import LN2, exp, expm1, log, log1p
 POOL_SLOTS, POOL_SLOTS_MIN, POOL_BYTES_MAX = 16, 8, 1 << 25
 # One in so many is held back: the more, the longer after a drift does the pool speak for what was.
 POOL_ONE_IN = 8
+# Where users are protected: one in so many, of which a slot keeps the first by their secret words.
+POOL_ONE_IN_OF_USERS, POOL_OF_USERS = 4, 512
 # The first examples of an epoch, in multiples of U, none of which is held back.
 POOL_OWN = 16
 # Calls after which a pool is emptied, in multiples of those expected.
@@ -105,9 +108,10 @@ class FreshWay(ScheduledWay):
         more calls than expected, epochs were too short for what is to be learned: from then on
         each is longer than the last.
 
-        Where single examples are protected a pool remembers other regions, if it is not too large.
-        Of users only the mistakes are kept, and a background that says where the rule is right. It
-        is a sample, so in a long chain it does not tell rules apart that are nearly alike.
+        A pool remembers other regions, if it is not too large. Of users only the mistakes are kept,
+        and a background that says where the rule is right. It is a sample, so in a long chain it
+        does not tell rules apart that are nearly alike. There a pool leaves thresholds as they are,
+        and there is none where it needs more users than there are.
         """
         slots = pool_slots(draft.request.hypotheses)
         if slots and not draft.budget.user_examples_max:
@@ -138,6 +142,9 @@ class FreshWay(ScheduledWay):
                 expected += mistakes_unresolved(
                     exp(rules), parameters.background_max * float(rate), threshold, draft.endless
                 )
+            if draft.budget.user_examples_max:
+                held = replace(parameters, pool=_pool_of_users(draft, parameters))
+                yield draft.made(held, expected, None, draft.endless)
             yield draft.made(parameters, expected, None, draft.endless)
 
     def scheduled(self, draft: ScheduledDraft) -> Estimate:
@@ -210,6 +217,13 @@ def _pooled(draft: Draft, slots: int) -> Iterator[Estimate]:
     )  # fmt: skip
     parameters = replace(parameters, calls_max=draft.fresh_calls)
     yield draft.made(parameters, first + (calls - 1) * later, None, draft.endless)
+
+
+def _pool_of_users(draft: Draft, parameters: OnlineParameters) -> PoolSettings:
+    """Of rows, each in one of a few slots, beside the background of each epoch."""
+    later = parameters.ladder[0].trigger_threshold
+    calls = math.ceil(pool_calls(draft.request.hypotheses) * POOL_CALLS)
+    return PoolSettings(POOL_SLOTS, POOL_OWN * later, POOL_ONE_IN_OF_USERS, calls, POOL_OF_USERS)
 
 
 def _laws(_: float, rules: float, decay: float) -> tuple[Share, Share]:

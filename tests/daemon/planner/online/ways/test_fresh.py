@@ -1,6 +1,7 @@
 """The way fresh: its pool, its thresholds, and what is expected of it."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -18,8 +19,9 @@ from littled.planner import (
     compare_ways,
     plan_stream,
 )
-from littled.planner.online.costs import retrain_memory_bytes
+from littled.planner.online.costs import counts_max, retrain_memory_bytes, row_bytes
 from littled.planner.online.sizes import snapshot_bytes_max
+from littled.planner.online.users import users_needed
 from littled.planner.online.ways.fresh import POOL_BYTES_MAX, pool_calls, pool_slots
 
 
@@ -94,14 +96,35 @@ def test_no_pool_takes_more_than_its_bytes() -> None:
         assert retrain_memory_bytes(plan) > 4 * held
 
 
-def test_users_and_schedules_have_no_pool() -> None:
-    users = planned(asked("stumps:16:64", selection="fresh"), unit=Unit(1))
-    assert users.parameters.fresh
-    scheduled = planned(asked("stumps:16:64", adversary="none"))
-    assert scheduled.parameters.schedule_first is not None
-    for plan in (users, scheduled):
-        assert plan.parameters.pool is None
-        assert "pool" not in plan.parameters.to_dict()
+def test_schedules_have_no_pool() -> None:
+    plan = planned(asked("stumps:16:64", adversary="none"))
+    assert plan.parameters.schedule_first is not None
+    assert plan.parameters.pool is None
+    assert "pool" not in plan.parameters.to_dict()
+
+
+def test_users_have_a_pool_where_there_are_enough_of_them() -> None:
+    learner = asked("stumps:16:64")
+    plan = planned(learner, unit=Unit(1))
+    p = plan.parameters
+    assert p.pool is not None
+    own = 16 * p.ladder[0].trigger_threshold
+    assert p.pool.to_dict() == {"slots": 16, "own": own, "one_in": 4, "calls": 9, "most": 512}
+    # it is the plan without a pool otherwise, which fewer users do for
+    fewer = planned(learner, unit=Unit(1), users_expected=10_000).parameters
+    assert fewer.fresh
+    assert fewer == replace(p, pool=None)
+    assert users_needed(plan, 200) > users_needed(replace(plan, parameters=fewer), 200)
+    assert planned(learner, unit=Unit(1), users_expected=1_000).parameters.buffer == "mistakes"
+
+
+def test_a_pool_of_users_counts_in_what_a_plan_may_hold() -> None:
+    plan = planned(asked("stumps:16:64"), unit=Unit(1))
+    without = replace(plan, parameters=replace(plan.parameters, pool=None))
+    rows = 2 * 16 * 512
+    assert snapshot_bytes_max(plan) > snapshot_bytes_max(without) + rows * row_bytes(plan)
+    assert retrain_memory_bytes(plan) > retrain_memory_bytes(without) + rows * row_bytes(plan)
+    assert counts_max(plan) == counts_max(without) + plan.parameters.calls_max * 512
 
 
 def three_points() -> Table:
