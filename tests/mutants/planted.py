@@ -1362,14 +1362,14 @@ USERS = (
         "learners/online/keeping.py",
         "return replace(state, archive=(*state.archive, found), users_kept=kept)",
         "return replace(state, archive=(*state.archive, found))",
-        (f"{USER_LAWS}::test_seasons_with_a_pool_cost_at_most_what_they_are_charged",),
+        (f"{USER_LAWS}::test_seasons_with_a_pool_cost_at_most_what_they_are_charged[two slots]",),
     ),
     Mutant(
         "every example of a user in a slot is seen",
         "learners/online/keeping.py",
         "chosen = kept.admitted(found.users, np.ones(len(found), dtype=np.bool_), most)",
         "chosen = np.ones(len(found), dtype=np.bool_)",
-        (f"{USER_LAWS}::test_seasons_with_a_pool_cost_at_most_what_they_are_charged",),
+        (f"{USER_LAWS}::test_seasons_with_a_pool_cost_at_most_what_they_are_charged[two slots]",),
     ),
     Mutant(
         "a slot of users that looks at what it ranks",
