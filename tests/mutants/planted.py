@@ -42,6 +42,7 @@ ONLINE = f"{LEARNERS}/online/test_learner.py"
 GROWING = f"{LEARNERS}/online/test_growing.py"
 USER_LAWS = f"{LEARNERS}/online/test_user_laws.py"
 ONLINE_TESTS = f"{LEARNERS}/online"
+POOLED_USERS = f"{USER_LAWS}::test_seasons_with_a_pool_cost_at_most_what_they_are_charged"
 LAWS = f"{ONLINE_TESTS}/test_laws.py"
 SELECTIONS = f"{LAWS}::test_selections_cost_what_they_are_charged"
 TRIGGERS = f"{LAWS}::test_learners_with_triggers_cost_what_they_are_charged"
@@ -1362,14 +1363,14 @@ USERS = (
         "learners/online/keeping.py",
         "return replace(state, archive=(*state.archive, found), users_kept=kept)",
         "return replace(state, archive=(*state.archive, found))",
-        (f"{USER_LAWS}::test_seasons_with_a_pool_cost_at_most_what_they_are_charged[two slots]",),
+        (f"{POOLED_USERS}[two slots]",),
     ),
     Mutant(
         "every example of a user in a slot is seen",
         "learners/online/keeping.py",
         "chosen = kept.admitted(found.users, np.ones(len(found), dtype=np.bool_), most)",
         "chosen = np.ones(len(found), dtype=np.bool_)",
-        (f"{USER_LAWS}::test_seasons_with_a_pool_cost_at_most_what_they_are_charged[two slots]",),
+        (f"{POOLED_USERS}[two calls of one slot]",),
     ),
     Mutant(
         "a slot of users that looks at what it ranks",
@@ -1377,7 +1378,7 @@ USERS = (
         "            words,\n            np.zeros_like(words),\n",
         "            words + (event.x.astype(np.uint64) << np.uint64(4)),\n"
         "            np.zeros_like(words),\n",
-        (f"{USER_LAWS}::test_seasons_with_a_pool_cost_at_most_what_they_are_charged[ranks]",),
+        (f"{POOLED_USERS}[ranks]",),
     ),
     Mutant(
         "an example of a user that is held back and kept for its own epoch as well",

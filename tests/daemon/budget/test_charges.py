@@ -128,8 +128,8 @@ def test_what_is_planned_for_users_is_charged_as_planned(
     (each,) = stream.publishing
     for calls in {0, 1, each.parameters.calls_max}:
         assert problems(stream, ledger(stream, calls, seasons=2)) == []
-    # what an example is charged does not do; a chain counts all examples then
-    single: dict[str, Any] = {"user_examples_max": None, "threshold_rate": None}
+    # what an example is charged does not do; a chain counts all examples then, a pool other rows
+    single: dict[str, Any] = {"user_examples_max": None, "threshold_rate": None, "pool": None}
     if isinstance(each.parameters.memory, ChainSettings):
         single |= {"buffer": "examples", "background_max": 0}
     parameters = replace(each.parameters, **single)
