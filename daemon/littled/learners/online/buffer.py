@@ -139,9 +139,9 @@ class Buffer:
 
     def to_dict(self) -> dict[str, Any]:
         """The columns, for a snapshot."""
-        whole = self.joined()
+        joined = self.joined()
         names = [column.name for column in fields(self)]
-        return {name: getattr(whole, name) for name in names if name not in ("limit", "waiting")}
+        return {name: getattr(joined, name) for name in names if name not in ("limit", "waiting")}
 
     def data_set(self) -> DataSet:
         """Points and labels."""
