@@ -13,6 +13,7 @@ from typing import Any
 from benchmarks.learning.baselines import BASELINES, DELTA, EPSILON, Variant
 from benchmarks.learning.runs import INDEPENDENT, LITTLED, USER_EXAMPLES, USERS, WAYS, Run
 from benchmarks.learning.streams import KINDS, ORDERS, Kind
+from littled.budget.price import AMOUNTS
 
 METHODS = (*WAYS, *(baseline.name for baseline in BASELINES))
 TITLES = {
@@ -209,7 +210,7 @@ def _littled_table(by_key: Index, facts: Sequence[ClassFacts]) -> str:
         each = by_key.get((fact.name, kind, method))
         if each is None:
             continue
-        shares = (each.spent.get(name) for name in ("epsilon_pure", "rho", "delta"))
+        shares = (each.spent.get(name) for name in AMOUNTS)
         cells = [
             fact.name,
             kind,

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from benchmarks.learning.baselines import BASELINES, DELTA, EPSILON, Baseline, Variant
 from benchmarks.learning.orders import stream_of
 from benchmarks.learning.streams import Kind, Numbers, Stream, parsed, table_matrix
-from littled.budget.price import Price
+from littled.budget.price import AMOUNTS, Price
 from littled.budget.unit import Unit
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_name
@@ -249,9 +249,5 @@ def mistakes(transcript: Transcript, stream: Stream) -> Numbers:
 def spent_shares(transcript: Transcript, caps: Price) -> dict[str, float]:
     """The ledger's sum as shares of the caps, for each amount that has a cap."""
     spent = sum((entry.price for entry in transcript.entries), Price.zero())
-    pairs = {
-        "epsilon_pure": (spent.epsilon_pure, caps.epsilon_pure),
-        "rho": (spent.rho, caps.rho),
-        "delta": (spent.delta, caps.delta),
-    }
+    pairs = {name: (getattr(spent, name), getattr(caps, name)) for name in AMOUNTS}
     return {name: float(Fraction(used, cap)) for name, (used, cap) in pairs.items() if cap}

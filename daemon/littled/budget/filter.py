@@ -7,10 +7,12 @@ zCDP.
 When a season opens, its budget is caps, one for each amount of a price. An action is
 admitted before it runs, only if every sum stays within its cap; prices depend on what is already
 public only. So on every path of an interaction, whatever was asked after seeing whatever was
-released, the admitted prices sum to at most (epsilon_pure, rho, delta). By induction over the
-actions, conditioned on the first parts of all mixtures (see `littled.budget.price`), for every
-Renyi order a the divergence of the two transcripts is at most the largest sum of epsilon_pure_i +
-a * rho_i over all paths, hence at most epsilon_pure + a * rho; the mass outside is at most delta.
+released, the admitted prices sum to at most the caps. By induction over the actions, conditioned
+on the first parts of all mixtures (see `littled.budget.price`), for every Renyi order a the
+divergence of the two transcripts is at most the largest sum of epsilon_pure_i + a * (rho_i +
+gaussian_i) over all paths, hence at most epsilon_pure + a * (rho + gaussian); the mass outside is
+at most delta. Without a rho they are sqrt(2 gaussian)-GDP but for the pure parts (PRIVACY.md,
+"Gaussian differential privacy").
 
 Actions that release step by step while others run (the triggers of a season, a segment of stage
 tests) are admitted as a whole when they begin, and are pure, or pure outside a set of transcripts

@@ -35,9 +35,9 @@ class Charges:
     """The events of one season of one learner, in order.
 
     Those of `trigger`, where mistakes are counted after what that costs; `segment` once or more, if
-    there is one; those of `selection`; the precision loss for a promise of `epsilon`; then at most
-    `calls_max` times `call`. A learner that answers requests has no calls: its season opens with
-    what one window may cost.
+    there is one; those of `selection`; the precision loss for a promise of `epsilon`, of a total
+    variation of at least `precision`; then at most `calls_max` times `call`. A learner that answers
+    requests has no calls: its season opens with what one window may cost.
     """
 
     trigger: tuple[PrivacyEvent, ...]
@@ -46,6 +46,7 @@ class Charges:
     epsilon: Fraction
     call: PrivacyEvent
     calls_max: int
+    precision: Fraction = Fraction(0)
 
     @classmethod
     def of(cls, learner: Mapping[str, Any]) -> "Charges":
@@ -71,7 +72,8 @@ class Charges:
         found = [event and event.as_stored() for event in events[: len(first)]]
         if found != first or not isinstance(loss, PrecisionLoss):
             return None
-        return len(first) + 1 if loss.epsilon == self.epsilon else None
+        enough = loss.epsilon == self.epsilon and loss.total_variation >= self.precision
+        return len(first) + 1 if enough else None
 
 
 @dataclass(frozen=True, slots=True)

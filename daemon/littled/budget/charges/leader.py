@@ -40,6 +40,8 @@ class LeaderCharges:
             accounting=parameters.get("accounting", "zcdp"),
         )
         every = _later(parameters, "publish_every") or max(1, -(-batches // 4096))
+        # of the distance from normal noise, Lemma N, at least that of one value a row
+        rows = (warmup + rest) * (season.accounting == "gaussian")
         return Charges(
             trigger=(season,),
             segment=None,
@@ -47,6 +49,7 @@ class LeaderCharges:
             epsilon=from_text(parameters["epsilon"]),
             call=PrepaidSelection(draws=1),
             calls_max=sum(1 for number in range(1, batches + 1) if _is_published(number, every)),
+            precision=Fraction(rows, 8 * NOISE_VARIANCE),
         )
 
     def windows(self, parameters: Mapping[str, Any]) -> None:

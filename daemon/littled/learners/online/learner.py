@@ -30,8 +30,9 @@ Where Algorithm 3 is silent (`selections.teachers` says it of Algorithm 4):
 
 Where users are protected (`user_examples_max` = c) the trigger counts the first c mistakes of each
 user and season, and c examples of each are kept: the first ones that would be, of mistakes when
-they come, of the background at the end of its epoch. A user's examples are all one teacher's; where
-every example is a teacher of its own closure, every user is. PRIVACY.md, "User-level privacy".
+they come, of the background at the end of its epoch, of what a pool holds back when a call is
+offered it. A user's examples are all one teacher's; where every example is a teacher of its own
+closure, every user is. PRIVACY.md, "User-level privacy".
 """
 
 from dataclasses import dataclass, replace

@@ -187,6 +187,8 @@ def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
     yield from selection_of(p).wrong_pool()
     yield from selection_of(p).wrong_groups()
     yield from selection_of(p).wrong_published_score()
+    if p.user_examples_max is not None and p.buffer == "mistakes" and p.background_max:
+        yield "epochs that keep mistakes alone have no background of users; take buffer both"
     if p.tests == "cohen_lyu" and not 0 < p.tests_failure < 1:
         yield "cohen_lyu tests need a tests_failure above 0 and below 1"
     if p.tests != "cohen_lyu" and p.tests_failure:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from littled.budget.charges import AnswerWindows, Charges, ChargesUnknown
-from littled.budget.events import ScorecardSeason
+from littled.budget.events import PrecisionLoss, ScorecardSeason
 from littled.learners.leader import LeaderLearner, LeaderParameters
 from support.class_cases import STREAMS
 from support.learner_cases import SCORECARDS
@@ -37,6 +37,18 @@ def test_the_derivation_comes_to_what_the_learner_asks_for(
     assert charges.opening(events[1:]) is None
     assert charges.opening(events[:-1]) is None
     assert charges.opening((replace(events[0], rest=events[0].rest - 1), events[1])) is None
+
+
+def test_normal_noise_is_charged_for_its_distance_from_what_is_drawn() -> None:
+    gaussian = replace(LONG, accounting="gaussian")
+    learner = LeaderLearner("s/l", STREAMS["scorecard"][0], gaussian)
+    charges, (season, loss) = Charges.of(stored(gaussian)), learner.season_events()
+    assert isinstance(loss, PrecisionLoss)
+    assert 0 < charges.precision <= loss.total_variation
+    least = replace(loss, total_variation=charges.precision)
+    assert charges.opening((season, least)) == 2
+    assert charges.opening((season, replace(loss, total_variation=Fraction(0)))) is None
+    assert Charges.of(stored(LONG)).precision == 0
 
 
 @pytest.mark.parametrize(

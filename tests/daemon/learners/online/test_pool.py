@@ -413,3 +413,11 @@ def test_parameters_of_a_pool_of_users_are_read_again() -> None:
     stored = OF_USERS.to_dict()
     assert stored["pool"] == {"slots": 4, "own": 10, "one_in": 2, "calls": 60, "most": 40}
     assert OnlineParameters.from_dict(stored) == OF_USERS
+
+
+def test_mistakes_alone_have_no_background_of_users() -> None:
+    with pytest.raises(ValueError, match="mistakes alone have no background of users"):
+        replace(OF_USERS, buffer="mistakes")
+    with pytest.raises(ValueError, match="mistakes alone have no background of users"):
+        replace(OF_USERS, buffer="mistakes", pool=None)
+    assert replace(OF_USERS, buffer="mistakes", pool=None, background_max=0).user_examples_max == 1
