@@ -2,8 +2,9 @@
 
 A price (epsilon_pure, rho, delta) that is not Gaussian is what the literature calls
 delta-approximate (epsilon_pure, rho)-zCDP: outside of a mass delta the Renyi divergence of every
-order a is at most epsilon_pure + a rho (`littled.budget.price`). Source: Bun and Steinke, "Concentrated Differential
-Privacy: Simplifications, Extensions, and Lower Bounds" (2016), Definitions 1.1 and 8.1. So
+order a is at most epsilon_pure + a rho (`littled.budget.price`). Source: Bun and Steinke,
+"Concentrated Differential Privacy: Simplifications, Extensions, and Lower Bounds" (2016),
+Definitions 1.1 and 8.1. So
 
 - `dp_accounting` has it as `ZCDpEvent(rho, xi)` with xi = epsilon_pure. No event of it has a
   failure mass, which is told beside;
