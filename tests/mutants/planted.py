@@ -1970,6 +1970,13 @@ FAIRNESS = (
         (f"{SERVICE}/test_crowds.py::test_unsent_bytes_of_all_peers_are_limited_together",),
     ),
     Mutant(
+        "a queue of connects as short as asyncio's",
+        "service/reception.py",
+        "listener.socket.listen(CONNECT_BACKLOG)",
+        "listener.socket.listen(100)",
+        (f"{SERVICE}/test_reception.py::test_a_flood_of_connects_finds_a_place_in_line",),
+    ),
+    Mutant(
         "a share of the connections for everybody together",
         "service/admission.py",
         "if self._from_origin[origin] >= self._origin_max:",

@@ -4,10 +4,15 @@ Attackers are processes of their own. Times are compared with times at rest in t
 much slack: the machine may be busy.
 """
 
+import errno
+import select
+import signal
+import socket
 import statistics
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -20,6 +25,8 @@ from support.serving import Peer, Serving, serving
 pytestmark = pytest.mark.long
 
 TOKEN = "0123456789abcdef" * 2
+# So many more than asyncio lets wait by itself.
+FLOOD = 800
 ATTACK_SECONDS = 3.0
 # A greeting may take so many times what it takes at rest, and at rest it counts as at least this.
 SLOWER_TIMES_MAX = 50
@@ -65,6 +72,34 @@ def test_a_new_client_comes_in_beside_a_crowd(
             assert greeting_seconds(daemon, transport) < SLOWER_TIMES_MAX * at_rest
             settled.send(Ping(1))
             assert settled.expect(Pong)
+
+
+@pytest.mark.parametrize("transport", ["unix", "tcp"])
+def test_a_flood_of_connects_finds_a_place_in_line(store: Path, transport: str) -> None:
+    with serving(store, tcp=["127.0.0.1", 0], token=TOKEN) as daemon, ExitStack() as stack:
+        daemon.process.send_signal(signal.SIGSTOP)  # nobody is let in meanwhile
+        stack.callback(daemon.process.send_signal, signal.SIGCONT)
+        address = daemon.unix if transport == "unix" else daemon.address("tcp")
+        peers = [stack.enter_context(hanging(address)) for _ in range(FLOOD)]
+        assert all(is_connected(peer) for peer in peers)
+
+
+def hanging(address: Path | tuple[str, int]) -> socket.socket:
+    """A socket that tries to connect, without waiting; a full Unix queue refuses at once."""
+    peer = socket.socket(socket.AF_UNIX if isinstance(address, Path) else socket.AF_INET)
+    peer.setblocking(False)
+    name = str(address) if isinstance(address, Path) else address
+    if peer.connect_ex(name) not in (0, errno.EINPROGRESS):
+        peer.close()
+        pytest.fail("there is no place in the queue")
+    return peer
+
+
+def is_connected(peer: socket.socket) -> bool:
+    """Whether it is within a second."""
+    waiting = select.poll()
+    waiting.register(peer, select.POLLOUT)
+    return [event for _, event in waiting.poll(1000)] == [select.POLLOUT]
 
 
 @pytest.mark.parametrize("kind", ["wrong first frames", "unknown streams", "ping and leave"])
