@@ -13,6 +13,9 @@ from littled.cli.quality import quality_plan, quality_words
 from littled.cli.tabling import REMARK, print_table
 from littled.planner import StreamPlan, StreamRequest
 
+# How prices are added up, for people.
+ACCOUNTING = {"pure": "pure", "zcdp": "zCDP, converted", "gaussian": "GDP, exactly"}
+
 
 @dataclass(frozen=True, slots=True)
 class PlanReport:
@@ -102,7 +105,7 @@ def stream_facts(stream: StreamPlan) -> dict[str, Any]:
 def stream_words(facts: Mapping[str, Any]) -> dict[str, str]:
     """Budget and guarantee for people; `facts` with those of the stream, and "accounting"."""
     proven = facts["guarantee"]
-    accounting = "pure" if facts["accounting"] == "pure" else "zCDP, converted"
+    accounting = ACCOUNTING[facts["accounting"]]
     return {
         "budget": f"epsilon {amount(facts['epsilon'])}, delta {amount(facts['delta'])} for each "
         f"season of {number(facts['horizon'])} examples",

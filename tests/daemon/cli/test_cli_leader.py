@@ -242,11 +242,13 @@ def test_plans_are_shown_for_people_and_programs(littled: Littled) -> None:
     said = littled(*plan)
     assert said.status == 0, said.err
     assert "2 columns with 71 buckets in all" in said.out
+    assert "private per example (GDP, exactly)" in said.out
     assert "the last of a season" in said.out
     facts = json.loads(littled(*plan, "--json").out)
     assert facts["columns"] == 2
     assert facts["batch_examples"] * facts["batches_per_season"] <= 100_000
-    assert facts["guarantee"]["epsilon"] <= 1
+    assert 0.97 < facts["guarantee"]["epsilon"] <= 1
+    assert facts["accounting"] == "gaussian"
     users = littled(*plan, "--unit", "user", "--user-examples-max", "3")
     assert "the first 3 examples of each and season" in users.out
 

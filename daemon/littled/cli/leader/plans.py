@@ -53,7 +53,7 @@ def scorecard_facts(stream: StreamPlan, learner: LeaderPlan) -> dict[str, Any]:
         "buckets": sum(rules.sizes),
         "dimensions": rules.features(p.cosines).dimensions,
         **stream_facts(stream),
-        "accounting": "zcdp",
+        "accounting": p.accounting,
         "batch_examples": p.batch_examples,
         "batches_per_season": p.batches + p.warmup,
         "warmup_examples": p.warmup * p.batch_examples,
