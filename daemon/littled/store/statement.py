@@ -23,7 +23,7 @@ NOTES = (
     "opens: an example is in one of them, so all of them cost it the largest, and prepaid "
     "selections and answers cost nothing more.",
     "failure_mass is the sum of what charges have in delta; it is added to conversion_delta, at "
-    "which the Renyi divergence is converted.",
+    "which what is not pure is converted.",
 )
 
 
