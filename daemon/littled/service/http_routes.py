@@ -175,7 +175,7 @@ ROUTES: Final = (
                 "most streams of an answer; with `more` others follow",
             ),
         ),
-        refusals={400: "limit is no such number, or after no name"},
+        refusals={400: "limit is no such number, or after or a stream no name"},
     ),
     Route(
         "GET",

@@ -67,8 +67,9 @@ class WatchPages:
         if most == 0 or ("limit" in asked and most is None):
             raise web.HTTPBadRequest(text="limit must be a number of streams, from 1 on\n")
         after = asked.get("after")
-        if after is not None and not NAME.fullmatch(after):
-            raise web.HTTPBadRequest(text="after must be the name of a stream\n")
+        for key in ("after", "stream"):
+            if not all(map(NAME.fullmatch, asked.getall(key, ()))):
+                raise web.HTTPBadRequest(text=f"{key} must be the name of a stream\n")
         surface, rights = self._surface, request[RIGHTS]
         only = set(asked.getall("stream")) if "stream" in asked else None
         check_here(surface, sorted(filter(rights.sees, only or ())))

@@ -48,6 +48,8 @@ async def test_status_and_metrics(site: Site) -> None:
     ("query", "sentence"),
     [
         ("after=", "after must be the name of a stream\n"),
+        ("stream=", "stream must be the name of a stream\n"),
+        ("stream=flights&stream=no%20name", "stream must be the name of a stream\n"),
         ("after=no%20name", "after must be the name of a stream\n"),
         ("limit=0", "limit must be a number of streams, from 1 on\n"),
         ("limit=many", "limit must be a number of streams, from 1 on\n"),
