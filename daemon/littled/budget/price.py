@@ -94,7 +94,7 @@ class Price:
 
     def to_dict(self) -> dict[str, str]:
         """JSON-able: exact "numerator/denominator" of each amount; `gaussian` where it is not 0."""
-        return {name: to_text(getattr(self, name)) for name in self._written}
+        return {name: to_text(getattr(self, name)) for name in self.told}
 
     @classmethod
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
@@ -110,9 +110,9 @@ class Price:
 
     def in_words(self) -> str:
         """For people, rounded up to six digits."""
-        return ", ".join(f"{name} {in_words(getattr(self, name))}" for name in self._written)
+        return ", ".join(f"{name} {in_words(getattr(self, name))}" for name in self.told)
 
     @property
-    def _written(self) -> tuple[str, ...]:
-        """The names of the amounts that are told."""
+    def told(self) -> tuple[str, ...]:
+        """The names of the amounts that are told: `gaussian` only where it is not 0."""
         return AMOUNTS if self.gaussian else _ALWAYS

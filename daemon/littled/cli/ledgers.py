@@ -6,7 +6,7 @@ import click
 from rich.box import SIMPLE_HEAD
 from rich.table import Table
 
-from littled.budget.price import AMOUNTS, Price
+from littled.budget.price import Price
 from littled.budget.rounding import in_words
 from littled.budget.statement import Form
 from littled.cli.failures import WRONG_USE, explained
@@ -84,14 +84,13 @@ def charges_table(season: dict[str, Any]) -> Table:
     table.add_column("learner")
     table.add_column("charge")
     total = Price.from_dict(season["spent"])
-    names = [name for name in AMOUNTS if name != "gaussian" or total.gaussian]
-    for heading in ("times", *names):
+    for heading in ("times", *total.told):
         table.add_column(heading, justify="right")
     for charge in season["charges"]:
         price = Price.from_dict(charge["price"]) * charge["count"]
         kind = str(charge["event"].get("type", "-"))
-        amounts = (in_words(getattr(price, name)) for name in names)
+        amounts = (in_words(getattr(price, name)) for name in total.told)
         table.add_row(charge["learner"] or "-", kind, number(charge["count"]), *amounts)
     table.add_section()
-    table.add_row("all", "", "", *(in_words(getattr(total, name)) for name in names))
+    table.add_row("all", "", "", *(in_words(getattr(total, name)) for name in total.told))
     return table
