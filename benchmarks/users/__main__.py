@@ -7,7 +7,7 @@ from typing import Any
 
 from benchmarks import users
 from benchmarks.learning.report import write_json_lines
-from benchmarks.learning.streams import parsed
+from benchmarks.learning.streams import KINDS, ORDERS, parsed
 from benchmarks.users import ingest
 from benchmarks.users.mistakes import CLASSES, EACH, markdown, measured
 
@@ -19,6 +19,8 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
     about = (users.__doc__ or "").splitlines()[0]
     parser = argparse.ArgumentParser(prog="python -m benchmarks.users", description=about)
     parser.add_argument("--classes", nargs="+", default=list(CLASSES), metavar="CLASS")
+    kinds = [*KINDS, *ORDERS]
+    parser.add_argument("--streams", nargs="+", choices=kinds, default=list(KINDS))
     parser.add_argument("--each", nargs="+", type=int, default=list(EACH))
     parser.add_argument("--kept", type=int, default=1, help="user_examples_max")
     parser.add_argument("--seeds", type=int, default=5)

@@ -8,8 +8,10 @@ from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
+from benchmarks.learning.orders import stream_of
+from benchmarks.learning.report import percentile_95
 from benchmarks.learning.runs import LITTLED, USERS, plan_for, run_littled, users_of
-from benchmarks.learning.streams import KINDS, Usual, make_stream
+from benchmarks.learning.streams import Kind
 
 CLASSES = (
     "thresholds:256",
@@ -29,7 +31,7 @@ class Task:
     """One stream: a run without users, and one for each number of examples that users give."""
 
     class_name: str
-    kind: Usual
+    kind: Kind
     seed: int
     horizon: int
     kept: int
@@ -41,7 +43,7 @@ class Outcome:
     """Mistakes and rules published of one run; `each` is None where examples are protected."""
 
     class_name: str
-    kind: Usual
+    kind: Kind
     seed: int
     each: int | None
     mistakes: int
@@ -51,7 +53,7 @@ class Outcome:
 
 def perform(task: Task) -> list[Outcome]:
     """All runs of a task."""
-    stream = make_stream(task.class_name, task.kind, task.horizon, task.seed)
+    stream = stream_of(task.class_name, task.kind, task.horizon, task.seed)
     plans = {
         way: plan_for(task.class_name, task.horizon, way, task.kept) for way in (LITTLED, USERS)
     }
@@ -69,34 +71,39 @@ def perform(task: Task) -> list[Outcome]:
     return outcomes
 
 
-def medians(outcomes: Sequence[Outcome], class_name: str, each: int | None) -> str:
-    """Median mistakes for all kinds of streams."""
-    cells = []
-    for kind in KINDS:
-        found = [
-            outcome.mistakes
-            for outcome in outcomes
-            if (outcome.class_name, outcome.kind, outcome.each) == (class_name, kind, each)
-        ]
-        if found:
-            cells.append(f"{statistics.median(found):,.0f}")
-    return " / ".join(cells)
+def mistakes_of(
+    outcomes: Sequence[Outcome], class_name: str, kind: Kind, each: int | None
+) -> list[int]:
+    """Mistakes of the runs of one cell, the fewest first."""
+    return sorted(
+        outcome.mistakes
+        for outcome in outcomes
+        if (outcome.class_name, outcome.kind, outcome.each) == (class_name, kind, each)
+    )
+
+
+def table(outcomes: Sequence[Outcome], arguments: argparse.Namespace, each: int | None) -> str:
+    """Mistakes for all kinds of streams, where users give `each` examples, None: without users."""
+    of = "one example" if each is None else f"a user with {each:,}"
+    lines = [
+        f"| class, {of} | {' | '.join(arguments.streams)} |",
+        f"|---|{'---:|' * len(arguments.streams)}",
+    ]
+    for name in arguments.classes:
+        runs = [mistakes_of(outcomes, name, kind, each) for kind in arguments.streams]
+        cells = [f"{statistics.median(found):,.0f} ({percentile_95(found):,})" for found in runs]
+        lines.append(f"| `{name}` | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def markdown(outcomes: Sequence[Outcome], arguments: argparse.Namespace) -> str:
-    """The table."""
-    titles = ["one example", *(f"a user with {each:,}" for each in arguments.each)]
-    lines = [
-        f"Median mistakes of {arguments.seeds} streams of {arguments.horizon:,} examples, "
-        f"{' / '.join(KINDS)}, at (1, 1e-6) for",
-        "",
-        f"| class | {' | '.join(titles)} |",
-        f"|---|{'---:|' * len(titles)}",
-    ]
-    for name in arguments.classes:
-        cells = [medians(outcomes, name, each) for each in (None, *arguments.each)]
-        lines.append(f"| `{name}` | {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"
+    """The tables."""
+    title = (
+        f"Mistakes in {arguments.seeds} streams of {arguments.horizon:,} examples of each kind at "
+        "(1, 1e-6): the median, and the 95th percentile in brackets.\n"
+    )
+    tables = [table(outcomes, arguments, each) for each in (None, *arguments.each)]
+    return "\n".join([title, *tables])
 
 
 def measured(arguments: argparse.Namespace) -> list[Outcome]:
@@ -106,7 +113,7 @@ def measured(arguments: argparse.Namespace) -> list[Outcome]:
             name, kind, seed, arguments.horizon, arguments.kept, tuple(arguments.each)
         )
         for name in arguments.classes
-        for kind in KINDS
+        for kind in arguments.streams
         for seed in range(arguments.seeds)
     ]  # fmt: skip
     if arguments.jobs == 1:
