@@ -4,6 +4,7 @@ import statistics
 
 import pytest
 
+from benchmarks.learning import __main__ as learning
 from benchmarks.learning import orders
 from benchmarks.learning.report import percentile_95
 from benchmarks.learning.runs import USERS, plan_for, run_littled, users_of
@@ -43,7 +44,25 @@ def test_the_95th_percentile_is_one_of_the_numbers(numbers: list[int], expected:
     assert percentile_95(numbers) == expected
 
 
-def test_a_kind_of_stream_that_is_none_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ("--streams shuffled", "invalid choice: 'shuffled'"),
+        ("--classes lines:3", "there are no streams for the class 'lines:3'"),
+        ("--seeds 0", "--seeds must be at least 1, not 0"),
+    ],
+)
+def test_wrong_arguments_are_refused_in_one_sentence(
+    options: str, sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     with pytest.raises(SystemExit):
-        command.parsed_arguments(["--streams", "shuffled"])
-    assert "invalid choice: 'shuffled'" in capsys.readouterr().err
+        command.parsed_arguments(options.split())
+    assert sentence in capsys.readouterr().err.splitlines()[-1]
+
+
+def test_the_learning_benchmark_refuses_no_seeds_as_well(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit):
+        learning.parsed_arguments(["--tuning-seeds", "0"])
+    assert "--tuning-seeds must be at least 1, not 0" in capsys.readouterr().err

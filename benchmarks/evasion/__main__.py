@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import evasion
+from benchmarks.arguments import too_small
 from benchmarks.evasion.measuring import CLASSES, PLANS, Planned, Run, asked, measure, policies_of
 from benchmarks.evasion.report import figures, markdown
 from benchmarks.learning.report import write_json_lines
@@ -66,9 +67,9 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
 
 def _problem(found: argparse.Namespace) -> str | None:
     """What is wrong with the arguments, in one sentence."""
-    for name, least in (("seeds", 1), ("horizon", 1), ("most", 1), ("jobs", 1), ("search", 0)):
-        if getattr(found, name) < least:
-            return f"--{name} must be at least {least}, not {getattr(found, name)}"
+    small = too_small(found, seeds=1, horizon=1, most=1, jobs=1, search=0)
+    if small is not None:
+        return small
     known: dict[str, None] = {}
     try:
         for name in found.classes:

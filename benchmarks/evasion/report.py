@@ -8,6 +8,7 @@ from typing import Any
 
 from benchmarks.evasion.measuring import Planned, Run
 from benchmarks.learning.baselines import DELTA, EPSILON
+from benchmarks.learning.report import percentile_95
 
 # No one rule fits this stream.
 UNREALIZABLE = "jump"
@@ -64,7 +65,7 @@ def _figures(runs: Sequence[Run], plan: Planned) -> Figures:
         words=runs[0].words,
         seeds=len(runs),
         mistakes_median=statistics.median(found),
-        mistakes_p95=found[max(0, -(-95 * len(found) // 100) - 1)],
+        mistakes_p95=percentile_95(found),
         mistakes_max=found[-1],
         epochs_median=statistics.median(run.outcome.epochs for run in runs),
         stopped=sum(run.outcome.stopped for run in runs),

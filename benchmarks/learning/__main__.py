@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 from benchmarks import learning
+from benchmarks.arguments import too_small
 from benchmarks.learning.measuring import CLASSES, TUNING_SEEDS, measure
 from benchmarks.learning.report import ClassFacts, figures, markdown, write_json_lines
 from benchmarks.learning.runs import USERS, Run
@@ -67,6 +68,9 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
     found = parser.parse_args(arguments)
     if found.quick:
         found.seeds, found.horizon, found.tuning_seeds = QUICK_SEEDS, QUICK_HORIZON, 1
+    small = too_small(found, seeds=1, horizon=1, tuning_seeds=1, jobs=1)
+    if small is not None:
+        parser.error(small)
     for name in found.classes:
         try:
             parsed(name)

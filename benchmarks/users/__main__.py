@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import users
+from benchmarks.arguments import too_small
 from benchmarks.learning.report import write_json_lines
 from benchmarks.learning.streams import KINDS, ORDERS, parsed
 from benchmarks.users import ingest
@@ -33,6 +34,9 @@ def parsed_arguments(arguments: Sequence[str] | None = None) -> argparse.Namespa
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--output", type=Path, default=Path("build/users"))
     found = parser.parse_args(arguments)
+    small = too_small(found, seeds=1, horizon=1, kept=1, jobs=1)
+    if small is not None:
+        parser.error(small)
     for name in found.classes:
         try:
             parsed(name)

@@ -1,17 +1,15 @@
 """Mistakes of learners that protect users, beside those that protect examples."""
 
 import argparse
-import multiprocessing
-import os
 import statistics
 from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 
 from benchmarks.learning.orders import stream_of
 from benchmarks.learning.report import percentile_95
 from benchmarks.learning.runs import LITTLED, USERS, plan_for, run_littled, users_of
 from benchmarks.learning.streams import Kind
+from benchmarks.pool import Pool
 
 CLASSES = (
     "thresholds:256",
@@ -116,9 +114,8 @@ def measured(arguments: argparse.Namespace) -> list[Outcome]:
         for kind in arguments.streams
         for seed in range(arguments.seeds)
     ]  # fmt: skip
-    if arguments.jobs == 1:
-        return [outcome for task in tasks for outcome in perform(task)]
-    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(arguments.jobs, mp_context=context) as pool:
-        return [outcome for found in pool.map(perform, tasks) for outcome in found]
+    pool = Pool(arguments.jobs)
+    try:
+        return [outcome for found in pool.map(perform, tasks, "streams") for outcome in found]
+    finally:
+        pool.close()
