@@ -3,13 +3,20 @@
 import ast
 import inspect
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from littled.auditing.subjects import KindAudits, small_plan
-from littled.budget.charges import AnswerWindows, Charges, ChargesUnknown, KindCharges
+from littled.budget.charges import (
+    AnswerWindows,
+    Charges,
+    ChargesUnknown,
+    KindCharges,
+    unknown_parameters,
+)
 from littled.cli.failures import Failure
 from littled.cli.kinds import KindOptions, options_of
 from littled.cli.presentation import KindPresentation
@@ -124,6 +131,17 @@ def test_the_register_imports_nothing_of_this_project() -> None:
     tree = ast.parse((DAEMON / "kinds.py").read_text(encoding="utf-8"))
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert not any(module and module.startswith("littled") for module in modules)
+
+
+@every_kind
+def test_a_check_of_a_store_knows_every_parameter(kind: Kind) -> None:
+    """It imports no learner, so their names are written down again; others are refused."""
+    plan, charges = load(kind.plan), load(kind.charges)
+    assert charges.parameters == {field.name for field in fields(plan.parameters_class)}
+    known = dict.fromkeys([*charges.parameters, "quality"])
+    assert unknown_parameters({"kind": kind.name, "parameters": known}) == []
+    more = {**known, "haste": 1, "ease": 2}
+    assert unknown_parameters({"kind": kind.name, "parameters": more}) == ["ease", "haste"]
 
 
 # --- An unknown kind is refused -------------------------------------------------------------------

@@ -11,7 +11,7 @@ from littled.cli.comparing import Comparison
 from littled.engine import Transcript, replay
 from littled.engine.predictions import differing
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import StreamPlan
+from littled.service.stored_plans import stored_plan
 from littled.store.records import StoredRelease
 from littled.store.store import Store
 from littled_protocol.figures import measured_by
@@ -23,7 +23,7 @@ def compare_stream(store: Store, stream: str) -> Comparison:
     What is stored is read before the journal: a daemon that serves the store meanwhile can only
     make the journal lead to more. Raises StoreError for a journal that cannot be read.
     """
-    plan = StreamPlan.from_dict(store.plans[stream])
+    plan = stored_plan(store, stream)
     ledger = store.ledger(stream)
     entries = [entry.to_bytes() for entry in without_answers(ledger)]
     own = own_numbers(ledger)

@@ -18,7 +18,7 @@ from littled.engine import Engine, in_turns
 from littled.groups.partitions import GroupRefused, check_streams
 from littled.learners.snapshot import SnapshotUnusable
 from littled.mechanisms.noise import KeyedNoise
-from littled.planner import StreamPlan
+from littled.service.stored_plans import stored_plan
 from littled.store.errors import StoreError
 from littled.store.place import StorePath
 from littled.store.records import StoredRelease
@@ -140,7 +140,7 @@ class _Durable:
 
 def catch_up(store: Store, name: str) -> None:
     """Let a stream learn what is in its journal, as a daemon does when it starts. StoreError."""
-    plan, noise = StreamPlan.from_dict(store.plans[name]), KeyedNoise(store.noise_key)
+    plan, noise = stored_plan(store, name), KeyedNoise(store.noise_key)
     found = store.snapshot(name)
     with ThreadPoolExecutor(1) as executor:
         outlet = _Durable(store)

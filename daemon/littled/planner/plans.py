@@ -237,7 +237,7 @@ class StreamPlan:
     def from_dict(cls, values: Mapping[str, Any]) -> Self:
         """The plan that `to_dict` wrote; what was stored before there were units lacks one.
 
-        PlanError for a learner of an unknown kind.
+        PlanError for a learner of an unknown kind, or with what only a newer version knows.
         """
         return cls(
             stream=values["stream"],
@@ -261,4 +261,11 @@ def _plan_from_dict(name: str, values: Mapping[str, Any]) -> Plan[Any]:
         plan: type[Plan[Any]] = load(kind_of(values["kind"]).plan)
     except UnknownKind as error:
         raise PlanError(f"learner {name}: {error}") from None
-    return plan.from_dict(name, values)
+    try:
+        return plan.from_dict(name, values)
+    except (KeyError, TypeError, ValueError) as error:
+        raise PlanError(f"learner {name}: {_said(error)}") from error
+
+
+def _said(error: Exception) -> str:
+    return str(error) if isinstance(error, ValueError) else f"{error} is not known here"

@@ -78,6 +78,7 @@ from littled.service.rows import StreamRows
 from littled.service.samples import Sample
 from littled.service.sessions import ServerContext, Session
 from littled.service.statuses import StatusFrames
+from littled.service.stored_plans import stored_plan
 from littled.service.subscribers import Releases
 from littled.service.tls import TlsFiles
 from littled.service.training import Trainers
@@ -198,7 +199,7 @@ def _again(
 
 def _plans_of(store: Store, others: Collection[str]) -> list[StreamPlan]:
     """The plans of a store's streams, but for those that are others'."""
-    return [StreamPlan.from_dict(plan) for name, plan in store.plans.items() if name not in others]
+    return [stored_plan(store, name) for name in store.plans if name not in others]
 
 
 class Listeners:

@@ -9,12 +9,12 @@ Tables are described here in the words of SQLite; a database with other words tr
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
-from littled.budget.charges import AnswerWindows, ChargesUnknown
+from littled.budget.charges import AnswerWindows, ChargesUnknown, unknown_parameters
 from littled.store.columns import ColumnReader, Columns
 from littled.store.errors import StoreDamaged, StoreRefused
 from littled.store.growth import Closing, has_growth, make_tables, put_streams, read_growth
@@ -612,6 +612,23 @@ def plan_of(facts: Facts, stream: str) -> dict[str, Any]:
     if not isinstance(plan, dict):
         raise StoreDamaged(f"the plan of {stream} is no plan: put back a backup")
     return plan
+
+
+def refuse_newer(store: str, plans: Mapping[str, Mapping[str, Any]]) -> None:
+    """StoreRefused for streams whose learners have parameters that only a newer version knows.
+
+    store: what messages call the store. A learner of an unknown kind passes: `answer_windows`
+    refuses it.
+    """
+    for stream, plan in plans.items():
+        for name, learner in plan.get("learners", {}).items():
+            with suppress(ChargesUnknown):
+                for unknown in unknown_parameters(learner):
+                    raise StoreRefused(
+                        f"the store in {store} was written by a newer version: learner {name} of "
+                        f"{stream} has the parameter {unknown}, which this version does not know; "
+                        "use the version that wrote it"
+                    )
 
 
 def answer_windows(stream: str, plan: Mapping[str, Any]) -> dict[str, AnswerWindows]:

@@ -28,6 +28,7 @@ from littled.store.database import (
     plan_of,
     read_facts,
     record_key,
+    refuse_newer,
 )
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
 from littled.store.growth import Closing, put_closing, put_lost
@@ -145,6 +146,7 @@ class Restoring:
             mark, revision = register.read()
             facts = read_facts(readers)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
+            refuse_newer(place.name, {stream: plan_of(facts, stream) for stream in facts.streams})
             on = copy or bool(revision.lost)
             _check(place, facts, mark, History(readers, facts), copy=on, archive=archive)
             return cls(place, facts, mark, revision, register, readers, lock)

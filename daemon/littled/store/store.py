@@ -47,6 +47,7 @@ from littled.store.database import (
     complete,
     plan_of,
     read_facts,
+    refuse_newer,
     stream_rows,
 )
 from littled.store.errors import StoreDamaged, StoreError, StoreFailed, StoreRefused
@@ -142,6 +143,7 @@ class Store:
         archive = None if self._archive is None else Archive(self._archive, facts)
         self._history = History(self._readers, facts, archive)
         self._plans = {name: plan_of(facts, name) for name in facts.streams}
+        refuse_newer(self._place.name, self._plans)
         self._caps = {name: Price.from_dict(plan["caps"]) for name, plan in self._plans.items()}
         self._restores = {name: self._history.restores.of(name) for name in facts.streams}
         self._answers: dict[str, int] = {}
@@ -340,6 +342,11 @@ class Store:
             if facts.configuration is not None:
                 whole.setdefault("streams", {}).update(json.loads(facts.configuration)["streams"])
         return whole
+
+    @property
+    def name(self) -> str:
+        """What messages call the store."""
+        return self._place.name
 
     @property
     def plans(self) -> dict[str, dict[str, Any]]:

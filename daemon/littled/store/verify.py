@@ -9,7 +9,7 @@ write-ahead log grow, so it is better made on a store at rest.
 """
 
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
@@ -21,7 +21,7 @@ from littled.budget.events import RestoredSeason
 from littled.budget.ledger import LedgerEntry, rederive
 from littled.budget.price import AMOUNTS, Price
 from littled.store.archive import Archive
-from littled.store.database import Facts, answer_windows, plan_of, read_facts
+from littled.store.database import Facts, answer_windows, plan_of, read_facts, refuse_newer
 from littled.store.errors import StoreDamaged, StoreError, StoreRefused
 from littled.store.figures import wrong_figures
 from littled.store.history import Extent, History
@@ -102,8 +102,8 @@ def verify(
 
     alone: by itself, without its high-water mark. archive: the folder with what was moved out of
     the store; without it that is not checked, and the report says how much it is. Raises
-    StoreRefused when there is no store of a format known here; whatever is wrong with one that is
-    there is a finding.
+    StoreRefused when there is no store, or one of a newer version, with a format or parameters that
+    are not known here; whatever is wrong with one that is there is a finding.
     """
     place = Place.of(path, key_path, mark_path)
     if not place.database.exists():
@@ -123,6 +123,8 @@ def verify(
             facts = read_facts(readers)
         except StoreDamaged as error:
             return Report((*check.findings, str(error)), ())
+        with suppress(StoreDamaged):  # a finding, below
+            refuse_newer(place.name, {stream: plan_of(facts, stream) for stream in facts.streams})
         with check.part():
             if key is not None:
                 check_fingerprint(key, facts.instance, facts.fingerprint, place.key)

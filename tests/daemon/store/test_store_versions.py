@@ -9,9 +9,12 @@ import pytest
 
 from littled.cli.failures import FAILED, STORE_NEEDS_ATTENTION
 from littled.store.database import FORMAT, FORMAT_MAX
+from littled.store.store import Store
 from support.commands import START_SECONDS, start
+from support.learner_cases import learner_plan
 from support.old_stores import CONFIGURATIONS, FIXTURES
 from support.store_versions import HOLDS, PAGE, WRITTEN_BY, formats, renewed
+from support.twins import plan_of
 
 
 def test_the_tables_are_right() -> None:
@@ -36,15 +39,15 @@ def digests(folder: Path) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize(
-    ("command", "more", "status"),
-    [
-        ("serve", ["--unix", "s"], STORE_NEEDS_ATTENTION),
-        ("verify", [], FAILED),
-        ("restore", ["--yes"], FAILED),
-        ("archive", ["archived"], FAILED),
-    ],
-)
+COMMANDS = [
+    ("serve", ["--unix", "s"], STORE_NEEDS_ATTENTION),
+    ("verify", [], FAILED),
+    ("restore", ["--yes"], FAILED),
+    ("archive", ["archived"], FAILED),
+]
+
+
+@pytest.mark.parametrize(("command", "more", "status"), COMMANDS)
 def test_a_newer_store_is_refused_and_left_as_it_is(
     tmp_path: Path, command: str, more: list[str], status: int
 ) -> None:
@@ -68,3 +71,34 @@ def test_a_newer_store_is_refused_and_left_as_it_is(
     assert {name: after[name] for name in before if not name.endswith("-wal")} == {
         name: digest for name, digest in before.items() if not name.endswith("-wal")
     }
+
+
+@pytest.mark.parametrize(
+    ("command", "more", "status"),
+    [
+        *COMMANDS,
+        ("verify", ["--replay"], FAILED),
+        ("ledger", [], FAILED),
+        ("copy", ["elsewhere", "--yes"], FAILED),
+    ],
+)
+def test_a_store_with_newer_parameters_is_refused_and_left_as_it_is(
+    tmp_path: Path, command: str, more: list[str], status: int
+) -> None:
+    """A newer version need not give its store a new format."""
+    plan = plan_of([learner_plan("dense", None)], 100, name="visits").to_dict()
+    plan["learners"]["dense"]["parameters"]["haste"] = 3
+    Store.create(tmp_path / "newer", {}, {"visits": plan})
+    before = digests(tmp_path / "newer")
+    process = start(command, "newer", *more, cwd=tmp_path)
+    _, said = process.communicate(timeout=START_SECONDS)
+    assert process.returncode == status
+    assert said == (
+        "littled: the store in newer was written by a newer version: learner dense of visits has "
+        "the parameter haste, which this version does not know; use the version that wrote it\n"
+    )
+    after = digests(tmp_path / "newer")
+    assert {name: after[name] for name in before if not name.endswith("-wal")} == {
+        name: digest for name, digest in before.items() if not name.endswith("-wal")
+    }
+    assert not (tmp_path / "elsewhere").exists()

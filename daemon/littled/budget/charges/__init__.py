@@ -15,7 +15,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, ClassVar, Final, Protocol
 
 from littled.budget.codec import event_from_dict
 from littled.budget.events import MistakeCounts, PrecisionLoss, PrivacyEvent
@@ -24,6 +24,9 @@ from littled.budget.price import Price
 from littled.budget.prices import UnsupportedEvent, price
 from littled.budget.rounding import from_text
 from littled.kinds import UnknownKind, kind_of, load
+
+# The parameter of every kind that says how its rules are measured.
+QUALITY: Final = "quality"
 
 
 class ChargesUnknown(ValueError):
@@ -99,8 +102,11 @@ class AnswerWindows:
 class KindCharges(Protocol):
     """How the stored parameters of one kind of learner are read.
 
+    `parameters`: the names of all that a learner of the kind can have, "quality" apart.
     KeyError, TypeError or ValueError for parameters that no learner of the kind has.
     """
+
+    parameters: ClassVar[frozenset[str]]
 
     def season(self, parameters: Mapping[str, Any]) -> Charges:
         """The charges of a season."""
@@ -109,12 +115,22 @@ class KindCharges(Protocol):
         """The windows that requests are answered from, None for a kind that answers none."""
 
 
+def unknown_parameters(learner: Mapping[str, Any]) -> list[str]:
+    """Names of a learner's parameters that only a newer version knows, in order.
+
+    The learner is given as to `Charges.of`. Nobody can tell what such a parameter costs. Raises
+    ChargesUnknown for an unknown kind.
+    """
+    known = _derivation(learner).parameters | {QUALITY}
+    return sorted(set(learner.get("parameters", {})) - known)
+
+
 def _mistake_counts(parameters: Mapping[str, Any]) -> Iterator[MistakeCounts]:
     """What it costs a season to say how good its rules are, where a plan says it.
 
     Of a user one example is counted, however many a learner uses.
     """
-    asked = parameters.get("quality")
+    asked = parameters.get(QUALITY)
     if asked is not None:
         users = 0 if parameters.get("user_examples_max") is None else 1
         yield MistakeCounts(from_text(asked["rate"]), users)

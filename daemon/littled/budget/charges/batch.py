@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from littled.budget.charges import Charges
 from littled.budget.events import (
@@ -18,6 +18,26 @@ from littled.budget.rounding import from_text
 
 class BatchCharges:
     """How the parameters of window learners are read."""
+
+    parameters: ClassVar[frozenset[str]] = frozenset(
+        [
+            "method",
+            "epsilon",
+            "horizon",
+            "window",
+            "rate",
+            "accounting",
+            "noise_rate",
+            "bottom_score",
+            "list_cap",
+            "chunks",
+            "tolerance",
+            "stage_rate",
+            "user_examples_max",
+            "rounds",
+            "step",
+        ]
+    )
 
     def season(self, parameters: Mapping[str, Any]) -> Charges:
         """The tests and the draw of one window, or of as many as have examples of one user."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from littled.budget.charges import Charges
 from littled.budget.events import PrepaidSelection, ScorecardSeason
@@ -18,6 +18,41 @@ NOISE_VARIANCE = (1 << 20) * sum(400 ** (2 * part) for part in range(4))
 
 class LeaderCharges:
     """How the parameters of scorecard learners are read."""
+
+    parameters: ClassVar[frozenset[str]] = frozenset(
+        [
+            "epsilon",
+            "horizon",
+            "batch_examples",
+            "decay",
+            "learning_rate",
+            "scale",
+            "warmup",
+            "warmup_scale",
+            "moments_scale",
+            "user_examples_max",
+            "columns_max",
+            "monotone",
+            "cosines",
+            "average_batches",
+            "publish_every",
+            "stump_batches",
+            "stump_rate",
+            "stump_points",
+            "stump_fade",
+            "judging_scale",
+            "judging_first",
+            "judging_last",
+            "least_change",
+            "damping",
+            "judging_lead",
+            "short_share",
+            "falling_after",
+            "drift_batches",
+            "drift_lead",
+            "accounting",
+        ]
+    )
 
     def season(self, parameters: Mapping[str, Any]) -> Charges:
         """All rows of noise of a season, and rules that cost nothing more."""

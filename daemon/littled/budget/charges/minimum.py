@@ -1,16 +1,20 @@
 """What a learner of robust minima may be charged, derived from its stored parameters."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from littled.budget.charges import Charges
-from littled.budget.charges.window_values import season_of
+from littled.budget.charges.window_values import VALUE_PARAMETERS, season_of
 from littled.budget.events import DenseSelection, SparseSelection
 from littled.budget.rounding import from_text
 
 
 class MinimumCharges:
     """How the parameters of learners of robust minima are read."""
+
+    parameters: ClassVar[frozenset[str]] = VALUE_PARAMETERS | frozenset(
+        {"rank", "span", "length_rate", "prefix_rate", "bottom_score", "least_count"}
+    )
 
     def season(self, parameters: Mapping[str, Any]) -> Charges:
         """One draw of a number, or those of a length, of a prefix and of a number."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from littled.budget.charges import Charges
 from littled.budget.events import (
@@ -25,6 +25,40 @@ TALLIES = ("tally", "closure-tally")
 
 class OnlineCharges:
     """How the parameters of online learners are read."""
+
+    parameters: ClassVar[frozenset[str]] = frozenset(
+        [
+            "epsilon",
+            "horizon",
+            "noise_rate",
+            "trigger_rate",
+            "trigger_threshold",
+            "selection",
+            "selection_rate",
+            "selection_accounting",
+            "draws",
+            "calls_max",
+            "buffer",
+            "background_max",
+            "list_cap",
+            "bottom_score",
+            "teachers",
+            "stage_rate",
+            "ladder",
+            "fresh",
+            "tests",
+            "tests_failure",
+            "schedule_first",
+            "mistakes_max",
+            "user_examples_max",
+            "memory",
+            "threshold_rate",
+            "pool",
+            "groups",
+            "schedule_cap",
+            "published_score",
+        ]
+    )
 
     def season(self, parameters: Mapping[str, Any]) -> Charges:
         """The charges of a season."""

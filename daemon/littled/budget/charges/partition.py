@@ -1,7 +1,7 @@
 """What a partition learner may be charged, derived from its stored parameters."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 from littled.budget.charges import Charges
 from littled.budget.events import CountsSeason, PrepaidSelection
@@ -10,6 +10,22 @@ from littled.budget.rounding import from_text
 
 class PartitionCharges:
     """How the parameters of partition learners are read."""
+
+    parameters: ClassVar[frozenset[str]] = frozenset(
+        [
+            "epsilon",
+            "horizon",
+            "rate",
+            "accounting",
+            "schedule_first",
+            "schedule_cap",
+            "decay",
+            "divided_from",
+            "block_cost",
+            "parts_max",
+            "user_examples_max",
+        ]
+    )
 
     def season(self, parameters: Mapping[str, Any]) -> Charges:
         """The counts of all epochs of a season, and rules that cost nothing more."""

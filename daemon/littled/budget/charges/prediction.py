@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 
 from littled.budget.charges import AnswerWindows, Charges
 from littled.budget.events import (
@@ -20,6 +20,22 @@ from littled.budget.rounding import from_text
 
 class PredictionCharges:
     """How the parameters of learners that answer questions are read."""
+
+    parameters: ClassVar[frozenset[str]] = frozenset(
+        [
+            "method",
+            "epsilon",
+            "window",
+            "answers_max",
+            "accounting",
+            "rate",
+            "subset_rate",
+            "flip",
+            "chunks",
+            "vote_rate",
+            "net",
+        ]
+    )
 
     def season(self, parameters: Mapping[str, Any]) -> Charges:
         """What opens a season: all answers of one window."""

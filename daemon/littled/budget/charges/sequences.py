@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 from littled.budget.charges import Charges
 from littled.budget.charges.minimum import MinimumCharges
@@ -12,6 +12,8 @@ from littled.budget.rounding import from_text
 
 class SequencesCharges:
     """How the parameters of learners of one-way sequences are read."""
+
+    parameters: ClassVar[frozenset[str]] = MinimumCharges.parameters | {"vote_rate", "threshold"}
 
     def season(self, parameters: Mapping[str, Any]) -> Charges:
         """The draws of an index, and a histogram of strings."""

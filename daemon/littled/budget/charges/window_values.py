@@ -1,11 +1,16 @@
 """What learners that publish a value of each window are charged, whatever is drawn."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from littled.budget.charges import Charges
 from littled.budget.events import PrepaidSelection, PrivacyEvent
 from littled.budget.rounding import from_text
+
+# What all kinds of such learners have.
+VALUE_PARAMETERS: Final = frozenset(
+    {"method", "epsilon", "horizon", "window", "rate", "accounting", "user_examples_max"}
+)
 
 
 def season_of(parameters: Mapping[str, Any], draws: tuple[PrivacyEvent, ...]) -> Charges:

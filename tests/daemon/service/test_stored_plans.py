@@ -1,0 +1,51 @@
+"""Plans as a store has them: those of this version as they were, those of newer ones refused."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from littled.service.stored_plans import stored_plan
+from littled.store.errors import StoreRefused
+from littled.store.store import Store
+from support.learner_cases import learner_plan
+from support.twins import plan_of
+
+PLAN = plan_of([learner_plan("dense", None)], 100, name="visits")
+
+
+def stored(path: Path, changes: dict[str, Any]) -> Store:
+    values = PLAN.to_dict()
+    values["learners"]["dense"] |= {
+        part: {**values["learners"]["dense"][part], **changed} for part, changed in changes.items()
+    }
+    Store.create(path, {}, {"visits": values})
+    return Store.open(path)
+
+
+def test_a_plan_is_what_it_was(tmp_path: Path) -> None:
+    with stored(tmp_path / "store", {}) as store:
+        assert stored_plan(store, "visits") == PLAN
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"parameters": {"selection": "novel"}}, "learner dense: selection must be one of dense, "),
+        ({"parameters": {"pool": {"haste": 3}}}, "learner dense: "),
+        ({"hypotheses": {"class": "novel"}}, "learner dense: a stored plan names a class 'novel'"),
+    ],
+)
+def test_what_only_a_newer_version_knows_is_refused_in_one_sentence(
+    tmp_path: Path, changes: dict[str, Any], said: str
+) -> None:
+    path = tmp_path / "store"
+    with stored(path, changes) as store, pytest.raises(StoreRefused) as refused:
+        stored_plan(store, "visits")
+    sentence = str(refused.value)
+    assert sentence.startswith(
+        f"the store in {path} was written by a newer version, as the plan of visits is not one of "
+        "this version ("
+    )
+    assert f"({said}" in sentence
+    assert sentence.endswith("); use the version that wrote it")
