@@ -17,7 +17,7 @@ from benchmarks.evasion.classes import game_of
 from benchmarks.evasion.fixed import FIXED, fixed_stream
 from benchmarks.evasion.game import Choice, Game, labelled
 from benchmarks.evasion.lengths import LengthSearch
-from benchmarks.evasion.playing import Evader, Outcome, Prepared, play
+from benchmarks.evasion.playing import Evader, Outcome, Prepared, play, users_from
 from benchmarks.evasion.policies import NAMED, Policy, Style, random_policy
 from benchmarks.learning.orders import stream_of
 from benchmarks.learning.runs import hypotheses_of
@@ -238,6 +238,13 @@ def test_an_evader_hears_of_every_release() -> None:
     evader = Listening(game_of("points:64"), Policy(Style()), 1)
     outcome = play(learner("points:64"), evader, HORIZON, 1, HORIZON)
     assert evader.heard == 1 + outcome.epochs > 1
+
+
+def test_users_are_told_apart_by_their_first_words() -> None:
+    """Whom only the second word tells apart are looked up one by one: a run took minutes."""
+    users = np.concatenate((users_from(0, 700), users_from(700, 300)))
+    assert users.shape == (1000, 2)
+    assert len(np.unique(users[:, 0])) == 1000
 
 
 def test_mistakes_before_a_jump_are_not_counted() -> None:

@@ -90,9 +90,12 @@ class Prepared:
 
 
 def users_from(position: int, count: int) -> NDArray[np.uint64]:
-    """A user of its own for each of so many positions, (count, 2)."""
+    """A user of its own for each of so many positions, (count, 2).
+
+    They differ in the first word, as keyed hashes do: users who share it are looked up one by one.
+    """
     numbers = np.arange(position, position + count, dtype=np.uint64)
-    return np.stack((np.zeros_like(numbers), numbers), axis=1)
+    return np.stack((numbers, np.zeros_like(numbers)), axis=1)
 
 
 def play(learner: OnlineLearner, opponent: Opponent, horizon: int, seed: int, most: int) -> Outcome:
