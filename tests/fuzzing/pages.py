@@ -149,7 +149,8 @@ def schemathesis(
         [
             *(str(PROGRAM), "run", "openapi.json", "--url", daemon.url("")),
             *("--max-examples", str(examples), "--no-color", "--suppress-health-check", "all"),
-            *("--request-timeout", "60", "--exclude-path-regex", "/events$", *options),
+            # a plan may take so long where the machine is busy (`littled.limits.PLAN_SECONDS`)
+            *("--request-timeout", "150", "--exclude-path-regex", "/events$", *options),
         ],
         cwd=folder,
         capture_output=True,

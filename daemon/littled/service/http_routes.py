@@ -283,7 +283,12 @@ ROUTES: Final = (
             )
             for name, pattern in VALUES.items()
         ),
-        refusals={400: "there is no such plan", 404: "only this machine may ask"},
+        refusals={
+            400: "there is no such plan, or making it takes too much of the processor",
+            404: "only this machine may ask",
+            503: "commits have stopped, others are asking, or the machine is too busy for it; "
+            "Retry-After says in how many seconds to ask again",
+        },
         is_listed=False,
     ),
     Route(

@@ -95,7 +95,8 @@ class WatchPages:
         try:
             return web.Response(text=await self._plans.plan(request.query))
         except HttpError as error:
-            return web.Response(status=error.status, text=f"{error}\n")
+            again = {"Retry-After": "5"} if error.status == 503 else None
+            return web.Response(status=error.status, text=f"{error}\n", headers=again)
 
     async def openapi(self, _request: web.Request) -> web.Response:
         """The OpenAPI document."""

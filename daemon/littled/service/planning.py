@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+import signal
 import sys
 from collections.abc import Mapping
 from typing import Final
 
-from littled.limits import PLAN_SECONDS, PLANS_KEPT_MAX, PLANS_WAITING_MAX
+from littled.limits import PLAN_CPU_SECONDS, PLAN_SECONDS, PLANS_KEPT_MAX, PLANS_WAITING_MAX
 from littled.service.http_errors import HttpError
 
 VALUES: Final = {
@@ -39,8 +40,8 @@ class Plans:
     async def plan(self, asked: Mapping[str, str]) -> str:
         """Return what `littled plan` prints for a class, epsilon, delta and horizon.
 
-        Raises PlanError: 400 for what cannot be planned, 503 where others are asking as well, or it
-        takes too long.
+        Raises PlanError: 400 for what cannot be planned, or takes too much of the processor, 503
+        where others are asking as well, or the machine is so busy that it takes too long.
         """
         key = tuple(_value(asked, name) for name in VALUES)
         if len(asked) != len(VALUES):
@@ -72,7 +73,10 @@ def _value(asked: Mapping[str, str], name: str) -> str:
 
 async def _planned(key: tuple[str, ...]) -> str:
     options = [f"--{name}={value}" for name, value in zip(VALUES, key, strict=True)]
-    program = "from littled.cli import main; main()"
+    # at the second limit, which a program cannot handle, the signal is another one
+    limits = PLAN_CPU_SECONDS, PLAN_CPU_SECONDS + 1
+    limited = f"import resource; resource.setrlimit(resource.RLIMIT_CPU, {limits})"
+    program = f"{limited}; from littled.cli import main; main()"
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-c", program, "plan", *options),
         stdin=asyncio.subprocess.DEVNULL,
@@ -83,11 +87,13 @@ async def _planned(key: tuple[str, ...]) -> str:
         async with asyncio.timeout(PLAN_SECONDS):
             printed, said = await process.communicate()
     except TimeoutError:
-        raise PlanError(503, "planning takes too long here; use littled plan") from None
+        raise PlanError(503, "this machine is too busy to plan; ask again later") from None
     finally:
         if process.returncode is None:
             process.kill()
             await process.wait()
+    if process.returncode == -signal.SIGXCPU:
+        raise PlanError(400, f"this takes more than {PLAN_CPU_SECONDS} s; use littled plan")
     if process.returncode:
         raise PlanError(400, said.decode(errors="replace").strip().removeprefix("littled: "))
     return printed.decode()

@@ -9,9 +9,10 @@ from typing import Any
 import aiohttp
 import pytest
 
-from littled.service import http_asking, http_bodies, http_rules
+from littled.service import http_asking, http_bodies, http_rules, planning
 from littled.service.access import Access, Gate, one_token
 from littled.service.http import HttpServer
+from littled.service.planning import Plans
 from littled_protocol.rules import ThresholdRule, Words, rule_from_dict
 from support.sites import LEARNER, TOKEN, FakeDaemon, Site, figure, large, run, stored
 
@@ -538,6 +539,24 @@ async def test_a_stop_ends_streams_of_events() -> None:
 async def test_plans_are_for_this_machine_only(site: Site) -> None:
     status, text, _ = await site.get("/plan?class=thresholds:16&epsilon=1&delta=1e-6&horizon=10")
     assert (status, text) == (404, "plans are made on the daemon's own machine only\n")
+
+
+async def test_who_may_ask_for_a_plan_later_is_told_when(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(planning, "PLANS_WAITING_MAX", 0)
+    server = HttpServer(FakeDaemon(), Gate(Access()), "littled/test", plans=Plans())
+    listener = socket.socket()
+    listener.bind(("127.0.0.1", 0))
+    await server.start(listener)
+    asked = "plan?class=thresholds:16&epsilon=1&delta=1e-6&horizon="
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}/{asked}"
+    async with aiohttp.ClientSession() as client:
+        async with client.get(f"{url}10") as later:
+            assert (later.status, later.headers["Retry-After"]) == (503, "5")
+        async with client.get(f"{url}none") as wrong:
+            assert wrong.status == 400
+            assert "Retry-After" not in wrong.headers
+    await server.stop()
+    listener.close()
 
 
 async def test_browsers_get_the_page_and_programs_the_list(guarded: Site) -> None:
