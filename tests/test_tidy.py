@@ -394,7 +394,7 @@ TESTED_ELSEWHERE: dict[str, tuple[str, str]] = {
             "tests/daemon/learners/online/test_laws.py",
             "the laws of each, and in test_learner.py and test_growing.py what it selects",
         )
-        for name in ("base", "blocks", "closure", "dense", "histogram", "proposals", "teachers")
+        for name in ("base", "blocks", "dense", "histogram", "proposals", "teachers")
     },
     **{
         f"daemon/littled/planner/online/ways/{name}.py": (

@@ -704,6 +704,28 @@ NOISE = (
         ),
     ),
     Mutant(
+        "negative examples of a group vote beside it",
+        "learners/online/closure_votes.py",
+        "            if voter is None:\n",
+        "            if voter is None or point is None:\n",
+        (
+            f"{ONLINE_TESTS}/test_closure_votes.py"
+            "::test_a_group_votes_to_start_over_in_the_place_of_its_vote",
+            f"{ONLINE_TESTS}/test_closure_votes.py::test_one_replaced_example_changes_one_vote",
+        ),
+    ),
+    Mutant(
+        "a group that has voted votes to start over as well",
+        "learners/online/closure_votes.py",
+        "        if group.voted:\n            return group\n        closure",
+        "        if group.voted and point is not None:\n            return group\n        closure",
+        (
+            f"{ONLINE_TESTS}/test_closure_votes.py"
+            "::test_a_group_votes_to_start_over_in_the_place_of_its_vote",
+            f"{ONLINE_TESTS}/test_closure_votes.py::test_one_replaced_example_changes_one_vote",
+        ),
+    ),
+    Mutant(
         "who votes alone is also counted in the group",
         "learners/online/groups.py",
         "        if number >= self.groups:\n            return None\n",
@@ -1414,6 +1436,16 @@ USERS = (
         "            return replace(state, pool=HeldRows())\n        found",
         "            pool = replace(pool, calls=0)\n        found",
         (f"{POOL}::test_short_epochs_and_many_calls_empty_the_pool_of_users",),
+    ),
+    Mutant(
+        "a user proposes to start over with each of their examples",
+        "learners/online/selections/closure.py",
+        "    return np.isin(numbers, teachers), len(teachers)\n",
+        "    return np.isin(numbers, teachers), int(wrong.sum())\n",
+        (
+            f"{ONLINE_TESTS}/selections/test_closure.py"
+            "::test_who_has_an_example_that_no_rule_fits_proposes_the_smallest_one",
+        ),
     ),
     Mutant(
         "fresh closures cost a user what they cost an example",

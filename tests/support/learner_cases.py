@@ -66,12 +66,18 @@ TALLY = replace(
     SETS, selection="tally", fresh=True, calls_max=9, trigger_rate=Fraction(0), trigger_threshold=0,
     threshold_rate=Fraction(3), selection_rate=Fraction(3), bottom_score=5,
 )  # fmt: skip
-CLOSURE_TALLY = replace(
-    TALLY, selection="closure-tally", groups=GroupSettings(
-        groups=3, singles=1, later_singles=1, stable=1, renewed_after=8, next_score=4,
-        tested_every=2, forgets_after=16,
-    ),
-)  # fmt: skip
+GROUPS = GroupSettings(
+    groups=3,
+    singles=1,
+    later_singles=1,
+    stable=1,
+    renewed_after=8,
+    next_score=4,
+    tested_every=2,
+    forgets_after=16,
+)
+CLOSURE_TALLY = replace(TALLY, selection="closure-tally", groups=GROUPS)
+STARTS_OVER = replace(CLOSURE_TALLY, starts_over=True)
 FRESH: dict[str, Any] = {"tests": "cohen_lyu", "tests_failure": Fraction(1, 1000)}
 VETOES: dict[str, Any] = {"noise_rate": Fraction(1, 10**6), "buffer": "both", "background_max": 12}
 SCHEDULE: dict[str, Any] = {
@@ -126,6 +132,9 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     "closure of teachers": ("conjunctions", replace(CLOSURE, teachers=4, bottom_score=2)),
     "closure ladder": ("cubes", replace(CLOSURE, ladder=LADDER, calls_max=5)),
     "closure fresh": ("affine", replace(CLOSURE, fresh=True, calls_max=9, trigger_threshold=3)),
+    "closure that starts over": (
+        "affine", replace(CLOSURE, fresh=True, calls_max=9, trigger_threshold=3, starts_over=True)
+    ),
     "closure schedule": ("conjunctions", replace(CLOSURE, **KEPT, teachers=3)),
     "histogram": ("all sets", SETS),
     "histogram of points": ("points", replace(SETS, fresh=True, calls_max=9)),
@@ -141,6 +150,7 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     "tally, published": ("all sets", replace(TALLY, published_score=3)),
     "closure tally": ("conjunctions", CLOSURE_TALLY),
     "closure tally of affine spaces": ("affine", CLOSURE_TALLY),
+    "closure tally that starts over": ("affine", STARTS_OVER),
     "path": ("prefixes", PATH),
     "path, elsewhere": ("prefixes", ELSEWHERE),
     "lengths": ("prefixes", LENGTHS),
@@ -245,6 +255,7 @@ USERS: dict[str, tuple[str, OnlineParameters]] = {
         "closure ladder", 2, ladder=(EpochSettings(2, 3), EpochSettings(3, None))
     ),
     "closure fresh, users 1": of_users("closure fresh", 1),
+    "closure that starts over, users 2": of_users("closure that starts over", 2),
     "closure schedule, users 2": of_users("closure schedule", 2),
     "histogram, users 1": of_users("histogram", 1),
     "histogram of points, users 3": of_users("histogram of points", 3),

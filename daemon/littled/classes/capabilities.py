@@ -253,6 +253,15 @@ class IntersectionClosed(ABC):
         """Whether it can be seen that no other rule of the class is around this one."""
         return False
 
+    def contradicts(self, published: Rule, x: Points, y: Labels) -> NDArray[np.bool_]:
+        """Which of n examples, (n,), no rule around the published one fits.
+
+        The negative ones to which it says 1; if it is whole, also the positive ones to which it
+        says 0.
+        """
+        said = published.evaluate(x)
+        return said != y if self.is_whole(published) else said > y
+
     def closing_bytes(self, examples: int, proposing: int) -> int:
         """Most bytes for the closures of so many examples, proposed by so many teachers."""
         return examples * CLOSED_BYTES

@@ -47,9 +47,10 @@ def test_a_plan_is_told_in_words(littled: Littled) -> None:
     [
         ("thresholds:256", FITS, "about 52 more mistakes each time another rule fits from then on"),
         ("points:64", [], "about 32 more mistakes for each id that comes or goes"),
+        ("conjunctions:64", [], "about 1,900 more mistakes each time another rule fits from then"),
         (
-            "conjunctions:64",
-            [],
+            "thresholds:256",
+            [*FITS, "--selection", "dense"],
             "mistakes may not end before the season does if another rule fits later",
         ),
         ("thresholds:256", ["--adversary", "none"], None),

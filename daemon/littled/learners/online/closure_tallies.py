@@ -95,7 +95,7 @@ def carried(
 
     A rule whose gap is below its threshold by more than `forgotten` passes the rest of the
     difference on, a number below 0; those of rules that become one add up. Nothing is left of what
-    the published rule contains.
+    becomes the published rule.
     """
     found: dict[Rule, int] = {}
     for rule, one in watched.items():

@@ -3,15 +3,20 @@
 A positive example on which the published rule errs votes by itself for the smallest rule around
 both, or joins its group. Which of the two, and which group, its position's secret word says,
 whatever the example is. So one replaced example changes one vote: its own, or that of its group.
+
+A rule that only grows never leaves a target that has changed. So an example that no rule around the
+published one fits votes for the class's smallest rule, with which everything begins anew, if the
+parameters say so (`starts_over`): by itself, or in the place of its group's vote for a closure.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
+from littled.classes.base import Labels
 from littled.classes.capabilities import IntersectionClosed, needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.wide import as_pairs, to_int
@@ -72,21 +77,38 @@ class ClosureVotes:
             watched[rule] = Watched(gap, self._passes(gap, row, position), is_next)
         return ClosureTallies.of(watched)
 
+    def voting(self, published: Rule, y: Labels, mistake: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Places of the examples that can vote: (m,) of n, for y: (n,) and mistake: (n,)."""
+        over = self.parameters.starts_over and published != self.smallest
+        return np.flatnonzero(mistake if over else mistake & (y == 1))
+
+    def following(self, published: Rule, passed: Collection[Rule]) -> Rule | None:
+        """The smallest rule around the published one and those that passed; None without one.
+
+        The smallest of the class if that has passed.
+        """
+        over = self.smallest in passed
+        return self.smallest if over else around_all(self._closed, published, passed)
+
     def after_call(
         self, tallies: ClosureTallies, published: Rule, place: Place, noise: LearnerNoise
     ) -> ClosureTallies:
-        """The tests of the next epoch: those of what has not passed, around the new rule."""
+        """The tests of the next epoch: those of what has not passed, around the new rule.
+
+        Nothing is left where the smallest rule has passed.
+        """
         waiting = {
             rule: one for rule, one in tallies.watched.items() if one.passes != place.position
         }
-        left = carried(waiting, self._own_threshold, published, self._closed.joined)
+        over = self.smallest not in waiting and self.smallest in tallies.watched
+        left = {} if over else carried(waiting, self._own_threshold, published, self._joined)
         return self.begun(published, left, place, noise, place.position + 1)
 
     def forgotten(
         self, tallies: ClosureTallies, published: Rule, place: Place, noise: LearnerNoise
     ) -> ClosureTallies:
         """The same groups, and tests from this place on of rules that have one vote less each."""
-        args = tallies.watched, self._own_threshold, published, self._closed.joined
+        args = tallies.watched, self._own_threshold, published, self._joined
         begun = self.begun(published, carried(*args, forgotten=1), place, noise, place.position)
         return replace(begun, groups=tallies.groups)
 
@@ -101,20 +123,24 @@ class ClosureVotes:
     ) -> ClosureTallies:
         """With the votes of some examples of a part of an epoch, until a rule passes.
 
-        places: (m,) of those that vote, rising; words: (n,) secret words of all n of the part. A
-        vote's noise is drawn at the position of the example that gives it.
+        places: (m,) of those that vote, rising, as `voting` has them; words: (n,) secret words of
+        all n of the part. A vote's noise is drawn at the position of the example that gives it.
         """
         watched, groups, first = dict(tallies.watched), dict(tallies.groups), tallies.first
-        begins = part.place.position
-        for index, pair in zip(places.tolist(), as_pairs(part.x[places]), strict=True):
+        begins, calls = part.place.position, self._calls(state)
+        over = self._closed.contradicts(state.rule, part.x[places], part.y[places])
+        over &= self.parameters.starts_over
+        points = zip(as_pairs(part.x[places]), over.tolist(), strict=True)
+        for index, (pair, anew) in zip(places.tolist(), points, strict=True):
             if first < begins + index:
                 break
+            point = None if anew else to_int(pair)
             earlier = begins + index - state.epoch_position
-            voter = self._settings.voter(int(words[index]), earlier, state.calls)
+            voter = self._settings.voter(int(words[index]), earlier, calls)
             if voter is None:
-                rule = self._closed.around(state.rule, to_int(pair))
+                rule = self._around(state.rule, point)
             else:
-                group = self._joined_by(groups.get(voter), state.rule, to_int(pair), watched)
+                group = self._joined_by(groups.get(voter), state.rule, point, watched)
                 news = group is not groups.get(voter) and group.voted
                 groups[voter] = group
                 rule = group.closure if news else None
@@ -128,23 +154,40 @@ class ClosureVotes:
         return replace(tallies, watched=watched, groups=groups, first=first)
 
     def _joined_by(
-        self, group: Group | None, published: Rule, point: int, watched: Mapping[Rule, Watched]
+        self,
+        group: Group | None,
+        published: Rule,
+        point: int | None,
+        watched: Mapping[Rule, Watched],
     ) -> Group:
         """The group with one example more; the same object if it has voted already.
 
-        One whose closure is no rule of the class has the published rule in its place for ever.
+        `point` is None for an example that votes to start over: its group has voted, for that. So
+        has one whose closure is no rule of the class; or it never votes, if nothing starts over.
         """
         if group is None:
             group = Group(published)
         if group.voted:
             return group
-        closure = self._closed.around(group.closure, point)
+        closure = None if point is None else self._closed.around(group.closure, point)
         if closure is None:
-            return Group(published, voted=True)
+            return Group(self.smallest if self.parameters.starts_over else published, voted=True)
         held = group.held + 1 if closure == group.closure else 0
         done = held >= self._settings.stable or self._closed.is_whole(closure)
         alone = watched.get(closure)
         return Group(closure, held, done or (alone is not None and alone.is_next))
+
+    def _around(self, rule: Rule, point: int | None) -> Rule | None:
+        """The smallest rule around a rule and a point; that of the class without a point."""
+        return self.smallest if point is None else self._closed.around(rule, point)
+
+    def _joined(self, rule: Rule, published: Rule) -> Rule | None:
+        """Where what a rule's votes have left goes to: those to start over stay what they are."""
+        return rule if rule == self.smallest else self._closed.joined(rule, published)
+
+    def _calls(self, state: OnlineState) -> int:
+        """Calls since everything began: none again once the season has started over."""
+        return 0 if self.parameters.starts_over and state.rule == self.smallest else state.calls
 
     def _voted(self, watched: Watched | None, place: Place, noise: LearnerNoise) -> Watched:
         """A rule with one vote more, given by the example at this place."""
@@ -168,6 +211,11 @@ class ClosureVotes:
 
     def _own_threshold(self, watched: Watched) -> int:
         return self._threshold(is_next=watched.is_next)
+
+    @cached_property
+    def smallest(self) -> Rule:
+        """The rule of the class that each other one is around."""
+        return self.hypotheses.first_rule()
 
     @cached_property
     def _closed(self) -> IntersectionClosed:

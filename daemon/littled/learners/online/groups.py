@@ -52,8 +52,8 @@ class GroupSettings:
     def voter(self, word: int, place: int, calls: int) -> int | None:
         """The group of an example, None for one that votes by itself.
 
-        By the secret word of its position, its place in the epoch, from 0 on, and the calls of the
-        season so far.
+        By the secret word of its position, its place in the epoch, from 0 on, and the calls since
+        everything began.
         """
         singles = self.later_singles if calls else self.singles
         number = word % (self.groups + singles)

@@ -26,9 +26,13 @@ from littled_protocol.limits import majority_members_max
 
 # Thresholds of a trigger, either way: with every count and noise added, 63 bits hold them.
 THRESHOLD_MAX = 1 << 62
-# Parameters that are not written where they are None: there were plans before there were these.
+# Parameters that are not written where they are None or false: there were plans before there were
+# these.
 LEFT_OUT = frozenset(
-    {"memory", "threshold_rate", "pool", "groups", "schedule_cap", "published_score"}
+    {
+        *("memory", "threshold_rate", "pool", "groups", "schedule_cap", "published_score"),
+        "starts_over",
+    }
 )
 
 
@@ -55,7 +59,7 @@ class OnlineParameters(ParameterValues):
         return {
             name: value
             for name, value in values.items()
-            if value is not None or name not in LEFT_OUT
+            if name not in LEFT_OUT or (value is not None and value is not False)
         }
 
     @classmethod
@@ -164,6 +168,8 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
     score = p.published_score
     if score is not None and not (type(score) is int and 1 <= score <= THRESHOLD_MAX):
         yield "published_score must be an integer from 1 to 2^62"
+    if type(p.starts_over) is not bool:
+        yield "starts_over must be true or false"
     if p.calls_max < 0 or p.background_max < 0 or p.noise_rate < 0:
         yield "calls_max, background_max and noise_rate must not be negative"
     if not (1 <= p.draws <= majority_members_max and p.draws % 2):
@@ -187,6 +193,7 @@ def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
     yield from selection_of(p).wrong_pool()
     yield from selection_of(p).wrong_groups()
     yield from selection_of(p).wrong_published_score()
+    yield from selection_of(p).wrong_start()
     if p.user_examples_max is not None and p.buffer == "mistakes" and p.background_max:
         yield "epochs that keep mistakes alone have no background of users; take buffer both"
     if p.tests == "cohen_lyu" and not 0 < p.tests_failure < 1:

@@ -444,7 +444,7 @@ class Tallying(Tallied):
 
 @dataclass(frozen=True)
 class ClosureTallying(Tallied):
-    """Every closure that positive examples vote for is tested by itself: Lemma J."""
+    """Every closure that examples vote for is tested by itself: Lemma J."""
 
     hypotheses: HypothesisClass
 
@@ -465,11 +465,12 @@ class ClosureTallying(Tallied):
         threshold: int,
         noise: LearnerNoise,
     ) -> Looked:
-        """Count the votes of positive mistakes, up to and with the first test that is passed.
+        """Count the votes of mistakes, up to and with the first test that is passed.
 
         Stretch by stretch, with a vote of each rule forgotten in between.
         """
-        voting, words = mistake & (part.y == 1), noise.of_positions(part, "teacher")
+        voting = self._votes.voting(state.rule, part.y, mistake)
+        words = noise.of_positions(part, "teacher")
         tallies, start = state.tallies, 0
         assert not isinstance(tallies, Tallies)
         while True:
@@ -480,7 +481,7 @@ class ClosureTallying(Tallied):
             elif not before:
                 tallies = self._votes.forgotten(tallies, state.rule, place, noise)
             stop = min(start + self._forgets_after - before, len(part.y))
-            places = start + np.flatnonzero(voting[start:stop])
+            places = voting[np.searchsorted(voting, start) : np.searchsorted(voting, stop)]
             tallies = self._votes.counted(state, tallies, part, places, words, noise)
             passed = tallies.first + 1 - part.place.position
             if passed <= stop or stop == len(part.y):

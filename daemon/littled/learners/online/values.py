@@ -79,6 +79,9 @@ class ParameterValues:
       are tested from their first vote on. Plans that have none are stored without it.
     - `groups`: who votes for closures, and when they are tested; None for other ways of selection.
       Plans that have none are stored without it.
+    - `starts_over`: for closures, whether an example that no rule around the published one fits
+      speaks for the class's smallest rule, from which everything begins anew; without it rules only
+      grow. Plans that have it not are stored without it.
     """
 
     epsilon: Fraction
@@ -110,6 +113,7 @@ class ParameterValues:
     groups: GroupSettings | None = None
     schedule_cap: int | None = None
     published_score: int | None = None
+    starts_over: bool = False
 
     @property
     def has_tallies(self) -> bool:

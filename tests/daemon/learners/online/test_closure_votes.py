@@ -1,11 +1,14 @@
 """Votes for closures, one example at a time: who votes for what, and when it is published."""
 
+from collections import Counter
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from littled.classes.capabilities import needed
@@ -287,3 +290,119 @@ def test_a_new_season_knows_no_votes(monkeypatch: pytest.MonkeyPatch) -> None:
     state, _ = run([(7, 1, SINGLE), (5, 1, GROUPED)], monkeypatch)
     assert state.tallies is not None
     assert learner.step(state, SeasonOpened(1, 64), NOISE).state.tallies is None
+
+
+OVER = replace(P, starts_over=True)
+# Three votes publish {5}; the fourth example is inside it, and wrong.
+GROWN = [(5, 1, SINGLE)] * 3
+
+
+def test_negative_examples_inside_the_rule_vote_to_start_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nothing = class_from_name("affine:4:2").first_rule()
+    stream = [*GROWN, (9, 1, SINGLE), *[(5, 0, SINGLE)] * 2, (9, 1, SINGLE), (5, 0, SINGLE)]
+    for batch in (1, 3, 8):
+        state, calls = run(stream, monkeypatch, batch=batch, parameters=OVER)
+        assert calls == [(2, around(5)), (7, nothing)]
+        # the votes for {5, 9} are forgotten with everything else
+        assert not tallies_of(state).watched
+        assert not tallies_of(state).groups
+    _, calls = run([*stream, *[(9, 1, SINGLE)] * 3], monkeypatch, parameters=OVER)
+    assert calls[2:] == [(10, around(9))]
+
+
+def test_nothing_starts_over_from_the_smallest_rule(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No rule says 1 to less, and examples that are negative outside of the rule are right."""
+    state, calls = run([(5, 0, SINGLE)] * 9, monkeypatch, parameters=OVER)
+    assert calls == []
+    assert not tallies_of(state).watched
+    state, calls = run([*GROWN, *[(9, 0, SINGLE)] * 9], monkeypatch, parameters=OVER)
+    assert calls == [(2, around(5))]
+    assert not tallies_of(state).watched
+
+
+def test_votes_to_start_over_outlive_calls_and_places_where_votes_are_forgotten(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nothing = class_from_name("affine:4:2").first_rule()
+    slow = replace(OVER, bottom_score=3, groups=replace(GROUPS, forgets_after=8))
+    waits = {0: 1}
+    monkeypatch.setattr(TallyTests, "wait", lambda tests, gap, words: waits.get(gap))
+    stream = [*GROWN, *[(5, 0, SINGLE)] * 2, *[(9, 1, SINGLE)] * 3]
+    state, calls = run(stream, monkeypatch, parameters=slow)
+    assert calls == [(2, around(5)), (7, around(5, 9))]
+    assert dict(tallies_of(state).watched) == {nothing: Watched(1, NEVER, False)}
+    # one of the two votes is forgotten at position 8, and two more are needed
+    state, calls = run([*stream, (5, 0, SINGLE)], monkeypatch, parameters=slow)
+    assert dict(tallies_of(state).watched) == {nothing: Watched(1, NEVER, False)}
+    state, calls = run([*stream, *[(5, 0, SINGLE)] * 2], monkeypatch, parameters=slow)
+    assert calls[2:] == [(9, nothing)]
+
+
+def test_a_group_votes_to_start_over_in_the_place_of_its_vote(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    nothing = class_from_name("affine:4:2").first_rule()
+    stream = [*GROWN, (9, 1, GROUPED), (5, 0, GROUPED), (5, 0, GROUPED), (9, 1, GROUPED)]
+    state, calls = run(stream, monkeypatch, parameters=OVER)
+    assert calls == [(2, around(5))]
+    assert dict(tallies_of(state).watched) == {nothing: Watched(2, NEVER, False)}
+    assert dict(tallies_of(state).groups) == {0: Group(nothing, 0, voted=True)}
+    # one that has voted for a closure votes for nothing else
+    stream = [*GROWN, *[(9, 1, GROUPED)] * 3, (5, 0, GROUPED)]
+    state, calls = run(stream, monkeypatch, parameters=OVER)
+    assert dict(tallies_of(state).watched) == {around(5, 9): Watched(2, NEVER, False)}
+
+
+def test_who_votes_alone_is_decided_as_at_first_once_a_season_has_started_over(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    later = replace(OVER, groups=replace(GROUPS, later_singles=7))
+    # of the word 2 is a group's before the first call and one who votes alone after it
+    stream = [*GROWN, *[(5, 0, SINGLE)] * 3, (9, 1, 2)]
+    state, calls = run(stream, monkeypatch, parameters=later)
+    assert len(calls) == 2
+    assert tallies_of(state).groups.keys() == {0}
+    state, _ = run([*GROWN, (9, 1, 2)], monkeypatch, parameters=later)
+    assert not tallies_of(state).groups
+
+
+STREAMS = st.lists(
+    st.tuples(st.sampled_from([5, 9, 6]), st.integers(0, 1), st.integers(0, 3)),
+    min_size=2, max_size=12,
+)  # fmt: skip
+
+
+@given(STREAMS, st.data())
+def test_one_replaced_example_changes_one_vote(stream: list[Vote], data: st.DataObject) -> None:
+    """What Lemma J rests on, where no rule passes: of either side at most one vote is its own."""
+    place = data.draw(st.integers(0, len(stream) - 1))
+    point, label = data.draw(st.sampled_from([5, 9, 6])), data.draw(st.integers(0, 1))
+    other = [*stream[:place], (point, label, stream[place][2]), *stream[place + 1 :]]
+    here, there = votes_of(stream), votes_of(other)
+    assert (here - there).total() <= 1
+    assert (there - here).total() <= 1
+
+
+def votes_of(stream: list[Vote]) -> Counter[tuple[int, Rule]]:
+    """Who votes for what when {5} is published: two groups, of the words 0 and 1."""
+    parameters = replace(OVER, bottom_score=99, groups=replace(GROUPS, groups=2))
+    learner = OnlineLearner("s/l", class_from_name("affine:4:2"), parameters)
+    state = learner.step(learner.initial(), SeasonOpened(0, 0), NOISE).state
+    state = replace(state, rule=around(5), calls=1)
+    votes = ClosureVotes(parameters, learner.hypotheses)
+    noise = LearnerNoise("s/l", NOISE)
+    tallies = votes.begun(state.rule, {}, Place(HEAD, 0, 0), noise, 0)
+    found: Counter[tuple[int, Rule]] = Counter()
+    for position, (point, label, word) in enumerate(stream):
+        x, y = np.array([point], dtype=np.uint8), np.array([label], dtype=np.uint8)
+        part = Examples(Place(HEAD, 0, position), x, y)
+        places = votes.voting(state.rule, y, state.rule.evaluate(x) != y)
+        words = np.array([word], dtype=np.uint64)
+        after = votes.counted(state, tallies, part, places, words, noise)
+        for rule, one in after.watched.items():
+            if one != tallies.watched.get(rule):
+                found[position, rule] += 1
+        tallies = after
+    return found

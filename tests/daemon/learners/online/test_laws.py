@@ -232,6 +232,13 @@ SELECTIONS: dict[str, Case] = {
         )),
         examples(4, teachers=4), 1.18, 1.02,
     ),
+    # the rule grows, and may start over
+    "closures that start over": Case(
+        one("affine:1:1", mistakes(
+            replace(ONE_CALL, schedule_first=1, calls_max=3), starts_over=True, **CLOSURES
+        )),
+        (Turn((Example(0, 1),)), *examples(3)), 3.37, 1.14,
+    ),
     "histogram, vetoes": Case(
         one("sparse_sets:1:2", everything(THREE, **HISTOGRAM)), examples(3), 1.31, 1.01
     ),
@@ -277,6 +284,9 @@ VOTERS = GroupSettings(1, 1, 1, 1, 8, 2, 1, 8)
 CLOSURE_TALLY = replace(
     TALLY, selection="closure-tally", groups=VOTERS
 )  # fmt: skip
+STARTS_OVER = replace(
+    CLOSURE_TALLY, horizon=4, threshold_rate=F(3), selection_rate=F(3), starts_over=True
+)
 
 
 def voters(count: int, points: Sequence[Any], numbers: Sequence[int]) -> tuple[Turn, ...]:
@@ -296,6 +306,15 @@ CLOSURE_TALLIES: dict[str, Case] = {
             CLOSURE_TALLY, horizon=4, bottom_score=3, groups=replace(VOTERS, forgets_after=2)
         )),
         voters(4, ONE_POINT, (1, 1, 1, 1)), 3, 1.87, 16,
+    ),
+    # the rule grows, and may start over
+    "starts over": Case(
+        one("affine:1:1", STARTS_OVER),
+        (Turn((Example(0, 1, 1),)), *voters(3, TWO_POINTS, (1, 1, 1))), 1.07, 1.51, 16,
+    ),
+    "a group starts over": Case(
+        one("affine:1:1", STARTS_OVER),
+        (Turn((Example(0, 1, 1),)), *voters(3, TWO_POINTS, (0, 0, 1))), 1.07, 2.17, 16,
     ),
     # votes for {0} and for {0, 1} add up when {1} is published
     "two that become one": Case(

@@ -201,6 +201,9 @@ CASES: dict[str, tuple[Any, OnlineParameters]] = {
         replace(TRIGGERED, selection="closure", ladder=(EpochSettings(0, 2),), fresh=True),
     ),
     "scheduled closures": (Cubes(2), replace(SCHEDULED, selection="closure", teachers=2)),
+    "closures that start over": (
+        Cubes(2), replace(SCHEDULED, selection="closure", bottom_score=2, starts_over=True)
+    ),
     "fresh paths": (
         PREFIXES,
         replace(
@@ -248,7 +251,8 @@ FACTORS: dict[tuple[str, int], tuple[float, float]] = {
     ("fresh histograms", 2): (13.18, 2.78), ("histograms with vetoes", 2): (18.8, 2.19),
     ("rules", 2): (2.68, 0), ("fresh rules", 2): (2.33, 0), ("proposals", 2): (0, 3.09),
     ("scheduled proposals", 2): (0, 3.73), ("closures of teachers", 2): (0, 2.04),
-    ("scheduled closures", 2): (0, 1.51), ("fresh paths", 1): (0, 3.08),
+    ("scheduled closures", 2): (0, 1.51), ("closures that start over", 1): (0, 2.28),
+    ("closures that start over", 2): (0, 1.82), ("fresh paths", 1): (0, 3.08),
     ("fresh lengths", 1): (0, 3.98), ("fresh paths", 2): (0, 3.66), ("fresh lengths", 2): (0, 4.63),
     ("rules of a chain", 1): (1.55, 0), ("rules of a chain", 2): (1.88, 0),
     ("halving", 1): (2.41, 0), ("halving", 2): (4.81, 0),

@@ -96,6 +96,11 @@ class Selection(ABC):
         if self.parameters.published_score is not None:
             yield "only tallies of ids have a published_score"
 
+    def wrong_start(self) -> Iterator[str]:
+        """What cannot start over from the smallest rule."""
+        if self.parameters.starts_over:
+            yield "only closures, of fresh selections, can have starts_over"
+
     def _wrong_stages(self) -> Iterator[str]:
         if self.parameters.stage_rate is not None:
             yield "a stage test needs sparse selection with a number of teachers"

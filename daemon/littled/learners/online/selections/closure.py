@@ -7,6 +7,9 @@ example is a teacher of its own, or every user where users are protected.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
 from littled.budget.events import PrivacyEvent
 from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
@@ -41,6 +44,10 @@ class Closures(SparseDraws):
                 "the next closure could grow; for adaptive adversaries use dense or sparse"
             )
 
+    def wrong_start(self) -> Iterator[str]:
+        """What remembers examples of before."""
+        return iter(()) if self.parameters.fresh else super().wrong_start()
+
     def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
         """A class that has no closures."""
         if hypotheses.intersection_closed is None:
@@ -67,13 +74,24 @@ class Closures(SparseDraws):
         A position's secret word chooses its teacher anew for every number of teachers, whatever the
         examples are: in each call the data of one teacher differ between neighbours. So it is with
         the secret word of a user.
+
+        With `starts_over` who has an example that no rule around the published one fits proposes
+        the smallest rule of the class, and nothing else.
         """
         x, y = columns(state.archive)
         numbers = teachers_of(state.archive, self.settings(state).teachers)
-        closed = needed(hypotheses.intersection_closed)
-        proposals = closed.closures(x, y, numbers, state.rule)
-        drawn = self._drawn(proposals.scores, place, noise)
-        return state, self._majority([closed.closed_rule(proposals, index) for index in drawn])
+        closed, smallest = needed(hypotheses.intersection_closed), hypotheses.first_rule()
+        over, votes = np.zeros(len(y), dtype=np.bool_), 0
+        if self.parameters.starts_over and state.rule != smallest:
+            over, votes = _proposing_anew(closed.contradicts(state.rule, x, y), numbers)
+        others = numbers if numbers is None else numbers[~over]
+        proposals = closed.closures(x[~over], y[~over], others, state.rule)
+        scores = np.append(proposals.scores, votes) if votes else proposals.scores
+        rules = [
+            smallest if votes and index == len(scores) - 1 else closed.closed_rule(proposals, index)
+            for index in self._drawn(scores, place, noise)
+        ]
+        return state, self._majority(rules)
 
     def candidates_max(self, hypotheses: HypothesisClass, examples: int) -> int:
         """As many as there can be examples."""
@@ -103,3 +121,16 @@ class Closures(SparseDraws):
             else min(settings.teachers, examples)
             for settings in all_settings
         )
+
+
+def _proposing_anew(
+    wrong: NDArray[np.bool_], numbers: NDArray[np.int64] | None
+) -> tuple[NDArray[np.bool_], int]:
+    """The examples (n,) of teachers who have one of the `wrong` ones (n,), and how many these are.
+
+    numbers: (n,) the teacher of each; None where each example is one.
+    """
+    if numbers is None:
+        return wrong, int(wrong.sum())
+    teachers = np.unique(numbers[wrong])
+    return np.isin(numbers, teachers), len(teachers)

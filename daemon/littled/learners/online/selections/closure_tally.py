@@ -14,7 +14,7 @@ from littled.classes.capabilities import needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.learners.contract import Place
 from littled.learners.online.closure_tallies import ClosureTallies
-from littled.learners.online.closure_votes import ClosureVotes, around_all
+from littled.learners.online.closure_votes import ClosureVotes
 from littled.learners.online.keeping import EPOCH_BYTES, Keeping, Nothing
 from littled.learners.online.noise import LearnerNoise
 from littled.learners.online.selections.base import Load
@@ -49,6 +49,10 @@ class ClosureTally(Tallied):
         """Nothing: it is what they are for."""
         return iter(())
 
+    def wrong_start(self) -> Iterator[str]:
+        """Nothing: negative examples can vote as well."""
+        return iter(())
+
     def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
         """A class that has no closures."""
         if hypotheses.intersection_closed is None:
@@ -81,15 +85,14 @@ class ClosureTally(Tallied):
     def select(
         self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
     ) -> tuple[OnlineState, Rule | None]:
-        """The smallest rule around the published one and all that pass here.
+        """The smallest rule around the published one and all that pass here, or that of the class.
 
         None, and the published rule stays, if the class has no such rule.
         """
         tallies = state.tallies
         assert isinstance(tallies, ClosureTallies)
-        closed = needed(hypotheses.intersection_closed)
-        rule = around_all(closed, state.rule, tallies.passing(place.position))
         votes = ClosureVotes(self.parameters, hypotheses)
+        rule = votes.following(state.rule, tallies.passing(place.position))
         left = votes.after_call(tallies, rule or state.rule, place, noise)
         return replace(state, tallies=left), rule
 

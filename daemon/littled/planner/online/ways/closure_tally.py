@@ -52,8 +52,15 @@ class ClosureTallyWay(Way):
         return isinstance(selection, ClosureTally)
 
     def mistakes_a_change(self, estimate: Estimate) -> float | None:
-        """Rules only grow in a season."""
-        return float(estimate.plan.parameters.horizon)
+        """What one rule costs, once as many votes have passed to start over as a closure needs.
+
+        Rules only grow in a season without such votes.
+        """
+        p = estimate.plan.parameters
+        if not p.starts_over or p.threshold_rate is None:
+            return float(p.horizon)
+        rates = float(p.selection_rate), float(p.threshold_rate)
+        return estimate.expected_mistakes + mistakes_of_one(*rates, p.bottom_score)
 
     def refusal(self, request: OnlineRequest) -> str | None:
         """No class without closures."""
@@ -137,6 +144,7 @@ def _planned(
         bottom_score=bottom,
         fresh=True,
         groups=settings,
+        starts_over=True,
     )
     of_a_part = mistakes_of_one(
         float(rate), float(threshold_rate), following if closed.next_rules_max else bottom

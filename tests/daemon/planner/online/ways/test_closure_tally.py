@@ -12,6 +12,7 @@ from littled.classes.names import class_from_name
 from littled.planner import OnlinePlan, OnlineRequest, PlanError, StreamRequest, plan_stream
 from littled.planner.budgets import Budget
 from littled.planner.online.ways.closure_tally import ClosureTallyWay
+from littled.planner.search import budgets_of
 
 DELTA = Fraction(1, 10**6)
 
@@ -53,6 +54,26 @@ def test_tests_and_groups_go_by_epsilon(epsilon: Fraction) -> None:
     assert groups is not None
     assert groups.tested_every <= 8 / epsilon < 2 * max(groups.tested_every, 4)
     assert plan.parameters.bottom_score < groups.groups < 2 * plan.parameters.bottom_score
+
+
+def test_a_change_costs_one_rule_and_the_votes_to_start_over() -> None:
+    way, amounts = ClosureTallyWay(), (Fraction(1), DELTA, 10**6)
+    (estimate,) = [
+        found
+        for budget in budgets_of(StreamRequest("s", *amounts, (asked(),)))
+        for found in way.estimates(asked(), budget)[:1]
+        if found.plan.parameters.starts_over
+    ][:1]
+    change = way.mistakes_a_change(estimate)
+    assert change is not None
+    assert estimate.expected_mistakes + estimate.plan.parameters.bottom_score < change
+    before = replace(
+        estimate,
+        plan=replace(
+            estimate.plan, parameters=replace(estimate.plan.parameters, starts_over=False)
+        ),
+    )
+    assert way.mistakes_a_change(before) == 10**6
 
 
 def test_learners_share_a_budget_of_pure_sums() -> None:
