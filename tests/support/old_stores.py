@@ -10,7 +10,8 @@ good rules are; "scorecards" of 84a95e3; "boosted" of 9e2c4c6, with scorecards f
 "damped" of 167dd7b, the last whose scorecards have one rate; "sequences" of the first with one-way
 sequences; "grown" of the first to which streams can be added; "places" of 10fe5c0, with places of
 producers' sources; "exact" of 18ed2ea, the first that books scorecards as Gaussian differential
-privacy; all others are of 17e11b0.
+privacy; "tallies" and "memories" of c2eb29e, the last whose closures never start over; all others
+are of 17e11b0.
 """
 
 import json
@@ -97,6 +98,8 @@ METHODS = ("dense", "stability", "relabelling", "realizable", "averaging", "majo
 ANSWERS = 'kind = "prediction"\nexcess_error = 0.45\nwindow = '
 USERS = 'unit = "user"\nuser_examples_max = 4\n'
 MEASURED = "quality = 0.025\n"
+FITS = "noise_rate = 0"
+ADAPTIVE = f'{FITS}\nadversary = "adaptive"'
 WINDOWS = {
     "dense": "thresholds:64",
     "histogram": "points:16",
@@ -165,6 +168,17 @@ CONFIGURATIONS = {
     "exact": stream("cold", "scorecard:16x16x16c", epsilon=2, horizon=1_000)
     + stream("warm", "scorecard:16x16x16", "columns_max = 2", epsilon=8, horizon=1_300)
     + stream("members", "scorecard:16x16", unit=USERS, epsilon=8),
+    "tallies": stream("ids", "points:64", FITS)
+    + stream("sets", "sparse_sets:8:2", FITS)
+    + stream("conjunctions", "conjunctions:16", FITS)
+    + stream("lines", "affine:4:1", FITS),
+    # public memories of chains and blocks, of majorities too, and examples that are held back
+    "memories": stream("late", "thresholds:64", FITS)
+    + stream("prefixes", "prefixes:16", FITS)
+    + stream("stumps", "stumps:3:16", FITS)
+    + stream("halving", "thresholds:64", ADAPTIVE)
+    + stream("majority", "stumps:3:16", ADAPTIVE)
+    + stream("members", "thresholds:64", FITS, unit=USERS, epsilon=8, horizon=20_000),
 }
 """By name of a store: what it was made with."""
 # What is added to "grown", where another stream is closed: the first that protects users.
@@ -191,6 +205,10 @@ def examples(name: str, x_type: str, first: int, count: int) -> tuple[list[Any],
             row = [chance.randrange(2 if flags else 16) for _ in range(width(x_type))]
             x.append(row)
             y.append(int(row[0] == 1 if flags else row[1] >= 9))
+        elif name in OF_LINES:  # which change in the middle
+            line = (3, 5) if number < EXAMPLES // 2 else (9, 12)
+            x.append(chance.choice(line) if high else chance.randrange(16))
+            y.append(int(x[-1] in line))
         else:
             limit = LIMITS.get(name, 16)
             point = chance.randrange(limit // 2, limit) if high else chance.randrange(limit // 2)
@@ -200,12 +218,13 @@ def examples(name: str, x_type: str, first: int, count: int) -> tuple[list[Any],
     return x, y
 
 
+OF_LINES = ("lines",)
 OF_IDS = ("points", "wide", "sets", "ids", "rows", "sparse", "histogram", "histogram_windows")
 LIMITS = {
     "thresholds": 64, "points": 256, "wide": 1 << 100, "sets": 256, "prefixes": 1 << 16,
     "addresses": 1 << 128, "affine": 256, "table": 8, "auto": 64, "dense": 16, "fresh": 64,
     "sparse": 1 << 16, "closure": 1 << 16, "histogram": 1 << 16, "late": 64, "ids": 1 << 64,
-    "closure_windows": 4,
+    "closure_windows": 4, "halving": 64,
 }  # fmt: skip
 
 

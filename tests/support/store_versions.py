@@ -26,6 +26,8 @@ WRITTEN_BY = {
     "damped": "167dd7b",
     "sequences": "ca54681",
     "exact": "18ed2ea",
+    "tallies": "c2eb29e",
+    "memories": "c2eb29e",
 }
 HOLDS = {
     "answers": "learners that answer questions, by every method",
@@ -35,6 +37,7 @@ HOLDS = {
     "exact": "scorecards that are charged for GDP",
     "grown": "a stream that was added, and one that was closed",
     "killed": "what a daemon left that was killed at work",
+    "memories": "public memories, and examples that are held back",
     "places": "places of producers' sources",
     "quality": "how good rules are, measured from the budget",
     "restored": "a store that was restored from an older copy",
@@ -43,6 +46,7 @@ HOLDS = {
     "seasons": "several [seasons](glossary.md#season)",
     "selections": "every way of selection",
     "sequences": "one-way sequences",
+    "tallies": "tallies of ids and of closures",
     "users": "a stream that protects users",
     "windows": "a rule from each window, by every method",
 }
