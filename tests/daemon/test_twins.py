@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
+from zlib import crc32
 
 import numpy as np
 import pytest
@@ -101,7 +102,7 @@ def twins(name: str, ears: Ears, streams: int, seed: int = 0) -> Tally:
     """Compare so many streams of a case with `NEIGHBOURS` random neighbours each."""
     case, tally = case_of(name), Tally()
     for number in range(streams):
-        random = np.random.default_rng((seed, CASES.index(name), number))
+        random = np.random.default_rng((seed, crc32(name.encode()), number))
         stream = random_stream(case.points, EXAMPLES, random, noisy=0.2)
         script = random_script(case.plan, case.points, EXAMPLES, random)
         key = random.bytes(32)
@@ -117,7 +118,7 @@ def user_twins(name: str, ears: Ears, streams: int, seed: int = 0) -> Tally:
     """The same with neighbours that differ in all that one user gives."""
     case, tally = case_of(name), Tally()
     for number in range(streams):
-        random = np.random.default_rng((seed, [*CASES_OF_USERS].index(name), number))
+        random = np.random.default_rng((seed, crc32(name.encode()), number))
         stream = with_users(random_stream(case.points, EXAMPLES, random, noisy=0.2), random, 9)
         script = random_script(case.plan, case.points, EXAMPLES, random)
         key = random.bytes(32)
@@ -156,7 +157,7 @@ def check(ears: Ears, streams: int, seed: int) -> int:
 
 @pytest.mark.long
 def test_twins_draw_the_same_and_ask_nearly_the_same(ears: Ears) -> None:
-    assert check(ears, 1, seed=0) >= 500
+    assert check(ears, 1, seed=2) >= 800
 
 
 @pytest.mark.campaign
@@ -195,7 +196,7 @@ def check_users(ears: Ears, streams: int, seed: int) -> int:
 
 @pytest.mark.long
 def test_twins_of_users_draw_the_same_and_ask_nearly_the_same(ears: Ears) -> None:
-    assert check_users(ears, 1, seed=4) >= 170
+    assert check_users(ears, 3, seed=0) >= 800
 
 
 @pytest.mark.campaign
@@ -531,7 +532,7 @@ def test_a_planted_fault_of_users_is_found(
 
 # Each fault, with a case that has to find it.
 FAULTS: list[tuple[Callable[[pytest.MonkeyPatch], None], str, str]] = [
-    (_a_word_more_for_a_mistake, "sparse", "other words"),
+    (_a_word_more_for_a_mistake, "sparse", "other words|does something else"),
     (_an_address_that_depends_on_labels, "closure", "other words"),
     (_mistakes_that_count_twice, "dense", "counts more than once"),
     (_mistakes_of_the_batch_alone, "dense mistakes", "more than one c"),

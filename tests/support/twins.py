@@ -100,6 +100,8 @@ from support.learning import Inline
 
 HEAD = bytes(HEAD_BYTES)
 BOTTOM = "bottom"
+# Words of tests that begin anew, at a call or at a public position.
+SPELL = "tally-spell"
 OTHER_COURSE = "one run draws, asks or says where its twin does something else"
 
 
@@ -528,7 +530,9 @@ class Ears:
         elif keys is None:
             witness.ask("scores", scores)
         else:
-            witness.ask("offered", scores, [*keys, BOTTOM])
+            # behind those that the class offers: to start over, or the sides of a path
+            beside = [f"beside {k}" for k in range(len(scores) - len(keys) - 1)]
+            witness.ask("offered", scores, [*keys, *beside, BOTTOM])
 
     def _sides(self, _: object, scores: object, place: object, noise: LearnerNoise) -> None:
         # what was proposed in an epoch before are not the candidates of a draw between two sides
@@ -725,6 +729,23 @@ def _votes_apart(entries: Sequence[Entry]) -> tuple[set[Drawn], list[Entry]]:
     ]
 
 
+def _purpose(entry: Entry) -> str | None:
+    """What words are drawn for, where they are."""
+    return entry.purpose if isinstance(entry, Drawn) else None
+
+
+def _same_place(left: Entry, right: Entry) -> bool:
+    """Whether both draw words for the same, of as many rules as there are."""
+    if not (isinstance(left, Drawn) and isinstance(right, Drawn)):
+        return False
+    return replace(left, count=0) == replace(right, count=0)
+
+
+def _next_said(entries: Sequence[Entry]) -> Said | None:
+    """The first of them that is public; None if no more is said."""
+    return next((entry for entry in entries if isinstance(entry, Said)), None)
+
+
 @dataclass
 class Comparison:
     """One pair of courses of a plan, whose streams differ at one position or at one user's."""
@@ -755,7 +776,10 @@ class Comparison:
     def run(self, one: Sequence[Entry], two: Sequence[Entry]) -> Verdict:
         """Go along both up to the first difference in what they say."""
         (votes, one), (others, two) = _votes_apart(one), _votes_apart(two)
-        for left, right in zip(one, two, strict=False):
+        for number, (left, right) in enumerate(zip(one, two, strict=False)):
+            if SPELL in (_purpose(left), _purpose(right)) and not _same_place(left, right):
+                assert _next_said(one[number:]) != _next_said(two[number:]), "another call"
+                return self.verdict  # what passes on one side ends an epoch there
             if isinstance(left, Said) and isinstance(right, Said):
                 if left != right:
                     return self.verdict
