@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from littled.budget.unit import EXAMPLE, Unit
 from littled.classes.names import class_from_name
 from littled.engine import Engine, Transcript
 from littled.mechanisms.noise import Address, KeyedNoise
@@ -64,14 +65,14 @@ class Case:
 
 def case_of(name: str, most: int | None) -> Case:
     """A stream of 10^9 examples with one learner, and BATCHES batches for it."""
-    protected: dict[str, Any] = {} if most is None else {"unit": "user", "user_examples_max": most}
+    unit = EXAMPLE if most is None else Unit(most)
     request = StreamRequest(
         "s",
         Fraction(1),
         Fraction(1, 10**6),
         10**9,
         (OnlineRequest("rule", class_from_name(name), noise_rate=Fraction(0)),),
-        **protected,
+        unit=unit,
     )
     plan, random = plan_stream(request), np.random.default_rng(1)
     count = BATCH_EXAMPLES * BATCHES
