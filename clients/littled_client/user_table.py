@@ -26,7 +26,8 @@ Words = NDArray[np.uint64]
 
 # Longer texts are left to whoever looks them up one by one.
 TEXT_BYTES_MAX: Final = 64
-# A table of so many users is emptied; it has twice as many places then, of 32 bytes for short ids.
+# A table of so many users is emptied; it has four times as many places then, of 32 bytes for short
+# ids. With twice as many, some users of each batch find all their places taken.
 USERS_MAX: Final = 1 << 17
 PROBES: Final = 8
 
@@ -97,7 +98,7 @@ class UserTable:
             asked = asked[~free]
             if not len(asked):
                 break
-            rows = self._rows[self._later(at[asked], probe)]
+            rows = self._rows.take(self._later(at[asked], probe), axis=0)
             found[asked] = rows[:, :2]
             other = ~_equal(rows, words[asked])
             asked, rows = asked[other], rows[other]
@@ -123,7 +124,7 @@ class UserTable:
         """Make room for so many users, and three times as many while that is little."""
         rows = self._rows[self._rows[:, 0] != 0]
         places = 1 << (4 * 2 * users - 1).bit_length()
-        self._empty(min(places, 2 * USERS_MAX), rows.shape[1] - 2)
+        self._empty(min(places, 4 * USERS_MAX), rows.shape[1] - 2)
         self._put(rows)
 
     def _put(self, rows: Words) -> None:
