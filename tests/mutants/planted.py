@@ -841,6 +841,20 @@ DATA = (
         (f"{SPLITS}[closures]", f"{SPLITS}[essential lists]"),
     ),
     Mutant(
+        "words of teachers that are drawn where there is a mistake",
+        "learners/online/keeping.py",
+        "[mistake] if votes else none",
+        "[mistake] if votes and len(none) else none",
+        (f"{ONLINE}::test_words_of_positions_are_drawn_where_they_decide_what_is_kept",),
+    ),
+    Mutant(
+        "teachers of mistakes that are drawn by their number, and not by their position",
+        "learners/online/keeping.py",
+        'noise.of_positions(event, "teacher")[mistake] if votes',
+        'noise.of_positions(event, "teacher")[: len(none)] if votes',
+        (f"{ONLINE}::test_words_of_positions_are_drawn_where_they_decide_what_is_kept",),
+    ),
+    Mutant(
         "a background that looks at the labels",
         "learners/online/keeping.py",
         "arriving = Buffer(event.x, event.y, mistake, priority, teacher, event.users)",

@@ -234,14 +234,19 @@ class Buffers(Keeping):
     def keep(
         self, state: OnlineState, event: Examples, mistake: Flags, noise: LearnerNoise
     ) -> OnlineState:
-        """Draw the words of all positions, and keep what can belong to the buffer."""
-        priority = noise.of_positions(event, "buffer")
-        teacher = (
-            noise.of_positions(event, "teacher")
-            if self.parameters.chooses_teachers and event.users is None  # a user's is drawn later
-            else np.zeros(len(event.y), dtype=np.uint64)
-        )
-        return self._keep(state, event, mistake, priority, teacher)
+        """Draw the words that decide something, and keep what can belong to the buffer."""
+        p = self.parameters
+        # a user's word is drawn later
+        votes = p.chooses_teachers and event.users is None
+        if p.background_max or p.mistakes_max:
+            priority = noise.of_positions(event, "buffer")
+            teacher = noise.of_positions(event, "teacher") if votes else np.zeros_like(priority)
+            return self._keep(state, event, mistake, priority, teacher)
+        # Mistakes are kept and nothing else, whatever the priorities would be. Parameters alone say
+        # what is drawn: words of teachers also where there is no mistake.
+        none = np.zeros(int(np.count_nonzero(mistake)), dtype=np.uint64)
+        teacher = noise.of_positions(event, "teacher")[mistake] if votes else none
+        return self._keep(state, event.take(mistake), mistake[mistake], none, teacher)
 
     def _keep(
         self, state: OnlineState, event: Examples, mistake: Flags, priority: Words, teacher: Words

@@ -31,7 +31,7 @@ from littled.learners.online.snapshot import state_from_dict, state_to_dict
 from littled.learners.online.values import EpochSettings, Keep
 from littled.learners.snapshot import SnapshotUnusable, pack, unpack
 from littled.mechanisms.discrete_laplace import DiscreteLaplace
-from littled.mechanisms.noise import KeyedNoise
+from littled.mechanisms.noise import Address, KeyedNoise
 from littled_protocol.rules import MajorityRule, PointsRule, PrefixRule, ThresholdRule
 from support.learning import HEAD, Listening, Runner, column, equal, run, stream
 from support.tape import TapeNoise
@@ -61,6 +61,38 @@ TEACHERS = replace(
     SPARSE, buffer="mistakes", background_max=0, teachers=20, list_cap=300, bottom_score=8,
     selection_rate=Fraction(2), trigger_threshold=120,
 )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("parameters", "purposes"),
+    [(HISTOGRAM, set()), (TEACHERS, {"teacher"}), (SPARSE, {"buffer"})],
+)
+def test_words_of_positions_are_drawn_where_they_decide_what_is_kept(
+    parameters: OnlineParameters, purposes: set[str]
+) -> None:
+    """Mistakes are kept whatever their priorities: where nothing else is, there are none.
+
+    Parameters alone say so, and not whether there are mistakes.
+    """
+    hypotheses = class_from_name("points:8" if parameters is HISTOGRAM else "prefixes:8")
+    x = np.arange(40, dtype=np.uint8)
+    for labels in (np.zeros(40, dtype=np.uint8), (x % 8 == 3).astype(np.uint8)):
+        noise = TapeNoise(4)
+        state, _, _ = run(OnlineLearner("s/l", hypotheses, parameters), x, labels, noise, [7, 21])
+        drawn = {purpose for _, purpose, _, _ in noise.requests}
+        assert drawn - {"trigger", "trigger-threshold"} == purposes
+        assert state.buffer is not None
+        kept = state.buffer.joined()
+        mistakes = kept.x[kept.mistake]
+        assert mistakes.tolist() == x[labels == 1].tolist()
+        if parameters is TEACHERS:
+            words = [int(noise._word(noise_address(at), at, 0)) for at in mistakes.tolist()]
+            assert kept.teacher.tolist() == words
+
+
+def noise_address(position: int) -> Address:
+    """Where the teacher of the example at a position is drawn from."""
+    return Address(HEAD, "s/l", "teacher", position)
 
 
 def test_dense_learner_finds_the_threshold() -> None:
@@ -546,7 +578,7 @@ def test_a_dense_learner_counts_nothing_where_no_call_is_left() -> None:
         (
             Thresholds(16),
             replace(TEACHERS, stage_rate=Fraction(2), draws=3),
-            "7ad57347352b2366",
+            "c75bc252141895c7",
             [
                 ("stage-threshold", 617, 1, 0, 3),
                 ("stage-query", 617, 1, 0, 3),
@@ -563,7 +595,11 @@ def test_noise_has_the_addresses_that_it_had_in_the_first_version(
     digest: str,
     first: list[tuple[Any, ...]],
 ) -> None:
-    """A journal from before must replay to the same bits, whatever came since."""
+    """A journal from before must replay to the same bits, whatever came since.
+
+    Of teachers' mistakes all are kept: the words of their priorities, which the first version drew
+    as well, are left out, and nothing else is.
+    """
     x, y = stream(2, 3000)
     if parameters is SPARSE:
         y = (x == 5).astype(np.uint8)
