@@ -55,7 +55,7 @@ DESCRIPTORS_OTHER = 128
 # Time between two rounds over all connections that look for broken time limits.
 SWEEP_SECONDS = 0.5
 # One read from a socket takes at most so much; the buffer is shared by all connections.
-RECEIVE_BYTES = 256 * 1024
+RECEIVE_BYTES = 512 * 1024
 # Work for one peer at a time, and for all peers in one turn of the loop, in units of some 5 us: one
 # small message. Longer ones count by their bytes, columns of examples for less than anything else.
 WORK_PER_PEER_UNITS = 50
@@ -117,7 +117,7 @@ PREDICT_PENDING_BYTES_MAX = 256 * 1024
 # Consecutive frames of a producer become one journal record of at most so many bytes of points and
 # labels (one frame may itself be as long as a frame can be). Longer records make better use of
 # vectors, shorter ones make a commit's time even.
-RECORD_BYTES_MAX = 512 * 1024
+RECORD_BYTES_MAX = 1024 * 1024
 # What one transaction takes along; more waits for the next one, so that no commit lasts long.
 COMMIT_BYTES_MAX = 8 * 1024 * 1024
 # What waits of a producer up to which a commit takes it whole: more than single examples that are

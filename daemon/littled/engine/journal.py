@@ -29,6 +29,8 @@ from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from typing import Any, Protocol, cast
 
+import numpy as np
+
 from littled.budget.codec import event_to_dict
 from littled.budget.events import PrivacyEvent, RestoredSeason
 from littled.budget.filter import BudgetRefused, PrivacyFilter
@@ -60,7 +62,7 @@ from littled.planner.plans import PublishingPlan
 from littled.store.records import Record, StoredRelease
 from littled.store.restoration import Restoration, closing_position
 from littled_protocol.codec import encode
-from littled_protocol.columns import decode_labels, decode_users, point_type
+from littled_protocol.columns import decode_users, point_type
 from littled_protocol.facts import (
     CallFacts,
     CallsFacts,
@@ -73,8 +75,8 @@ from littled_protocol.figures import figures_of, measured_by
 from littled_protocol.messages import Release
 
 SNAPSHOT_FORMAT = 2
-# Examples that a learner looks at in one step: so many words of noise take 512 KiB.
-EXAMPLES_AT_ONCE = 1 << 16
+# Examples that a learner looks at in one step: so many words of noise take 1 MiB.
+EXAMPLES_AT_ONCE = 1 << 17
 # Records of one turn: so many of one example take about 20 ms.
 RECORDS_AT_ONCE = 1 << 12
 # Short calls that become durable together: so many rules take about 50 ms.
@@ -365,7 +367,7 @@ class Engine:
         return Examples(
             Place(first.chain_head, first.first_position, first.first_position),
             self._points.decode(x, count),
-            decode_labels(y, count),
+            np.frombuffer(y, dtype=np.uint8),  # which were looked at before they were stored
             decode_users(users, count) if self._plan.unit.is_user else None,
             tuple([(record.chain_head, record.first_position) for record in records[1:]]),
         )

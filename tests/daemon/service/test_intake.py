@@ -675,7 +675,8 @@ def test_users_count_in_the_length_of_records_and_are_joined() -> None:
         for number, first in enumerate(range(0, 60_000, 10_000))
     ]
     records = join("s", "p", runs)
-    assert [each.count for each in records] == [20_000, 20_000, 20_000]
+    together = RECORD_BYTES_MAX // 180_000 * 10_000
+    assert [each.count for each in records] == [together, 60_000 - together]
     assert b"".join(each.users for each in records) == b"".join(run.users for run in runs)
 
 
