@@ -204,7 +204,7 @@ def stored_users(examples: Examples, key: bytes, stream: str) -> Examples:
     """The examples with users under the names that a store with this key gives them."""
     assert examples.users is not None
     column = UserHash(key, stream).column(encode_users(examples.users))
-    return replace(examples, users=decode_users(column, len(examples.y)))
+    return replace(examples, users=decode_users(bytes(column), len(examples.y)))
 
 
 # --- Waiting for the daemon -----------------------------------------------------------------------

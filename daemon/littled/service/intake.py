@@ -402,7 +402,7 @@ def join(stream: str, producer: str, runs: Sequence[Run]) -> list[NewRecord]:
 def _record(stream: str, producer: str, runs: Sequence[Run]) -> NewRecord:
     if len(runs) == 1:
         only = runs[0]
-        columns = (only.x, only.y, only.users)
+        columns = (only.x, only.y, bytes(only.users))
         return NewRecord(stream, producer, only.sequence, only.count, *columns, only.place)
     return NewRecord(
         stream=stream,

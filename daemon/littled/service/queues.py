@@ -56,7 +56,7 @@ class Run:
     count: int
     x: bytes
     y: bytes
-    users: bytes = b""
+    users: bytes | memoryview = b""
     place: SourcePlace | None = None
 
     def cut(self, count: int) -> tuple[Run, Run]:
@@ -67,12 +67,13 @@ class Run:
         is_first = place is not None and place.sequence <= middle
         return (
             Run(
-                *(self.sequence, count, self.x[:x_end], self.y[:count], self.users[:users_end]),
+                *(self.sequence, count, self.x[:x_end], self.y[:count]),
+                users=self.users[:users_end],
                 place=place if is_first else None,
             ),
             Run(
-                *(middle, self.count - count),
-                *(self.x[x_end:], self.y[count:], self.users[users_end:]),
+                *(middle, self.count - count, self.x[x_end:], self.y[count:]),
+                users=self.users[users_end:],
                 place=None if is_first else place,
             ),
         )

@@ -50,10 +50,11 @@ class UserHash:
         """The type only: a key has no place in a log or a traceback."""
         return "UserHash(...)"
 
-    def column(self, users: bytes) -> bytes:
-        """Return what is stored for a column of the wire, 16 bytes for each user.
+    def column(self, users: bytes) -> memoryview:
+        """Return what is stored for a column of the wire, 16 bytes for each user; read-only.
 
-        ValueError for a column of another length.
+        A view, as what is stored is joined from several of them, and copied then. ValueError for a
+        column of another length.
         """
         if len(users) % limits.user_bytes:
             raise ValueError(f"a user has {limits.user_bytes} bytes")
@@ -62,4 +63,4 @@ class UserHash:
         self._encryptor.update_into(users, room.data)
         hashed = room[: len(users)]
         hashed ^= np.frombuffer(users, dtype=np.uint8)
-        return hashed.tobytes()
+        return hashed.data.toreadonly()

@@ -53,7 +53,7 @@ def counted(store: Path, mark: Path, users: str) -> tuple[int, dict[str, int]]:
     state: OnlineState = state_from_dict(unpack(snapshot[1])["learners"]["late"])
     assert state.users_counted is not None
     column = UserHash(key, "visits").column(encode_users(hash_users(list(users))))
-    found = state.users_counted.whole().of(decode_users(column, len(users)))
+    found = state.users_counted.whole().of(decode_users(bytes(column), len(users)))
     return state.mistakes, dict(zip(users, found.tolist(), strict=True))
 
 

@@ -69,7 +69,7 @@ def stored_users(daemon: Daemon, producer: str) -> bytes:
 def expected_users(daemon: Daemon) -> bytes:
     """What it should keep for `USERS`."""
     with Store.open(daemon.store, read_only=True) as store:
-        return UserHash(store.noise_key, "visits").column(encode_users(hash_users(USERS)))
+        return bytes(UserHash(store.noise_key, "visits").column(encode_users(hash_users(USERS))))
 
 
 @pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])

@@ -160,7 +160,7 @@ def test_users_are_hashed_before_they_are_stored(tmp_path: Path) -> None:
         assert running.stop() == 0
     with Store.open(tmp_path / "store", read_only=True) as store:
         digests = encode_users(hash_users(["ann", 17, 17]))
-        expected = UserHash(store.noise_key, "visits").column(digests)
+        expected = bytes(UserHash(store.noise_key, "visits").column(digests))
     assert stored(tmp_path / "store", "visits", "p") == (
         bytes([1, 2, 2]),
         bytes([0, 1, 1]),

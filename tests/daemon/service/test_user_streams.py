@@ -90,7 +90,7 @@ def stored(path: Path, stream: str, producer: str) -> tuple[bytes, bytes]:
 def hashed(path: Path, stream: str, column: bytes) -> bytes:
     """What a store keeps in the place of a column of users."""
     with Store.open(path, read_only=True) as opened:
-        return UserHash(opened.noise_key, stream).column(column)
+        return bytes(UserHash(opened.noise_key, stream).column(column))
 
 
 # --- What comes in --------------------------------------------------------------------------------
