@@ -57,6 +57,7 @@ class OnlineCharges:
             "groups",
             "schedule_cap",
             "published_score",
+            "starts_over",
         ]
     )
 
