@@ -121,7 +121,7 @@ def test_a_row_is_written_over_by_the_next(tmp_path: Path) -> None:
 def test_the_page_has_a_row_for_each_campaign() -> None:
     rows = record.rows_of((ROOT / record.PAGE).read_text(encoding="utf-8"))
     assert tuple(rows) == runner.ORDER
-    assert set(runner.ORDER) == {*runner.SEEDED, runner.TESTS}
+    assert set(runner.ORDER) == {*runner.SEEDED, *runner.TESTS_A_PIECE}
 
 
 def test_what_campaigns_write_makes_no_other_version(
@@ -172,7 +172,7 @@ def test_tests_share_a_process_and_are_told_apart(a_project: Path) -> None:
     assert names == [
         f"tests/test_it.py::test_long[{case}]" for case in ("holds", "a - b", "left out")
     ]
-    (job,) = runner.test_jobs(names)
+    (job,) = runner.test_jobs(names, 4)
     assert job.cases == 3
     outcome = runner.run_job(job)
     assert outcome.failing == ["tests/test_it.py::test_long[a - b]"], outcome.output
@@ -182,7 +182,35 @@ def test_tests_share_a_process_and_are_told_apart(a_project: Path) -> None:
 
 def test_a_piece_has_tests_of_one_file() -> None:
     names = [f"tests/{file}.py::test[{case}]" for file in "ab" for case in range(5)]
-    assert [job.cases for job in runner.test_jobs(names)] == [4, 1, 4, 1]
+    assert [job.cases for job in runner.test_jobs(names, 4)] == [4, 1, 4, 1]
+    assert len({job.name for job in runner.test_jobs(names, 1)}) == len(names)
+
+
+def test_the_long_audit_is_a_campaign_of_its_own() -> None:
+    file, _, test = runner.AUDITS.partition("::")
+    text = (ROOT / file).read_text(encoding="utf-8")
+    assert f'@pytest.mark.campaign\n@pytest.mark.parametrize("name", SMALL)\ndef {test}(' in text
+    audits = [f"{runner.AUDITS}[{name}]" for name in ("dense", "fresh")]
+    others = ["tests/test_it.py::test_long[holds]", f"{runner.AUDITS}_at_all"]
+    names = [others[0], *audits, others[1]]
+    assert runner.names_of(runner.AUDIT, names) == audits
+    assert runner.names_of(runner.TESTS, names) == others
+
+
+def test_audits_that_were_done_are_not_run_again(
+    a_project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And no other tests with them."""
+    monkeypatch.setattr(runner, "STATE", a_project / "state" / "state.json")
+    monkeypatch.setattr(runner, "AUDITS", "tests/test_it.py::test_long")
+    state: dict[str, runner.Progress] = {}
+    pieces = runner.prepare(runner.AUDIT, 0, state, "one")
+    assert [job.cases for _, job in pieces] == [1, 1, 1]
+    assert runner.prepare(runner.TESTS, 0, state, "one") == []
+    runner.run_pieces(pieces[:1], state)
+    again = runner.load("one")
+    assert runner.prepare(runner.AUDIT, 0, again, "one") == pieces[1:]
+    assert (again[runner.AUDIT].cases, again[runner.AUDIT].asked) == (1, 3)
 
 
 def test_a_process_that_dies_has_failed() -> None:

@@ -36,11 +36,14 @@ WAITING_PROCESSES = 1
 WAITING = ("cluster",)
 CHUNK_SECONDS_MAX = 6 * 3600
 TEST_SECONDS_MAX = 3600
-# So many tests share a process, which takes seconds before its first; some take many minutes each.
-TESTS_A_PIECE = 4
 FAILING = re.compile(r"^failing seed (\S+)$", re.MULTILINE)
 SKIPPED = re.compile(r"^(?:.*, )?(\d+) skipped\b.* in [\d.]+s", re.MULTILINE)
-TESTS = "tests"
+TESTS, AUDIT = "tests", "audit"
+# Of the campaigns of tests how many share a process, which takes seconds before its first. An audit
+# takes many minutes, so that little is lost where a run is stopped.
+TESTS_A_PIECE = {TESTS: 4, AUDIT: 1}
+# The tests of the campaign AUDIT, which take longer than all others together.
+AUDITS = "tests/daemon/auditing/test_subjects.py::test_many_runs_of_the_engine_exceed_no_claim"
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +72,7 @@ SEEDED: dict[str, Seeded] = {
     "protocol": Seeded("model.explore", 5_000, 250, "seeds", "tests/model/failing_seeds.json"),
 }
 # The longest pieces come first, so that the last ones are short, and no core waits for the other.
-ORDER = ("soak", TESTS, *(name for name in SEEDED if name != "soak"))
+ORDER = ("soak", AUDIT, TESTS, *(name for name in SEEDED if name != "soak"))
 
 
 @dataclass(slots=True)
@@ -157,8 +160,13 @@ def test_names() -> list[str]:
     return [line for line in found.stdout.splitlines() if "::" in line]
 
 
-def test_jobs(names: Sequence[str]) -> Iterator[Job]:
-    """A few tests of one file in each piece."""
+def names_of(campaign: str, names: Sequence[str]) -> list[str]:
+    """Those tests that belong to a campaign of tests; each belongs to one of them."""
+    return [each for each in names if (each.partition("[")[0] == AUDITS) == (campaign == AUDIT)]
+
+
+def test_jobs(names: Sequence[str], most: int) -> Iterator[Job]:
+    """A few tests of one file in each piece, `most` of them."""
     limits = (
         *("-o", f"timeout={TEST_SECONDS_MAX}"),
         *("-o", f"faulthandler_timeout={CHUNK_SECONDS_MAX}"),
@@ -167,8 +175,8 @@ def test_jobs(names: Sequence[str]) -> Iterator[Job]:
     for name in names:
         files.setdefault(name.partition("::")[0], []).append(name)
     for found in files.values():
-        for first in range(0, len(found), TESTS_A_PIECE):
-            few = found[first : first + TESTS_A_PIECE]
+        for first in range(0, len(found), most):
+            few = found[first : first + most]
             command = (sys.executable, "-m", "pytest", "-m", "campaign", *limits, *few)
             yield Job(f"{few[0]} and {len(few) - 1} more", len(few), command)
 
@@ -287,11 +295,11 @@ def prepare(name: str, count: int, state: dict[str, Progress], now: str) -> list
         whole = count >= SEEDED[name].count
         jobs = list(seeded_jobs(SEEDED[name], count))
     else:
-        names = test_names()
+        names = names_of(name, test_names())
         # a part of them may be asked for by the environment as well (`support.campaigns`)
         few = any(each.startswith("LITTLED_CAMPAIGN_") for each in os.environ)
         whole = not few and not 0 < count < len(names)
-        jobs = list(test_jobs(names[: count or None]))
+        jobs = list(test_jobs(names[: count or None], TESTS_A_PIECE[name]))
     progress = state.setdefault(name, Progress(now))
     progress.asked, progress.whole = sum(job.cases for job in jobs), whole
     done = set(progress.done)
