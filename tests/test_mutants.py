@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mutants.__main__ import main
 from mutants.planted import MUTANTS, Mutant
 
 pytestmark = pytest.mark.long
@@ -30,6 +31,11 @@ def test_the_tests_that_are_to_notice_them_are_collected() -> None:
         [*command, *sorted(named)], cwd=TESTS.parent, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_words_that_name_no_fault_run_no_tests(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help", "no such fault"]) == 2
+    assert capsys.readouterr() == ("", "no fault has '--help' or 'no such fault' in its name\n")
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=[mutant.name for mutant in MUTANTS])

@@ -115,6 +115,9 @@ def plant_all(mutants: Sequence[Mutant]) -> Iterator[Outcome]:
 def main(words: Sequence[str]) -> int:
     """Print one line for each fault; 0 if every one was noticed."""
     chosen = [each for each in MUTANTS if not words or any(word in each.name for word in words)]
+    if not chosen:  # no files would be all of them
+        print(f"no fault has {' or '.join(map(repr, words))} in its name", file=sys.stderr)
+        return 2
     tests = sorted({test for each in chosen for test in each.tests})
     print(f"{len(tests)} files of tests without a fault:", end=" ", flush=True)
     with tempfile.TemporaryDirectory() as scratch:

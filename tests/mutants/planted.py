@@ -1577,6 +1577,13 @@ RESTORES = (
         (f"{STORE}/test_store.py::test_a_lone_record_takes_two_pages_and_one_sync",),
     ),
     Mutant(
+        "a store with parameters of a newer version that is opened",
+        "store/store.py",
+        "        refuse_newer(self._place.name, self._plans)",
+        "        refuse_newer(self._place.name, {})",
+        (f"{STORE}/test_store_versions.py",),
+    ),
+    Mutant(
         "a store that believes its table of producers",
         "store/store.py",
         "        if not check.agrees(progress):",
