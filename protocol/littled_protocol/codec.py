@@ -37,8 +37,9 @@ _PAYLOAD_BYTES_MAX: Final = limits.frame_bytes_max - limits.frame_prefix_bytes
 # Messages with maps that some other program part filled: these are scanned before they are sent.
 _OPEN_ENDED: Final = (Release, Status)
 
-# A map of 4, then keys and values with every integer as uint64 (0xcf).
-_ACK: Final = struct.Struct(">19sQ15sQ10sQ")
+# The length of what follows; a map of 4, then keys and values with every integer as uint64 (0xcf).
+_ACK_FRAME: Final = struct.Struct(">I19sQ15sQ10sQ")
+_ACK_BYTES: Final = _ACK_FRAME.size - _PREFIX.size
 _ACK_CHANNEL: Final = b"\x84\xa4type\xa3ack\xa7channel\xcf"
 _ACK_NEXT_SEQUENCE: Final = b"\xadnext_sequence\xcf"
 _ACK_POSITION: Final = b"\xa8position\xcf"
@@ -219,6 +220,8 @@ _LABELS: Final = re.compile(rb"\xa1y%b" % _BINARY, re.DOTALL)
 _USERS: Final = re.compile(rb"\xa5users%b" % _BINARY, re.DOTALL)
 _WITH_USERS: Final = b"\x87"
 _SEQUENCE: Final = 3  # its group in _EXAMPLES
+# Longer payloads are not compared with the last one: their columns cost more than their fields.
+_LIKENESS_BYTES_MAX: Final = 4096
 
 
 class UsualForm(NamedTuple):
@@ -288,7 +291,12 @@ def _decode_examples(payload: bytes | bytearray) -> Examples | None:
     None for any other payload, right or wrong. Raises ProtocolError for wrong fields.
     """
     form = usual_form(payload)
-    if form is None or form.end != len(payload):
+    return None if form is None else _examples_at(form, payload)
+
+
+def _examples_at(form: UsualForm, payload: bytes | bytearray) -> Examples | None:
+    """Return the message of a payload whose fields would stand there; None if it ends elsewhere."""
+    if form.end != len(payload):
         return None
     return Examples(
         form.channel,
@@ -303,6 +311,64 @@ def _decode_examples(payload: bytes | bytearray) -> Examples | None:
 def _tagged(number: bytes) -> int:
     """Return an unsigned number: one byte, or what follows a tag."""
     return number[0] if len(number) == 1 else int.from_bytes(number[1:], "big")
+
+
+class Likeness:
+    """What stood around the number and the columns of a peer's last examples.
+
+    Who waits for each acknowledgement sends the same bytes around each example. To find them equal
+    and decode the rest takes 60 % of the time of `decode`. Users are looked for every time.
+    """
+
+    __slots__ = ("_fixed", "_form")
+
+    def __init__(self) -> None:
+        """Begin without any examples."""
+        self._form: UsualForm | None = None
+        self._fixed = b"", b"", b""
+
+    def decode(
+        self, payload: bytes | bytearray, forbidden: frozenset[str] = frozenset()
+    ) -> Message:
+        """Return what the function `decode` would, and raise what it would."""
+        if Examples.type_name in forbidden:
+            return decode(payload, forbidden)
+        form = self._form
+        if form is not None and len(payload) == form.end:
+            before, middle, between = self._fixed
+            _, _, _, number, number_end, x, x_end, y, _, _, _ = form
+            if (
+                payload[:number] == before
+                and payload[number_end:x] == middle
+                and payload[x_end:y] == between
+            ):
+                return Examples(
+                    form.channel,
+                    int.from_bytes(payload[number:number_end], "big"),
+                    form.examples,
+                    bytes(payload[x:x_end]),
+                    bytes(payload[y:]),
+                )
+        return self._look(payload, forbidden)
+
+    def _look(self, payload: bytes | bytearray, forbidden: frozenset[str]) -> Message:
+        """Look for the fields, and remember what stands around them."""
+        form = usual_form(payload) if len(payload) <= _LIKENESS_BYTES_MAX else None
+        if form is None:
+            return decode(payload, forbidden)
+        examples = _examples_at(form, payload)
+        if examples is None:
+            return decode(payload, forbidden)
+        before = bytes(payload[: form.number_start])
+        # A number that is its own tag is no pattern: another byte in its place may be a longer one.
+        is_pattern = form.users_start is None and not before.endswith(b"sequence")
+        self._form = form if is_pattern else None
+        self._fixed = (
+            before,
+            bytes(payload[form.number_end : form.x_start]),
+            bytes(payload[form.x_end : form.y_start]),
+        )
+        return examples
 
 
 def decode(payload: bytes | bytearray, forbidden: frozenset[str] = frozenset()) -> Message:
@@ -344,11 +410,7 @@ def encode(message: Message) -> bytes:
     `scan` finds in lists of points and labels and in the maps of a release or a status.
     """
     if type(message) is Ack:
-        return _ACK.pack(
-            *(_ACK_CHANNEL, message.channel),
-            *(_ACK_NEXT_SEQUENCE, message.next_sequence),
-            *(_ACK_POSITION, message.position),
-        )
+        return _ack_frame(message)[_PREFIX.size :]
     try:
         payload: bytes = _pack(_map_of(message))
     except Exception:  # noqa: BLE001 - msgpack fails in many ways; its text may quote the values
@@ -439,4 +501,16 @@ def frame(payload: bytes) -> bytes:
 
 def encode_frame(message: Message) -> bytes:
     """Return the whole frame of a message; raises ProtocolError as `encode` does."""
-    return frame(encode(message))
+    return _ack_frame(message) if type(message) is Ack else frame(encode(message))
+
+
+def _ack_frame(ack: Ack) -> bytes:
+    return _ACK_FRAME.pack(
+        _ACK_BYTES,
+        _ACK_CHANNEL,
+        ack.channel,
+        _ACK_NEXT_SEQUENCE,
+        ack.next_sequence,
+        _ACK_POSITION,
+        ack.position,
+    )

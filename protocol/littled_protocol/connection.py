@@ -26,7 +26,7 @@ from typing import Any, Final, Literal
 
 from littled_protocol import limits
 from littled_protocol.bursts import FRAME_BYTES_MIN, LONG_FRAME_BYTES, Burst, decode_burst
-from littled_protocol.codec import decode, encode_frame
+from littled_protocol.codec import Likeness, encode_frame
 from littled_protocol.errors import (
     ErrorCode,
     LocalProtocolError,
@@ -153,6 +153,7 @@ class Connection:
         self._offset = 0
         self._ended = False
         self._failure: RemoteProtocolError | None = None
+        self._likeness = Likeness()
         self._hello_version = 0
         self.version = 0
         self._credit_bytes = 0
@@ -223,7 +224,7 @@ class Connection:
             if payload is None:
                 self._let_go()
                 return self._end() if self._ended else NEED_DATA
-            message = decode(payload, self.forbidden)
+            message = self._likeness.decode(payload, self.forbidden)
             self._advance(self._peer, message, len(payload) + limits.frame_prefix_bytes)
         except ProtocolError as error:
             self._failure = RemoteProtocolError(error.code, error.message)

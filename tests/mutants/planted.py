@@ -1968,6 +1968,20 @@ BURSTS = (
         (BURSTS_ALONE,),
     ),
     Mutant(
+        "a batch that only begins like the last one is read like it",
+        f"{PROTOCOL}/codec.py",
+        "                and payload[number_end:x] == middle\n",
+        "",
+        ("protocol/test_codec.py::test_whatever_byte_differs_from_the_last_batch_is_seen",),
+    ),
+    Mutant(
+        "a batch like the last one of who may feed no more",
+        f"{PROTOCOL}/codec.py",
+        "        if Examples.type_name in forbidden:\n",
+        "        if Examples.type_name in forbidden and self._form is None:\n",
+        ("protocol/test_codec.py::test_who_may_feed_no_more_is_refused_after_any_batch",),
+    ),
+    Mutant(
         "a part of a burst acknowledged as all of it",
         f"{PROTOCOL}/connection.py",
         "done = min(left, (message.next_sequence - end) // count + 1)",

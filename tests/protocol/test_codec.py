@@ -13,7 +13,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from littled_protocol import limits
-from littled_protocol.codec import _decode_any, decode, encode, encode_frame, frame, scan
+from littled_protocol.codec import (
+    Likeness,
+    _decode_any,
+    decode,
+    encode,
+    encode_frame,
+    frame,
+    scan,
+)
 from littled_protocol.errors import ErrorCode, ProtocolError, RefusalCode
 from littled_protocol.messages import (
     Ack,
@@ -294,6 +302,72 @@ def test_the_quick_way_leaves_cut_and_lengthened_batches_to_the_general_way(
     for payload in (whole[:-cut], whole + bytes(cut)):
         assert code_of(payload) == ErrorCode.MALFORMED_FRAME
         assert outcome(payload) == outcome(payload, _decode_any)
+
+
+# --- Batches like the last one --------------------------------------------------------------------
+
+# One after each form of a number; of one example, of none in the columns, with users, a place.
+SEEN = [
+    *[Examples(0, number, 1, b"a", b"\x01") for number in (5, 200, 300, 70_000, 1 << 40)],
+    *[Examples(200, 300, 2, b"abcdefgh", b"\x01\x00"), Examples(3, 300, 1, b"", b"")],
+    Examples(0, 300, 1, b"a", b"\x01", bytes(16)),
+    Examples(0, 300, 1, b"a", b"\x01", None, b"place"),
+]
+
+
+def after(seen: bytes) -> Likeness:
+    """What has decoded a payload."""
+    likeness = Likeness()
+    assert likeness.decode(seen) == decode(seen)
+    return likeness
+
+
+@pytest.mark.parametrize("message", SEEN, ids=str)
+def test_whatever_byte_differs_from_the_last_batch_is_seen(message: Examples) -> None:
+    seen = encode(message)
+    likeness = after(seen)
+    for at, byte in enumerate(seen):
+        for other in {byte ^ 1, byte ^ 0xFF, 0, 0x7F, 0x80, 0xC4, 0xCC, 0xCD, 0xFF}:
+            payload = bytearray(seen)
+            payload[at] = other
+            found = outcome(bytes(payload), likeness.decode)
+            assert found == outcome(bytes(payload)), (at, other)
+            assert outcome(seen, likeness.decode) == message
+
+
+@pytest.mark.parametrize("message", SEEN, ids=str)
+def test_a_batch_like_the_last_one_may_be_cut_or_lengthened(message: Examples) -> None:
+    seen = encode(message)
+    likeness = after(seen)
+    for payload in (*[seen[:cut] for cut in range(len(seen))], seen + b"\0", seen + seen):
+        assert outcome(payload, likeness.decode) == outcome(payload)
+        assert likeness.decode(seen) == message
+
+
+@given(st.lists(examples, min_size=1, max_size=4), st.lists(st.integers(0, 3), max_size=12))
+@settings(max_examples=200)
+def test_batches_in_any_order_decode_as_each_alone(kinds: list[Examples], order: list[int]) -> None:
+    likeness = Likeness()
+    for number, index in enumerate(order):
+        kind = kinds[index % len(kinds)]
+        message = replace(kind, sequence=number * kind.count)
+        assert outcome(encode(message), likeness.decode) == message
+
+
+def test_numbers_go_on_past_each_longer_form() -> None:
+    likeness = Likeness()
+    for number in (*range(120, 140), *range(250, 260), *range(65_530, 65_540), (1 << 32) - 1):
+        message = Examples(0, number, 1, b"a", b"\0")
+        assert likeness.decode(encode(message)) == message
+        assert likeness.decode(bytearray(encode(message))) == message
+
+
+def test_who_may_feed_no_more_is_refused_after_any_batch() -> None:
+    message = Examples(0, 300, 1, b"a", b"\0")
+    likeness = after(encode(message))
+    with pytest.raises(ProtocolError) as caught:
+        likeness.decode(encode(message), frozenset({"examples"}))
+    assert caught.value.code is ErrorCode.FORBIDDEN
 
 
 # --- The scan -------------------------------------------------------------------------------------
