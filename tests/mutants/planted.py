@@ -1571,9 +1571,9 @@ RESTORES = (
     Mutant(
         "a lone record that is not synced before it counts as stored",
         "store/store.py",
-        "            self._writing.run(self._append_one, producer, record)",
+        "            self._writing.run(self._append_one, *rows)",
         '            self._writing.read("PRAGMA synchronous = normal", ())\n'
-        "            self._writing.run(self._append_one, producer, record)",
+        "            self._writing.run(self._append_one, *rows)",
         (f"{STORE}/test_store.py::test_a_lone_record_takes_two_pages_and_one_sync",),
     ),
     Mutant(
@@ -3202,12 +3202,12 @@ OWNERS = (
     Mutant(
         "a commit of unknown outcome that is tried again",
         "store/store.py",
-        "            self._writing.run(self._append_one, producer, record)",
+        "            self._writing.run(self._append_one, *rows)",
         "            try:\n"
-        "                self._writing.run(self._append_one, producer, record)\n"
+        "                self._writing.run(self._append_one, *rows)\n"
         "            except StoreFailed:\n"
         "                self._writing = self._place.database.writing()\n"
-        "                self._writing.run(self._append_one, producer, record)",
+        "                self._writing.run(self._append_one, *rows)",
         (f"{STORE}/test_postgres.py::test_a_commit_whose_outcome_is_unknown_is_not_tried_again",),
     ),
     Mutant(

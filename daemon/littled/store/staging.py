@@ -9,7 +9,7 @@ from littled.budget.ledger import LedgerEntry
 from littled.budget.price import Price
 from littled.limits import COLUMNS_BESIDE_COMMIT_BYTES_MIN, COLUMNS_BESIDE_RECORD_BYTES_MIN
 from littled.store.columns import Columns
-from littled.store.database import Facts, record_key
+from littled.store.database import Facts, StreamFacts, record_key
 from littled.store.errors import StoreDamaged
 from littled.store.history import History
 from littled.store.mark import Point, StreamMark
@@ -49,6 +49,47 @@ def worth_a_file(records: Sequence[NewRecord]) -> bool:
         if size >= COLUMNS_BESIDE_RECORD_BYTES_MIN:
             large += size
     return large >= COLUMNS_BESIDE_COMMIT_BYTES_MIN
+
+
+def continued(
+    facts: StreamFacts, at: tuple[int, int, int, bytes], new: NewRecord, *, beside: bool = False
+) -> Record:
+    """The record that a new one becomes at the end of its stream.
+
+    at: its number, its first position, its producer's next sequence number, and the head before it.
+    beside: whether its columns stand beside the database. Raises ValueError when it does not
+    continue its producer's sequence or its columns do not fit its count.
+    """
+    number, position, following, head = at
+    stream, name, sequence, count = new.stream, new.producer, new.sequence, new.count
+    x, y, users = new.x, new.y, new.users
+    if facts.closing is not None:
+        raise ValueError(f"stream {stream} is closed")
+    if sequence != following:
+        raise ValueError(f"producer {name} of stream {stream} is at {following}, not at {sequence}")
+    if count < 1 or len(y) != count or not x or len(x) % count:
+        raise ValueError(f"the columns of a record of stream {stream} do not fit its count")
+    if len(users) != (count * user_bytes if facts.of_users else 0):
+        raise ValueError(f"the users of a record of stream {stream} do not fit its count")
+    if new.place is not None and not sequence < new.place.sequence <= sequence + count:
+        raise ValueError(f"the place of a record of stream {stream} is not among its examples")
+    if position + count > INTEGER_MAX:
+        raise ValueError(f"stream {stream} is full")
+    of_record = record_head_beside if beside else record_head
+    head = of_record(head, number, position, count, sequence, name, x, y, users)
+    return Record(stream, number, position, name, sequence, count, x, y, head, users)
+
+
+def record_row(
+    key: int, producer: int, record: Record, facts: Facts, *, beside: bool = False
+) -> Row:
+    """The row of a record in the table `records`; without its columns where they stand beside."""
+    x, y, users = (b"", b"", b"") if beside else (record.x, record.y, record.users)
+    row = (
+        *(key, record.first_position, record.count, record.sequence, producer),
+        *(x, y, record.chain_head),
+    )
+    return (*row, users) if facts.of_users else row
 
 
 class Batch:
@@ -95,41 +136,22 @@ class Batch:
         Raises ValueError when it does not continue its producer's sequence or its columns do not
         fit its count; KeyError for a stream that does not exist.
         """
-        stream, name, sequence, count = new.stream, new.producer, new.sequence, new.count
-        x, y, users = new.x, new.y, new.users
-        facts = self._facts.streams[stream]
+        stream, name = new.stream, new.producer
         key, number, position, head = self._ends.get(stream) or self._end(stream)
         producer, following = self.producers.get((stream, name)) or self._producer(stream, name)
-        if facts.closing is not None:
-            raise ValueError(f"stream {stream} is closed")
-        if sequence != following:
-            raise ValueError(
-                f"producer {name} of stream {stream} is at {following}, not at {sequence}"
-            )
-        if count < 1 or len(y) != count or not x or len(x) % count:
-            raise ValueError(f"the columns of a record of stream {stream} do not fit its count")
-        if len(users) != (count * user_bytes if facts.of_users else 0):
-            raise ValueError(f"the users of a record of stream {stream} do not fit its count")
-        if new.place is not None and not sequence < new.place.sequence <= sequence + count:
-            raise ValueError(f"the place of a record of stream {stream} is not among its examples")
-        if position + count > INTEGER_MAX:
-            raise ValueError(f"stream {stream} is full")
-        apart = len(x) + count + len(users) >= self._beside_from
-        of_record = record_head_beside if apart else record_head
-        head = of_record(head, number, position, count, sequence, name, x, y, users)
-        record = Record(stream, number, position, name, sequence, count, x, y, head, users)
+        apart = len(new.x) + len(new.y) + len(new.users) >= self._beside_from
+        at = number, position, following, head
+        record = continued(self._facts.streams[stream], at, new, beside=apart)
         self.stored.append(record)
         if apart:
-            self.beside[key] = x, y, users
-            x = y = users = b""
+            self.beside[key] = record.x, record.y, record.users
         else:
             self.in_rows.add(stream)
-        row = (key, position, count, sequence, producer, x, y, head)
-        self.rows.append((*row, users) if self._facts.of_users else row)
-        self.producers[stream, name] = producer, sequence + count
+        self.rows.append(record_row(key, producer, record, self._facts, beside=apart))
+        self.producers[stream, name] = producer, new.sequence + new.count
         if new.place is not None:
             self._places[stream, name] = new.place
-        self._ends[stream] = key + 1, number + 1, position + count, head
+        self._ends[stream] = key + 1, number + 1, position + new.count, record.chain_head
 
     def _end(self, stream: str) -> tuple[int, int, int, bytes]:
         """Key, number and first position of the stream's next record, and the head before it."""

