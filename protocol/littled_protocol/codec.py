@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, NamedTuple
 
@@ -313,6 +314,7 @@ def _tagged(number: bytes) -> int:
     return number[0] if len(number) == 1 else int.from_bytes(number[1:], "big")
 
 
+@dataclass(slots=True)
 class Likeness:
     """What stood around the number and the columns of a peer's last examples.
 
@@ -320,12 +322,9 @@ class Likeness:
     and decode the rest takes 60 % of the time of `decode`. Users are looked for every time.
     """
 
-    __slots__ = ("_fixed", "_form")
-
-    def __init__(self) -> None:
-        """Begin without any examples."""
-        self._form: UsualForm | None = None
-        self._fixed = b"", b"", b""
+    # None until there were examples that can be a pattern.
+    _form: UsualForm | None = None
+    _fixed: tuple[bytes, bytes, bytes] = (b"", b"", b"")
 
     def decode(
         self, payload: bytes | bytearray, forbidden: frozenset[str] = frozenset()
