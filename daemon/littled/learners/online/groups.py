@@ -10,13 +10,14 @@ class GroupSettings:
 
     `tested_every` sets the price, since tests come after every so many positions; the rest is
     utility only. An example's secret word modulo `groups` plus the number of single voters says
-    whose it is: `singles` before a season's first call and `later_singles` afterwards vote by
-    themselves, all others with their group. A group votes once, for the closure of its examples, as
-    soon as it is whole or `stable` examples in a row were inside it. Groups begin anew after
-    `renewed_after` examples of an epoch, or two, four, ... times as many (`begun`). `next_score` is
-    the threshold of rules that come right after the published one, where their list is public.
-    After every `forgets_after` positions each rule has one vote less, so that what few have voted
-    for is forgotten.
+    whose it is: `singles` vote by themselves while no call of the season has been made, and
+    again once it has started over, `later_singles` otherwise, and all others with their group.
+    A group votes once, for the closure of its examples, as soon as it is whole or `stable`
+    examples in a row were inside it. Groups begin anew after `renewed_after` examples of an
+    epoch, or two, four, ... times as many (`begun`). `next_score` is the threshold of rules
+    that come right after the published one, where their list is public. After every
+    `forgets_after` positions each rule has one vote less, so that what few have voted for is
+    forgotten.
     """
 
     groups: int

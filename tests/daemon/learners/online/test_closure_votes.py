@@ -163,6 +163,10 @@ def test_a_group_whose_closure_is_no_rule_never_votes(monkeypatch: pytest.Monkey
     lost = votes._joined_by(Group(around(0, 1, name="affine:4:1")), rule, 2, {})
     assert lost == Group(rule, 0, voted=True)
     assert votes._joined_by(lost, rule, 5, {}) is lost
+    # where rules start over, it has voted for that
+    votes = ClosureVotes(replace(P, starts_over=True), class_from_name("affine:4:1"))
+    one = around(0, name="affine:4:1")
+    assert votes._joined_by(Group(around(0, 1, name="affine:4:1")), one, 2, {}) == lost
 
 
 def test_groups_begin_anew_at_public_places_and_after_calls(
