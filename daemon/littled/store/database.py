@@ -614,6 +614,11 @@ def plan_of(facts: Facts, stream: str) -> dict[str, Any]:
     return plan
 
 
+def plans_of(facts: Facts) -> dict[str, dict[str, Any]]:
+    """The plan of each stream. StoreDamaged."""
+    return {stream: plan_of(facts, stream) for stream in facts.streams}
+
+
 def refuse_newer(store: str, plans: Mapping[str, Mapping[str, Any]]) -> None:
     """StoreRefused for streams whose learners have parameters that only a newer version knows.
 

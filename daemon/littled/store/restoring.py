@@ -26,6 +26,7 @@ from littled.store.database import (
     begin_growing,
     complete,
     plan_of,
+    plans_of,
     read_facts,
     record_key,
     refuse_newer,
@@ -146,7 +147,7 @@ class Restoring:
             mark, revision = register.read()
             facts = read_facts(readers)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
-            refuse_newer(place.name, {stream: plan_of(facts, stream) for stream in facts.streams})
+            refuse_newer(place.name, plans_of(facts))
             on = copy or bool(revision.lost)
             _check(place, facts, mark, History(readers, facts), copy=on, archive=archive)
             return cls(place, facts, mark, revision, register, readers, lock)

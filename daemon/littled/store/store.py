@@ -45,7 +45,7 @@ from littled.store.database import (
     begin_beside,
     begin_growing,
     complete,
-    plan_of,
+    plans_of,
     read_facts,
     record_key,
     refuse_newer,
@@ -152,7 +152,7 @@ class Store:
         self._facts = facts
         archive = None if self._archive is None else Archive(self._archive, facts)
         self._history = History(self._readers, facts, archive)
-        self._plans = {name: plan_of(facts, name) for name in facts.streams}
+        self._plans = plans_of(facts)
         refuse_newer(self._place.name, self._plans)
         self._caps = {name: Price.from_dict(plan["caps"]) for name, plan in self._plans.items()}
         self._restores = {name: self._history.restores.of(name) for name in facts.streams}

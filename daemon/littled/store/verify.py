@@ -21,7 +21,14 @@ from littled.budget.events import RestoredSeason
 from littled.budget.ledger import LedgerEntry, rederive
 from littled.budget.price import AMOUNTS, Price
 from littled.store.archive import Archive
-from littled.store.database import Facts, answer_windows, plan_of, read_facts, refuse_newer
+from littled.store.database import (
+    Facts,
+    answer_windows,
+    plan_of,
+    plans_of,
+    read_facts,
+    refuse_newer,
+)
 from littled.store.errors import StoreDamaged, StoreError, StoreRefused
 from littled.store.figures import wrong_figures
 from littled.store.history import Extent, History
@@ -124,7 +131,7 @@ def verify(
         except StoreDamaged as error:
             return Report((*check.findings, str(error)), ())
         with suppress(StoreDamaged):  # a finding, below
-            refuse_newer(place.name, {stream: plan_of(facts, stream) for stream in facts.streams})
+            refuse_newer(place.name, plans_of(facts))
         with check.part():
             if key is not None:
                 check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
