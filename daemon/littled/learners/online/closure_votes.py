@@ -16,7 +16,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from littled.classes.base import Labels
+from littled.classes.base import Labels, Points
 from littled.classes.capabilities import IntersectionClosed, needed
 from littled.classes.hypothesis import HypothesisClass
 from littled.classes.wide import as_pairs, to_int
@@ -100,7 +100,7 @@ class ClosureVotes:
         waiting = {
             rule: one for rule, one in tallies.watched.items() if one.passes != place.position
         }
-        over = self.smallest not in waiting and self.smallest in tallies.watched
+        over = self.smallest in tallies.passing(place.position)
         left = {} if over else carried(waiting, self._own_threshold, published, self._joined)
         return self.begun(published, left, place, noise, place.position + 1)
 
@@ -128,8 +128,7 @@ class ClosureVotes:
         """
         watched, groups, first = dict(tallies.watched), dict(tallies.groups), tallies.first
         begins, calls = part.place.position, self._calls(state)
-        over = self._closed.contradicts(state.rule, part.x[places], part.y[places])
-        over &= self.parameters.starts_over
+        over = self._starting_over(state.rule, part.x[places], part.y[places])
         points = zip(as_pairs(part.x[places]), over.tolist(), strict=True)
         for index, (pair, anew) in zip(places.tolist(), points, strict=True):
             if first < begins + index:
@@ -176,6 +175,12 @@ class ClosureVotes:
         done = held >= self._settings.stable or self._closed.is_whole(closure)
         alone = watched.get(closure)
         return Group(closure, held, done or (alone is not None and alone.is_next))
+
+    def _starting_over(self, published: Rule, x: Points, y: Labels) -> NDArray[np.bool_]:
+        """Which of the examples that can vote, (m,), do so for the smallest rule."""
+        if not self.parameters.starts_over:
+            return np.zeros(len(y), dtype=np.bool_)
+        return self._closed.contradicts(published, x, y)
 
     def _around(self, rule: Rule, point: int | None) -> Rule | None:
         """The smallest rule around a rule and a point; that of the class without a point."""

@@ -56,11 +56,7 @@ class OnlineParameters(ParameterValues):
         A parameter of `LEFT_OUT` that a plan does not have is left out, as it always was.
         """
         values = {field.name: _plain(getattr(self, field.name)) for field in fields(self)}
-        return {
-            name: value
-            for name, value in values.items()
-            if name not in LEFT_OUT or (value is not None and value is not False)
-        }
+        return {name: value for name, value in values.items() if value or name not in LEFT_OUT}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> Self:

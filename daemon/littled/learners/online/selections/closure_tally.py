@@ -32,7 +32,7 @@ STORED_NUMBERS_BYTES = 40
 
 @dataclass(frozen=True)
 class ClosureTally(Tallied):
-    """Closures of positive examples, each of which is tested by itself."""
+    """Closures that examples vote for, each of which is tested by itself."""
 
     @property
     def words(self) -> str:
