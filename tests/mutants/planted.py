@@ -1462,6 +1462,20 @@ USERS = (
         ),
     ),
     Mutant(
+        "who has no closure proposes to start over with each of their examples",
+        "learners/online/selections/closure.py",
+        "_proposing_anew(outside, others)[1] - ",
+        "int(outside.sum()) - ",
+        (f"{SELECTIONS}[closures that start over together]",),
+    ),
+    Mutant(
+        "who has a closure proposes to start over as well",
+        "learners/online/selections/closure.py",
+        "_proposing_anew(outside, others)[1] - int(proposals.scores.sum())",
+        "_proposing_anew(outside, others)[1]",
+        (f"{SELECTIONS}[closures that start over together]",),
+    ),
+    Mutant(
         "fresh closures cost a user what they cost an example",
         "learners/online/selections/closure.py",
         "return sparse_event(self.parameters, self.parameters.draws * epochs)",

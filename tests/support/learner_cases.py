@@ -135,6 +135,13 @@ ONLINE: dict[str, tuple[str, OnlineParameters]] = {
     "closure that starts over": (
         "affine", replace(CLOSURE, fresh=True, calls_max=9, trigger_threshold=3, starts_over=True)
     ),
+    "closure that starts over together": (
+        "affine",
+        replace(
+            CLOSURE, fresh=True, calls_max=9, trigger_threshold=3, teachers=3, starts_over=True,
+            starts_over_together=True,
+        ),
+    ),
     "closure schedule": ("conjunctions", replace(CLOSURE, **KEPT, teachers=3)),
     "histogram": ("all sets", SETS),
     "histogram of points": ("points", replace(SETS, fresh=True, calls_max=9)),
@@ -256,6 +263,9 @@ USERS: dict[str, tuple[str, OnlineParameters]] = {
     ),
     "closure fresh, users 1": of_users("closure fresh", 1),
     "closure that starts over, users 2": of_users("closure that starts over", 2),
+    "closure that starts over together, users 3": of_users(
+        "closure that starts over together", 3, teachers=None
+    ),
     "closure schedule, users 2": of_users("closure schedule", 2),
     "histogram, users 1": of_users("histogram", 1),
     "histogram of points, users 3": of_users("histogram of points", 3),

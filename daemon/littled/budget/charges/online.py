@@ -58,6 +58,7 @@ class OnlineCharges:
             "schedule_cap",
             "published_score",
             "starts_over",
+            "starts_over_together",
         ]
     )
 

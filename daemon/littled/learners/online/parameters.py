@@ -31,7 +31,7 @@ THRESHOLD_MAX = 1 << 62
 LEFT_OUT = frozenset(
     {
         *("memory", "threshold_rate", "pool", "groups", "schedule_cap", "published_score"),
-        "starts_over",
+        *("starts_over", "starts_over_together"),
     }
 )
 
@@ -164,8 +164,7 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
     score = p.published_score
     if score is not None and not (type(score) is int and 1 <= score <= THRESHOLD_MAX):
         yield "published_score must be an integer from 1 to 2^62"
-    if type(p.starts_over) is not bool:
-        yield "starts_over must be true or false"
+    yield from _wrong_flags(p)
     if p.calls_max < 0 or p.background_max < 0 or p.noise_rate < 0:
         yield "calls_max, background_max and noise_rate must not be negative"
     if not (1 <= p.draws <= majority_members_max and p.draws % 2):
@@ -178,6 +177,12 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
     teachers = [settings.teachers for settings in p.all_settings if settings.teachers is not None]
     if not all(type(number) is int and number >= 1 for number in teachers):
         yield "a number of teachers must be an integer of at least 1"
+
+
+def _wrong_flags(p: OnlineParameters) -> Iterator[str]:
+    for name in ("starts_over", "starts_over_together"):
+        if type(getattr(p, name)) is not bool:
+            yield f"{name} must be true or false"
 
 
 def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:

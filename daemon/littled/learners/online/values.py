@@ -82,6 +82,9 @@ class ParameterValues:
     - `starts_over`: for closures, whether an example that no rule around the published one fits
       speaks for the class's smallest rule, from which everything begins anew; without it rules only
       grow. Plans that have it not are stored without it.
+    - `starts_over_together`: where closures are proposed and start over, whether a teacher speaks
+      for the smallest rule as well if no rule around the published one fits all examples of theirs,
+      though one fits each of these. Plans that have it not are stored without it.
     """
 
     epsilon: Fraction
@@ -114,6 +117,7 @@ class ParameterValues:
     schedule_cap: int | None = None
     published_score: int | None = None
     starts_over: bool = False
+    starts_over_together: bool = False
 
     @property
     def has_tallies(self) -> bool:

@@ -210,6 +210,11 @@ def case_of(law: Law) -> Case:
     return Case(one(law.hypotheses, parameters), examples(law.examples, law.points), *law.factors)
 
 
+TOGETHER = mistakes(
+    replace(ONE_CALL, schedule_first=1, calls_max=3), starts_over=True, starts_over_together=True,
+    **{**CLOSURES, "bottom_score": 3},
+)  # fmt: skip
+
 # One call at a public time, of two to four examples.
 SELECTIONS: dict[str, Case] = {
     **{name: case_of(law) for name, law in LAWS.items()},
@@ -238,6 +243,19 @@ SELECTIONS: dict[str, Case] = {
             replace(ONE_CALL, schedule_first=1, calls_max=3), starts_over=True, **CLOSURES
         )),
         (Turn((Example(0, 1),)), *examples(3)), 3.37, 1.14,
+    ),
+    # no rule around a point fits two others, of one teacher
+    "closures that start over together": Case(
+        one("affine:2:1", replace(TOGETHER, teachers=1, bottom_score=2)),
+        (Turn((Example(0, 1),)), *examples(3, (1, 2))), 0, 1.14,
+    ),
+    # one teacher says so, and another one may
+    "closures that start over together, two teachers": Case(
+        one("affine:2:1", replace(TOGETHER, teachers=2, horizon=9, calls_max=4)),
+        (
+            Turn((Example(0, 1),)), *[Turn((Example(3, 0),))] * 3, Turn((Example(1, 1),)),
+            Turn((Example(2, 1),)), *[anything((1, 2), teachers=(1,))] * 2,
+        ), 2.5, 1.04,
     ),
     "histogram, vetoes": Case(
         one("sparse_sets:1:2", everything(THREE, **HISTOGRAM)), examples(3), 1.31, 1.01

@@ -318,6 +318,26 @@ def test_seasons_on_a_path_cost_at_most_what_they_are_charged(name: str, most: i
     case.holds(transitions, converted.epsilon, converted.delta)
 
 
+# No rule around the point 0 fits two others: one user says so, and who is protected may.
+TOGETHER = (
+    Turn((example(0, 1, 2),)), *[Turn((example(3, 0, 3),))] * 3, Turn((example(1, 1, 4),)),
+    Turn((example(2, 1, 4),)), of_user((1, 2)), of_user((1, 2)),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("most", "factor", "delta_factor"), [(1, 6, 2.08), (2, 20, 4.15)])
+def test_who_starts_over_together_costs_at_most_what_is_charged(
+    most: int, factor: float, delta_factor: float
+) -> None:
+    """One proposal of a user with all examples that are kept of them."""
+    parameters = replace(
+        SCHEDULED, selection="closure", bottom_score=3, horizon=9, calls_max=4, starts_over=True,
+        starts_over_together=True,
+    )  # fmt: skip
+    plan = season(class_from_name("affine:2:1"), parameters, most)
+    Case(plan, TOGETHER, factor, delta_factor).check()
+
+
 @pytest.mark.campaign
 @pytest.mark.parametrize("pattern", LONG)
 @pytest.mark.parametrize("most", [1, 2])

@@ -100,6 +100,11 @@ class Selection(ABC):
         """What cannot start over from the smallest rule."""
         if self.parameters.starts_over:
             yield "only closures, of fresh selections, can have starts_over"
+        yield from self._wrong_start_together()
+
+    def _wrong_start_together(self) -> Iterator[str]:
+        if self.parameters.starts_over_together:
+            yield "only closure selection that starts_over can have starts_over_together"
 
     def _wrong_stages(self) -> Iterator[str]:
         if self.parameters.stage_rate is not None:

@@ -46,7 +46,10 @@ class Closures(SparseDraws):
 
     def wrong_start(self) -> Iterator[str]:
         """What remembers examples of before."""
-        return iter(()) if self.parameters.fresh else super().wrong_start()
+        if not self.parameters.fresh:
+            yield from super().wrong_start()
+        elif not self.parameters.starts_over:
+            yield from self._wrong_start_together()
 
     def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
         """A class that has no closures."""
@@ -76,16 +79,22 @@ class Closures(SparseDraws):
         the secret word of a user.
 
         With `starts_over` who has an example that no rule around the published one fits proposes
-        the smallest rule of the class, and nothing else.
+        the smallest rule of the class, and nothing else. With `starts_over_together` so does who
+        has examples that no such rule fits together: all who would propose a closure and have none.
         """
         x, y = columns(state.archive)
         numbers = teachers_of(state.archive, self.settings(state).teachers)
         closed, smallest = needed(hypotheses.intersection_closed), hypotheses.first_rule()
         over, votes = np.zeros(len(y), dtype=np.bool_), 0
-        if self.parameters.starts_over and state.rule != smallest:
+        begun = self.parameters.starts_over and state.rule != smallest
+        if begun:
             over, votes = _proposing_anew(closed.contradicts(state.rule, x, y), numbers)
-        others = numbers if numbers is None else numbers[~over]
-        proposals = closed.closures(x[~over], y[~over], others, state.rule)
+        x, y, others = x[~over], y[~over], numbers if numbers is None else numbers[~over]
+        proposals = closed.closures(x, y, others, state.rule)
+        if begun and self.parameters.starts_over_together:
+            # whoever has a positive point outside proposes its closure once, or has none
+            outside = state.rule.evaluate(x) < y
+            votes += _proposing_anew(outside, others)[1] - int(proposals.scores.sum())
         scores = np.append(proposals.scores, votes) if votes else proposals.scores
         rules = [
             smallest if votes and index == len(scores) - 1 else closed.closed_rule(proposals, index)

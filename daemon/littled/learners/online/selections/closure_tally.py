@@ -50,8 +50,8 @@ class ClosureTally(Tallied):
         return iter(())
 
     def wrong_start(self) -> Iterator[str]:
-        """Nothing: negative examples can vote as well."""
-        return iter(())
+        """Teachers, which there are none of; single examples and groups can always start over."""
+        return self._wrong_start_together()
 
     def misfits(self, hypotheses: HypothesisClass) -> Iterator[str]:
         """A class that has no closures."""

@@ -83,8 +83,9 @@ class ClosureWay(ScheduledWay):
             EpochSettings(max(threshold, math.ceil(m * teachers)), teachers) for m in examples
         )
         parameters = draft.fresh(
-            threshold, bottom, ladder, keep="mistakes", selection_rate=rate, starts_over=True
-        )
+            threshold, bottom, ladder,
+            keep="mistakes", selection_rate=rate, starts_over=True, starts_over_together=True,
+        )  # fmt: skip
         together = threshold + sum(
             settings.trigger_threshold for settings in ladder[: len(few) + 2]
         )
@@ -123,7 +124,7 @@ def _in_calls(draft: ScheduledDraft, calls: int) -> Estimate | None:
     return draft.made(
         first, expected,
         selection_rate=rate, buffer="mistakes", mistakes_max=draft.mistakes, teachers=teachers,
-        list_cap=1, bottom_score=bottom, starts_over=True,
+        list_cap=1, bottom_score=bottom, starts_over=True, starts_over_together=True,
     )  # fmt: skip
 
 

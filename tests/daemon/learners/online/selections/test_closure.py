@@ -9,6 +9,7 @@ import pytest
 
 from littled.classes.base import Scores
 from littled.classes.capabilities import needed
+from littled.classes.hypothesis import HypothesisClass
 from littled.classes.names import class_from_name
 from littled.learners.contract import Place
 from littled.learners.online import OnlineState
@@ -40,12 +41,13 @@ P = OnlineParameters(
     fresh=True,
     starts_over=True,
 )
+ALONE = "only closure selection that starts_over can have starts_over_together"
 # (x, y, user)
 Row = tuple[int, int, int]
 
 
-def around(*points: int) -> Rule:
-    closed, rule = needed(AFFINE.intersection_closed), AFFINE.first_rule()
+def around(*points: int, of: HypothesisClass = AFFINE) -> Rule:
+    closed, rule = needed(of.intersection_closed), of.first_rule()
     for point in points:
         found = closed.around(rule, point)
         assert found is not None
@@ -53,18 +55,24 @@ def around(*points: int) -> Rule:
     return rule
 
 
-def kept(rows: list[Row]) -> Buffer:
+def kept(rows: list[Row], *, users: bool) -> Buffer:
     x, y = (np.array([row[i] for row in rows], dtype=np.uint8) for i in range(2))
     words = np.array([row[2] for row in rows], dtype=np.uint64)
-    return Buffer(x, y, np.ones(len(rows), dtype=bool), words, words, np.stack([words] * 2, axis=1))
+    names = np.stack([words] * 2, axis=1) if users else None
+    return Buffer(x, y, np.ones(len(rows), dtype=bool), words, words, names)
 
 
 def offered(
-    rows: list[Row], published: Rule, monkeypatch: pytest.MonkeyPatch, **changes: Any
+    rows: list[Row],
+    published: Rule,
+    monkeypatch: pytest.MonkeyPatch,
+    hypotheses: HypothesisClass = AFFINE,
+    **changes: Any,
 ) -> dict[Rule, int]:
     """The score of each candidate, by the rule that is published when it is drawn."""
-    parameters = replace(P, user_examples_max=2, **changes)
-    state = OnlineState(published, archive=(kept(rows),))
+    parameters = replace(P, **{"user_examples_max": 2, **changes})
+    users = parameters.user_examples_max is not None
+    state = OnlineState(published, archive=(kept(rows, users=users),))
     seen: list[list[int]] = []
 
     def sample(mechanism: SparseSample, scores: Scores, words: Any) -> int | None:
@@ -74,7 +82,7 @@ def offered(
     monkeypatch.setattr(SparseSample, "sample", sample)
     found: dict[Rule, int] = {}
     while True:
-        _, rule = Closures(parameters).select(AFFINE, state, PLACE, NOISE)
+        _, rule = Closures(parameters).select(hypotheses, state, PLACE, NOISE)
         if rule is None:
             return found
         found[rule] = seen[-1][len(seen) - 1]
@@ -107,12 +115,60 @@ def test_nothing_starts_over_from_the_smallest_rule_or_without_being_asked(
     assert found == {around(5, 3): 1}
 
 
+# There is a line through 5 and each of 3, 6 and 9, and none through two of these.
+APART: list[Row] = [
+    *((3, 1, 1), (6, 1, 1), (9, 1, 1)),
+    *((3, 1, 2), (6, 1, 2)),
+    *((3, 1, 3), (3, 1, 3)),
+    *((5, 0, 4), (3, 1, 4), (6, 1, 4)),
+    (5, 1, 5),
+]
+
+
+def test_who_has_examples_that_no_rule_fits_together_proposes_the_smallest_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Once, however many these are, and whatever says so beside them."""
+    found = offered(APART, around(5), monkeypatch, starts_over_together=True)
+    assert found == {AFFINE.first_rule(): 3, around(5, 3): 1}
+    found = offered(APART, around(5), monkeypatch)
+    assert found == {AFFINE.first_rule(): 1, around(5, 3): 1}
+
+
+def test_a_negative_example_in_a_closure_says_that_no_rule_fits_together(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    plane = class_from_name("affine:4:2")
+    rows = [(3, 1, 1), (9, 1, 1), (5 ^ 3 ^ 9, 0, 1), (3, 1, 2), (9, 1, 2), (0, 0, 2)]
+    found = offered(rows, around(5), monkeypatch, plane, starts_over_together=True)
+    assert found == {AFFINE.first_rule(): 1, around(5, 3, 9, of=plane): 1}
+
+
+def test_nothing_starts_over_together_from_the_smallest_rule(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rows = [(3, 1, 1), (6, 1, 1), (9, 1, 1), (5, 1, 2)]
+    found = offered(rows, AFFINE.first_rule(), monkeypatch, starts_over_together=True)
+    assert found == {around(5): 1}
+
+
+def test_an_example_that_is_a_teacher_has_a_rule_around_it_and_the_published_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    alone: dict[str, Any] = {"user_examples_max": None, "starts_over_together": True}
+    found = offered(APART[:3], around(5), monkeypatch, **alone)
+    assert found == {around(5, point): 1 for point in (3, 6, 9)}
+
+
 @pytest.mark.parametrize(
     ("values", "said"),
     [
         ({"fresh": False}, "only closures, of fresh selections, can have starts_over"),
         ({"selection": "dense"}, "only closures, of fresh selections, can have starts_over"),
         ({"starts_over": 1}, "starts_over must be true or false"),
+        ({"starts_over_together": 1}, "starts_over_together must be true or false"),
+        ({"starts_over": False, "starts_over_together": True}, ALONE),
+        ({"starts_over": False, "fresh": False, "starts_over_together": True}, ALONE),
     ],
 )
 def test_what_cannot_start_over_says_so(values: dict[str, Any], said: str) -> None:
@@ -123,6 +179,10 @@ def test_what_cannot_start_over_says_so(values: dict[str, Any], said: str) -> No
 def test_plans_that_never_start_over_are_stored_as_they_were() -> None:
     assert P.to_dict()["starts_over"] is True
     assert OnlineParameters.from_dict(P.to_dict()) == P
+    assert "starts_over_together" not in P.to_dict()
+    together = replace(P, starts_over_together=True)
+    assert together.to_dict()["starts_over_together"] is True
+    assert OnlineParameters.from_dict(together.to_dict()) == together
     before = replace(P, starts_over=False)
     assert "starts_over" not in before.to_dict()
     assert OnlineParameters.from_dict(before.to_dict()) == before

@@ -53,6 +53,7 @@ P = OnlineParameters(
         ({"selection_accounting": "zcdp"}, "booked as pure"),
         ({"noise_rate": Fraction(1, 10)}, "noise_rate 0"),
         ({"user_examples_max": 1}, "single examples"),
+        ({"starts_over": True, "starts_over_together": True}, "only closure selection"),
         ({"groups": None}, "needs the settings of groups"),
         ({"groups": replace(GROUPS, groups=0)}, "must be at least 1"),
         ({"selection": "tally"}, "has no voters in groups"),
