@@ -44,6 +44,16 @@ def feed(running: Daemon, users: str) -> None:
                 feeder.send(point, wrong, [user])
 
 
+def stop_with_all_learned(running: Daemon, *marked: str | Path) -> None:
+    """Stop a daemon, and have another one learn what it had not.
+
+    What is acknowledged is learned a while later, and not before a stop. At a start all that is
+    durable is learned before anybody is served, and then kept.
+    """
+    assert running.stop() == 0
+    assert serve(running.folder, *marked).stop() == 0
+
+
 def counted(store: Path, mark: Path, users: str) -> tuple[int, dict[str, int]]:
     """Mistakes that the trigger has counted in all, and how many of each of these users."""
     with Store.open(store, mark_path=mark, read_only=True) as opened:
@@ -74,7 +84,7 @@ def test_counts_of_users_outlive_a_kill_and_end_with_a_restore(
     # the caps go on, and do not begin anew: a has none left and b one
     running = serve(tmp_path, *marked)
     feed(running, "aabbbc")
-    assert running.stop() == 0
+    stop_with_all_learned(running, *marked)
     assert counted(store, mark, "abc") == (5, {"a": 2, "b": 2, "c": 1})
     assert littled("verify", store, *marked, "--replay").status == 0
 
@@ -84,7 +94,7 @@ def test_counts_of_users_outlive_a_kill_and_end_with_a_restore(
     assert littled("restore", store, *marked, "--yes").status == 0
     running = serve(tmp_path, *marked)
     feed(running, "aaac")
-    assert running.stop() == 0
+    stop_with_all_learned(running, *marked)
     assert counted(store, mark, "abc") == (3, {"a": 2, "b": 0, "c": 1})
     said = littled("verify", store, *marked, "--replay", "--json")
     assert said.status == 0, said.err
