@@ -30,6 +30,7 @@ from littled.planner.plans import AnsweringPlan, Plan, PublishingPlan
 from littled.store.errors import StoreRefused
 from littled.store.store import Store
 from littled.store.verify import verify
+from support.learner_cases import learner_plan
 from support.stores import plan_values
 
 ROOT = Path(__file__).parent.parent.parent
@@ -141,7 +142,19 @@ def test_a_check_of_a_store_knows_every_parameter(kind: Kind) -> None:
     known = dict.fromkeys([*charges.parameters, "quality"])
     assert unknown_parameters({"kind": kind.name, "parameters": known}) == []
     more = {**known, "haste": 1, "ease": 2}
-    assert unknown_parameters({"kind": kind.name, "parameters": more}) == ["ease", "haste"]
+    found = unknown_parameters({"kind": kind.name, "parameters": more})
+    assert found == ["the parameter ease", "the parameter haste"]
+
+
+@pytest.mark.parametrize(
+    ("case", "parameter"),
+    [("dense", "selection"), ("windows, dense", "method"), ("answers, dense", "method")],
+)
+def test_a_check_of_a_store_knows_every_way_of_learning(case: str, parameter: str) -> None:
+    plan = learner_plan(case, None).to_dict()
+    assert unknown_parameters(plan) == []
+    plan["parameters"] |= {parameter: "novel", "haste": 1}
+    assert unknown_parameters(plan) == ["the parameter haste", f"the {parameter} novel"]
 
 
 # --- An unknown kind is refused -------------------------------------------------------------------

@@ -1598,6 +1598,20 @@ RESTORES = (
         (f"{STORE}/test_store_versions.py",),
     ),
     Mutant(
+        "a store with a class of a newer version that is moved",
+        "store/store.py",
+        "            known(place.name, store._plans)\n",
+        "",
+        (f"{STORE}/test_store_versions.py",),
+    ),
+    Mutant(
+        "a copy with a class of a newer version that is restored",
+        "store/restoring.py",
+        "            known(place.name, plans_of(facts))\n",
+        "",
+        (f"{STORE}/test_store_versions.py",),
+    ),
+    Mutant(
         "a store that believes its table of producers",
         "store/store.py",
         "        if not check.agrees(progress):",

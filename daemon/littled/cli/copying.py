@@ -22,6 +22,7 @@ from littled.cli.storing import (
     store_argument,
     store_options,
 )
+from littled.service.stored_plans import refuse_unknown
 from littled.store.errors import StoreError
 from littled.store.moving import Moving, Progress
 from littled.store.place import MarkPlace, Place, StorePath, is_url
@@ -72,7 +73,9 @@ def copy(
         source = Place.of(store, files.key, files.mark)
         place = Place.of(target, to_key, to_mark)
         with _progress() as progress:
-            moving = Moving.open(source, place, archive=archive, progress=progress)
+            moving = Moving.open(
+                source, place, archive=archive, progress=progress, known=refuse_unknown
+            )
         with moving:
             resumed = moving.left is not None
             if not yes:

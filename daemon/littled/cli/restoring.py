@@ -11,6 +11,7 @@ from littled.cli.failures import WRONG_USE, Failure, explained
 from littled.cli.hints import serve_command
 from littled.cli.output import console, number, print_json
 from littled.cli.storing import StoreFiles, archive_option, store_argument, store_options
+from littled.service.stored_plans import refuse_unknown
 from littled.store.errors import StoreError
 from littled.store.place import StorePath
 from littled.store.restoring import Lost, Restoring
@@ -40,7 +41,9 @@ def restore(
     """
     with (
         explained(StoreError),
-        Restoring.open(store, files.key, files.mark, copy=copy, archive=archive) as found,
+        Restoring.open(
+            store, files.key, files.mark, copy=copy, archive=archive, known=refuse_unknown
+        ) as found,
     ):
         if not as_json:
             for line in lines(found):

@@ -1,19 +1,33 @@
 """Plans as a store has them."""
 
+from collections.abc import Mapping
+from typing import Any
+
 from littled.planner import PlanError, StreamPlan
 from littled.store.errors import StoreRefused
 from littled.store.store import Store
 
 
 def stored_plan(store: Store, stream: str) -> StreamPlan:
-    """The plan of a stream. StoreRefused for one that only a newer version can have written.
+    """The plan of a stream. StoreRefused for one that only a newer version can have written."""
+    return _known(store.name, stream, store.plans[stream])
 
-    What is stored is what was planned (`Store.open` sees to that), so it cannot be anything else.
+
+def refuse_unknown(store: str, plans: Mapping[str, Mapping[str, Any]]) -> None:
+    """StoreRefused if one of the plans, by stream, is one that only a newer version can have made.
+
+    store: what messages call the store.
     """
+    for stream, plan in plans.items():
+        _known(store, stream, plan)
+
+
+def _known(store: str, stream: str, plan: Mapping[str, Any]) -> StreamPlan:
+    """What is stored is what was planned (stores see to that), so it cannot be anything else."""
     try:
-        return StreamPlan.from_dict(store.plans[stream])
+        return StreamPlan.from_dict(plan)
     except PlanError as error:
         raise StoreRefused(
-            f"the store in {store.name} was written by a newer version, as the plan of {stream} is "
-            f"not one of this version ({error}); use the version that wrote it"
+            f"the store in {store} was written by a newer version, as the plan of {stream} is not "
+            f"one of this version ({error}); use the version that wrote it"
         ) from error

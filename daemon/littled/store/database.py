@@ -619,11 +619,22 @@ def plans_of(facts: Facts) -> dict[str, dict[str, Any]]:
     return {stream: plan_of(facts, stream) for stream in facts.streams}
 
 
+KnownPlans = Callable[[str, Mapping[str, Mapping[str, Any]]], None]
+"""Given what messages call the store, and each stream's plan: StoreRefused for what is not known.
+
+A store does not know all that plans say of learners, as whoever runs these does.
+"""
+
+
+def all_known(store: str, plans: Mapping[str, Mapping[str, Any]]) -> None:
+    """Take all plans as known."""
+
+
 def refuse_newer(store: str, plans: Mapping[str, Mapping[str, Any]]) -> None:
     """StoreRefused for streams whose learners have parameters that only a newer version knows.
 
-    store: what messages call the store. A learner of an unknown kind passes: `answer_windows`
-    refuses it.
+    So it is with ways of learning. store: what messages call the store. A learner of an unknown
+    kind passes: `answer_windows` refuses it.
     """
     for stream, plan in plans.items():
         for name, learner in plan.get("learners", {}).items():
@@ -631,8 +642,8 @@ def refuse_newer(store: str, plans: Mapping[str, Mapping[str, Any]]) -> None:
                 for unknown in unknown_parameters(learner):
                     raise StoreRefused(
                         f"the store in {store} was written by a newer version: learner {name} of "
-                        f"{stream} has the parameter {unknown}, which this version does not know; "
-                        "use the version that wrote it"
+                        f"{stream} has {unknown}, which this version does not know; use the "
+                        "version that wrote it"
                     )
 
 

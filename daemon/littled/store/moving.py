@@ -28,9 +28,11 @@ from littled.store.database import (
     Connection,
     Database,
     Facts,
+    KnownPlans,
     Readers,
     Undo,
     Writing,
+    all_known,
     begin_arriving,
     forget_move,
     put_move,
@@ -87,13 +89,14 @@ class Moving:
         *,
         archive: Path | None = None,
         progress: Progress = lambda _, __: None,
+        known: KnownPlans = all_known,
         waiting: Callable[[str], None] = silent,
     ) -> Self:
         """Look at both places; nothing is moved yet. The source is served once, as it were.
 
-        archive: the folder with what was moved out of the source, to verify that as well. Raises
-        StoreRefused where the source is served, damaged, or behind its mark, or something is in the
-        way; StoreFailed.
+        archive: the folder with what was moved out of the source, to verify that as well. known: is
+        asked before anything is written. Raises StoreRefused where the source is served, damaged,
+        or behind its mark, or something is in the way; StoreFailed.
         """
         database = source.database
         if not database.exists():
@@ -111,8 +114,8 @@ class Moving:
                 # It raises the mark to all that is stored, and puts off any other owner of it.
                 Store.open(
                     *(source.path, source.key if source.key_given else None, source.mark),
-                    waiting=waiting,
-                ).close()
+                    waiting=waiting, known=known,
+                ).close()  # fmt: skip
             opened.callback(database.lock().release)
             moving = cls(source, target, key, opened, progress)
             check_fingerprint(key, moving.facts.instance, moving.facts.fingerprint, source.key)

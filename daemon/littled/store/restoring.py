@@ -20,9 +20,11 @@ from littled.budget.price import Price
 from littled.store.database import (
     Connection,
     Facts,
+    KnownPlans,
     Lock,
     Readers,
     add_restores,
+    all_known,
     begin_growing,
     complete,
     plan_of,
@@ -125,13 +127,14 @@ class Restoring:
         *,
         copy: bool = False,
         archive: Path | None = None,
+        known: KnownPlans = all_known,
     ) -> Self:
         """Look at the copy in the folder `path`; see `Store.open` for the paths. Changes nothing.
 
         copy: go on also with a store that has all that its mark knows. archive: the folder with
-        what was moved out of the store, to check that as well. Raises StoreRefused when
-        there is nothing to restore, when the mark is missing or another store's, and when the copy
-        is damaged; StoreFailed.
+        what was moved out of the store, to check that as well. known: is asked about all plans.
+        Raises StoreRefused when there is nothing to restore, when the mark is missing or another
+        store's, and when the copy is damaged; StoreFailed.
         """
         place = Place.of(path, key_path, mark_path)
         if not place.database.exists():
@@ -150,6 +153,7 @@ class Restoring:
             refuse_newer(place.name, plans_of(facts))
             on = copy or bool(revision.lost)
             _check(place, facts, mark, History(readers, facts), copy=on, archive=archive)
+            known(place.name, plans_of(facts))
             return cls(place, facts, mark, revision, register, readers, lock)
         except BaseException as error:
             _let_go(readers, lock)

@@ -38,9 +38,11 @@ from littled.store.creation import check_plans, create_store, first_marks, new_s
 from littled.store.database import (
     Connection,
     Facts,
+    KnownPlans,
     Lock,
     Readers,
     Writing,
+    all_known,
     answer_windows,
     begin_beside,
     begin_growing,
@@ -203,6 +205,7 @@ class Store:
         archive: Path | None = None,
         waiting: Callable[[str], None] = silent,
         take_over: bool = False,
+        known: KnownPlans = all_known,
     ) -> Self:
         """Open the store in the folder `path`; to serve it, or next to a daemon to read it.
 
@@ -212,7 +215,8 @@ class Store:
         records where that takes long, as with the first opening of an old store. archive: the
         folder with what was moved out of the store; only whoever reads that needs it. waiting: told
         a sentence whenever the mark cannot be had at once. take_over: put off a process that serves
-        the store, where the database can (`littled.store.database.Database.lock`).
+        the store, where the database can (`littled.store.database.Database.lock`). known: is asked
+        about all plans before anything is written.
         Raises StoreRefused with a sentence that says what to do; StoreFailed when the disk fails.
         """
         place = Place.of(path, key_path, mark_path, vfs)
@@ -235,6 +239,7 @@ class Store:
             facts = read_facts(readers)
             check_fingerprint(key, facts.instance, facts.fingerprint, place.key)
             store = cls(place, key, facts, readers, register, lock, writing, archive)
+            known(place.name, store._plans)
             store._check(mark, revision, progress)
         except BaseException as error:
             _close_quietly(readers, writing, lock)

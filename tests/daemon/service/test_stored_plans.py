@@ -31,7 +31,7 @@ def test_a_plan_is_what_it_was(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
-        ({"parameters": {"selection": "novel"}}, "learner dense: selection must be one of dense, "),
+        ({"parameters": {"buffer": "novel"}}, "learner dense: buffer must be one of "),
         ({"parameters": {"pool": {"haste": 3}}}, "learner dense: "),
         ({"hypotheses": {"class": "novel"}}, "learner dense: a stored plan names a class 'novel'"),
     ],

@@ -73,32 +73,69 @@ def test_a_newer_store_is_refused_and_left_as_it_is(
     }
 
 
-@pytest.mark.parametrize(
-    ("command", "more", "status"),
-    [
-        *COMMANDS,
-        ("verify", ["--replay"], FAILED),
-        ("ledger", [], FAILED),
-        ("copy", ["elsewhere", "--yes"], FAILED),
-    ],
-)
-def test_a_store_with_newer_parameters_is_refused_and_left_as_it_is(
-    tmp_path: Path, command: str, more: list[str], status: int
-) -> None:
-    """A newer version need not give its store a new format."""
+ALL_COMMANDS = [
+    *COMMANDS,
+    ("verify", ["--replay"], FAILED),
+    ("ledger", [], FAILED),
+    ("copy", ["elsewhere", "--yes"], FAILED),
+]
+
+
+def check_refused(
+    folder: Path, part: dict[str, dict[str, object]], command: str, more: list[str], status: int
+) -> str:
+    """What is said of a store whose learner has this part, which is refused and left as it is."""
     plan = plan_of([learner_plan("dense", None)], 100, name="visits").to_dict()
-    plan["learners"]["dense"]["parameters"]["haste"] = 3
-    Store.create(tmp_path / "newer", {}, {"visits": plan})
-    before = digests(tmp_path / "newer")
-    process = start(command, "newer", *more, cwd=tmp_path)
+    for name, values in part.items():
+        plan["learners"]["dense"][name] |= values
+    Store.create(folder / "newer", {}, {"visits": plan})
+    before = digests(folder / "newer")
+    process = start(command, "newer", *more, cwd=folder)
     _, said = process.communicate(timeout=START_SECONDS)
     assert process.returncode == status
-    assert said == (
-        "littled: the store in newer was written by a newer version: learner dense of visits has "
-        "the parameter haste, which this version does not know; use the version that wrote it\n"
-    )
-    after = digests(tmp_path / "newer")
+    after = digests(folder / "newer")
     assert {name: after[name] for name in before if not name.endswith("-wal")} == {
         name: digest for name, digest in before.items() if not name.endswith("-wal")
     }
-    assert not (tmp_path / "elsewhere").exists()
+    assert not (folder / "elsewhere").exists()
+    return said
+
+
+@pytest.mark.parametrize(
+    ("parameters", "named"),
+    [({"haste": 3}, "parameter haste"), ({"selection": "novel"}, "selection novel")],
+)
+@pytest.mark.parametrize(("command", "more", "status"), ALL_COMMANDS)
+def test_a_store_with_newer_parameters_is_refused_and_left_as_it_is(
+    tmp_path: Path,
+    command: str,
+    more: list[str],
+    status: int,
+    parameters: dict[str, object],
+    named: str,
+) -> None:
+    """A newer version need not give its store a new format."""
+    said = check_refused(tmp_path, {"parameters": parameters}, command, more, status)
+    assert said == (
+        "littled: the store in newer was written by a newer version: learner dense of visits has "
+        f"the {named}, which this version does not know; use the version that wrote it\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("command", "more", "status"),
+    [
+        ("restore", ["--copy", "--yes"], FAILED),
+        ("verify", ["--replay"], FAILED),
+        ("copy", ["elsewhere", "--yes"], FAILED),
+    ],
+)
+def test_whoever_lets_a_store_go_on_refuses_a_newer_class(
+    tmp_path: Path, command: str, more: list[str], status: int
+) -> None:
+    said = check_refused(tmp_path, {"hypotheses": {"class": "novel"}}, command, more, status)
+    assert said == (
+        "littled: the store in newer was written by a newer version, as the plan of visits is not "
+        "one of this version (learner dense: a stored plan names a class 'novel', unknown to this "
+        "version); use the version that wrote it\n"
+    )

@@ -33,6 +33,15 @@ class ChargesUnknown(ValueError):
     """Parameters from which nobody can tell what is to be charged; one sentence."""
 
 
+class UnknownWay(ValueError):
+    """A way of learning that no learner of this version has, given by a parameter and its word."""
+
+    def __init__(self, parameter: str, word: object) -> None:
+        """Of a parameter that is no word at all, it is damage."""
+        super().__init__(f"the {parameter} {word}")
+        self.is_word = type(word) is str
+
+
 @dataclass(frozen=True, slots=True)
 class Charges:
     """The events of one season of one learner, in order.
@@ -103,7 +112,8 @@ class KindCharges(Protocol):
     """How the stored parameters of one kind of learner are read.
 
     `parameters`: the names of all that a learner of the kind can have, "quality" apart.
-    KeyError, TypeError or ValueError for parameters that no learner of the kind has.
+    KeyError, TypeError or ValueError for parameters that no learner of the kind has; of these
+    UnknownWay for a word of a newer version.
     """
 
     parameters: ClassVar[frozenset[str]]
@@ -116,13 +126,22 @@ class KindCharges(Protocol):
 
 
 def unknown_parameters(learner: Mapping[str, Any]) -> list[str]:
-    """Names of a learner's parameters that only a newer version knows, in order.
+    """What of a learner's parameters only a newer version knows, in order.
 
-    The learner is given as to `Charges.of`. Nobody can tell what such a parameter costs. Raises
-    ChargesUnknown for an unknown kind.
+    "the parameter haste", and behind all of these "the selection novel". The learner is given as to
+    `Charges.of`. Nobody can tell what these cost. Raises ChargesUnknown for an unknown kind.
     """
-    known = _derivation(learner).parameters | {QUALITY}
-    return sorted(set(learner.get("parameters", {})) - known)
+    derivation, parameters = _derivation(learner), learner.get("parameters", {})
+    unknown = set(parameters) - derivation.parameters - {QUALITY}
+    found = [f"the parameter {name}" for name in sorted(unknown)]
+    try:
+        derivation.season(parameters)
+    except UnknownWay as way:
+        if way.is_word:
+            found.append(str(way))
+    except (KeyError, TypeError, ValueError):
+        pass  # damage, which is said elsewhere
+    return found
 
 
 def _mistake_counts(parameters: Mapping[str, Any]) -> Iterator[MistakeCounts]:

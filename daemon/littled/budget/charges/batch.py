@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from littled.budget.charges import Charges
+from littled.budget.charges import Charges, UnknownWay
 from littled.budget.events import (
     DenseSelection,
     HistogramSelection,
@@ -88,7 +88,7 @@ def _draw(parameters: Mapping[str, Any], user_examples_max: int, times: int) -> 
             user_examples_max=user_examples_max,
         )
     if method not in ("proposals", "closure", "teachers"):
-        raise ValueError(method)
+        raise UnknownWay("method", method)
     of_examples = method == "proposals"
     return SparseSelection(
         rate=rate,

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from littled.budget.charges import Charges
+from littled.budget.charges import Charges, UnknownWay
 from littled.budget.events import (
     CohenLyuStageTest,
     CohenLyuTrigger,
@@ -162,7 +162,7 @@ def _selection(
             steps=-(-parameters["horizon"] // every),
         )
     if kind not in ("sparse", "closure", "path", "lengths"):
-        raise ValueError(kind)
+        raise UnknownWay("selection", kind)
     if kind == "closure" or parameters["teachers"] is not None:
         # in each epoch the list of one teacher is another one
         draws, user_examples_max, apart = draws * epochs, 0, 1

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any, ClassVar
 
-from littled.budget.charges import AnswerWindows, Charges
+from littled.budget.charges import AnswerWindows, Charges, UnknownWay
 from littled.budget.events import (
     PredictionAnswersAveraging,
     PredictionAnswersDense,
@@ -85,5 +85,5 @@ def _answers(parameters: Mapping[str, Any]) -> PrivacyEvent:
     if method == "averaging":
         return PredictionAnswersAveraging(parameters["chunks"], rate("flip"), answers, accounting)
     if method != "majority":
-        raise ValueError(method)
+        raise UnknownWay("method", method)
     return PredictionAnswersMajority(rate("vote_rate"), answers, accounting)
