@@ -247,6 +247,8 @@ HTTP_LINE_BYTES_MAX = 4096
 HTTP_REQUEST_BYTES_MAX = 2 * 1024 * 1024
 # A comment goes down a quiet stream of events so often, to find out whether anybody is there.
 HTTP_HEARTBEAT_SECONDS = 15.0
+# Who meets with full slots, or with a daemon that stops, is told to ask again in so many seconds.
+HTTP_AGAIN_SECONDS = 5
 # Positions of streams are told at most so often.
 HTTP_TICK_SECONDS = 1.0
 # Plans for the page: how much of the processor one may take, which does not depend on what else the

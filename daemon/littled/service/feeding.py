@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from littled.limits import HTTP_FEED_SECONDS
-from littled.service.http_errors import HttpError
+from littled.service.http_errors import UNAVAILABLE, HttpError
 from littled.service.http_numbers import number_in
 from littled.service.intake import Intake
 from littled.service.queues import ProducerQueue, Run
@@ -35,7 +35,7 @@ from littled_protocol.errors import ErrorCode, ProtocolError
 from littled_protocol.facts import FedFacts, ProducerFacts
 from littled_protocol.messages import check_producer
 
-BAD_REQUEST, NOT_FOUND, CONFLICT, UNAVAILABLE = 400, 404, 409, 503
+BAD_REQUEST, NOT_FOUND, CONFLICT = 400, 404, 409
 SEQUENCE_MAX: Final = limits.integer_max - limits.examples_per_frame_max
 _KEYS: Final = frozenset({"producer", "sequence"})
 

@@ -16,18 +16,21 @@ _ELSEWHERE = "another daemon serves this stream; ask there"
 _NOBODY = "no daemon serves this stream right now; ask again later"
 
 
-def as_json(value: Mapping[str, Any], status: int = 200) -> web.Response:
+def as_json(
+    value: Mapping[str, Any], status: int = 200, headers: Mapping[str, str] | None = None
+) -> web.Response:
     """Answer with an object."""
     return web.Response(
         text=json.dumps(value, sort_keys=True, indent=2) + "\n",
         content_type="application/json",
         status=status,
+        headers=headers,
     )
 
 
 def refused(error: HttpError) -> web.Response:
     """Answer why a request is refused, in one sentence."""
-    return as_json({"error": error.sentence, **error.facts}, error.status)
+    return as_json({"error": error.sentence, **error.facts}, error.status, error.headers)
 
 
 def check_here(surface: Surface, streams: Iterable[str]) -> None:

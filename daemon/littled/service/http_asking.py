@@ -11,7 +11,7 @@ from littled.service.access import Permission
 from littled.service.feeding import Feed
 from littled.service.http_answers import as_json, check_here, refused
 from littled.service.http_bodies import parameters, question_body, rows_body
-from littled.service.http_errors import HttpError
+from littled.service.http_errors import UNAVAILABLE, HttpError
 from littled.service.http_guard import RIGHTS
 from littled.service.http_surface import Handler, Surface
 from littled.service.questions import read_question, response_to
@@ -39,7 +39,9 @@ class AskPages:
     async def predict(self, request: web.Request) -> web.Response:
         """Private answers about points."""
         if self._questions >= HTTP_QUESTIONS_MAX:
-            return refused(HttpError(503, "too many questions are being answered; ask again later"))
+            return refused(
+                HttpError(UNAVAILABLE, "too many questions are being answered; ask again later")
+            )
         self._questions += 1
         try:
             may = partial(request[RIGHTS].may, Permission.PREDICT)
@@ -55,7 +57,7 @@ class AskPages:
         except HttpError as error:
             return refused(error)
         except WriterStopped:
-            return refused(HttpError(503, "the daemon is stopping; ask again later"))
+            return refused(HttpError(UNAVAILABLE, "the daemon is stopping; ask again later"))
         finally:
             self._questions -= 1
         return as_json(value, status)
@@ -68,13 +70,13 @@ class AskPages:
         except HttpError as error:
             return refused(error)
         except WriterStopped:
-            return refused(HttpError(503, "the daemon is stopping; feed again later"))
+            return refused(HttpError(UNAVAILABLE, "the daemon is stopping; feed again later"))
 
     async def feed(self, request: web.Request) -> web.Response:
         """Rows become durable."""
         if self._feeds >= HTTP_FEEDS_MAX:
             return refused(
-                HttpError(503, "too many bodies are being read; send this one again later")
+                HttpError(UNAVAILABLE, "too many bodies are being read; send this one again later")
             )
         self._feeds += 1
         try:
@@ -84,6 +86,8 @@ class AskPages:
         except HttpError as error:
             return refused(error)
         except WriterStopped:
-            return refused(HttpError(503, "the daemon is stopping; send the rows again later"))
+            return refused(
+                HttpError(UNAVAILABLE, "the daemon is stopping; send the rows again later")
+            )
         finally:
             self._feeds -= 1

@@ -120,7 +120,10 @@ _PRODUCER = Parameter(
     required=True,
 )
 _NO_LEARNER = "there is no such learner"
-_BUSY = "commits have stopped, or too many ask at once"
+_BUSY = (
+    "commits have stopped; or, for now, too many ask at once or the daemon stops: Retry-After says "
+    "in how many seconds to ask again"
+)
 
 ROUTES: Final = (
     Route(

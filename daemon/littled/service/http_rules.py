@@ -14,7 +14,7 @@ from littled.limits import HTTP_EVENT_STREAMS_MAX, HTTP_HEARTBEAT_SECONDS
 from littled.service.access import Permission
 from littled.service.history import history
 from littled.service.http_answers import as_json, check_here
-from littled.service.http_errors import HttpError
+from littled.service.http_errors import AGAIN, HttpError
 from littled.service.http_guard import RIGHTS
 from littled.service.http_numbers import number_in
 from littled.service.http_routes import FORMATS
@@ -133,7 +133,9 @@ class RulePages:
     ) -> web.StreamResponse:
         """Answer with the events that `stream` writes, as long as the reader takes them."""
         if self._event_streams >= HTTP_EVENT_STREAMS_MAX:
-            raise web.HTTPServiceUnavailable(text="too many streams of events are open\n")
+            raise web.HTTPServiceUnavailable(
+                text="too many streams of events are open\n", headers=AGAIN
+            )
         self._event_streams += 1
         try:
             response = web.StreamResponse(headers={hdrs.CONTENT_TYPE: "text/event-stream"})

@@ -95,8 +95,7 @@ class WatchPages:
         try:
             return web.Response(text=await self._plans.plan(request.query))
         except HttpError as error:
-            again = {"Retry-After": "5"} if error.status == 503 else None
-            return web.Response(status=error.status, text=f"{error}\n", headers=again)
+            return web.Response(status=error.status, text=f"{error}\n", headers=error.headers)
 
     async def openapi(self, _request: web.Request) -> web.Response:
         """The OpenAPI document."""

@@ -318,6 +318,7 @@ async def test_a_daemon_that_stops_says_so(site: Site) -> None:
         assert (answer.status, await answer.json()) == (
             503, {"error": "the daemon is stopping; send the rows again later"},
         )  # fmt: skip
+        assert answer.headers["Retry-After"] == "5"
 
 
 def test_who_hangs_up_feeds_all_or_nothing(daemon: Serving, module_store: Path) -> None:

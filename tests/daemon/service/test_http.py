@@ -433,6 +433,31 @@ async def test_a_question_that_does_not_come_is_not_waited_for(
     assert (await site.ask(QUESTION))[0] == 200
 
 
+async def test_who_finds_all_places_taken_is_told_when_to_ask_again(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(http_asking, "HTTP_QUESTIONS_MAX", 0)
+    monkeypatch.setattr(http_asking, "HTTP_FEEDS_MAX", 0)
+    monkeypatch.setattr(http_rules, "HTTP_EVENT_STREAMS_MAX", 0)
+    for path in ("/predict", "/feed/flights?producer=p&sequence=0"):
+        async with site.client.post(site.url(path), json={}) as answer:
+            assert (answer.status, answer.headers["Retry-After"]) == (503, "5")
+    for path in ("/rules/flights/late/events", f"/events?after={LEARNER}:0"):
+        status, _, headers = await site.get(path)
+        assert (status, headers["Retry-After"]) == (503, "5")
+
+
+async def test_what_does_not_pass_says_nothing_of_asking_again(site: Site) -> None:
+    site.daemon.well = False
+    for path, status in (("/healthz", 503), ("/nowhere", 404), ("/status?limit=none", 400)):
+        found, _, headers = await site.get(path)
+        assert found == status
+        assert "Retry-After" not in headers
+    async with site.client.post(site.url("/predict"), json={}) as answer:
+        assert answer.status == 400
+        assert "Retry-After" not in answer.headers
+
+
 async def test_a_daemon_that_stops_says_so(site: Site) -> None:
     site.daemon.answering.clear()
     waiting = asyncio.ensure_future(site.ask(QUESTION))
