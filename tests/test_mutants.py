@@ -1,13 +1,14 @@
 """The planted faults of `make mutants` fit the program as it is; that run takes minutes."""
 
 import ast
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from mutants.__main__ import main
+from mutants.__main__ import copy_of_the_program, main
 from mutants.planted import MUTANTS, Mutant
 
 pytestmark = pytest.mark.long
@@ -31,6 +32,15 @@ def test_the_tests_that_are_to_notice_them_are_collected() -> None:
         [*command, *sorted(named)], cwd=TESTS.parent, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_copy_has_all_that_tests_read(tmp_path: Path) -> None:
+    """Some do as they are imported: without it no test beside them is run."""
+    copy = copy_of_the_program(tmp_path)
+    read = re.findall(r'ROOT / "([\w.]+)"', "".join(map(Path.read_text, TESTS.rglob("*.py"))))
+    assert "packaging" in read
+    made = {".git", ".campaign"}  # by whoever works on the program
+    assert [name for name in read if name not in made and not (copy / name).exists()] == []
 
 
 def test_words_that_name_no_fault_run_no_tests(capsys: pytest.CaptureFixture[str]) -> None:

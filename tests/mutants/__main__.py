@@ -21,7 +21,7 @@ from pathlib import Path
 from mutants.planted import MUTANTS, Mutant
 
 ROOT = Path(__file__).parents[2]
-FOLDERS = ("daemon", "protocol", "clients", "tests", "benchmarks", "docs")
+FOLDERS = ("daemon", "protocol", "clients", "tests", "benchmarks", "docs", "packaging")
 FILES = (
     *("pyproject.toml", "Makefile", "LICENSE", ".pre-commit-config.yaml"),
     *("README.md", "PRIVACY.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md"),
