@@ -59,6 +59,7 @@ class OnlineCharges:
             "published_score",
             "starts_over",
             "starts_over_together",
+            "warmup_ends",
         ]
     )
 
@@ -82,6 +83,8 @@ def _season(parameters: Mapping[str, Any]) -> Charges:
     # c examples on either side, in the same epochs if their positions alone decide what is kept
     sides = 1 if parameters["buffer"] == "examples" else 2
     epochs = max(1, min(calls_max, sides * user_examples_max)) if fresh else 1
+    if parameters.get("warmup_ends") and not _may_warm_up(parameters):
+        raise ValueError("warmup_ends")
     selection = _selection(parameters, rate("selection_rate"), user_examples_max, epochs)
     call = PrepaidSelection(draws=parameters["draws"]) if fresh else selection
     return Charges(
@@ -91,6 +94,19 @@ def _season(parameters: Mapping[str, Any]) -> Charges:
         epsilon=rate("epsilon"),
         call=call,
         calls_max=calls_max,
+    )
+
+
+def _may_warm_up(parameters: Mapping[str, Any]) -> bool:
+    """Whether draws of a warm-up cost what the season's trigger and its selection cost together."""
+    return (
+        parameters["selection"] in ("dense", "chain")
+        and parameters["selection_accounting"] == "pure"
+        and parameters["draws"] == 1
+        and bool(parameters.get("fresh"))
+        and parameters.get("schedule_first") is None
+        and parameters.get("user_examples_max") is None
+        and not _has_fresh_noise(parameters)
     )
 
 

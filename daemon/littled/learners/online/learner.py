@@ -12,7 +12,8 @@ of a call:
    is left unconsumed and `CallRequested` names the price of the call. With a schedule there is
    no trigger and nothing is tested: epochs end once the season has had `schedule_first`
    examples, twice as many, four times, and so on; with a `schedule_cap`, once so many more have
-   come from where that is less.
+   come from where that is less. In a *warm-up* (`warmup_ends`) the first epochs of a stream's
+   first season end at public places too, before the trigger begins to look.
 2. The engine asks the filter. `CallAdmitted`: the teachers are trained jointly and the selection
    is published. `CallRefused`: the learner halts; its last rule stays published.
 

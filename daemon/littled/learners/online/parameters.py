@@ -3,7 +3,7 @@
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
-from itertools import chain
+from itertools import chain, pairwise
 from typing import Any, Self, get_args
 
 from littled.budget.rounding import to_text
@@ -31,7 +31,7 @@ THRESHOLD_MAX = 1 << 62
 LEFT_OUT = frozenset(
     {
         *("memory", "threshold_rate", "pool", "groups", "schedule_cap", "published_score"),
-        *("starts_over", "starts_over_together"),
+        *("starts_over", "starts_over_together", "warmup_ends"),
     }
 )
 
@@ -116,11 +116,10 @@ _SETTINGS: dict[str, Callable[[Any], object]] = {
 def _plain(value: object) -> object:
     if isinstance(value, Fraction):
         return to_text(value)
+    if isinstance(value, EpochSettings):
+        return {"trigger_threshold": value.trigger_threshold, "teachers": value.teachers}
     if isinstance(value, tuple):
-        return [
-            {"trigger_threshold": settings.trigger_threshold, "teachers": settings.teachers}
-            for settings in value
-        ]
+        return [_plain(one) for one in value]
     if isinstance(value, (MemorySettings, PoolSettings, GroupSettings)):
         return value.to_dict()
     return value
@@ -129,6 +128,8 @@ def _plain(value: object) -> object:
 def _read(name: str, value: Any) -> Any:
     if name == "ladder":
         return tuple(_read_epoch_settings(settings) for settings in value)
+    if name == "warmup_ends":
+        return tuple(value)
     if name in _SETTINGS:
         return None if value is None else _SETTINGS[name](value)
     return Fraction(value) if name in _FRACTIONS and value is not None else value
@@ -165,6 +166,13 @@ def _wrong_values(p: OnlineParameters) -> Iterator[str]:
     if score is not None and not (type(score) is int and 1 <= score <= THRESHOLD_MAX):
         yield "published_score must be an integer from 1 to 2^62"
     yield from _wrong_flags(p)
+    ends = p.warmup_ends
+    if not all(type(end) is int for end in ends) or not all(
+        before < end for before, end in pairwise((0, *ends, p.horizon))
+    ):
+        yield "warmup_ends must be integers of at least 1 that rise, all below the horizon"
+    if len(ends) > max(p.calls_max, 0):
+        yield "calls_max must be at least the number of warmup_ends"
     if p.calls_max < 0 or p.background_max < 0 or p.noise_rate < 0:
         yield "calls_max, background_max and noise_rate must not be negative"
     if not (1 <= p.draws <= majority_members_max and p.draws % 2):
@@ -195,6 +203,7 @@ def _wrong_combinations(p: OnlineParameters) -> Iterator[str]:
     yield from selection_of(p).wrong_groups()
     yield from selection_of(p).wrong_published_score()
     yield from selection_of(p).wrong_start()
+    yield from selection_of(p).wrong_warmup()
     if p.user_examples_max is not None and p.buffer == "mistakes" and p.background_max:
         yield "epochs that keep mistakes alone have no background of users; take buffer both"
     if p.tests == "cohen_lyu" and not 0 < p.tests_failure < 1:

@@ -336,6 +336,72 @@ class Schedule(Trigger):
 
 
 @dataclass(frozen=True)
+class WarmedUp(Trigger):
+    """A warm-up, whose epochs end at public places, and a trigger behind it.
+
+    PRIVACY.md, "Warm-up". An example of the warm-up is in no test, and so in a draw that may cost
+    what the trigger would have.
+    """
+
+    behind: Trigger
+
+    words: ClassVar[str] = "warm-up and AboveThreshold"
+
+    def season_events(self) -> list[PrivacyEvent]:
+        """Those of the trigger, which an example of the warm-up leaves to its draw."""
+        return self.behind.season_events()
+
+    def precision_error(self) -> Fraction:
+        """That of the trigger."""
+        return self.behind.precision_error()
+
+    @property
+    def counts_mistakes(self) -> bool:
+        """As the trigger does."""
+        return self.behind.counts_mistakes
+
+    @property
+    def mistakes_kept_max(self) -> int:
+        """Those of the warm-up, if all its examples are mistakes, and of the trigger."""
+        return self.parameters.warmup_ends[-1] + self.behind.mistakes_kept_max
+
+    @property
+    def mistakes_counted_max(self) -> int:
+        """Those of the trigger; it counts none before."""
+        return self.behind.mistakes_counted_max
+
+    def part(self, state: OnlineState, event: Examples) -> Examples | None:
+        """In the warm-up those up to the public end of the epoch."""
+        left = self._left(state, event)
+        return self.behind.part(state, event) if left is None else event.take(slice(left))
+
+    def look(
+        self,
+        state: OnlineState,
+        part: Examples,
+        mistake: Flags,
+        threshold: int,
+        noise: LearnerNoise,
+    ) -> Looked:
+        """In the warm-up all examples of the part, and the end if they come up to it."""
+        left = self._left(state, part)
+        if left is None:
+            return self.behind.look(state, part, mistake, threshold, noise)
+        return Looked(mistake, len(part.y), len(part.y) == left)
+
+    def counted(self, state: OnlineState, consumed: Examples, looked: Looked) -> OnlineState:
+        """In the warm-up the same state: nothing is tested, and no noise held."""
+        if self._left(state, consumed) is not None:
+            return state
+        return self.behind.counted(state, consumed, looked)
+
+    def _left(self, state: OnlineState, event: Examples) -> int | None:
+        """Examples from the first of these to the end of the epoch; None behind the warm-up."""
+        length = self.parameters.warmup_length(state.season, state.calls)
+        return None if length is None else length - (event.place.position - state.epoch_position)
+
+
+@dataclass(frozen=True)
 class Tallied(Trigger):
     """Every candidate is tested by itself; an epoch ends after the example after which one passes.
 
@@ -503,4 +569,5 @@ def trigger_of(parameters: ParameterValues, hypotheses: HypothesisClass) -> Trig
         return Schedule(parameters)
     if parameters.tests == "cohen_lyu":
         return FreshNoiseTrigger(parameters)
-    return AboveThresholdTrigger(parameters)
+    trigger = AboveThresholdTrigger(parameters)
+    return WarmedUp(parameters, trigger) if parameters.warmup_ends else trigger

@@ -31,7 +31,7 @@ class ParameterValues:
     Privacy-critical (they set prices): `epsilon`, `horizon`, `trigger_rate`, `selection`,
     `selection_rate`, `selection_accounting`, `draws`, `list_cap`, `bottom_score`, `teachers`,
     `stage_rate`, `calls_max`, `fresh`, `tests`, `tests_failure`, `user_examples_max`,
-    `threshold_rate`, `groups.tested_every`; where users are protected, `buffer` and whether there
+    `threshold_rate`, `warmup_ends`, `groups.tested_every`; where users are protected, `buffer` and whether there
     is a background; where a histogram is booked as zCDP, whether `noise_rate` is 0. Utility only:
     all others.
 
@@ -85,6 +85,10 @@ class ParameterValues:
     - `starts_over_together`: where closures are proposed and start over, whether a teacher speaks
       for the smallest rule as well if no rule around the published one fits all examples of theirs,
       though one fits each of these. Plans that have it not are stored without it.
+    - `warmup_ends`: the warm-up: in a stream's first season the first epochs end once there were so
+      many examples, whatever the trigger would say, and their selections have its part of epsilon
+      too (PRIVACY.md, "Warm-up"). Empty where the trigger ends all epochs; plans that have none are
+      stored without it.
     """
 
     epsilon: Fraction
@@ -118,6 +122,7 @@ class ParameterValues:
     published_score: int | None = None
     starts_over: bool = False
     starts_over_together: bool = False
+    warmup_ends: tuple[int, ...] = ()
 
     @property
     def has_tallies(self) -> bool:
@@ -159,6 +164,23 @@ class ParameterValues:
     def settings(self, calls: int) -> EpochSettings:
         """The settings in force after so many of the calls that the ladder counts; public."""
         return self.all_settings[min(calls, len(self.ladder))]
+
+    @property
+    def warmup_rate(self) -> Fraction:
+        """e_w of one unit of score in the warm-up: a draw costs what trigger and draw cost later.
+
+        2 e_w = e_t + 2 e_s.
+        """
+        return self.trigger_rate / 2 + self.selection_rate
+
+    def warmup_length(self, season: int, calls: int) -> int | None:
+        """Examples of the epoch after so many calls of a season; None if it is no warm-up. Public.
+
+        A later season begins with the rule of the one before, and has none.
+        """
+        if season or calls >= len(self.warmup_ends):
+            return None
+        return self.warmup_ends[calls] - (self.warmup_ends[calls - 1] if calls else 0)
 
     def epoch_length(self, calls: int) -> int | None:
         """Examples of the scheduled epoch after so many calls; None: it has no end of its own.

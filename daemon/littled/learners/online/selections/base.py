@@ -106,6 +106,11 @@ class Selection(ABC):
         if self.parameters.starts_over_together:
             yield "only closure selection that starts_over can have starts_over_together"
 
+    def wrong_warmup(self) -> Iterator[str]:
+        """What has no warm-up; the first one is said."""
+        if self.parameters.warmup_ends:
+            yield f"{self.parameters.selection} selection has no warm-up; leave out warmup_ends"
+
     def _wrong_stages(self) -> Iterator[str]:
         if self.parameters.stage_rate is not None:
             yield "a stage test needs sparse selection with a number of teachers"

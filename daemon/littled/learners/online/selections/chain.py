@@ -57,6 +57,12 @@ class Chain(Weighing):
         if isinstance(p.memory, ChainSettings) and len(p.ladder) != min(p.memory.direct_calls, 1):
             yield "a ladder of chain selection has one threshold, for halving after direct calls"
 
+    def wrong_warmup(self) -> Iterator[str]:
+        """No halving, which publishes middles."""
+        yield from super().wrong_warmup()
+        if self.parameters.warmup_ends and not self.draws_rules:
+            yield "halving of a chain has no warm-up; leave out warmup_ends"
+
     def _wrong_memory(self) -> Iterator[str]:
         if not isinstance(self.parameters.memory, ChainSettings):
             yield "chain selection needs a memory with the settings of a chain"
@@ -78,7 +84,12 @@ class Chain(Weighing):
         self, hypotheses: HypothesisClass, state: OnlineState, place: Place, noise: LearnerNoise
     ) -> tuple[OnlineState, Rule | None]:
         """The rule that was drawn, or the middle of what is left."""
-        rules, memory = needed(hypotheses.nested), _memory(state).fired()
+        rules = needed(hypotheses.nested)
+        if self._is_warmup(state):  # no fire, which would have said that the published rule errs
+            assert state.statistics is not None
+            [drawn] = self._drawn(rules.scores(state.statistics), state, place, noise)
+            return state, rules.rule(drawn)
+        memory = _memory(state).fired()
         if self.keeps_rows:
             found = rules.add(rules.empty_statistics(), *columns(state.archive))
             state = replace(state, statistics=found)  # which the next epoch forgets
@@ -119,7 +130,7 @@ class Chain(Weighing):
                 published, evidence, count, too_low=too_low, floor=settings.floor
             )
             return memory, memory.median(self._weights, count)
-        [drawn] = self._drawn(self._weighed(rules, state, memory), place, noise)
+        [drawn] = self._drawn(self._weighed(rules, state, memory), state, place, noise)
         if drawn != published:
             conviction = memory.likelihood(published, drawn, count, evidence, self._weights)
             memory = memory.convicted(
@@ -143,7 +154,7 @@ class Chain(Weighing):
         """A draw between the epoch's false positives and false negatives of the published rule."""
         assert state.statistics is not None
         mistakes = np.array(rules.mistakes(state.statistics, published), dtype=np.int64)
-        [side] = self._drawn(mistakes, place, noise)
+        [side] = self._drawn(mistakes, state, place, noise)
         return side == 0
 
     @cached_property

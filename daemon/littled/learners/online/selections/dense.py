@@ -50,6 +50,18 @@ class Weighing(Selection):
             yield f"{word} selection has no teachers; use sparse or closure"
         yield from super().wrong()
 
+    def wrong_warmup(self) -> Iterator[str]:
+        """Anything but fresh pure draws, one a call, of single examples, beside a usual trigger."""
+        p = self.parameters
+        if not p.warmup_ends:
+            return
+        if not p.fresh or p.draws != 1 or p.selection_accounting != "pure":
+            yield "a warm-up is for fresh selections with one draw each, accounted as pure"
+        if p.schedule_first is not None or p.tests != "above_threshold":
+            yield "a warm-up is for epochs that above_threshold tests end, once it is over"
+        if p.user_examples_max is not None:
+            yield "a warm-up is where single examples are protected, not users"
+
     def event(self, epochs: int = 1) -> PrivacyEvent:
         """The draws of the exponential mechanism."""
         p = self.parameters
@@ -59,8 +71,11 @@ class Weighing(Selection):
 
     def precision_error(self, hypotheses: HypothesisClass) -> Fraction:
         """That of all draws of a season."""
-        draws = self.parameters.calls_max * self.parameters.draws
-        return draws * self._mechanism.total_variation(needed(hypotheses.dense).rule_count)
+        p, rules = self.parameters, needed(hypotheses.dense).rule_count
+        found = p.calls_max * p.draws * self._mechanism.total_variation(rules)
+        if p.warmup_ends:
+            found += len(p.warmup_ends) * self._warmup_mechanism.total_variation(rules)
+        return found
 
     def keeping(self, hypotheses: HypothesisClass) -> Keeping:
         """Counts, or examples."""
@@ -68,16 +83,27 @@ class Weighing(Selection):
             return Buffers(hypotheses, self.parameters)
         return Counts(hypotheses, self.parameters, needed(hypotheses.dense))
 
-    def _drawn(self, scores: Scores, place: Place, noise: LearnerNoise) -> list[int]:
-        """The draws of one call."""
+    def _drawn(
+        self, scores: Scores, state: OnlineState, place: Place, noise: LearnerNoise
+    ) -> list[int]:
+        """The draws of one call; in a warm-up no trigger has looked at what they see."""
+        mechanism = self._warmup_mechanism if self._is_warmup(state) else self._mechanism
         return [
-            self._mechanism.sample(scores, noise.source.words(address, ExponentialMechanism.WORDS))
+            mechanism.sample(scores, noise.source.words(address, ExponentialMechanism.WORDS))
             for address in noise.draws(place, self.parameters.draws)
         ]
+
+    def _is_warmup(self, state: OnlineState) -> bool:
+        """Whether the call of this state ends an epoch of the warm-up; public."""
+        return self.parameters.warmup_length(state.season, state.calls) is not None
 
     @cached_property
     def _mechanism(self) -> ExponentialMechanism:
         return ExponentialMechanism(self.parameters.selection_rate)
+
+    @cached_property
+    def _warmup_mechanism(self) -> ExponentialMechanism:
+        return ExponentialMechanism(self.parameters.warmup_rate)
 
     def candidates_max(self, hypotheses: HypothesisClass, examples: int) -> int:
         """None beside the rules of the class."""
@@ -163,7 +189,7 @@ class Dense(Weighing):
         else:
             assert state.statistics is not None
             scores = rules.scores(state.statistics)
-        drawn = self._drawn(self._with_offset(scores, state), place, noise)
+        drawn = self._drawn(self._with_offset(scores, state), state, place, noise)
         if state.memory is not None:
             state = replace(state, memory=StandingMemory(drawn[0]))
         return state, self._majority([rules.rule(index) for index in drawn])

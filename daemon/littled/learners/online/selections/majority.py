@@ -50,6 +50,11 @@ class WeightedMajority(Weighing):
         if p.user_examples_max is not None:
             yield "majority selection protects single examples only, not users"
 
+    def wrong_warmup(self) -> Iterator[str]:
+        """Every call convicts stumps of what is published."""
+        if self.parameters.warmup_ends:
+            yield "majority selection has no warm-up; leave out warmup_ends"
+
     def _wrong_memory(self) -> Iterator[str]:
         if not isinstance(self.parameters.memory, MajoritySettings):
             yield "majority selection needs a memory with the settings of a majority"
